@@ -1,4 +1,4 @@
-from .aggregate import measure_agreement as measure_agreement
+from .aggregate import measure_vote_agreement as measure_vote_agreement
 from .app.app import create_app as create_app
 from .app.serving import serve_app as serve_app
 from .backends.app import AppBackend as AppBackend

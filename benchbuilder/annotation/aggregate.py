@@ -1,4 +1,4 @@
-"""What votes decide: where annotators agree they do, where they are in dispute an adjudicator does."""
+"""Aggregates votes into decisions, and measures how far annotators agree."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from benchbuilder.annotation.base import MissingJudgements, Subject, Value, Vote
 from benchbuilder.annotation.tasks import JudgementRequest
 from benchbuilder.annotation.values import aggregate_value, is_disputed
 from benchbuilder.config import AnnotationSpec, GuidingQuestion
-from benchbuilder.core import RatingLevel
-from benchbuilder.core import measure_agreement as agreement_measures
+from benchbuilder.core import RatingLevel, measure_agreement
 
 
 @dataclass
 class AggregatedLabels:
-    """`values` maps subjects to decisions (texts are not decided); `adjudicated_subjects` are those that were in dispute.
+    """What votes decide, and what is still missing.
 
-    `missing_votes` maps subjects to how many more annotators have to judge them, `disputed_subjects` are those that an adjudicator
-    has to decide, both in the order asked. `unneeded_decisions` counts decisions of adjudicators on what is not in dispute (by
-    now): they decide nothing.
+    `values` maps subjects to decisions; texts are not decided. `adjudicated_subjects` were in dispute and are decided.
+    `missing_votes` maps subjects to the number of annotators who still have to judge them. `disputed_subjects` wait for
+    an adjudicator. Both keep the order of the requests. `unneeded_decisions` counts decisions of adjudicators on
+    subjects that are not in dispute (any more); they have no effect.
     """
 
     values: dict[Subject, float] = field(default_factory=dict[Subject, float])
@@ -32,52 +32,59 @@ class AggregatedLabels:
 
     def missing(self, requests: Mapping[Subject, JudgementRequest]) -> MissingJudgements:
         """What people still have to judge."""
-        about = {subject: what.subject_kind for subject, what in requests.items()}
-        return MissingJudgements(self.missing_votes, tuple(self.disputed_subjects), about)
+        kinds = {subject: request.subject_kind for subject, request in requests.items()}
+        return MissingJudgements(self.missing_votes, tuple(self.disputed_subjects), kinds)
 
 
 def aggregate_votes(
     requests: Mapping[Subject, JudgementRequest], votes: Votes, spec: AnnotationSpec
 ) -> AggregatedLabels:
-    """The verdicts of the votes in `ballot`. An adjudicator is asked only after all annotators have judged."""
-    verdicts = AggregatedLabels()
-    each, questions = spec.votes_per_task(), spec.questions_about()
-    for subject, what in requests.items():
-        given = list(votes.by_subject.get(subject, {}).values())
-        question = questions[what.question]
-        final = votes.decisions.get(subject)
-        if not question.required and not given:
+    """Decide what the votes decide; an adjudicator is asked only after all annotators have judged.
+
+    Args:
+        requests: every judgement that is wanted, by subject.
+        votes: votes of annotators and decisions of adjudicators so far.
+        spec: how many votes a task needs, and the rule that aggregates them.
+    """
+    labels = AggregatedLabels()
+    votes_per_task, questions = spec.votes_per_task(), spec.questions_about()
+    for subject, request in requests.items():
+        values = list(votes.by_subject.get(subject, {}).values())
+        question = questions[request.question]
+        decision = votes.decisions.get(subject)
+        if not question.required and not values:
             continue
-        if question.required and len(given) < each:
-            verdicts.missing_votes[subject] = each - len(given)
+        if question.required and len(values) < votes_per_task:
+            labels.missing_votes[subject] = votes_per_task - len(values)
             continue
-        if spec.rule == "mean" or not is_disputed(question, given):
+        if spec.rule == "mean" or not is_disputed(question, values):
             if question.answer != "text":
-                verdicts.values[subject] = aggregate_value(question, given)
-            verdicts.unneeded_decisions += final is not None
-        elif final is not None and not isinstance(final[1], str):
-            verdicts.values[subject] = float(final[1])
-            verdicts.adjudicated_subjects.add(subject)
+                labels.values[subject] = aggregate_value(question, values)
+            labels.unneeded_decisions += decision is not None
+        elif decision is not None and not isinstance(decision[1], str):
+            labels.values[subject] = float(decision[1])
+            labels.adjudicated_subjects.add(subject)
         else:
-            verdicts.disputed_subjects.append(subject)
-    return verdicts
+            labels.disputed_subjects.append(subject)
+    return labels
 
 
-def measure_agreement(
-    requests: Mapping[Subject, JudgementRequest], current_votes: Votes, spec: AnnotationSpec
+def measure_vote_agreement(
+    requests: Mapping[Subject, JudgementRequest], votes: Votes, spec: AnnotationSpec
 ) -> dict[str, Any]:
-    """For each guiding question that is not a text, how far annotators agree before adjudication; resampled by claim.
+    """Measure how far annotators agree before adjudication, for each guiding question that is not a text.
 
-    Each has what `ratings.measure_agreement` documents, and on which `scale` it was measured.
+    Bootstrap intervals resample tasks. Returns for each question its ``scale`` and the measures that
+    `core.measure_agreement` documents.
     """
     questions = {name: question for name, question in spec.questions_about().items() if question.answer != "text"}
     clusters: dict[str, dict[str, list[Mapping[str, Value]]]] = {name: {} for name in questions}
-    for subject, what in requests.items():
-        votes = current_votes.by_subject.get(subject, {})
-        if what.question in questions and len(votes) >= 2:
-            clusters[what.question].setdefault(what.task_key, []).append(votes)
+    for subject, request in requests.items():
+        values = votes.by_subject.get(subject, {})
+        if request.question in questions and len(values) >= 2:
+            clusters[request.question].setdefault(request.task_key, []).append(values)
     return {
-        name: _measure_question(questions[name], list(by_claim.values()), spec) for name, by_claim in clusters.items()
+        name: _measure_question(questions[name], list(by_task.values()), spec) for name, by_task in clusters.items()
     }
 
 
@@ -87,17 +94,17 @@ _LEVELS: Mapping[str, RatingLevel] = {"binary": "nominal", "scale": "ordinal", "
 def _measure_question(
     question: GuidingQuestion, clusters: list[list[Mapping[str, Value]]], spec: AnnotationSpec
 ) -> Any:
-    draw, scale = spec.bootstrap, _LEVELS[question.answer]
-    found = agreement_measures(
-        clusters, level=scale, samples=draw.samples, confidence_level=draw.level, seed=draw.seed,
+    bootstrap, scale = spec.bootstrap, _LEVELS[question.answer]
+    measures = measure_agreement(
+        clusters, level=scale, samples=bootstrap.samples, confidence_level=bootstrap.level, seed=bootstrap.seed,
         tolerance=question.tolerance if scale == "interval" else None,
         categories=(0, 1) if scale == "nominal" else (),
     )  # fmt: skip
-    return {"scale": scale, **found}
+    return {"scale": scale, **measures}
 
 
 def count_missing(missing: MissingJudgements, annotators: str, adjudicator: str) -> dict[str, int]:
-    """How many judgements are missing by ``WHO: claim`` and ``WHO: evidence``, annotators taken together."""
+    """Count missing judgements by ``WHO: claim`` and ``WHO: evidence``; annotators are counted together."""
     counts = Counter[str]()
     for subject, n in missing.votes.items():
         counts[f"{annotators}: {missing.subject_kinds[subject]}"] += n
@@ -107,7 +114,7 @@ def count_missing(missing: MissingJudgements, annotators: str, adjudicator: str)
 
 
 def overrides_annotators(question: GuidingQuestion, value: Value, answers: Sequence[Value | None]) -> bool:
-    """Whether a decision goes against every judge: none gave it, or it lies outside of the range of their scalars.
+    """Whether a decision contradicts every annotator: nobody gave it, or it is outside the range of their scalars.
 
     >>> grade = GuidingQuestion(order=1, subject="claim", label="a", text="b", answer="scalar")
     >>> overrides_annotators(grade, 0.6, (0.2, 0.9)), overrides_annotators(grade, 0.1, (0.2, 0.9))

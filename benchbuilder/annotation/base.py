@@ -1,4 +1,4 @@
-"""Votes: how people are asked for judgements, and how their judgements come back."""
+"""The base class of annotation backends, and the tasks, votes and subjects that they exchange."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Value = int | float | str
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What one judgement is about: `key` hashes what was shown, `wording` the guiding question's text.
+    """What one judgement is about: `key` hashes what was shown, `wording` hashes the guiding question.
 
-    `text` is the text shown, empty where it is not known; subjects that differ just in it are equal.
+    `text` is the text shown, empty if unknown. Subjects that differ only in `text` are equal.
     """
 
     key: str
@@ -29,7 +29,7 @@ class Subject:
 
 @dataclass(frozen=True)
 class ShownParagraph:
-    """A paragraph as annotators see it; `key` hashes its text and all that is shown of its claim."""
+    """A paragraph as annotators see it; `key` hashes its text and the key of its task."""
 
     key: str
     base: str
@@ -39,11 +39,11 @@ class ShownParagraph:
 
 @dataclass(frozen=True)
 class Task:
-    """One thing to be judged as people see it: named texts, and paragraphs.
+    """One task as people see it: named texts, and paragraphs.
 
-    `key` hashes all `fields`; the first of them is what it is about. `subject_kinds` is never shown to annotators: where it
-    comes from, which model wrote it. `expected` maps guiding questions to the right answers if the task is gold: it
-    is planted to see how well people judge, and decides nothing.
+    `key` hashes all `fields`; the first field is the main text. `about` is metadata that annotators never see, such as
+    the source or the model. `expected` maps guiding questions to the right answers of a gold task. Gold tasks measure
+    how well people judge, and decide nothing.
     """
 
     key: str
@@ -59,7 +59,7 @@ class Task:
 
 
 class Comment(NamedTuple):
-    """A remark that somebody wrote beside what `key` stands for."""
+    """A remark of an annotator about the task or paragraph with the key `key`."""
 
     annotator: str
     key: str
@@ -68,10 +68,10 @@ class Comment(NamedTuple):
 
 @dataclass
 class Votes:
-    """What came back: votes of annotators by subject and person, and decisions of adjudicators.
+    """Votes of annotators by subject and person, and decisions of adjudicators.
 
-    `stale` counts votes about nothing that is shown now, by where they stand (a file, the app). A ballot holds no
-    contradictions: they are errors.
+    `stale` counts votes about subjects that are not shown now, by location (a file, the app). Contradictory votes of
+    one person are an error, so they never occur here.
     """
 
     by_subject: dict[Subject, dict[str, Value]] = field(default_factory=dict[Subject, dict[str, Value]])
@@ -82,10 +82,10 @@ class Votes:
 
 @dataclass(frozen=True)
 class MissingJudgements:
-    """Judgements that are missing, in the order asked.
+    """Judgements that are missing, in the order of the requests.
 
-    `by_subject` maps subjects that too few annotators judged to how many more it takes; `decisions` are those in dispute
-    that no adjudicator decided. `subject_kinds` says of every subject asked whether it is about a claim or about evidence.
+    `votes` maps subjects with too few votes to the number of votes missing. `decisions` are disputed subjects without a
+    decision. `subject_kinds` maps every requested subject to ``claim`` or ``evidence``.
     """
 
     votes: Mapping[Subject, int]
@@ -98,9 +98,9 @@ class MissingJudgements:
 
 @dataclass(frozen=True)
 class AnnotatorInstructions:
-    """What people are told: where the work lies, what to do with it, and what stands in the way (if anything).
+    """Instructions for people: `where` the work is, what to do `next`, and a `warning` if something needs attention.
 
-    `missing` counts the judgements that are missing by ``WHO: claim`` and ``WHO: evidence``.
+    `missing` counts missing judgements by ``WHO: claim`` and ``WHO: evidence``.
     """
 
     missing: Mapping[str, int]
@@ -110,10 +110,10 @@ class AnnotatorInstructions:
 
 
 class AnnotationBackend(ABC):
-    """Asks people and collects what they decided. `workplace` is the folder of the build that belongs to people.
+    """Asks people for judgements and collects their votes.
 
-    `project` tells the work of one step from that of others in the same workplace; it is empty for the candidates of
-    a benchmark.
+    `workplace` is the folder of the build for annotators' work. `project` separates the work of one step from other
+    steps in the same workplace; it is empty for the candidates of a benchmark.
     """
 
     kind: ClassVar[str]
@@ -127,18 +127,22 @@ class AnnotationBackend(ABC):
     @property
     @abstractmethod
     def annotation_spec(self) -> AnnotationSpec | None:
-        """What people are asked; ``None`` if nobody is asked, and nothing below is called."""
+        """What people are asked. ``None`` if nobody is asked; then no other method is called."""
 
     @abstractmethod
     def external_inputs(self, workplace: Path) -> Mapping[str, str]:
-        """Content hashes of all votes so far, by name."""
+        """Content hashes of all votes so far, by the name of their source."""
 
     @abstractmethod
     def collect(self, subjects: Collection[Subject], workplace: Path) -> Votes:
-        """Every vote on `subjects`; DataError lists all malformed ones with where they stand."""
+        """Collect every vote on `subjects`.
+
+        Raises:
+            DataError: votes are malformed or contradictory; it lists all of them with their locations.
+        """
 
     @abstractmethod
     def ask(
         self, tasks: Sequence[Task], votes: Votes, missing_judgements: MissingJudgements, context: StepContext
     ) -> AnnotatorInstructions:
-        """Put the `missing_judgements` judgements before people; with none wanted, nothing is left for them to do."""
+        """Ask people for `missing_judgements`; if nothing is missing, leave them nothing to do."""

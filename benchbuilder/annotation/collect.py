@@ -1,4 +1,4 @@
-"""Asking people about tasks, waiting while something is missing, and telling what came of it."""
+"""Collects votes on tasks, waits while judgements are missing, and summarises the result."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from benchbuilder.core import StepContext, WaitingForPeople, count_phrase
 
 @dataclass(frozen=True)
 class CollectedVotes:
-    """What people were asked, what came back, and what it decides."""
+    """The requested judgements, the votes, and the labels that they decide."""
 
     requests: dict[Subject, JudgementRequest]
     votes: Votes
@@ -30,35 +30,44 @@ def collect_votes(
     context: StepContext,
     subject_labels: Mapping[str, str],
 ) -> CollectedVotes:
-    """What people decided about `tasks`; while something is missing, ask for it and wait.
+    """Collect the decisions about `tasks`.
 
-    `subject_labels` names what is judged, by subject of guiding questions: it tells of what is missing.
+    Args:
+        backend: where votes are requested and collected.
+        spec: the guiding questions and the rule that decides.
+        tasks: what people see.
+        context: seed, language and workplace of the step.
+        subject_labels: what is judged, by subject kind (``claim``, ``evidence``), for messages.
+
+    Raises:
+        WaitingForPeople: judgements are missing; the backend has asked for them.
+        DataError: votes are malformed.
     """
-    asked = judgement_requests(tasks, spec)
-    ballot = backend.collect(asked.keys(), context.workplace)
-    verdicts = aggregate_votes(asked, ballot, spec)
-    wanted = verdicts.missing(asked)
-    instructions = backend.ask(tasks, ballot, wanted, context)
-    if wanted:
-        raise _waiting_error(ballot, instructions, subject_labels)
-    return CollectedVotes(asked, ballot, verdicts)
+    requests = judgement_requests(tasks, spec)
+    votes = backend.collect(requests.keys(), context.workplace)
+    labels = aggregate_votes(requests, votes, spec)
+    missing = labels.missing(requests)
+    instructions = backend.ask(tasks, votes, missing, context)
+    if missing:
+        raise _waiting_error(votes, instructions, subject_labels)
+    return CollectedVotes(requests, votes, labels)
 
 
 def gate_description(name: str, question: GuidingQuestion, value: float) -> str:
-    """What it means to fail the gate of a guiding question."""
+    """Describe what failing the gate of a guiding question means."""
     needed = f"{value:g}" if question.answer == "binary" else f"{value:g} or more"
     return f"People did not answer {needed} to the guiding question {name!r}: {question.text}"
 
 
 def decision_method(subject: Subject, labels: AggregatedLabels, spec: AnnotationSpec) -> str:
-    """How a decision came about, in a word or two."""
+    """Name the method of a decision: adjudicated, mean of all, or unanimous."""
     if subject in labels.adjudicated_subjects:
         return "adjudicated"
     return "mean of all" if spec.rule == "mean" else "unanimous"
 
 
 def summarise_questions(spec: AnnotationSpec, collected: CollectedVotes) -> dict[str, Any]:
-    """What was asked, and how often it was decided so that it passes (binary: so that it is 1)."""
+    """Summarise each guiding question: its wording, and how often the decision passes (for binary questions: is 1)."""
     total, yes = Counter[str](), Counter[str]()
     questions = spec.questions_about()
     required = spec.gating_questions("claim") | spec.gating_questions("evidence")
@@ -75,22 +84,22 @@ def summarise_questions(spec: AnnotationSpec, collected: CollectedVotes) -> dict
 
 
 def summarise_votes(collected: CollectedVotes) -> dict[str, Any]:
-    """Who voted how often, how it was decided, and what did not count."""
-    verdicts, ballot = collected.labels, collected.votes
-    cast = Counter(person for votes in ballot.by_subject.values() for person in votes)
-    deciding = Counter(ballot.decisions[subject][0] for subject in verdicts.adjudicated_subjects)
+    """Count votes per person, decisions per method, and votes without effect."""
+    labels, votes = collected.labels, collected.votes
+    vote_counts = Counter(person for values in votes.by_subject.values() for person in values)
+    decision_counts = Counter(votes.decisions[subject][0] for subject in labels.adjudicated_subjects)
     return {
-        "annotators": dict(sorted(cast.items())) | dict(sorted(deciding.items())),
-        "unanimous": len(verdicts.values) - len(verdicts.adjudicated_subjects),
-        "adjudicated": len(verdicts.adjudicated_subjects),
-        "unneeded": verdicts.unneeded_decisions,
-        "stale": sum(ballot.stale.values()),
-        "stale_by_file": dict(sorted(ballot.stale.items())),
+        "annotators": dict(sorted(vote_counts.items())) | dict(sorted(decision_counts.items())),
+        "unanimous": len(labels.values) - len(labels.adjudicated_subjects),
+        "adjudicated": len(labels.adjudicated_subjects),
+        "unneeded": labels.unneeded_decisions,
+        "stale": sum(votes.stale.values()),
+        "stale_by_file": dict(sorted(votes.stale.items())),
     }
 
 
 def summarise_comments(collected: CollectedVotes) -> list[dict[str, str]]:
-    """Remarks of annotators, each with the key of what it is about."""
+    """Remarks of annotators, each with the key of its task or paragraph."""
     return [{"annotator": c.annotator, "shown": c.key, "text": c.text} for c in sorted(collected.votes.comments)]
 
 
@@ -100,13 +109,15 @@ def _waiting_error(
     missing = instructions.missing
     total = sum(missing.values())
     people = dict.fromkeys(name.rpartition(": ")[0] for name in missing)
-    told = ", ".join(f"{person} {' and '.join(_missing_phrases(person, missing, subject_labels))}" for person in people)
+    phrases = ", ".join(
+        f"{person} {' and '.join(_missing_phrases(person, missing, subject_labels))}" for person in people
+    )
     stale = sum(votes.stale.values())
     warnings = [instructions.warning] if instructions.warning else []
     if stale:
         warnings.append(f"{stale} votes are about something that is no longer shown and do not count")
     return WaitingForPeople(
-        f"{count_phrase(total, 'judgement')} {'is' if total == 1 else 'are'} missing: {told}",
+        f"{count_phrase(total, 'judgement')} {'is' if total == 1 else 'are'} missing: {phrases}",
         missing=dict(missing),
         where=instructions.where,
         why="; ".join(warnings),

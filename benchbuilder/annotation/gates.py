@@ -1,4 +1,4 @@
-"""Gates: whether a judged candidate stays, and how many would stay under other thresholds."""
+"""Applies filter thresholds: whether a judged candidate is kept, and how many would be kept under other thresholds."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class CandidateDecisions:
 
 
 def gate_names(spec: AnnotationSpec) -> list[str]:
-    """The gates in their order: gating questions about claims, and the evidence gate in its place.
+    """The gates in order: gating questions about claims, and the evidence gate.
 
-    The evidence gate stands where the first question about evidence stands, last if none is asked.
+    The evidence gate takes the position of the first question about evidence, or the last one if there is none.
     """
     orders = [(question.order, name) for name, question in spec.questions_about("claim").items()]
     required = spec.gating_questions("claim")
@@ -40,12 +40,12 @@ def gate_names(spec: AnnotationSpec) -> list[str]:
 def first_failed_gate(
     candidate: CandidateDecisions, spec: AnnotationSpec, minimum: int, ignored_gates: Collection[str] = ()
 ) -> str | None:
-    """The first gate that `candidate` fails with `minimum` supporting paragraphs required; ``None`` if it stays."""
+    """The first gate that `candidate` fails if `minimum` supporting paragraphs are required; ``None`` if it is kept."""
     return next(_failed_gates(candidate, _gate_rules(spec), minimum, ignored_gates), None)
 
 
 def _gate_rules(spec: AnnotationSpec) -> list[_GateRule]:
-    """The gates in their order, each with its question and the decision that keeps; of the evidence gate neither."""
+    """The gates in order with question and required decision; the evidence gate has neither."""
     required, asked = spec.gating_questions("claim"), spec.questions_about()
     return [
         (gate, None, 0.0) if gate == EVIDENCE_GATE else (gate, asked[gate], required[gate]) for gate in gate_names(spec)
@@ -63,9 +63,9 @@ def _failed_gates(
 
 
 def threshold_table(candidates: Sequence[CandidateDecisions], spec: AnnotationSpec) -> list[dict[str, Any]]:
-    """For each threshold: ``min_evidence``, ``kept``, ``by_partition`` and ``ignored_gates`` (kept if one gate were not).
+    """For each threshold: ``min_evidence``, ``kept``, ``by_partition``, and ``without`` (kept if one gate is ignored).
 
-    Partitions are all there, those with none left too. `ignored_gates` has one number for each gating question.
+    All partitions are listed, including empty ones. ``without`` has one number per gating question.
     """
     table: list[dict[str, Any]] = []
     questions = [gate for gate in gate_names(spec) if gate != EVIDENCE_GATE]
@@ -87,7 +87,7 @@ def threshold_table(candidates: Sequence[CandidateDecisions], spec: AnnotationSp
 
 
 def gate_funnel(candidates: Sequence[CandidateDecisions], spec: AnnotationSpec) -> list[dict[str, Any]]:
-    """For each gate in order: ``gate``, ``dropped`` there, and ``kept`` after it."""
+    """For each gate in order: ``gate``, how many it ``dropped``, and how many are ``kept`` after it."""
     wanted = _gate_rules(spec)
     failed = Counter(next(_failed_gates(judged, wanted, spec.min_evidence, ()), None) for judged in candidates)
     kept = len(candidates)

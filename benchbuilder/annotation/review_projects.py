@@ -1,4 +1,4 @@
-"""Work lists of reviews: tasks made of the rows of a file, or of the finished items."""
+"""Makes the tasks of rating projects from the rows of a file, or from the finished items."""
 
 from __future__ import annotations
 
@@ -22,30 +22,32 @@ _SEVERAL = " | "
 
 
 def rating_tasks(name: str, spec: ReviewProjectSpec, items: Table[Any] | None, seed: int) -> list[Task] | None:
-    """The tasks of the review `name`; ``None`` if its rows are not there yet (no file named, items not built).
+    """The tasks of the rating project `name`; ``None`` if it has no rows yet (no file, or items not built).
 
-    Rows that show the same as a whole are one task, with the paragraphs of both. DataError lists rows that cannot be
-    used, with file and line.
+    Rows with the same fields are one task, with the paragraphs of all of them.
+
+    Raises:
+        DataError: some rows cannot be used; it lists them with file and line.
     """
     rows = spec.rows
     if rows.file is not None:
-        found = [(f"{rows.file.path}:{line}", row) for line, row in _read_rows(rows.file)]
+        located_rows = [(f"{rows.file.path}:{line}", row) for line, row in _read_rows(rows.file)]
     elif rows.items and items is not None:
-        found = [(str(item.origin.file) + f":{item.origin.line}", _item_columns(item)) for item in items]
+        located_rows = [(str(item.origin.file) + f":{item.origin.line}", _item_columns(item)) for item in items]
     else:
         return None
-    _check_columns(name, spec, [row for _, row in found])
+    _check_columns(name, spec, [row for _, row in located_rows])
     problems: list[str] = []
-    made: dict[str, Task] = {}
+    tasks: dict[str, Task] = {}
     groups: dict[str, str] = {}
-    for where, row in found:
+    for where, row in located_rows:
         try:
             task = _task(spec, row)
         except ValueError as error:
             problems.append(f"{where}: {error}")
             continue
-        before = made.get(task.key)
-        made[task.key] = task if before is None else _merge_tasks(before, task)
+        before = tasks.get(task.key)
+        tasks[task.key] = task if before is None else _merge_tasks(before, task)
         groups.setdefault(task.key, _text(row.get(rows.by or "")))
     if problems:
         more = [f"and {len(problems) - _MAX_SHOWN_PROBLEMS} more"] if len(problems) > _MAX_SHOWN_PROBLEMS else []
@@ -55,11 +57,10 @@ def rating_tasks(name: str, spec: ReviewProjectSpec, items: Table[Any] | None, s
             why="\n         ".join([*problems[:_MAX_SHOWN_PROBLEMS], *more]),
             next=f"correct the rows, or reviews.{name}.rows",
         )
-    tasks = list(made.values())
     if rows.sample is None:
-        return tasks
+        return list(tasks.values())
     return proportional_sample(
-        tasks, rows.sample, name=lambda task: task.key, group=lambda task: groups[task.key], seed=seed
+        list(tasks.values()), rows.sample, name=lambda task: task.key, group=lambda task: groups[task.key], seed=seed
     )
 
 
@@ -68,7 +69,7 @@ def _item_columns(item: Row) -> dict[str, Any]:
 
 
 def _read_rows(ref: FileRef) -> list[tuple[int, dict[str, Any]]]:
-    """Rows with their lines, of JSON Lines, CSV, TSV or Parquet."""
+    """Read rows with line numbers from JSON Lines, CSV, TSV or Parquet."""
     suffix = ref.file.suffix.lower()
     try:
         if suffix == ".parquet":
@@ -85,7 +86,7 @@ def _read_rows(ref: FileRef) -> list[tuple[int, dict[str, Any]]]:
 
 
 def _table_rows(ref: FileRef, text: str, delimiter: str) -> Iterable[tuple[int, dict[str, Any]]]:
-    """The rows of a table with a header; DataError for one that has more or fewer cells than that."""
+    """The rows of a table with a header; DataError if a row has another number of cells than the header."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     before = csv.field_size_limit(2**27)
     try:
@@ -95,7 +96,7 @@ def _table_rows(ref: FileRef, text: str, delimiter: str) -> Iterable[tuple[int, 
                 raise DataError(
                     f"{ref.path}:{reader.line_num} has {len(cells)} cells, its header has {len(header)}",
                     where=str(ref.file),
-                    next="put cells that hold a delimiter, a quotation mark or a line break into quotation marks",
+                    next="quote cells that contain a delimiter, a quotation mark or a line break",
                 )
             if cells:
                 yield reader.line_num, dict(zip(header, cells, strict=True))
@@ -123,23 +124,23 @@ def _json_rows(ref: FileRef, text: str) -> Iterable[tuple[int, dict[str, Any]]]:
 
 
 def _check_columns(name: str, spec: ReviewProjectSpec, rows: Sequence[Mapping[str, Any]]) -> None:
-    """DataError for a column that no row has: it is misspelt, or to be left out."""
-    there = {column for row in rows for column, value in row.items() if value not in (None, "", [])}
+    """DataError for a column that no row has: it is misspelt, or must be left out."""
+    present = {column for row in rows for column, value in row.items() if value not in (None, "", [])}
     wanted = {f"show.{field}": column for field, column in spec.rows.show.items() if field in spec.display_fields()}
     wanted |= {"paragraphs": spec.rows.paragraphs, "by": spec.rows.by}
-    lacking = {key: column for key, column in wanted.items() if column is not None and column not in there}
+    lacking = {key: column for key, column in wanted.items() if column is not None and column not in present}
     if rows and lacking:
         key, column = next(iter(lacking.items()))
         raise DataError(
             f"no row has the column {column!r}",
             where=f"reviews.{name}.rows.{key}",
-            why=f"there are {', '.join(sorted(there))}",
+            why=f"there are {', '.join(sorted(present))}",
             next=f"correct it, or leave it out with reviews.{name}.rows.{key}=null",
         )
 
 
 def _task(spec: ReviewProjectSpec, row: Mapping[str, Any]) -> Task:
-    """The task that shows a row; ValueError says what it lacks."""
+    """The task that shows a row; ValueError says what is missing."""
     columns = spec.rows.show
     fields = [(field, _text(row.get(columns.get(field) or ""))) for field in spec.display_fields()]
     if not fields[0][1]:
@@ -156,7 +157,7 @@ def _text(value: Any) -> str:
 
 
 def _paragraphs(value: Any) -> Iterable[tuple[str, str, str]]:
-    """Base, title and text of each; ValueError for what is neither a text nor an object with one."""
+    """Base, title and text of each paragraph; ValueError for values that are neither a text nor an object with one."""
     for part in value if isinstance(value, list) else [value]:
         if isinstance(part, str) and part.strip():
             yield "", "", part.strip()
@@ -167,7 +168,7 @@ def _paragraphs(value: Any) -> Iterable[tuple[str, str, str]]:
 
 
 def _merge_tasks(first: Task, second: Task) -> Task:
-    """One task for rows that show the same as a whole: with the paragraphs of both, and both remembered in `metadata`."""
+    """Merge tasks with the same fields: the result has the paragraphs and the metadata of both."""
     about = dict(first.about)
     for name, value in second.about:
         values = about.get(name, "").split(_SEVERAL) if about.get(name) else []

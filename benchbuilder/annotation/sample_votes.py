@@ -1,4 +1,4 @@
-"""Vote files as people would fill them in, for bundled sample votes and for tests."""
+"""Writes filled annotation sheets by a function, for bundled sample votes and for tests."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def write_sample_votes(
     seed: int,
     with_texts: bool = True,
 ) -> list[Path]:
-    """One filled CSV a person in `folder`; the adjudicator's holds only that on which the annotators differ.
+    """Write one filled CSV sheet per person to `folder`; the adjudicator's sheet holds only disputed subjects.
 
-    Candidates that look the same are judged once, as the first of them. Without `with_texts` the sheets hold keys and
-    votes alone, which bind as well and are a tenth of the size.
+    Identical candidates are judged once. Without `with_texts` the sheets hold only keys and votes: these suffice to
+    match the votes to their tasks, and take a tenth of the space.
     """
     rows, passages = list(candidates), list(evidence)
     shown = make_candidate_tasks(rows, passages)
@@ -52,7 +52,7 @@ def write_sample_votes(
 def write_sample_row_votes(
     rows: Iterable[Row], spec: SheetsSpec, judge: RowAnswers, folder: Path, *, seed: int, with_texts: bool = True
 ) -> list[Path]:
-    """The same for rows with a payload, as the stage `vote` shows them; rows that look the same are judged once."""
+    """Write the sheets for rows with a payload, as the step ``vote`` shows them; identical rows are judged once."""
     every = list(rows)
     tasks, key_of = make_row_tasks(every, spec.display_fields())
     asked = judgement_requests(tasks, spec)

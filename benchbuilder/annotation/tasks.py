@@ -1,4 +1,4 @@
-"""What annotators are shown of candidates, under keys that are hashes of just that."""
+"""Makes annotation tasks from rows; the key of a task is the hash of what it shows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from benchbuilder.core import Candidate, Evidence
 
 @dataclass(frozen=True)
 class JudgementRequest:
-    """One thing that people are asked: guiding question `question` about `subject`, which belongs to `task_key`."""
+    """A requested judgement: guiding question `question` about `subject`, which belongs to the task `task_key`."""
 
     subject: Subject
     question: str
@@ -25,10 +25,10 @@ class JudgementRequest:
 
 @dataclass(frozen=True)
 class CandidateTasks:
-    """The tasks in the order of their candidates, and which key stands for each candidate and evidence row.
+    """Tasks in the order of their candidates, and the keys of candidate and evidence rows by row id.
 
-    Candidates that look the same are shown once, and so are paragraphs of one claim that read the same. Evidence
-    without a candidate has no key.
+    Identical candidates are one task, and identical paragraphs of one claim are shown once. Evidence without a
+    candidate has no key.
     """
 
     tasks: tuple[Task, ...]
@@ -37,7 +37,7 @@ class CandidateTasks:
 
 
 def _hash(prefix: str, *parts: str, size: int = 10) -> str:
-    """A key that begins with a letter, so that no spreadsheet takes it for a number."""
+    """A key that starts with a letter, so spreadsheets do not read it as a number."""
     text = json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
     return prefix + hashlib.blake2b(text.encode(), digest_size=size).hexdigest()
 
@@ -53,12 +53,12 @@ def _fields(candidate: Candidate) -> tuple[tuple[str, str], ...]:
 
 
 def paragraph_key(task: str, text: str) -> str:
-    """Hash of what is shown of the task with the key `task`, and of the paragraph."""
+    """Hash of the key of a task and the text of a paragraph."""
     return _hash("p", task, text)
 
 
 def wording_key(question: GuidingQuestion) -> str:
-    """Hash of a guiding question's wording, and of what its answers mean where they are not 0 and 1."""
+    """Hash of a guiding question's wording, and of the meaning of its answers unless they are 0 and 1."""
     if question.answer == "binary":
         return _hash("w", question.text, size=6)
     meanings = [f"{value}: {text}" for value, text in sorted(question.options.items())]
@@ -67,12 +67,12 @@ def wording_key(question: GuidingQuestion) -> str:
 
 
 def task_key(fields: Iterable[tuple[str, str]]) -> str:
-    """Hash of all that a task shows as a whole."""
+    """Hash of the texts that a task shows, without its paragraphs."""
     return _hash("c", *(text for _, text in fields))
 
 
 def make_candidate_tasks(candidates: Iterable[Candidate], evidence: Iterable[Evidence]) -> CandidateTasks:
-    """What is shown of `candidates` with their `evidence`, paragraphs by base and rank."""
+    """Make tasks of `candidates` with their `evidence`, paragraphs ordered by base and rank."""
     tasks: dict[str, Task] = {}
     claim_of: dict[str, str] = {}
     for candidate in candidates:
@@ -92,9 +92,9 @@ def make_candidate_tasks(candidates: Iterable[Candidate], evidence: Iterable[Evi
 
 
 def make_row_tasks(rows: Iterable[Any], fields: Iterable[str]) -> tuple[tuple[Task, ...], dict[str, str]]:
-    """What is shown of rows with a payload: its `fields`, as one task for rows that look the same.
+    """Make tasks of rows with a payload, showing its `fields`; rows that look the same are one task.
 
-    The tasks come in the order of their rows, and with them the key of each row by its id.
+    Returns the tasks in the order of their rows, and the task key of each row by row id.
     """
     tasks: dict[str, Task] = {}
     key_of: dict[str, str] = {}
@@ -108,16 +108,16 @@ def make_row_tasks(rows: Iterable[Any], fields: Iterable[str]) -> tuple[tuple[Ta
 
 
 def judgement_requests(tasks: Iterable[Task], spec: AnnotationSpec) -> dict[Subject, JudgementRequest]:
-    """Every judgement that the recipe wants about `tasks`."""
+    """Every judgement that the recipe requests about `tasks`, by subject."""
     on_claims = [(name, wording_key(question)) for name, question in spec.questions_about("claim").items()]
     on_evidence = [(name, wording_key(question)) for name, question in spec.questions_about("evidence").items()]
-    asked: dict[Subject, JudgementRequest] = {}
+    requests: dict[Subject, JudgementRequest] = {}
     for task in tasks:
         for name, wording in on_claims:
             subject = Subject(task.key, wording, task.text)
-            asked[subject] = JudgementRequest(subject, name, "claim", task.key)
+            requests[subject] = JudgementRequest(subject, name, "claim", task.key)
         for paragraph in task.paragraphs:
             for name, wording in on_evidence:
                 subject = Subject(paragraph.key, wording, paragraph.text)
-                asked[subject] = JudgementRequest(subject, name, "evidence", task.key)
-    return asked
+                requests[subject] = JudgementRequest(subject, name, "evidence", task.key)
+    return requests

@@ -1,4 +1,4 @@
-"""Values of votes: what people may answer, when two answers are in dispute, and what they decide."""
+"""Values of votes: which are allowed, when they are in dispute, and what they decide."""
 
 from __future__ import annotations
 
@@ -15,9 +15,12 @@ _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,8})?(\.[0-9]{1,18})?(?<=[0-9])", re.ASC
 
 
 def parse_value(question: GuidingQuestion, text: str) -> Value | None:
-    """What `text` answers to `question`; ``None`` if it is empty. ValueError, which says what is allowed, if it cannot.
+    """Parse `text` as an answer to `question`; ``None`` if it is empty.
 
-    Digits of every width and script count, and so does a comma in a scalar. Texts lose white space at both ends.
+    Full-width digits are accepted, and a decimal comma in scalars. Texts lose white space at both ends.
+
+    Raises:
+        ValueError: the answer is not allowed; the message says what is.
     """
     if question.answer == "text":
         if len(text.strip()) > question.max_chars:
@@ -42,7 +45,7 @@ def _number(text: str) -> float | None:
 
 
 def is_allowed_value(question: GuidingQuestion, value: object) -> bool:
-    """Whether `value`, as it came out of JSON, is an answer to `question`."""
+    """Whether `value`, as read from JSON, is an allowed answer to `question`."""
     if question.answer == "text":
         return isinstance(value, str) and 0 < len(value) <= question.max_chars
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -53,7 +56,7 @@ def is_allowed_value(question: GuidingQuestion, value: object) -> bool:
 
 
 def is_disputed(question: GuidingQuestion, values: Sequence[Value]) -> bool:
-    """Whether annotators who gave `values` need somebody to decide."""
+    """Whether the `values` that annotators gave need an adjudicator."""
     numbers = [value for value in values if not isinstance(value, str)]
     if question.answer == "text" or len(numbers) < 2:
         return False
@@ -64,16 +67,16 @@ def is_disputed(question: GuidingQuestion, values: Sequence[Value]) -> bool:
 
 
 def aggregate_value(question: GuidingQuestion, values: Sequence[Value]) -> float:
-    """What `values` decide where no adjudicator does: the one that all gave, or their mean.
+    """The decision of `values` without an adjudicator: the value that all gave, or their mean.
 
-    By the rule ``aggregate_value`` people may differ: then the mean counts on a scale too, and the majority of binary answers
-    (0 if there is none).
+    With ``rule: mean``, values may differ. Then the mean counts on scales too, and the majority of binary answers
+    (0 on a tie).
     """
     numbers = [float(value) for value in values if not isinstance(value, str)]
-    middle = round(math.fsum(numbers) / len(numbers), 6)
-    return float(middle > 0.5) if question.answer == "binary" else middle
+    mean = round(math.fsum(numbers) / len(numbers), 6)
+    return float(mean > 0.5) if question.answer == "binary" else mean
 
 
 def passes_gate(question: GuidingQuestion, decision: float, required: float) -> bool:
-    """Whether `decision` is what a gate requires: just that if binary, that or more otherwise."""
+    """Whether `decision` passes a gate: equal to `required` if binary, at least `required` otherwise."""
     return decision == required if question.answer == "binary" else decision >= required - 1e-9

@@ -40,7 +40,7 @@ from benchbuilder.annotation import (
     gate_description,
     gate_funnel,
     make_candidate_tasks,
-    measure_agreement,
+    measure_vote_agreement,
     passes_gate,
     proportional_sample,
     summarise_comments,
@@ -293,7 +293,7 @@ def _notes(
 ) -> dict[str, Any]:
     return {
         "reviewed": True,
-        "agreement": measure_agreement(case.poll.requests, case.poll.votes, judging),
+        "agreement": measure_vote_agreement(case.poll.requests, case.poll.votes, judging),
         "questions": summarise_questions(judging, case.poll),
         "survivors": threshold_table(candidate_results, judging),
         "min_evidence": judging.min_evidence,

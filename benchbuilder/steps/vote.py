@@ -25,7 +25,7 @@ from benchbuilder.annotation import (
     gate_description,
     gate_funnel,
     make_row_tasks,
-    measure_agreement,
+    measure_vote_agreement,
     summarise_comments,
     summarise_questions,
     summarise_votes,
@@ -241,7 +241,7 @@ def _notes(
 ) -> dict[str, Any]:
     return {
         "reviewed": True,
-        "agreement": measure_agreement(poll_result.requests, poll_result.votes, judging),
+        "agreement": measure_vote_agreement(poll_result.requests, poll_result.votes, judging),
         "questions": summarise_questions(judging, poll_result),
         "gates": [gate for gate in gate_funnel(row_results, judging) if gate["gate"] != EVIDENCE_GATE],
         "chosen": chosen,

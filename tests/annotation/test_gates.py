@@ -45,7 +45,7 @@ def test_the_first_failed_gate_is_named():
     assert first_failed_gate(judged(fluent=0), judging, 3, ignored_gates=("fluent",)) is None
 
 
-def test_survivors_and_funnel():
+def test_threshold_counts_and_funnel():
     people = [judged(6), judged(3), judged(2, partition="bios"), judged(0), judged(5, single_answer=0),
               judged(3, fluent=0)]  # fmt: skip
     table = {row["min_evidence"]: row for row in threshold_table(people, spec())}

@@ -94,7 +94,7 @@ def test_the_fate_of_each_task(world):
     assert (found.tasks[1].number, found.tasks[1].text, found.tasks[1].partition) == (2, "第1题", "bios")
 
 
-def test_survivors_and_gates_are_of_the_tasks_that_are_not_open(world):
+def test_threshold_counts_and_gates_are_of_the_tasks_that_are_not_open(world):
     found = project_progress(spec(), *world)
     assert [(row.minimum, row.kept) for row in found.thresholds] == [(0, 2), (1, 1), (2, 1)]
     assert found.thresholds[0].by_partition == {"bios": 0, "medqa": 2}

@@ -213,8 +213,8 @@ def test_contradictions_and_foreign_files_are_errors(world):
     with pytest.raises(DataError) as caught:
         world.run()
     error = caught.value
-    assert error.what == "6 problems in the sheets of judgements"
-    assert "annotation/filled/b.ods: sheets of judgements are .xlsx or .csv" in error.why
+    assert error.what == "6 problems in the annotation sheets"
+    assert "annotation/filled/b.ods: annotation sheets are .xlsx or .csv" in error.why
     assert error.why.count("a says 0, but 1 at annotation/filled/a.csv:") == 5
 
 

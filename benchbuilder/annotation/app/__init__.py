@@ -1,1 +1,1 @@
-"""The web app in which people judge: server-rendered pages over the database of votes."""
+"""The review app: server-rendered pages in which people judge tasks."""

@@ -1,4 +1,4 @@
-"""An adjudicator's pages: one dispute after another, and the end."""
+"""Pages of adjudicators: disputes one by one, and the end."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _DIGITS = 12
 
 @router.get("/{project}")
 def project_page(request: Request, project: str) -> Response:
-    """On to the dispute with the lowest agreement; what the visitor put off waits until they ask for it."""
+    """Redirect to the dispute with the lowest agreement; skipped ones only on request."""
     visit = require_visit(request, "adjudicator")
     work = _project(visit, project)
     progress = visit.store.progress(visit.person, project)
@@ -49,7 +49,7 @@ def project_page(request: Request, project: str) -> Response:
 
 @router.post("/{project}/undo")
 def undo_decisions(request: Request, project: str, form: Annotated[PostedForm, Depends(posted_form)]) -> Response:
-    """Take back the decisions that the visitor submitted last, and open their task."""
+    """Withdraw the visitor's last decisions, and open their task."""
     visit = require_visit(request, "adjudicator", form=form)
     _project(visit, project)
     task_id = visit.store.undo_last(visit.person, project)
@@ -60,7 +60,7 @@ def undo_decisions(request: Request, project: str, form: Annotated[PostedForm, D
 
 @router.get("/{project}/{task_id}")
 def dispute_page(request: Request, project: str, task_id: str) -> Response:
-    """What is in dispute about a task, as the visitor left it."""
+    """The disputed questions of a task, as the visitor left them."""
     visit = require_visit(request, "adjudicator")
     work = _project(visit, project)
     dispute = visit.store.dispute(visit.person, project, _parse_id(task_id))
@@ -73,7 +73,7 @@ def dispute_page(request: Request, project: str, task_id: str) -> Response:
 def submit_dispute(
     request: Request, project: str, task_id: str, form: Annotated[PostedForm, Depends(posted_form)]
 ) -> Response:
-    """Submit decisions, put the task off, flag it, or keep a draft. 409 if the dispute is gone or another one."""
+    """Submit decisions, skip or flag the task, or save a draft. 409 if the dispute is gone or has changed."""
     visit = require_visit(request, "adjudicator", form=form)
     work = _project(visit, project)
     number = _parse_id(task_id)
@@ -111,10 +111,10 @@ def _parse_id(text: str) -> int:
 
 
 def _submit_decisions(visit: Visit, project: Project, dispute: Dispute, form: PostedForm) -> Response:
-    found = make_dispute_form(dispute, project.spec, {})
-    if form("shown") != found.shown_hash:
+    dispute_form = make_dispute_form(dispute, project.spec, {})
+    if form("shown") != dispute_form.shown_hash:
         return _conflict_response(visit, project, dispute.task_id, _save_draft(visit, dispute.task_id, form))
-    submission, errors = parse_decisions(found, form, visit.texts)
+    submission, errors = parse_decisions(dispute_form, form, visit.texts)
     if not errors:
         outcome = visit.store.submit_decisions(visit.person, dispute.task_id, submission)
         if outcome == "kept":
@@ -130,7 +130,7 @@ def _submit_decisions(visit: Visit, project: Project, dispute: Dispute, form: Po
 
 
 def _save_draft(visit: Visit, task_id: int, form: PostedForm) -> bool:
-    """Save what was entered as a draft; whether it could be."""
+    """Save the entered values as a draft; return whether that was possible."""
     return visit.store.save_draft(visit.person, task_id, dispute_draft(form))
 
 
@@ -143,12 +143,12 @@ def _draft_response(visit: Visit, dispute: Dispute, kept: bool) -> Response:
 
 
 def _conflict_response(visit: Visit, project: Project, task_id: int, kept: bool) -> Response:
-    """The dispute is not what the visitor saw: they can look at it again, or if it is 0, it is no more."""
+    """The dispute differs from what the visitor saw; with `task_id` 0 it is gone."""
     return conflict_page(visit, "adjudicate_changed.j2", kept, project=project, task_id=task_id)
 
 
 def _next_path(visit: Visit, project: str, task_id: int, *, saved: bool = False) -> str:
-    """Where to go from a dispute that was dealt with: the next one that waits, else the end."""
+    """The path after a dispute: the next one that waits, else the end."""
     following = None
     if visit.store.progress(visit.person, project).open:
         following = visit.store.next_dispute(visit.person, project, frozenset({task_id}))
@@ -160,14 +160,14 @@ def _dispute_response(
     visit: Visit, project: Project, dispute: Dispute, texts: Mapping[str, str], errors: Mapping[str, str] | None = None,
     *, kept: bool = True,
 ) -> Response:  # fmt: skip
-    found = make_dispute_form(dispute, project.spec, texts, errors)
+    dispute_form = make_dispute_form(dispute, project.spec, texts, errors)
     labels = project.spec.display_fields()
     return visit.page(
         "adjudicate.j2",
         422 if errors else 200,
         project=project,
         dispute=dispute,
-        found=found,
+        form=dispute_form,
         fields=[(labels[name], text) for name, text in dispute.task.fields if name in labels and text],
         notes=[(number, note) for number, note in enumerate(dispute.notes, start=1) if note],
         texts=texts,
@@ -175,7 +175,7 @@ def _dispute_response(
         kinds=ERROR_KINDS,
         levels=CONFIDENCE_LEVELS,
         reason_error=(errors or {}).get(REASON_FIELD, ""),
-        complaints=_error_list(found, errors or {}, visit),
+        errors=_error_list(dispute_form, errors or {}, visit),
         places={paragraph.key: place for place, paragraph in enumerate(dispute.task.paragraphs, start=1)},
         now=html_timestamp(datetime.now(UTC)),
         store=_store_key(visit, project, dispute),
@@ -188,16 +188,16 @@ def _dispute_response(
 
 
 def _error_list(form: DisputeForm, errors: Mapping[str, str], visit: Visit) -> list[tuple[str, str, str]]:
-    """Field, label and what is wrong, in the order of the page."""
+    """Field, label and error text of each error, in the order of the page."""
     entries = [point.question_field for point in form.questions() if point.question_field.field_name in errors]
-    told = [(entry.field_name, entry.question.label, errors[entry.field_name]) for entry in entries]
+    listed = [(entry.field_name, entry.question.label, errors[entry.field_name]) for entry in entries]
     if REASON_FIELD in errors:
-        told.append((REASON_FIELD, visit.texts("adjudicate.reason"), errors[REASON_FIELD]))
-    return told + [("", "", text) for field, text in errors.items() if not field]
+        listed.append((REASON_FIELD, visit.texts("adjudicate.reason"), errors[REASON_FIELD]))
+    return listed + [("", "", text) for field, text in errors.items() if not field]
 
 
 def _store_key(visit: Visit, project: Project, dispute: Dispute) -> str:
-    """The name under which a browser keeps what it could not send: nobody else's page asks for it."""
+    """The key under which a browser keeps unsent values; it is unique for this person and task."""
     person = visit.person
     parts = ("adjudicate", project.name, dispute.task.key, person.code, person.name, person.invited_at.isoformat())
     return hashlib.blake2b("\n".join(parts).encode(), digest_size=16).hexdigest()

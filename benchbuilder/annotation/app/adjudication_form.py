@@ -1,4 +1,4 @@
-"""A dispute as a form: what the judges answered, what an adjudicator decides, and whether it takes a reason."""
+"""The form of a dispute: the answers of the judges, the decisions, and whether a reason is required."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from benchbuilder.config import AnnotationSpec
 ERROR_KINDS = ("ambiguous_text", "guideline_gap", "annotator_error", "edge_case", "other")
 CONFIDENCE_LEVELS = ("high", "medium", "low")
 REASON_FIELD = NOTE_FIELD
-"""The field with the reason is called like that of an annotator's remark, which the script of the page knows."""
+"""The reason uses the same field as an annotator's remark, which the script of the page handles."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,8 @@ class DisputedQuestion:
 class DisputeForm:
     """A dispute as its page shows it.
 
-    `task_questions` are the points about the task, `paragraphs` the paragraphs with points of their own, `other_paragraphs` the other ones.
-    `shown_hash` stands for all that is in dispute and what was answered: if it changes, so did the dispute.
+    `task_questions` are disputed questions about the task, `paragraphs` the paragraphs with disputed questions, and
+    `other_paragraphs` the rest. `shown_hash` hashes all disputed subjects with their answers.
     """
 
     task_questions: tuple[DisputedQuestion, ...]
@@ -43,14 +43,14 @@ class DisputeForm:
     shown_hash: str
 
     def questions(self) -> tuple[DisputedQuestion, ...]:
-        """All of them in the order of the page."""
+        """All disputed questions in the order of the page."""
         return (*self.task_questions, *(point for _, points in self.paragraphs for point in points))
 
 
 def make_dispute_form(
     dispute: Dispute, spec: AnnotationSpec, texts: Mapping[str, str], errors: Mapping[str, str] | None = None
 ) -> DisputeForm:
-    """The form of `dispute`, filled with `texts` by field; `errors` says what is wrong, by field."""
+    """The form of `dispute`, filled with `texts` and `errors` by field."""
     wrong, asked = errors or {}, spec.questions_about()
     by_key: dict[str, list[DisputedQuestion]] = {}
     for subject, name in dispute.subjects:
@@ -68,7 +68,7 @@ def make_dispute_form(
 
 
 def _number_fields(found: DisputeForm) -> DisputeForm:
-    """With the steps of the entries as they follow each other on the page."""
+    """Number the fields in the order of the page."""
     steps = {point.question_field.field_name: step for step, point in enumerate(found.questions(), start=1)}
 
     def number(points: Sequence[DisputedQuestion]) -> tuple[DisputedQuestion, ...]:
@@ -92,7 +92,7 @@ def _hash_dispute(dispute: Dispute) -> str:
 def parse_decisions(
     dispute_form: DisputeForm, form: PostedForm, texts: InterfaceTexts
 ) -> tuple[Submission, dict[str, str]]:
-    """What an adjudicator hands in, and by field what is wrong with it. Everything in dispute must be decided."""
+    """Parse an adjudicator's submission, with errors by field. Everything in dispute must be decided."""
     entries = [point.question_field for point in dispute_form.questions()]
     values, errors = parse_answers(entries, form, texts)
     for entry in entries:
@@ -120,7 +120,7 @@ def parse_decisions(
 
 
 def dispute_draft(form: PostedForm) -> dict[str, str]:
-    """What is kept of a form that was not submitted, under the names that the database uses for what was taken back."""
+    """The draft of a form, with the names that the database uses for withdrawn decisions."""
     data = form.with_prefix("v.") | {REASON_FIELD: form(REASON_FIELD), "confidence": form("confidence")}
     data["error_kinds"] = ",".join(kind for kind in ERROR_KINDS if kind in form.get_all("error_kinds"))
     data["guideline_gap"] = "1" if form("guideline_gap") == "1" else ""
@@ -128,9 +128,9 @@ def dispute_draft(form: PostedForm) -> dict[str, str]:
 
 
 def dispute_texts(dispute: Dispute) -> dict[str, str]:
-    """The texts of the form: the draft, else what was decided before.
+    """The texts of the form: the draft, else the former decision.
 
-    In the draft of a decision that was taken back, the reason stands under its own name.
+    In the draft of a withdrawn decision, the reason has its own name.
     """
     if dispute.draft is not None:
         data = dict(dispute.draft.data)
@@ -139,6 +139,6 @@ def dispute_texts(dispute: Dispute) -> dict[str, str]:
 
 
 def decision_texts(dispute: Dispute) -> dict[str, str]:
-    """The texts of the form that would submit what was decided before."""
+    """The texts of the form for the former decision."""
     decided = {form_field_name(subject): value_as_typed(value) for subject, value in dispute.decisions.items()}
     return decided | {REASON_FIELD: dispute.reason}

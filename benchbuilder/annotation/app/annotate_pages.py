@@ -1,4 +1,4 @@
-"""An annotator's pages: the task, what may be done with it, the list, and the end."""
+"""Pages of annotators: the task and its actions, the list of tasks, and the end."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _query_number(request: Request, name: str) -> int:
 
 @router.get("/{project}")
 def project_page(request: Request, project: str) -> Response:
-    """On to the next task; if none is open any more, thanks and what was skipped."""
+    """Redirect to the next task; if none is open, thank the visitor and list skipped tasks."""
     visit = require_visit(request, "annotator")
     work = _project(visit, project)
     progress = visit.store.progress(visit.person, project)
@@ -86,7 +86,7 @@ def project_page(request: Request, project: str) -> Response:
 
 @router.get("/{project}/list")
 def list_page(request: Request, project: str) -> Response:
-    """The visitor's tasks with their states; `state` chooses, `start` is the first number."""
+    """The visitor's tasks with their states, filtered by ``state``, from number ``start`` on."""
     visit = require_visit(request, "annotator")
     work = _project(visit, project)
     state = request.query_params.get("state", "")
@@ -110,7 +110,7 @@ def list_page(request: Request, project: str) -> Response:
 
 @router.post("/{project}/undo")
 def undo_submission(request: Request, project: str, form: Annotated[PostedForm, Depends(posted_form)]) -> Response:
-    """Take back the last task that the visitor submitted, and open it."""
+    """Withdraw the visitor's last submission, and open its task."""
     visit = require_visit(request, "annotator", form=form)
     _project(visit, project)
     number = visit.store.undo_last(visit.person, project)
@@ -119,7 +119,7 @@ def undo_submission(request: Request, project: str, form: Annotated[PostedForm, 
 
 @router.get("/{project}/{number}")
 def task_page(request: Request, project: str, number: str) -> Response:
-    """A task with its questions, as the visitor left it: their draft, else what they submitted."""
+    """A task with its questions, filled with the visitor's draft or else their submission."""
     visit = require_visit(request, "annotator")
     work = _project(visit, project)
     task = _assignment(visit, project, number, opening=True)
@@ -133,9 +133,9 @@ def task_page(request: Request, project: str, number: str) -> Response:
 def submit_task(
     request: Request, project: str, number: str, form: Annotated[PostedForm, Depends(posted_form)]
 ) -> Response:
-    """Submit a task, skip it, flag it, or keep a draft; whatever it is, nothing that was entered is lost.
+    """Submit a task, skip it, flag it, or save a draft; entered values are never lost.
 
-    Numbers may stand for other tasks than before: just the task that the page showed is touched, else 409.
+    Task numbers may have changed: only the task that the page showed is changed, else 409.
     """
     visit = require_visit(request, "annotator", form=form)
     work = _project(visit, project)
@@ -160,9 +160,9 @@ def submit_task(
 
 
 def _moved_response(visit: Visit, project: Project, form: PostedForm, *, known: bool) -> Response:
-    """The task that the page showed is not the one of this number any more: what was entered goes into its draft.
+    """The number now belongs to another task: save the entered values as a draft of the task that was shown.
 
-    404 if it never was the visitor's, and they have none of this number (`known`) either.
+    404 if that task was never the visitor's and they have no task with this number (`known`).
     """
     key = form("task")
     own = visit.store.find_own_task(visit.person, project.name, key) if 0 < len(key) <= 200 else None
@@ -177,7 +177,7 @@ def _conflict_response(visit: Visit, project: Project, reason: str, kept: bool, 
 
 
 def _save_draft(visit: Visit, task_id: int, form: PostedForm) -> bool:
-    """Save what was entered as a draft; whether it could be."""
+    """Save the entered values as a draft; return whether that was possible."""
     return visit.store.save_draft(visit.person, task_id, form.with_prefix("v.") | {NOTE_FIELD: form(NOTE_FIELD)})
 
 
@@ -211,13 +211,13 @@ def _submit_answers(visit: Visit, project: Project, task: Assignment, form: Post
 
 
 def _is_overtaken(task: Assignment, form: PostedForm, values: Mapping[Subject, Value]) -> bool:
-    """Whether something else was submitted since the page was made, in another tab or on another device."""
+    """Whether other answers were submitted since the page was made, in another tab or on another device."""
     seen = form("base")
     return bool(seen) and seen != hash_texts(answer_texts(task.answers, task.note)) and values != task.answers
 
 
 def _next_path(visit: Visit, project: str, number: int) -> str:
-    """Where to go from a task that was dealt with: the next one that is open, else the end."""
+    """The path after a task: the next open one, else the end."""
     if not visit.store.progress(visit.person, project).open:
         return f"/p/{project}"
     following = visit.store.next_number(visit.person, project, after=number)
@@ -232,7 +232,7 @@ def _task_response(
     spec = project.spec
     labels = spec.display_fields()
     progress = visit.store.progress(visit.person, project.name)
-    left = None if spec.suggested_seconds is None else max(0, round(spec.suggested_seconds - task.seconds))
+    seconds_left = None if spec.suggested_seconds is None else max(0, round(spec.suggested_seconds - task.seconds))
     return visit.page(
         "task.j2",
         422 if errors else 200,
@@ -240,11 +240,11 @@ def _task_response(
         task=task,
         sheet=sheet,
         fields=[(labels[name], text) for name, text in task.task.fields if name in labels and text],
-        complaints=_error_list(sheet, errors or {}, visit),
+        errors=_error_list(sheet, errors or {}, visit),
         note=texts.get(NOTE_FIELD, ""),
         note_error=(errors or {}).get(NOTE_FIELD, ""),
         pace=progress_context(visit.texts, project, progress),
-        seconds_left=left,
+        seconds_left=seconds_left,
         wide=_needs_room(sheet),
         now=html_timestamp(datetime.now(UTC)),
         store=_store_key(visit, project, task),
@@ -257,29 +257,29 @@ def _task_response(
 
 
 def _needs_room(sheet: TaskForm) -> bool:
-    """Whether the questions need half of a wide page: long texts, or bands and nothing else to look at."""
+    """Whether the questions need half of a wide page: long texts, or bands without paragraphs."""
     questions = [entry.question for entry in (*sheet.before_evidence, *sheet.after_evidence)]
     long = any(question.answer == "text" and question.lines > 1 for question in questions)
     return long or (not sheet.paragraphs and any(question.anchors() for question in questions))
 
 
 def _error_list(sheet: TaskForm, errors: Mapping[str, str], visit: Visit) -> list[tuple[str, str, str]]:
-    """Field, label and what is wrong, in the order of the page."""
+    """Field, label and error text of each error, in the order of the page."""
     numbers = {paragraph.key: place for place, (paragraph, _) in enumerate(sheet.paragraphs, 1)}
-    found: list[tuple[str, str, str]] = []
+    listed: list[tuple[str, str, str]] = []
     for entry in sheet.fields():
         if entry.field_name in errors:
             place = numbers.get(entry.subject.key)
             label = entry.question.label
             label = visit.texts("error.nth", label=label, n=place) if place else label
-            found.append((entry.field_name, label, errors[entry.field_name]))
+            listed.append((entry.field_name, label, errors[entry.field_name]))
     if NOTE_FIELD in errors:
-        found.append((NOTE_FIELD, visit.texts("task.note"), errors[NOTE_FIELD]))
-    return found + [("", "", text) for field, text in errors.items() if not field]
+        listed.append((NOTE_FIELD, visit.texts("task.note"), errors[NOTE_FIELD]))
+    return listed + [("", "", text) for field, text in errors.items() if not field]
 
 
 def _store_key(visit: Visit, project: Project, task: Assignment) -> str:
-    """The name under which a browser keeps answers that it could not send: nobody else's page asks for it."""
+    """The key under which a browser keeps unsent answers; it is unique for this person and task."""
     person = visit.person
     parts = (project.name, task.task.key, person.code, person.name, person.invited_at.isoformat())
     return hashlib.blake2b("\n".join(parts).encode(), digest_size=16).hexdigest()

@@ -1,4 +1,4 @@
-"""The app: what its parts are and in which order they stand."""
+"""Assembles the review app from its routers and middleware."""
 
 from __future__ import annotations
 
@@ -24,12 +24,18 @@ from benchbuilder.core import DataError
 def create_app(
     store: AnnotationStore, text_files: Mapping[str, Path], *, secure: bool, hosts: Sequence[str], site_name: str = ""
 ) -> FastAPI:  # fmt: skip
-    """The app over `store`.
+    """Create the app.
 
-    `text_files` are files with the words of the interface by language, beside those that the app brings (DataError if
-    one is wrong). `secure` says that browsers come by HTTPS: cookies are sent by nothing else. `hosts` are the names
-    by which it may be asked for, ``*`` for all. `site_name` tells apart what is served at several ports of one host,
-    such as the address of the app with its port: else who enters one of them is signed out of the others.
+    Args:
+        store: the database of votes.
+        text_files: further files with interface texts, by language.
+        secure: whether browsers use HTTPS; then cookies are sent only by HTTPS.
+        hosts: allowed host names, ``*`` for all.
+        site_name: distinguishes apps on several ports of one host, as ports share cookies; without it, signing in to
+            one app signs a browser out of the others.
+
+    Raises:
+        DataError: a file of `text_files` cannot be used.
     """
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
     app.add_exception_handler(HTTPException, pages.on_http_error)

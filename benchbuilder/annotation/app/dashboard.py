@@ -1,10 +1,9 @@
-"""Pages of the lead: how far projects are, how far people agree, what stays, and how each annotator works."""
+"""Pages of the project owner: completion, agreement, outcomes, and the work of each annotator."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Literal
 
@@ -33,7 +32,7 @@ _MAX_START = 10_000_000
 
 @router.get("")
 def overview_page(request: Request) -> Response:
-    """Every project with how much of it is done."""
+    """Every project with its completion."""
     visit = require_visit(request, "lead")
     projects = [(project, visit.store.staff_progress(project.name)) for project in visit.store.projects()]
     return visit.page("lead.j2", projects=projects, say=DashboardTexts)
@@ -41,21 +40,19 @@ def overview_page(request: Request) -> Response:
 
 @router.get("/{name}")
 def project_page(request: Request, name: str) -> Response:
-    """Where one project stands."""
+    """The progress of one project."""
     visit, snapshot = _project_snapshot(request, name)
-    standing, spec = snapshot.progress, snapshot.project.spec
-    scales = {scale: [row for row in standing.questions if row.scale == scale] for scale in _SCALES}
-    reasons = Counter(task.gate for task in standing.tasks if task.outcome == "dropped")
+    progress, spec = snapshot.progress, snapshot.project.spec
+    scales = {scale: [row for row in progress.questions if row.scale == scale] for scale in _SCALES}
     return visit.page(
         "lead_project.j2",
         project=snapshot.project,
         spec=spec,
         at=snapshot.taken_at,
-        standing=standing,
+        progress=progress,
         staff=snapshot.staff,
         scales={scale: (measure_columns(rows), rows) for scale, rows in scales.items() if rows},
-        counts={outcome: standing.count(outcome) for outcome in ("kept", "dropped", "open")},
-        reasons=reasons,
+        counts={outcome: progress.count(outcome) for outcome in ("kept", "dropped", "open")},
         workers=annotator_summaries(snapshot.staff.people, spec),
         flags=snapshot.flags[:_MAX_FLAGS],
         more_flags=max(0, len(snapshot.flags) - _MAX_FLAGS),
@@ -74,28 +71,28 @@ def tasks_page(
     gate: str = "",
     start: Annotated[int, Query(ge=1, le=_MAX_START)] = 1,
 ) -> Response:
-    """What becomes of each task and why, fifty at a time."""
+    """The outcome of each task with its reason, fifty per page."""
     visit, snapshot = _project_snapshot(request, name)
-    found = _filter_tasks(snapshot.progress.tasks, outcome, gate)
+    tasks = _filter_tasks(snapshot.progress.tasks, outcome, gate)
     return visit.page(
         "lead_tasks.j2",
         project=snapshot.project,
-        standing=snapshot.progress,
+        progress=snapshot.progress,
         at=snapshot.taken_at,
-        found=found[start - 1 : start - 1 + _PAGE_SIZE],
-        total=len(found),
+        found=tasks[start - 1 : start - 1 + _PAGE_SIZE],
+        total=len(tasks),
         outcome=outcome,
         gate=gate,
         start=start,
         earlier=max(1, start - _PAGE_SIZE) if start > 1 else 0,
-        later=start + _PAGE_SIZE if start - 1 + _PAGE_SIZE < len(found) else 0,
+        later=start + _PAGE_SIZE if start - 1 + _PAGE_SIZE < len(tasks) else 0,
         say=DashboardTexts(visit.texts, snapshot.project.spec),
     )
 
 
 @router.get("/{name}/tasks.csv")
 def tasks_csv(request: Request, name: str) -> Response:
-    """The same of all tasks as a file."""
+    """The outcomes of all tasks as CSV."""
     _, snapshot = _project_snapshot(request, name)
     head = ("number", "key", "text", "partition", "outcome", "gate", "decided", "needed", "missing_judgements",
             "missing_decisions", "adjudicated")  # fmt: skip
@@ -109,7 +106,7 @@ def tasks_csv(request: Request, name: str) -> Response:
 
 @router.get("/{name}/people.csv")
 def people_csv(request: Request, name: str) -> Response:
-    """How each person works, as a file."""
+    """The work of each person as CSV."""
     _, snapshot = _project_snapshot(request, name)
     head = ("code", "name", "role", "done", "open", "skipped", "flagged", "median_seconds", "seconds_10", "seconds_90",
             "hasty", "tasks_per_hour", "gold_right", "gold_judged")  # fmt: skip
@@ -121,12 +118,12 @@ def people_csv(request: Request, name: str) -> Response:
 
 
 def _project_snapshot(request: Request, name: str) -> tuple[Visit, ProjectSnapshot]:
-    """The visit of a lead, and where the project called `name` stands (404 if there is none)."""
+    """The visit of a project owner, and the snapshot of the project called `name` (404 if there is none)."""
     visit = require_visit(request, "lead")
-    found: Project | None = visit.store.project(name)
-    if found is None:
+    project: Project | None = visit.store.project(name)
+    if project is None:
         raise HTTPException(404)
-    return visit, snapshot_cache(visit.store).snapshot_of(visit.store, found)
+    return visit, snapshot_cache(visit.store).snapshot_of(visit.store, project)
 
 
 def _filter_tasks(tasks: Sequence[TaskProgress], outcome: str, gate: str) -> Sequence[TaskProgress]:
@@ -153,7 +150,7 @@ def _safe(name: str) -> str:
 
 
 def _csv(name: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> Response:
-    """A CSV file in UTF-8 with a mark at its start, for spreadsheets; no cell is taken for a formula."""
+    """A CSV file in UTF-8 with byte-order mark, for spreadsheets; no cell is read as a formula."""
     text = io.StringIO(newline="")
     writer = csv.writer(text)
     writer.writerow(head)

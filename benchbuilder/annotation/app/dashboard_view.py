@@ -1,4 +1,4 @@
-"""How the pages of the lead put figures into words."""
+"""Formats figures for the pages of the project owner."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _DASH = "–"
 
 @dataclass(frozen=True)
 class AnnotatorSummary:
-    """A person with their counts, their pace, and how often they were right on planted tasks."""
+    """A person with their counts, their pace, and their accuracy on gold tasks."""
 
     person: Person
     progress: Progress
@@ -28,7 +28,7 @@ class AnnotatorSummary:
 
 
 def annotator_summaries(people: Iterable[PersonProgress], spec: ProjectSpec) -> list[AnnotatorSummary]:
-    """Those who have a part in the project: its annotators, and its adjudicators if there is something to decide."""
+    """Summaries of annotators, and of adjudicators if the project has adjudication."""
     roles = ("annotator", "adjudicator") if spec.rule == "adjudicate" else ("annotator",)
     return [
         AnnotatorSummary(
@@ -49,20 +49,20 @@ def measure_columns(rows: Iterable[QuestionAgreement]) -> list[str]:
 
 
 class DashboardTexts:
-    """Figures, gates and reasons in the words of one language."""
+    """Figures, gates and reasons as texts of one language."""
 
     def __init__(self, texts: InterfaceTexts, spec: ProjectSpec) -> None:
         self._t, self._questions = texts, spec.questions_about()
 
     def gate_label(self, name: str) -> str:
-        """What a gate is called: the label of its question."""
+        """The label of a gate: that of its question."""
         if name == EVIDENCE_GATE:
             return self._t("lead.gate_evidence")
         question = self._questions.get(name)
         return name if question is None else question.label
 
     def outcome_reason(self, task: TaskProgress) -> str:
-        """Why a task is dropped, or what it still takes."""
+        """Why a task is dropped, or what is still missing."""
         if task.outcome == "open":
             parts = [("lead.missing_votes", task.missing_votes), ("lead.missing_decisions", task.missing_decisions)]
             return self._t("lead.and").join(self._t(key, n=n) for key, n in parts if n)
@@ -76,22 +76,22 @@ class DashboardTexts:
 
     @staticmethod
     def outcome_key(progress: ProjectProgress, outcome: TaskOutcome) -> str:
-        """What to call what becomes of tasks: where nothing is dropped, a task is not kept but judged."""
+        """The text key of an outcome: without gates, tasks are not ``kept`` but ``judged``."""
         return "judged" if outcome == "kept" and not progress.has_gates else outcome
 
     @staticmethod
     def measure_key(row: QuestionAgreement, name: str) -> str:
-        """What to call a measure of `row`: there is more than one kappa."""
+        """The text key of a measure of `row`: there are two kinds of kappa."""
         return f"kappa_{row.kappa_kind}" if name == "kappa" else name
 
     def format_value(self, name: str, figure: AgreementFigure) -> str:
-        """A measure as a number, or why there is none."""
+        """A measure as a number, or the reason why it is undefined."""
         if figure.value is None:
             return self._t(f"lead.why.{figure.undefined_reason}", only=f"{figure.only_value or 0:g}")
         return self._number(name, figure.value)
 
     def format_interval(self, name: str, figure: AgreementFigure) -> str:
-        """Its interval, or why there is none; empty where the measure itself is not defined."""
+        """The interval of a measure, or why it is missing; empty if the measure itself is undefined."""
         if figure.value is None:
             return ""
         if figure.low is None or figure.high is None:
@@ -99,8 +99,8 @@ class DashboardTexts:
         return f"{self._number(name, figure.low)} {_DASH} {self._number(name, figure.high)}"
 
     def paradox_text(self, row: QuestionAgreement) -> str:
-        """Why kappa is low although people agree, in plain words with the figures of `row`."""
-        answer, share = row.most_common or (0.0, 0.0)
+        """Explain with the figures of `row` why kappa is low although people agree."""
+        answer, proportion = row.most_common or (0.0, 0.0)
         return self._t(
             "lead.paradox",
             label=row.question.label,
@@ -108,12 +108,12 @@ class DashboardTexts:
             kappa=self.format_value("kappa", row.measures["kappa"]),
             gwet=self.format_value("ac1", row.measures["ac1"]),
             answer=f"{answer:g}",
-            share=f"{share * 100:.0f} %",
+            share=f"{proportion * 100:.0f} %",
         )
 
     @staticmethod
     def percentage(part: float, whole: float) -> str:
-        """A part in whole per cent, never 0 or 100 unless it is just that."""
+        """A part of a whole as integer per cent; 0 and 100 only if exact."""
         if not whole:
             return _DASH
         percent = round(100 * part / whole)
@@ -122,7 +122,7 @@ class DashboardTexts:
 
     @staticmethod
     def bar_width(part: float, whole: float) -> str:
-        """The same as the width of a bar that is 100 wide."""
+        """A part of a whole as the width of a bar that is 100 wide."""
         return f"{100 * part / whole:.2f}" if whole else "0"
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""Guiding questions as form fields: what was entered, what of it is a value, and what is wrong with the rest."""
+"""Guiding questions as form fields: parses entered texts into values and errors."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class QuestionField:
 
     @property
     def value(self) -> Value | None:
-        """What the text so far means, ``None`` if it means nothing."""
+        """The parsed value of the text, ``None`` if it is empty or not allowed."""
         try:
             return parse_value(self.question, self.text)
         except ValueError:
@@ -47,14 +47,14 @@ class QuestionField:
 
     @property
     def choices(self) -> dict[int, str]:
-        """The values of a scale with what they mean; for a binary question 1 and 0, without words."""
+        """The values of a scale with their meanings; 1 and 0 without meanings for binary questions."""
         if self.question.answer == "scale":
             return dict(sorted(self.question.options.items()))
         return {1: "", 0: ""} if self.question.answer == "binary" else {}
 
     @property
     def bands(self) -> list[tuple[Band, bool]]:
-        """The bands of a scalar from the highest, and whether the value so far lies there (of two, in the higher)."""
+        """The bands of a scalar from the highest, and whether the value is in the band (the higher one of two)."""
         value, found, bands = self.value, False, list[tuple[Band, bool]]()
         for band in self.question.anchors():
             here = not found and isinstance(value, int | float) and band.low <= value <= band.high
@@ -67,8 +67,8 @@ class QuestionField:
 class TaskForm:
     """The questions of a task as its page shows them.
 
-    `before_evidence` and `after_evidence` are those about the task that stand before and after those about evidence; `paragraphs` holds for
-    each paragraph its own. `shown_hash` stands for everything that is asked: if it changes, so did what is shown.
+    `before_evidence` and `after_evidence` are questions about the task before and after those about evidence.
+    `paragraphs` has the questions of each paragraph. `shown_hash` hashes all subjects of the form.
     """
 
     before_evidence: tuple[QuestionField, ...]
@@ -85,7 +85,7 @@ class TaskForm:
         )
 
     def evidence_counts(self) -> list[tuple[GuidingQuestion, int, int]]:
-        """Each question about evidence, for how many paragraphs it is answered, and of how many."""
+        """Each question about evidence with the number of answered paragraphs and of all paragraphs."""
         found: dict[str, list[QuestionField]] = {}
         for _, entries in self.paragraphs:
             for entry in entries:
@@ -93,7 +93,7 @@ class TaskForm:
         return [(same[0].question, sum(e.value is not None for e in same), len(same)) for same in found.values()]
 
     def fill(self, texts: Mapping[str, str], errors: Mapping[str, str] | None = None) -> TaskForm:
-        """The same questions with the `texts` and `errors` by field."""
+        """The form with `texts` and `errors` by field."""
         wrong = errors or {}
 
         def fill(entries: Iterable[QuestionField]) -> tuple[QuestionField, ...]:
@@ -110,7 +110,7 @@ class TaskForm:
 
 
 def make_task_form(task: Task, spec: AnnotationSpec) -> TaskForm:
-    """The questions that `spec` asks about `task`, in their order: all about evidence where its first one is."""
+    """The form of `task`: questions in order, with all about evidence at the position of the first of them."""
     evidence = spec.questions_about("evidence") if task.paragraphs else {}
     place = min((question.order for question in evidence.values()), default=0)
     claim = spec.questions_about("claim")
@@ -133,18 +133,18 @@ def make_task_form(task: Task, spec: AnnotationSpec) -> TaskForm:
 
 
 def hash_subjects(subjects: Iterable[Subject]) -> str:
-    """What stands for all `subjects` together."""
+    """Hash of all `subjects`."""
     names = "\n".join(sorted(form_field_name(subject) for subject in subjects))
     return hashlib.blake2b(names.encode(), digest_size=12).hexdigest()
 
 
 def answer_texts(answers: Mapping[Subject, Value], note: str) -> dict[str, str]:
-    """The fields of a form that would submit `answers` and `note`."""
+    """The fields of a form with `answers` and `note`."""
     return {form_field_name(subject): value_as_typed(value) for subject, value in answers.items()} | {NOTE_FIELD: note}
 
 
 def hash_texts(texts: Mapping[str, str]) -> str:
-    """What stands for all that was submitted, as the `texts` of a form: another one, if any of it is another."""
+    """Hash of the non-empty `texts` of a form."""
     lines = "\n".join(f"{name} {text!r}" for name, text in sorted(texts.items()) if text)
     return hashlib.blake2b(lines.encode(), digest_size=8).hexdigest()
 
@@ -152,7 +152,7 @@ def hash_texts(texts: Mapping[str, str]) -> str:
 def parse_answers(
     fields: Iterable[QuestionField], form: PostedForm, texts: InterfaceTexts
 ) -> tuple[dict[Subject, Value], dict[str, str]]:
-    """The values that a form holds, and by field what is wrong with the others, in words."""
+    """Parse the values of a form; return them with error texts by field."""
     values: dict[Subject, Value] = {}
     errors: dict[str, str] = {}
     for entry in fields:
@@ -178,6 +178,6 @@ def _error_text(entry: QuestionField, text: str, texts: InterfaceTexts) -> str:
 
 
 def active_seconds(form: PostedForm) -> float | None:
-    """The seconds that the page was in view, as a script counted them; ``None`` if none did."""
+    """The seconds that the page was visible, as counted by its script; ``None`` without scripts."""
     text = form("active")
     return float(text) if text.isascii() and text.isdigit() and len(text) <= 6 else None

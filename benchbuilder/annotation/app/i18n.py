@@ -1,4 +1,4 @@
-"""What the pages say, by language: the texts stand in YAML files, a recipe may bring more."""
+"""Interface texts by language, from YAML files of the app and of recipes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import yaml
 from benchbuilder.core import DataError
 
 DEFAULT_LANGUAGE = "en"
-"""The language of the program itself, for what is said in no other."""
+"""The fallback language."""
 _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 
 
@@ -29,7 +29,7 @@ class InterfaceTexts:
         self._texts = texts
 
     def __call__(self, key: str, **values: object) -> str:
-        """The text of dotted `key`, with `values` in the places that braces mark; KeyError if there is none."""
+        """The text of dotted `key`, with `values` for the names in braces; KeyError if there is none."""
         text = self._texts[key]
         return _PLACEHOLDER.sub(lambda m: str(values.get(m[1], m[0])), text) if values else text
 
@@ -39,7 +39,7 @@ class InterfaceTexts:
 
     @property
     def name(self) -> str:
-        """What the language calls itself."""
+        """The name of the language in itself."""
         return self._texts["meta.name"]
 
     @property
@@ -48,7 +48,7 @@ class InterfaceTexts:
         return "rtl" if self._texts["meta.direction"] == "rtl" else "ltr"
 
     def duration(self, seconds: float) -> str:
-        """About how long: seconds below a minute and a half, then minutes, then hours with one decimal."""
+        """A rounded duration: seconds below 90 s, then minutes, then hours with one decimal."""
         if seconds < 90:
             return self("time.seconds", n=round(seconds))
         if seconds < 5400:
@@ -57,14 +57,17 @@ class InterfaceTexts:
 
 
 def bundled_languages() -> dict[str, InterfaceTexts]:
-    """The languages that the app brings."""
+    """The languages that the app includes."""
     return load_languages({})
 
 
 def load_languages(text_files: Mapping[str, Path]) -> dict[str, InterfaceTexts]:
-    """The languages that the app brings and those of `text_files`, by code; what a file of `text_files` lacks is English.
+    """The languages of the app and of `text_files`, by code; texts missing in a file are English.
 
-    A file for a language that the app brings replaces texts of it. DataError if a file is no mapping of texts.
+    A file for a language of the app replaces its texts.
+
+    Raises:
+        DataError: a file cannot be read, or is not a mapping of texts.
     """
     folder = files("benchbuilder.annotation.app").joinpath("strings")
     codes = sorted(entry.name.removesuffix(".yaml") for entry in folder.iterdir() if entry.name.endswith(".yaml"))
@@ -75,7 +78,7 @@ def load_languages(text_files: Mapping[str, Path]) -> dict[str, InterfaceTexts]:
             text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise DataError(
-                f"The words of the interface in {code} cannot be read", where=str(path), why=str(error),
+                f"The interface texts in {code} cannot be read", where=str(path), why=str(error),
                 next="Correct `strings` of the project in the recipe, or the file.",
             ) from error  # fmt: skip
         name = {} if code in own else {"meta.name": code}
@@ -88,8 +91,8 @@ def _read(text: str, where: str) -> dict[str, str]:
         return dict(_flatten("", yaml.safe_load(text)))
     except (yaml.YAMLError, TypeError) as error:
         raise DataError(
-            "A file with words of the interface is not a YAML mapping of texts", where=where, why=str(error),
-            next="Make it look like the English one: keys with texts, or with such mappings.",
+            "A file with interface texts is not a YAML mapping of texts", where=where, why=str(error),
+            next="Use the structure of the English file: keys with texts, or with mappings of texts.",
         ) from error  # fmt: skip
 
 
@@ -97,7 +100,7 @@ def _flatten(prefix: str, node: Any) -> list[tuple[str, str]]:
     if isinstance(node, Mapping):
         return [pair for key, value in node.items() for pair in _flatten(f"{prefix}.{key}" if prefix else key, value)]
     if not isinstance(node, str) or not prefix:
-        raise TypeError(f"{prefix or 'the file'}: a text is needed here, found {type(node).__name__}")
+        raise TypeError(f"{prefix or 'the file'}: expected a text, found {type(node).__name__}")
     return [(prefix, node)]
 
 

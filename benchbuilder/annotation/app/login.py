@@ -1,4 +1,4 @@
-"""From an invite link to a session."""
+"""Signs people in with an invite link."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ T = TypeVar("T")
 router = APIRouter()
 
 SESSION_SECONDS = 7 * 24 * 3600
-"""How long browsers keep the cookie; the database ends sessions earlier."""
+"""How long browsers keep the cookie; the database ends sessions earlier if they are idle."""
 
 
 @router.get("/enter/{token}")
 def invite_page(request: Request, token: str) -> Response:
-    """A page with one button: programs that look at links in messages do not use them up. 403 for a wrong token."""
+    """A page with one button, so that programs that preview links cannot sign in. 403 for an invalid token."""
     visit = anonymous_visit(request)
     _check_token(request, token, visit.store.admits)
     slip = secrets.token_urlsafe(16)
@@ -42,11 +42,11 @@ def invite_page(request: Request, token: str) -> Response:
 
 @router.post("/enter")
 def sign_in(request: Request, form: Annotated[PostedForm, Depends(posted_form)]) -> Response:
-    """Begin a session; 403 for a wrong token, or if this browser did not open the link itself."""
+    """Begin a session; 403 for an invalid token, or if this browser did not open the link itself."""
     site = site_of(request)
     slip = request.cookies.get(site.cookie_name("entering"), "")
     if not slip or not hmac.compare_digest(form("csrf").encode(), slip.encode()):
-        raise RefusedRequest(403, "stale_door")
+        raise RefusedRequest(403, "stale_link")
     session, _ = _check_token(request, form("token"), site.store.begin_session)
     response = redirect("/")
     response.set_cookie(
@@ -57,13 +57,13 @@ def sign_in(request: Request, form: Annotated[PostedForm, Depends(posted_form)])
 
 
 def _check_token(request: Request, token: str, look_up: Callable[[str], T | None]) -> T:
-    """What `look_up` says of `token`; 403 if it says no, 429 if too many tokens did not let anybody in lately."""
+    """The result of `look_up` for `token`; 403 for an invalid token, 429 after too many invalid tokens."""
     site = site_of(request)
     address = request.client.host if request.client else ""
     if site.login_throttle.is_exhausted(address):
         raise RefusedRequest(429, "too_many")
-    said = look_up(token) if 0 < len(token) <= 200 and token.isascii() else None
-    if not said:
+    result = look_up(token) if 0 < len(token) <= 200 and token.isascii() else None
+    if not result:
         site.login_throttle.record_failure(address)
         raise RefusedRequest(403, "wrong_token")
-    return said
+    return result

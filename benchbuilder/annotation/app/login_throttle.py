@@ -1,4 +1,4 @@
-"""How often somebody may try a token."""
+"""Limits attempts with invalid tokens."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _ADDRESSES = 10_000
 class LoginThrottle:
     """Counts failures over the last `window_s` seconds, by client address and in all.
 
-    Only failures count: colleagues who share an address do not lock each other out. Memory is bounded: of more than
-    10,000 addresses the one that failed longest ago is forgotten, and the limit overall still holds.
+    Only failures count, so colleagues who share an address do not lock each other out. Memory is bounded: beyond 10,000
+    addresses, the one with the oldest failure is forgotten; the overall limit still applies.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class LoginThrottle:
         self._lock = threading.Lock()
 
     def is_exhausted(self, address: str) -> bool:
-        """Whether nothing from `address` is looked at for the moment."""
+        """Whether `address` must wait before it may try another token."""
         with self._lock:
             since = self._clock() - self._window_s
             self._all = [at for at in self._all if at > since]

@@ -1,4 +1,4 @@
-"""Pages that are nobody's work: home, help, language, leaving, and what is shown when something is wrong."""
+"""General pages: home, help, language, signing out, and errors."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from benchbuilder.annotation.database.models import Progress, Project
 router = APIRouter()
 
 DRAFT_KEPT_HEADER = "Draft-Kept"
-"""The header that tells scripts whether the server has what was entered: ``yes`` or ``no``."""
+"""The header that tells scripts whether the server saved the entered values: ``yes`` or ``no``."""
 
 _log = logging.getLogger("benchbuilder.annotation.app")
 _LOCAL_PATH = re.compile(r"/(?:[\w.-]+(?:/[\w.-]+)*)?", re.ASCII)
@@ -42,7 +42,7 @@ _LATE_STYLES = """\
 
 @router.get("/")
 def home_page(request: Request) -> Response:
-    """The work that waits for the visitor."""
+    """The visitor's projects."""
     visit = require_visit(request)
     if visit.person.role == "lead":
         return redirect("/lead")
@@ -57,37 +57,37 @@ def home_page(request: Request) -> Response:
 
 
 def task_count(progress: Progress) -> int:
-    """How many tasks somebody has."""
+    """The number of a person's tasks."""
     return progress.done + progress.open + progress.skipped
 
 
 def progress_context(texts: InterfaceTexts, project: Project, progress: Progress) -> dict[str, object]:
-    """Progress as pages show it: counts, share in whole per cent, pace, and about how long the rest takes.
+    """Progress for templates: counts, pace, and the estimated time left.
 
-    The rest is taken to go at the median pace so far; before anything is done, at the suggested one.
+    The estimate uses the median time so far, or the suggested time before anything is done.
     """
     total = task_count(progress)
-    each = progress.median_seconds or project.spec.suggested_seconds
-    left = total - progress.done
+    seconds_per_task = progress.median_seconds or project.spec.suggested_seconds
+    remaining = total - progress.done
     return {
         "done": progress.done,
         "total": total,
         "skipped": progress.skipped,
         "flagged": progress.flagged,
         "median": texts.duration(progress.median_seconds) if progress.median_seconds else "",
-        "left": texts.duration(each * left) if each and left else "",
+        "left": texts.duration(seconds_per_task * remaining) if seconds_per_task and remaining else "",
     }
 
 
 @router.get("/help")
 def help_page(request: Request) -> Response:
-    """How the pages work, and which keys there are."""
+    """How the pages work, and their keyboard shortcuts."""
     return make_visit(request).page("help.j2")
 
 
 @router.post("/language")
 def choose_language(request: Request, form: Annotated[PostedForm, Depends(posted_form)]) -> Response:
-    """Keep the language that the visitor chose, and go back to where they were."""
+    """Save the chosen language, and return to the former page."""
     visit = require_visit(request, form=form)
     if form("language") not in visit.site.languages:
         raise HTTPException(400)
@@ -108,7 +108,7 @@ def sign_out(request: Request, form: Annotated[PostedForm, Depends(posted_form)]
 
 @router.get("/late/{seconds}.css")
 def late_stylesheet(seconds: str) -> Response:
-    """A style sheet that shows what is late after so many seconds, for browsers without scripts."""
+    """A style sheet that shows the banner after `seconds`, for browsers without scripts."""
     if not seconds.isascii() or not seconds.isdigit() or len(seconds) > 5 or int(seconds) > _MAX_LATE_SECONDS:
         raise HTTPException(404)
     css = _LATE_STYLES.replace("SECONDS", str(int(seconds)))
@@ -116,25 +116,23 @@ def late_stylesheet(seconds: str) -> Response:
 
 
 def wants_json(request: Request) -> bool:
-    """Whether a script asks, which gets data for an answer."""
+    """Whether a script sent the request; it gets JSON."""
     return request.headers.get("accept", "") == "application/json"
 
 
 def continue_to(visit: Visit, path: str) -> Response:
-    """On to `path`: scripts get the address and go there themselves."""
+    """Redirect to `path`; scripts get the path as JSON."""
     return JSONResponse({"next": path}) if wants_json(visit.request) else redirect(path)
 
 
 def with_draft_header(response: Response, draft_kept: bool) -> Response:
-    """The `response` with the header that says whether what was entered is kept."""
+    """Add the header that says whether the entered values were saved."""
     response.headers[DRAFT_KEPT_HEADER] = "yes" if draft_kept else "no"
     return response
 
 
 def conflict_page(visit: Visit, template: str, draft_kept: bool, **context: object) -> Response:
-    """409: what the visitor saw is not what there is. Whether what they entered is `draft_kept` is in the page and for
-    scripts in the data.
-    """
+    """A 409 response: the content changed since the visitor saw it; it says whether a draft was kept."""
     if wants_json(visit.request):
         return with_draft_header(
             JSONResponse({"state": "changed", "kept": draft_kept}, HTTPStatus.CONFLICT), draft_kept
@@ -143,7 +141,7 @@ def conflict_page(visit: Visit, template: str, draft_kept: bool, **context: obje
 
 
 def error_page(request: Request, status: int, reason: str = "") -> Response:
-    """The plain page (for scripts, data) that says what is wrong, in the language of the browser."""
+    """The error page (JSON for scripts), in the language of the browser."""
     visit = anonymous_visit(request)
     if wants_json(request):
         return JSONResponse({"state": reason or "refused"}, status, SECURITY_HEADERS)
@@ -167,12 +165,12 @@ def on_http_error(request: Request, error: Exception) -> Response:
 
 
 def on_bad_request(request: Request, _error: Exception) -> Response:
-    """Handler of addresses that the framework itself refuses: there is nothing there."""
+    """Handler of addresses that the framework refuses: 404."""
     return error_page(request, 404)
 
 
 def on_data_error(request: Request, error: Exception) -> Response:
-    """Handler of a database that cannot be used now: it is locked, full or gone. The server's log says which."""
+    """Handler of a database that cannot be used now; the server's log has the reason."""
     _log.error("%s", error)
     response = error_page(request, HTTPStatus.SERVICE_UNAVAILABLE)
     response.headers["Retry-After"] = "15"
@@ -180,5 +178,5 @@ def on_data_error(request: Request, error: Exception) -> Response:
 
 
 def on_unexpected_error(request: Request, _error: Exception) -> Response:
-    """Handler of everything else; the server's log has the traceback, the page has not."""
+    """Handler of all other errors; only the server's log has the traceback."""
     return error_page(request, 500)

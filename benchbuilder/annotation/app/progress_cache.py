@@ -1,4 +1,4 @@
-"""The standing of projects for the lead: worked out when they look, and not too often."""
+"""Caches the progress of projects for the pages of the project owner."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from datetime import UTC, datetime
 from weakref import WeakKeyDictionary
 
 from benchbuilder.annotation.base import Subject, Task
-from benchbuilder.annotation.database.models import AnnotationEvent, Project
-from benchbuilder.annotation.database.models import StaffProgress as Staff
+from benchbuilder.annotation.database.models import AnnotationEvent, Project, StaffProgress
 from benchbuilder.annotation.database.store import AnnotationStore
 from benchbuilder.annotation.progress.project import ProjectProgress, project_progress
 from benchbuilder.annotation.tasks import JudgementRequest, judgement_requests
 
 MANY_JUDGEMENTS = 20_000
-"""With more judgements than this, intervals are drawn from `REDUCED_RESAMPLES` resamples."""
+"""With more judgements than this, intervals use `REDUCED_RESAMPLES` resamples."""
 REDUCED_RESAMPLES = 200
 _COSTLY_SECONDS = 0.5
 _REST_FACTOR = 8
@@ -25,7 +24,7 @@ _REST_FACTOR = 8
 
 @dataclass(frozen=True)
 class TaskFlag:
-    """A task that somebody marked for the lead, and why."""
+    """A task flagged for the project owner, with the reason."""
 
     task: str
     text: str
@@ -36,18 +35,18 @@ class TaskFlag:
 
 @dataclass(frozen=True)
 class ProjectSnapshot:
-    """Where a project stands `at` a moment: what its votes come to, who works on it, and what they marked."""
+    """The progress, people and flags of a project at the time `taken_at`."""
 
     project: Project
     progress: ProjectProgress
-    staff: Staff
+    staff: StaffProgress
     flags: tuple[TaskFlag, ...]
     taken_at: datetime
 
 
 @dataclass
 class _CachedSnapshot:
-    """What is known of one project, and until when that will do."""
+    """The latest snapshot of a project, and until when it is valid."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     snapshot: ProjectSnapshot | None = None
@@ -59,8 +58,8 @@ class _CachedSnapshot:
 class SnapshotCache:
     """The snapshots of the projects of one database.
 
-    Each look takes a new one, except where that takes more than half a second: then it holds for eight times as long
-    as it took, so that those who look do not slow down those who judge.
+    Every request takes a new snapshot. If that takes more than half a second, the snapshot is reused for eight times
+    as long, so that project owners do not slow down annotators.
     """
 
     def __init__(self) -> None:
@@ -68,7 +67,7 @@ class SnapshotCache:
         self._turn = threading.Lock()
 
     def snapshot_of(self, store: AnnotationStore, project: Project) -> ProjectSnapshot:
-        """The snapshot of `project`; `store` is always the same database."""
+        """The snapshot of `project`; `store` must always be the same database."""
         with self._turn:
             kept = self._kept.setdefault(project.name, _CachedSnapshot())
         with kept.lock:
@@ -83,7 +82,7 @@ class SnapshotCache:
 
 
 def _take_snapshot(store: AnnotationStore, project: Project, cached: _CachedSnapshot) -> ProjectSnapshot:
-    at, spec = datetime.now(UTC), project.spec
+    taken_at, spec = datetime.now(UTC), project.spec
     everything = [task for _, task in store.tasks(project.name)]
     tasks = tuple(task for task in everything if not task.expected)
     if cached.snapshot is None or cached.snapshot.project != project or tasks != cached.tasks:
@@ -102,12 +101,12 @@ def _take_snapshot(store: AnnotationStore, project: Project, cached: _CachedSnap
         ),
         staff=staff,
         flags=open_flags(store.events(project.name), everything) if marked else (),
-        taken_at=at,
+        taken_at=taken_at,
     )
 
 
 def open_flags(events: Iterable[AnnotationEvent], tasks: Iterable[Task]) -> tuple[TaskFlag, ...]:
-    """The marks on `tasks` that nobody took away, newest first."""
+    """The flags on `tasks` that were not removed, newest first."""
     texts = {task.key: task.text for task in tasks}
     marked: dict[tuple[str, str], AnnotationEvent] = {}
     for event in events:

@@ -1,4 +1,4 @@
-"""Jinja templates of the pages, and guidelines from Markdown; every value is escaped."""
+"""Renders Jinja templates and Markdown; every value is escaped."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from benchbuilder.annotation.database.sanitise import value_as_typed
 
 @lru_cache(maxsize=64)
 def render_markdown(text: str) -> Markup:
-    """`text` as HTML: no raw HTML, no pictures, links open beside the work.
+    """`text` as HTML without raw HTML and images; links open in a new tab.
 
     >>> render_markdown("**a** <b>")
     Markup('<p><strong>a</strong> &lt;b&gt;</p>\\n')
@@ -38,12 +38,12 @@ def _link(self: RendererHTML, tokens: Sequence[Token], index: int, options: Opti
 
 
 def html_timestamp(moment: datetime) -> str:
-    """A time in UTC as HTML and scripts read it."""
+    """A time in UTC for HTML attributes and scripts."""
     return _utc(moment).replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
 
 
 def display_time(moment: datetime) -> str:
-    """A time in UTC for people; scripts replace it by the time where they are."""
+    """A time in UTC for people; scripts convert it to local time."""
     return _utc(moment).strftime("%Y-%m-%d %H:%M UTC")
 
 

@@ -1,4 +1,4 @@
-"""What stands before every route: known hosts, small bodies, headers, a log without secrets."""
+"""Middleware for every route: allowed hosts, body limits, security headers, and a log without secrets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MAX_BODY = 1_000_000
-"""The bytes that a request may carry."""
+"""The maximum size of a request body in bytes."""
 
 SECURITY_HEADERS = {
     "Content-Security-Policy": (
@@ -29,7 +29,7 @@ SECURITY_HEADERS = {
     "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
     "Cache-Control": "no-store",
 }
-"""On every response, unless the response says otherwise (only `Cache-Control` of static files does)."""
+"""Added to every response that does not set them (only static files set `Cache-Control`)."""
 
 RefusalPage = Callable[[Request, int], Response]
 
@@ -40,8 +40,8 @@ _SECRET = re.compile(r"(?<=/enter/).+", re.DOTALL)
 class RequestGuard:
     """Middleware: refuses unknown hosts (400) and bodies over `MAX_BODY` (413), adds `SECURITY_HEADERS`, logs.
 
-    `hosts` are names without port; ``*`` allows all. The log has the method, the path without the query and with
-    ``/enter/`` cut, the status and the milliseconds. `refusal_page` makes the page that says no.
+    `hosts` are names without port; ``*`` allows all. The log has the method, the path without query and without
+    tokens, the status and the milliseconds. `refusal_page` makes the response to refused requests.
     """
 
     def __init__(self, app: ASGIApp, *, hosts: Sequence[str], secure: bool, refusal_page: RefusalPage) -> None:
@@ -72,7 +72,7 @@ class RequestGuard:
             await self._app(scope, _limit_body(receive), guarded_send)
 
     def _refusal_status(self, headers: Headers) -> int:
-        """The status with which to refuse what these `headers` begin, 0 if there is nothing against it."""
+        """The status to refuse a request with these `headers`, or 0 to accept it."""
         if "*" not in self._hosts and host_of(headers.get("host", "")) not in self._hosts:
             return 400
         length = headers.get("content-length", "0")
@@ -108,7 +108,7 @@ def host_of(host: str) -> str:
 
 
 def loggable_path(path: str) -> str:
-    """A path as it may stand in a log: no token, no line break, not long.
+    """A path for the log: without token and line breaks, and short.
 
     >>> loggable_path("/enter/abc"), loggable_path("/p/claims/3")
     ('/enter/...', '/p/claims/3')

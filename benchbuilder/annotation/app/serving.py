@@ -1,4 +1,4 @@
-"""Running the app on a port until somebody stops it."""
+"""Serves the app on a port until it is stopped."""
 
 from __future__ import annotations
 
@@ -14,16 +14,19 @@ from fastapi import FastAPI
 from benchbuilder.core import ServiceError
 
 _THREADS = 8
-"""How many requests are worked on at a time: with more, those who write to the database wait longer for their turn."""
+"""Concurrent requests: with more of them, writers wait longer for the database."""
 _SWITCH_SECONDS = 0.0005
-"""How long a thread may keep others from going on; who writes gives way at every statement, and should be back soon."""
+"""The thread switch interval: writers release the lock at every statement, and must get it back soon."""
 
 
 def serve_app(app: FastAPI, host: str, port: int, *, on_ready: Callable[[str], None]) -> None:
     """Serve `app` until SIGINT or SIGTERM; `on_ready` gets the address as soon as requests are answered.
 
-    `port` 0 takes a free one. Requests that are being answered when it stops get ten seconds. ServiceError if nothing
-    can listen there. Headers that a proxy adds about the client count only from this machine.
+    Port 0 selects a free one. When it stops, running requests get ten seconds. Proxy headers about the client are only
+    trusted from this machine.
+
+    Raises:
+        ServiceError: it cannot listen at this host and port.
     """
     listening = _listen(host, port)
     config = uvicorn.Config(
@@ -63,7 +66,7 @@ class _Server(uvicorn.Server):
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    # Only sockets that say that they speak TCP are sent on without delay by asyncio; else pages take 40 ms longer.
+    # asyncio disables delays only for sockets with the protocol TCP; otherwise pages take 40 ms longer.
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:

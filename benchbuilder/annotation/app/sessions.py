@@ -129,7 +129,7 @@ class Visit:
         return self.visitor.person
 
     def page(self, template: str, status: int = 200, **context: Any) -> HTMLResponse:
-        """The `template` with `context`, and with ``render_template`` (the texts), ``visitor``, ``render_template`` and ``render_template``."""
+        """Render `template` with `context` and with ``t`` (the texts), ``visitor``, ``languages``, ``here``."""
         body = render_template(
             template,
             t=self.texts,

@@ -1,1 +1,1 @@
-"""Where votes come from: the app, annotation sheets, or nowhere."""
+"""Annotation backends: the review app, annotation sheets, or nobody."""

@@ -1,4 +1,4 @@
-"""Votes by way of the review app: candidates are laid out in its database, and votes are read from there."""
+"""The annotation backend for the review app: puts tasks into its database, and reads votes from it."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 
 class AppSpec(ProjectSpec):
-    """Judgements in the review app; the `fields` of a candidate are ``text``, ``right``, ``wrong``.
+    """Annotation in the review app; the `fields` of a candidate are ``text``, ``right``, ``wrong``.
 
-    `strings` maps languages to files with the words of the interface, for those that the app does not bring.
-    `database_env` is the name of the environment variable with the URL of a shared database; by default the votes
-    stand in a file in the folder of the build. Both hold for the reviews of the recipe, too.
+    `strings` maps languages to files with interface texts, for languages that the app does not include.
+    `database_env` names the environment variable with the URL of a shared database. By default, votes are in a file in
+    the folder of the build. Both settings also apply to the rating projects of the recipe.
     """
 
     strings: Annotated[dict[str, FileRef], RuntimeOption()] = {}
@@ -38,12 +38,11 @@ class AppSpec(ProjectSpec):
 
 
 class AppBackend(AnnotationBackend):
-    """Lays out what is to be judged as tasks of a project, and reads what people voted.
+    """Adds tasks to a project of the review app, and reads the votes.
 
-    Candidates with their paragraphs are the project ``claims``; the rows of another step have one of its name.
-
-    The tasks stay there when all votes are in: a vote that is corrected then shows up in ``plan`` as late. Votes of
-    people whose invite was revoked count. InstallationError without the extra ``review``.
+    Candidates with their paragraphs are the project ``claims``; rows of another step are a project with its name.
+    Tasks stay in the app when all votes are in. A later correction then appears in ``plan`` as a late vote. Votes of
+    people with a revoked invitation count. Methods raise InstallationError without the extra ``review``.
     """
 
     kind: ClassVar[str] = "app"
@@ -62,18 +61,18 @@ class AppBackend(AnnotationBackend):
         return self.spec
 
     def external_inputs(self, workplace: Path) -> Mapping[str, str]:
-        """A digest of the votes that count; nothing before the first build."""
+        """A digest of the votes that count; empty before the first build."""
         if not may_have_votes(self.spec.database_env, workplace):
             return {}
-        with open_annotation_store(self.spec.database_env, workplace) as ballots:
-            return {"votes in the app": ballots.votes_digest(self.project_name)}
+        with open_annotation_store(self.spec.database_env, workplace) as store:
+            return {"votes in the app": store.votes_digest(self.project_name)}
 
     def collect(self, subjects: Collection[Subject], workplace: Path) -> Votes:
-        """Every vote on `subjects`; others are counted as stale."""
+        """Collect every vote on `subjects`; other votes are counted as stale."""
         if not may_have_votes(self.spec.database_env, workplace):
             return Votes()
-        with open_annotation_store(self.spec.database_env, workplace) as ballots:
-            found = ballots.current_votes(self.project_name, include_retired=True)
+        with open_annotation_store(self.spec.database_env, workplace) as store:
+            found = store.current_votes(self.project_name, include_retired=True)
         wanted = frozenset(subjects)
         keys = {subject.key for subject in wanted}
         stale = sum(len(votes) for subject, votes in found.by_subject.items() if subject not in wanted)
@@ -92,29 +91,29 @@ class AppBackend(AnnotationBackend):
         missing_judgements: MissingJudgements,
         context: StepContext,
     ) -> AnnotatorInstructions:
-        """Lay the tasks out, whether something is wanted or not: the app shows just what is shown now."""
+        """Sync the tasks, even if nothing is missing: the app must show exactly the current tasks."""
         context.workplace.mkdir(parents=True, exist_ok=True)
         project = make_project(self.project_name, self.spec, context.language, context.seed, context.benchmark)
-        with open_annotation_store(self.spec.database_env, context.workplace) as ballots:
-            before = _live_task_keys(ballots, self.project_name)
-            ballots.sync_project(project, add_gold_tasks(tasks, self.spec))
-            warning = _change_warning(before, _live_task_keys(ballots, self.project_name))
+        with open_annotation_store(self.spec.database_env, context.workplace) as store:
+            before = _live_task_keys(store, self.project_name)
+            store.sync_project(project, add_gold_tasks(tasks, self.spec))
+            warning = _change_warning(before, _live_task_keys(store, self.project_name))
             members = [
-                p
-                for p in ballots.people()
-                if not p.revoked and self.project_name in (p.projects or (self.project_name,))
+                p for p in store.people() if not p.revoked and self.project_name in (p.projects or (self.project_name,))
             ]
-        there = Counter(person.role for person in members)
+        members_by_role = Counter(person.role for person in members)
         return AnnotatorInstructions(
             missing=count_missing(missing_judgements, "annotators", "adjudicator"),
             where=f"the review app, project {self.project}" if self.project else "the review app",
-            next=_next_steps(missing_judgements, there["annotator"], there["adjudicator"], self.spec),
+            next=_next_steps(
+                missing_judgements, members_by_role["annotator"], members_by_role["adjudicator"], self.spec
+            ),
             warning=warning,
         )
 
 
 def _live_task_keys(store: AnnotationStore, project: str) -> set[str]:
-    """The keys of the tasks of a project that are asked; none if it is not laid out yet."""
+    """The keys of the live tasks of a project; empty if the project does not exist yet."""
     if store.project(project) is None:
         return set()
     live = store.live_task_ids(project)
@@ -122,17 +121,17 @@ def _live_task_keys(store: AnnotationStore, project: str) -> set[str]:
 
 
 def _change_warning(before: set[str], now: set[str]) -> str:
-    """What is other than it was, if people could have begun."""
+    """A warning if the tasks changed since people could have begun, else an empty text."""
     if not before or before == now:
         return ""
     return (
-        f"the app asks about other tasks than before: {len(now - before)} are new, {len(before - now)} are asked no "
-        "more; if that was not meant, build with the former words"
+        f"the tasks in the app changed: {len(now - before)} are new, {len(before - now)} are no longer asked; "
+        "if this was not intended, build with the former overrides"
     )
 
 
 def _next_steps(missing: MissingJudgements, annotators: int, adjudicators: int, spec: AppSpec) -> str:
-    """What to do next: invite people if there are too few, then let them judge."""
+    """The next steps: invite people if there are too few, then let them judge."""
     steps: list[str] = []
     if annotators < spec.per_task:
         steps.append(f"invite {spec.per_task - annotators} more with `benchbuild people invite NAME --role annotator`")

@@ -1,4 +1,4 @@
-"""Nobody is asked: the benchmark stays unreviewed."""
+"""The annotation backend that asks nobody: the benchmark stays unreviewed."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from benchbuilder.core import StepContext
 
 
 class NoBackendSpec(KindSpec):
-    """Nothing to say."""
+    """It has no settings."""
 
 
 class NoBackend(AnnotationBackend):
-    """Every candidate becomes an item that is marked as unreviewed."""
+    """Turns every candidate into an item that is marked as unreviewed."""
 
     kind: ClassVar[str] = "none"
     spec_class: ClassVar[type[KindSpec]] = NoBackendSpec

@@ -139,7 +139,7 @@ class SheetsBackend(AnnotationBackend):
             if path.suffix.lower() in _SHEETS:
                 read_vote_sheet(name, path.read_bytes(), reading)
             elif path.suffix.lower() not in _IGNORED:
-                reading.problems.append(f"{name}: sheets of judgements are .xlsx or .csv; save it as one of these")
+                reading.problems.append(f"{name}: annotation sheets are .xlsx or .csv; save it as one of these")
         ballot = self._count_votes(reading, subjects)
         if reading.problems:
             raise _problems_error(reading.problems)
@@ -251,7 +251,7 @@ def _problems_error(problems: Sequence[str]) -> DataError:
     if more := len(problems) - len(shown):
         shown.append(f"and {more} more")
     return DataError(
-        f"{len(problems)} problem{'s' if len(problems) > 1 else ''} in the sheets of judgements",
+        f"{len(problems)} problem{'s' if len(problems) > 1 else ''} in the annotation sheets",
         where=problems[0].partition(": ")[0],
         why="\n         ".join(shown),
         next="correct the cells or remove the files, then run the same command again; no vote was counted",

@@ -1,4 +1,4 @@
-"""What adjudicators do: decide where annotators are in dispute, without learning who said what."""
+"""Actions of adjudicators: decide disputes without learning who gave which answer."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, case, exists, func, insert, select
 
-from benchbuilder.annotation.aggregate import aggregate_votes as verdicts_of
-from benchbuilder.annotation.aggregate import overrides_annotators
+from benchbuilder.annotation.aggregate import aggregate_votes, overrides_annotators
 from benchbuilder.annotation.base import Subject, Task, Value, Votes
 from benchbuilder.annotation.database import annotator_queries
-from benchbuilder.annotation.database import assignments as holding
+from benchbuilder.annotation.database import assignments as assignment_queries
 from benchbuilder.annotation.database.models import Dispute, Person, Progress, Submission, SubmissionOutcome
 from benchbuilder.annotation.database.projects import ProjectRef, blind_task_from_row, find_project_ref
 from benchbuilder.annotation.database.record_votes import (
@@ -47,9 +46,9 @@ def count_waiting(connection: Connection, project: str) -> int:
 def next_disputed_task(
     connection: Connection, person: Person, project: str, skip: Collection[int], now: datetime
 ) -> int | None:  # fmt: skip
-    """The task that waits with the lowest agreement.
+    """The waiting task with the lowest agreement.
 
-    Those that another adjudicator is at come after the others, and after these what the person put off.
+    Tasks that another adjudicator has open come later, and skipped ones last.
     """
     mine = assignments.alias("mine")
     others = assignments.alias("others")
@@ -57,7 +56,8 @@ def next_disputed_task(
     query = query.outerjoin(mine, (mine.c.task_id == tasks.c.id) & (mine.c.person_id == person.id))
     query = query.where(projects.c.name == project, IS_DISPUTED, tasks.c.id.not_in(skip))
     busy = exists().where(
-        others.c.task_id == tasks.c.id, others.c.person_id != person.id, others.c.alive_at > now - holding.PAUSE_LIMIT,
+        others.c.task_id == tasks.c.id, others.c.person_id != person.id,
+        others.c.alive_at > now - assignment_queries.PAUSE_LIMIT,
         others.c.person_id == people.c.id, people.c.role == "adjudicator",
     )  # fmt: skip
     last = case((mine.c.state == "skipped", 2), (busy, 1), else_=0)
@@ -65,7 +65,7 @@ def next_disputed_task(
 
 
 class DisputedTask(NamedTuple):
-    """A task before an adjudicator, as its row in `tasks` says, and what it is about."""
+    """A disputed task: its row in `tasks`, the requests about it, and the votes on it."""
 
     row: Any
     project: ProjectRef
@@ -73,14 +73,14 @@ class DisputedTask(NamedTuple):
     requests: dict[Subject, JudgementRequest]
     votes: Votes
     disputed_questions: dict[Subject, str]
-    """Subjects in dispute, in the order asked, with their guiding questions."""
+    """Subjects in dispute in the order of the requests, with the names of their guiding questions."""
     agreement: float
 
 
 def find_disputed_task(connection: Connection, person: Person, project: str, task_id: int, *, lock: bool = False) -> (
     DisputedTask | None
 ):  # fmt: skip
-    """A task that waits, or that `person` decided; ``None`` if it is neither, or they are no adjudicator of it."""
+    """A task that waits or that `person` decided; ``None`` otherwise, or if they are not an adjudicator of it."""
     query = select(tasks).join(projects, projects.c.id == tasks.c.project_id)
     query = query.where(tasks.c.id == bounded_number(task_id), tasks.c.live)
     if project:
@@ -96,7 +96,7 @@ def find_disputed_task(connection: Connection, person: Person, project: str, tas
     task = blind_task_from_row(row)
     asked = work.judgement_requests(task)
     ballot = load_votes(connection, current_votes.c.task_id == task_id)
-    verdicts = verdicts_of(asked, ballot, work.spec)
+    verdicts = aggregate_votes(asked, ballot, work.spec)
     found = disputed_subjects(verdicts)
     mine = any(ballot.decisions.get(subject, ("", 0))[0] == person.code for subject in found)
     if row.gold or not found or not (verdicts.disputed_subjects or mine):
@@ -106,8 +106,8 @@ def find_disputed_task(connection: Connection, person: Person, project: str, tas
 
 
 def ensure_assignment(connection: Connection, person: Person, disputed_task: DisputedTask) -> Any:
-    """The adjudicator's assignment of the task; there is one from when they first look at it."""
-    row = holding.find_by_task(connection, person, disputed_task.row.id, lock=True)
+    """The adjudicator's assignment of the task; it is created when they first open it."""
+    row = assignment_queries.find_by_task(connection, person, disputed_task.row.id, lock=True)
     if row is None:
         values = {
             "project_id": disputed_task.project.id,
@@ -116,26 +116,28 @@ def ensure_assignment(connection: Connection, person: Person, disputed_task: Dis
             "live": True,
         }
         connection.execute(insert(assignments).values(**values, state="open", flagged=False, note=""))
-        row = holding.find_by_task(connection, person, disputed_task.row.id, lock=True)
+        row = assignment_queries.find_by_task(connection, person, disputed_task.row.id, lock=True)
     return row
 
 
 def adjudicator_assignment(connection: Connection, person: Person, task_id: int) -> Any | None:
-    """The adjudicator's assignment, if there is one."""
-    return holding.find_by_task(connection, person, task_id)
+    """The adjudicator's assignment, if any."""
+    return assignment_queries.find_by_task(connection, person, task_id)
 
 
 def make_dispute(connection: Connection, disputed_task: DisputedTask, row: Any | None) -> Dispute:
-    """The task as the adjudicator has it who holds `row`."""
+    """The dispute as shown to the adjudicator with the assignment `row`."""
     order = _anonymous_notes(connection, disputed_task)
     decided = {
         s: disputed_task.votes.decisions[s][1]
         for s in disputed_task.disputed_questions
         if s in disputed_task.votes.decisions
     }
-    said: Mapping[str, Any] = {}
+    detail: Mapping[str, Any] = {}
     if row is not None and row.done_event is not None:
-        said = load_json(connection.execute(select(events.c.detail).where(events.c.id == row.done_event)).scalar_one())
+        detail = load_json(
+            connection.execute(select(events.c.detail).where(events.c.id == row.done_event)).scalar_one()
+        )
     return Dispute(
         project=disputed_task.project.name,
         task=disputed_task.task,
@@ -151,9 +153,9 @@ def make_dispute(connection: Connection, disputed_task: DisputedTask, row: Any |
         notes=tuple(note for _, note in order),
         agreement=disputed_task.agreement,
         decisions=decided,
-        reason=str(said.get("reason", "")),
+        reason=str(detail.get("reason", "")),
         flagged=row is not None and bool(row.flagged),
-        draft=holding.stored_draft(row) if row is not None else None,
+        draft=assignment_queries.stored_draft(row) if row is not None else None,
         remaining=count_waiting(connection, disputed_task.project.name),
     )
 
@@ -163,7 +165,7 @@ def _with_text(disputed_task: DisputedTask, subject: Subject) -> Subject:
 
 
 def _anonymous_notes(connection: Connection, disputed_task: DisputedTask) -> list[tuple[str, str]]:
-    """Codes and remarks of those who voted, in an order that says nothing of who they are."""
+    """Codes and remarks of voters, in an order that does not reveal who they are."""
     voted = {code for subject in disputed_task.requests for code in disputed_task.votes.by_subject.get(subject, {})}
     query = select(people.c.code, assignments.c.note).join(people, people.c.id == assignments.c.person_id)
     query = query.where(assignments.c.task_id == disputed_task.row.id)
@@ -176,7 +178,7 @@ def _anonymous_notes(connection: Connection, disputed_task: DisputedTask) -> lis
 def submit_decisions(
     connection: Connection, person: Person, task_id: int, submission: Submission, now: datetime
 ) -> SubmissionOutcome:  # fmt: skip
-    """Keep an adjudicator's decisions about all that is in dispute."""
+    """Save an adjudicator's decisions on everything in dispute."""
     matter = find_disputed_task(connection, person, "", task_id, lock=True)
     if matter is None:
         return "foreign"
@@ -213,29 +215,30 @@ def _write_decisions(
     connection: Connection, disputed_task: DisputedTask, row: Any, own_code: str, submission: Submission,
     values: Mapping[Subject, Value], now: datetime,
 ) -> None:  # fmt: skip
-    """`own_code` is the code of the adjudicator: a decision that counts may be another's."""
-    place, note = holding.assignment_key(row), storable_note(submission.note)
+    """Write decisions; `own_code` is the adjudicator's code, as current decisions may be from another adjudicator."""
+    place, note = assignment_queries.assignment_key(row), storable_note(submission.note)
     counting = {
         s: v
         for s, (code, v) in disputed_task.votes.decisions.items()
         if s in disputed_task.disputed_questions and code == own_code
     }
     new = annotator_queries.vote_changes(counting, values)
-    said: dict[str, Any] = {
+    given: dict[str, Any] = {
         "note": note, "reason": storable_note(submission.reason), "confidence": storable_note(submission.confidence),
-        "error_kinds": [storable_note(kind) for kind in submission.error_kinds], "guideline_gap": submission.guideline_gap,
+        "error_kinds": [storable_note(kind) for kind in submission.error_kinds],
+        "guideline_gap": submission.guideline_gap,
     }  # fmt: skip
-    detail = {name: value for name, value in said.items() if value}
+    detail = {name: value for name, value in given.items() if value}
     if row.state == "done" and row.alive_at is None and not new and detail == _last_event_detail(connection, row):
         return
-    times = holding.closing_values(row, now)
+    times = assignment_queries.closing_values(row, now)
     event = record_event(
-        connection, place, "submit", now, seconds=holding.visit_seconds(row, times),
+        connection, place, "submit", now, seconds=assignment_queries.visit_seconds(row, times),
         active=submission.active_seconds, detail=detail,
     )  # fmt: skip
     record_votes(connection, place, event, new, disputed_task.disputed_questions, channel="app", now=now)
-    holding.delete_draft(connection, row)
-    holding.update_assignment(connection, row, state="done", note=note, done_event=event, **times)
+    assignment_queries.delete_draft(connection, row)
+    assignment_queries.update_assignment(connection, row, state="done", note=note, done_event=event, **times)
 
 
 def _last_event_detail(connection: Connection, row: Any) -> Any:
@@ -245,7 +248,7 @@ def _last_event_detail(connection: Connection, row: Any) -> Any:
 
 
 def adjudicator_progress(connection: Connection, person: Person, project: str) -> Progress:
-    """How far an adjudicator is; open is what waits, for whoever takes it."""
+    """An adjudicator's progress; open tasks wait for any adjudicator."""
     id_ = select(projects.c.id).where(projects.c.name == project).scalar_subquery()
     mine = (assignments.c.person_id == person.id) & (assignments.c.project_id == id_)
     query = select(assignments.c.state, assignments.c.flagged, IS_DISPUTED, func.count())

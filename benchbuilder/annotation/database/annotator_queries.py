@@ -1,4 +1,4 @@
-"""What annotators do: look at their tasks, submit, take back. Every query is limited to their own rows."""
+"""Actions of annotators: list, open, submit and undo tasks. Every query is limited to their own rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, func, select
 
 from benchbuilder.annotation.base import Subject, Value
-from benchbuilder.annotation.database import assignments as holding
+from benchbuilder.annotation.database import assignments as assignment_queries
 from benchbuilder.annotation.database import sanitise
 from benchbuilder.annotation.database.models import (
     Assignment,
@@ -74,7 +74,7 @@ _LAST_DONE = (
 
 
 def next_number(connection: Connection, person: Person, project: str, after: int) -> int | None:
-    """The first open task after number `after`, the first open one, then the same of those put off."""
+    """The first open task after number `after`, else the first open one, else the same of skipped ones."""
     named = {"person": person.id, "project": project, "after": bounded_number(after)}
     for state in ("open", "skipped"):
         for query in _NEXT:
@@ -85,8 +85,8 @@ def next_number(connection: Connection, person: Person, project: str, after: int
 
 
 def make_assignment(connection: Connection, person: Person, row: Any, updates: Mapping[str, Any]) -> Assignment:
-    """What `assignments.find_number` found, as its annotator has it; `updates` is what was written since."""
-    told = {**row._mapping, **updates}
+    """The assignment of a row of `assignments.find_by_number`; `updates` are columns that changed since."""
+    columns = {**row._mapping, **updates}
     total = connection.execute(_TOTAL, {"person": person.id, "project": row.name}).scalar()
     return Assignment(
         id=row.id,
@@ -97,11 +97,11 @@ def make_assignment(connection: Connection, person: Person, row: Any, updates: M
         total=int(total or 0),
         state=row.state,
         flagged=row.flagged,
-        answers=load_values(connection, holding.assignment_key(row)),
+        answers=load_values(connection, assignment_queries.assignment_key(row)),
         note=row.note,
-        draft=holding.stored_draft(row),
-        opened_at=told["opened_at"],
-        seconds=round(told["seconds"] + (0.0 if row.state == "done" else told["spent"]), 3),
+        draft=assignment_queries.stored_draft(row),
+        opened_at=columns["opened_at"],
+        seconds=round(columns["seconds"] + (0.0 if row.state == "done" else columns["spent"]), 3),
     )
 
 
@@ -134,9 +134,9 @@ def list_assignments(
 
 
 def annotator_progress(connection: Connection, person: Person, project: str) -> Progress:
-    """How far they are.
+    """An annotator's progress.
 
-    Numbers go from 1 to the last without gaps, so that what is open need not be counted, however much it is.
+    Numbers have no gaps, so open tasks are calculated and not counted.
     """
     total, done, skipped, flagged = connection.execute(_COUNTS, {"person": person.id, "project": project}).one()
     return Progress(
@@ -149,7 +149,7 @@ def annotator_progress(connection: Connection, person: Person, project: str) -> 
 
 
 def median_seconds(connection: Connection, person: Person, project: str, done: int) -> float | None:
-    """The median time of what they are done with, of which there are `done`."""
+    """The median seconds of their finished tasks; `done` is how many there are."""
     if not done:
         return None
     named = {"person": person.id, "project": project, "skipped": (done - 1) // 2, "most": 2 - done % 2}
@@ -163,7 +163,7 @@ def median_seconds(connection: Connection, person: Person, project: str, done: i
 def check_submission(
     project: ProjectRef, requests: Mapping[Subject, JudgementRequest], values: Mapping[Subject, Value]
 ) -> SubmissionOutcome:
-    """Whether `values` answer all that has to be, and nothing but what is `asked`."""
+    """Check that `values` answer every required request, and nothing else."""
     questions = project.spec.questions_about()
     if any(subject not in requests for subject in values):
         return "retired"
@@ -174,7 +174,7 @@ def check_submission(
 
 
 def sanitise_values(values: Mapping[Subject, Value]) -> dict[Subject, Value]:
-    """`values` as they are stored: 1 rather than 1.0, and text without what no database takes."""
+    """`values` as they are stored: 1 and not 1.0, and storable texts."""
     return {subject: _sanitise_value(value) for subject, value in values.items()}
 
 
@@ -185,16 +185,16 @@ def _sanitise_value(value: Value) -> Value:
 
 
 def vote_changes(old: Mapping[Subject, Value], new: Mapping[Subject, Value]) -> dict[Subject, Value | None]:
-    """What turns the votes `old` into `new`."""
-    found: dict[Subject, Value | None] = {s: v for s, v in new.items() if not same_value(old.get(s), v)}
-    return found | {subject: None for subject in old if subject not in new}
+    """The changes from the votes `old` to `new`; ``None`` withdraws a vote."""
+    changes: dict[Subject, Value | None] = {s: v for s, v in new.items() if not same_value(old.get(s), v)}
+    return changes | {subject: None for subject in old if subject not in new}
 
 
 def submit_answers(
     connection: Connection, person: Person, task_id: int, submission: Submission, now: datetime
 ) -> SubmissionOutcome:  # fmt: skip
-    """Keep their votes about a task. Handing in the same twice, without having looked at it again, is once."""
-    row = holding.find_by_task(connection, person, task_id, lock=True)
+    """Save votes on a task. A repeated submission without changes, and without opening the task again, counts once."""
+    row = assignment_queries.find_by_task(connection, person, task_id, lock=True)
     if row is None or row.role != "annotator":
         return "foreign"
     work = find_project_ref(connection, row.project_id)
@@ -204,62 +204,64 @@ def submit_answers(
     outcome = check_submission(work, asked, values)
     if outcome != "kept":
         return outcome
-    place, note = holding.assignment_key(row), storable_note(submission.note)
+    place, note = assignment_queries.assignment_key(row), storable_note(submission.note)
     old = {subject: value for subject, value in load_values(connection, place).items() if subject in asked}
     new = vote_changes(old, values)
     if row.state == "done" and row.alive_at is None and not new and note == row.note:
         return "kept"
-    times = holding.closing_values(row, now)
+    times = assignment_queries.closing_values(row, now)
     event = record_event(
-        connection, place, "submit", now, seconds=holding.visit_seconds(row, times),
+        connection, place, "submit", now, seconds=assignment_queries.visit_seconds(row, times),
         active=submission.active_seconds, detail={"note": note} if note else {},
     )  # fmt: skip
     record_votes(connection, place, event, new, {s: what.question for s, what in asked.items()}, channel="app", now=now)
-    holding.delete_draft(connection, row)
-    holding.update_assignment(connection, row, state="done", note=note, done_event=event, **times)
+    assignment_queries.delete_draft(connection, row)
+    assignment_queries.update_assignment(connection, row, state="done", note=note, done_event=event, **times)
     if new:
         update_task_disputes(connection, work, task_id)
     return "kept"
 
 
 def update_task_disputes(connection: Connection, project: ProjectRef, task_id: int) -> None:
-    """Bring the dispute state of a task up to date."""
+    """Update the disputes of a task."""
     update_disputes(connection, project, connection.execute(select(tasks).where(tasks.c.id == task_id)).all())
 
 
 def last_submission(connection: Connection, person: Person, project: str) -> Any | None:
-    """The assignment that they were done with last, by what they submitted in the app."""
+    """The assignment of their last submission in the app."""
     while True:
         id_ = connection.execute(_LAST_DONE, {"person": person.id, "project": project}).scalar()
-        row = None if id_ is None else holding.find_by_id(connection, person, id_)
+        row = None if id_ is None else assignment_queries.find_by_id(connection, person, id_)
         if row is None or (row.live and row.state == "done" and row.done_event is not None):
             return row
-        # Somebody else took it back while this waited for the lock.
+        # Another request withdrew it while this one waited for the lock.
 
 
 def withdraw_submission(
     connection: Connection, row: Any, requests: Mapping[Subject, JudgementRequest], now: datetime
 ) -> None:
-    """Undo a submit: the votes are taken back, and stand in the draft.
+    """Undo a submission: withdraw its votes, and keep them in the draft.
 
-    What was imported stays. The draft also holds answers to what is not asked for the time being: they would
-    otherwise be missing from the form when it is asked again.
+    Imported votes stay. The draft also keeps answers to questions that are not asked at the moment, so that they are
+    in the form when the questions return.
     """
     detail = connection.execute(select(events.c.detail).where(events.c.id == row.done_event)).scalar_one()
-    place = holding.assignment_key(row)
+    place = assignment_queries.assignment_key(row)
     held = load_values(connection, place)
     old = [subject for subject in load_values(connection, place, channel="app") if subject in requests]
-    times = holding.closing_values(row, now)
+    times = assignment_queries.closing_values(row, now)
     undone = {"undone": row.done_event}
-    event = record_event(connection, place, "undo", now, seconds=holding.visit_seconds(row, times), detail=undone)
+    event = record_event(
+        connection, place, "undo", now, seconds=assignment_queries.visit_seconds(row, times), detail=undone
+    )
     none = dict.fromkeys(old, None)
     record_votes(connection, place, event, none, {s: requests[s].question for s in old}, channel="app", now=now)
-    holding.replace_draft(connection, row, sanitise.make_draft_data(held, row.note, load_json(detail)), now)
-    holding.update_assignment(connection, row, state="open", note="", done_event=None, **times)
+    assignment_queries.replace_draft(connection, row, sanitise.make_draft_data(held, row.note, load_json(detail)), now)
+    assignment_queries.update_assignment(connection, row, state="open", note="", done_event=None, **times)
 
 
 def undo_last(connection: Connection, person: Person, project: str, now: datetime) -> Any | None:
-    """Take back what they submitted last; the assignment."""
+    """Withdraw the last submission; return its assignment."""
     row = last_submission(connection, person, project)
     work = find_project_ref(connection, row.project_id) if row is not None else None
     if row is None or work is None:

@@ -1,4 +1,4 @@
-"""Who judges what: each task goes to as many annotators as it needs, evenly, in an order of each one's own."""
+"""Assigns tasks to annotators: as many per task as it needs, evenly, and in a separate order for each person."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ _GOLD_EVERY = 10
 
 @dataclass
 class AssignmentPlan:
-    """`annotators` maps ids of tasks to ids of people; `movable` those people to the tasks that they have not opened."""
+    """`annotators` maps task ids to person ids; `movable` maps person ids to their unopened tasks."""
 
     annotators: dict[int, set[int]] = field(default_factory=dict[int, set[int]])
     movable: dict[int, set[int]] = field(default_factory=dict[int, set[int]])
 
     def assign(self, task: int, person: int) -> None:
-        """An unopened task for `person`."""
+        """Assign an unopened task to `person`."""
         self.annotators[task].add(person)
         self.movable[person].add(task)
 
     def unassign(self, task: int, person: int) -> None:
-        """An unopened task is not `person`'s any more."""
+        """Take an unopened task from `person`."""
         self.annotators[task].discard(person)
         self.movable[person].discard(task)
 
 
 def balance_assignments(connection: Connection, project: ProjectRef, now: datetime) -> None:
-    """Give out what has not been opened, to those who work on the project and can come in.
+    """Assign tasks that nobody opened to members of the project with a valid link or session.
 
-    What somebody opened is theirs unless they were shut out, and what they are done with for good. Nothing changes
-    unless people or tasks did.
+    Opened tasks stay with their annotator unless their access was revoked; finished tasks always stay. Nothing changes
+    unless people or tasks changed.
     """
     query = select(people.c.id, people.c.code, people.c.revoked, people.c.projects)
     query = query.where(people.c.role == "annotator")
@@ -64,7 +64,7 @@ def balance_assignments(connection: Connection, project: ProjectRef, now: dateti
     _write_assignments(connection, project, held, places)
 
 
-# --- who
+# --- which person
 
 
 def _plan_assignments(
@@ -93,7 +93,7 @@ def _assign_gold(plan: AssignmentPlan, task: int, rows: list[Any], active: set[i
 
 
 def _keep_assignments(plan: AssignmentPlan, task: int, rows: list[Any], active: set[int], most: int) -> None:
-    """Leave the task with those who are done, then with those who opened it, then with those who have not yet."""
+    """Keep the task with those who finished it, then with those who opened it, then with the others."""
     judges = plan.annotators[task]
     judges |= {row.person_id for row in rows if row.state == "done" or (_has_opened(row, active) and row.live)}
     for row in rows:
@@ -110,7 +110,7 @@ def _has_opened(row: Any, active: set[int]) -> bool:
 
 
 def _assign_missing(plan: AssignmentPlan, task: int, most: int, draw: random.Random) -> None:
-    """Give the task to those with the fewest unopened ones; `draw` says who of equals."""
+    """Assign the task to people with the fewest unopened tasks; `draw` breaks ties."""
     judges = plan.annotators[task]
     free = [person for person in plan.movable if person not in judges]
     draw.shuffle(free)
@@ -120,7 +120,7 @@ def _assign_missing(plan: AssignmentPlan, task: int, most: int, draw: random.Ran
 
 
 def _level_loads(plan: AssignmentPlan, keys: Mapping[int, str], seed: int) -> None:
-    """Move unopened tasks from those who have the most to those who have the fewest, as long as that helps."""
+    """Move unopened tasks from people with the most to people with the fewest, as long as that helps."""
     pools: dict[tuple[int, int], list[int]] = {}
     while True:
         load = {person: len(mine) for person, mine in plan.movable.items()}
@@ -146,7 +146,7 @@ def _level_loads(plan: AssignmentPlan, keys: Mapping[int, str], seed: int) -> No
 
 
 def _order_tasks(project: ProjectRef, person: Any, mine: list[Any], held: Mapping[Any, Any]) -> list[int]:
-    """Ids of the tasks `mine` in the person's order. What was opened keeps its place if there still is such a place."""
+    """Ids of the tasks `mine` in the person's order. Opened tasks keep their place if it still exists."""
     every = project.spec.gold.every if project.spec.gold is not None else _GOLD_EVERY
     fixed: dict[int, Any] = {}
     rest: dict[bool, list[Any]] = {False: [], True: []}
@@ -183,7 +183,8 @@ def _write_assignments(
 ) -> None:
     new = [
         {
-            "project_id": project.id, "task_id": task, "person_id": person, "place": place, "live": True, "state": "open",
+            "project_id": project.id, "task_id": task, "person_id": person, "place": place, "live": True,
+            "state": "open",
             "flagged": False, "note": "", "seconds": 0.0, "spent": 0.0,
         }
         for (task, person), place in places.items() if (task, person) not in held

@@ -1,4 +1,4 @@
-"""What one person holds of one task: their assignment with its times, its draft, and what they do to it."""
+"""Assignments of tasks to people: their times, their drafts, and what people do with them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from benchbuilder.annotation.database.schema import assignments, bounded_number,
 from benchbuilder.annotation.database.users import is_project_member
 
 PAUSE_LIMIT = timedelta(minutes=30)
-"""A longer time without a sign of life was spent elsewhere."""
+"""A longer time without activity is a pause and does not count."""
 _NOTED_EVERY = timedelta(minutes=1)
 _MAX_DRAFT_BYTES = 900_000
 
@@ -42,11 +42,10 @@ _LOCK_QUERIES = {by: query.with_for_update(of=(tasks, assignments)) for by, quer
 
 
 def find_by_task(connection: Connection, person: Person, task_id: int, *, lock: bool = False) -> Any | None:
-    """The assignment of a task to `person`: its row with the task's ``key``, ``shown`` and ``task_live``
-    and the draft.
+    """The assignment of a task to `person`: its row with columns of the task and its draft.
 
-    With `lock`, nobody else changes task or assignment until the transaction ends. ``None`` if there is none, or if
-    `person` was shut out, or does not work on the project (any more).
+    `lock` keeps others from changing task and assignment until the transaction ends. ``None`` if there is no such
+    assignment, if the person's access was revoked, or if they do not work on the project.
     """
     query = (_LOCK_QUERIES if lock else _FIND_QUERIES)["task"]
     return _if_member(connection.execute(query, {"person": person.id, "task": bounded_number(task_id)}).first())
@@ -59,19 +58,19 @@ def _if_member(row: Any | None) -> Any | None:
 def find_by_number(
     connection: Connection, person: Person, project: str, number: int, *, lock: bool = False
 ) -> Any | None:  # fmt: skip
-    """The same, of what they have under `number` in `project`."""
+    """The assignment with `number` in `project`, as `find_by_task` returns it."""
     query = (_LOCK_QUERIES if lock else _FIND_QUERIES)["number"]
     named = {"person": person.id, "project": project, "number": bounded_number(number)}
     return _if_member(connection.execute(query, named).first())
 
 
 def find_by_id(connection: Connection, person: Person, id_: int) -> Any | None:
-    """The same, by the id of the assignment, and locked."""
+    """The assignment with the id `id_`, locked, as `find_by_task` returns it."""
     return _if_member(connection.execute(_LOCK_QUERIES["id"], {"person": person.id, "id": id_}).first())
 
 
 def find_own_task(connection: Connection, person: Person, project: str, key: str) -> tuple[int, bool] | None:
-    """Id of the task with that key if it is or was theirs, and whether it still is, and is asked."""
+    """Id of the task with the key `key` if it is or was theirs, and whether it still is theirs and live."""
     row = connection.execute(
         _FIND_QUERIES["key"], {"person": person.id, "project": project, "key": storable_text(key)}
     ).first()
@@ -79,12 +78,12 @@ def find_own_task(connection: Connection, person: Person, project: str, key: str
 
 
 def assignment_key(row: Any) -> AssignmentKey:
-    """Who is at work on what, of a row that `find_by_task` found."""
+    """The key of an assignment row."""
     return AssignmentKey(row.project_id, row.task_id, row.person_id)
 
 
 def update_assignment(connection: Connection, row: Any, **values: object) -> None:
-    """Write `values` into the assignment."""
+    """Update columns of the assignment."""
     connection.execute(update(assignments).where(assignments.c.id == row.id).values(values))
 
 
@@ -92,7 +91,7 @@ def update_assignment(connection: Connection, row: Any, **values: object) -> Non
 
 
 def seconds_since_alive(row: Any, now: datetime, *, count_pause: bool = False) -> float:
-    """Seconds from the last sign of life until now; if that was a pause none, or with `count_pause` as much as may count."""
+    """Seconds since the last activity; a pause counts 0, or the pause limit with `count_pause`."""
     if row.alive_at is None:
         return 0.0
     gap = max(now - row.alive_at, timedelta())
@@ -107,7 +106,7 @@ def needs_opening(row: Any, now: datetime) -> bool:
 
 
 def open_assignment(connection: Connection, row: Any, now: datetime) -> dict[str, Any]:
-    """They look at the task: an event unless they were at it already. What was written."""
+    """Record that the person looks at the task, with an event if they just opened it; return the updated columns."""
     if row.alive_at is None:
         record_event(connection, assignment_key(row), "open", now)
         values = {"opened_at": now, "alive_at": now, "spent": 0.0}
@@ -118,14 +117,14 @@ def open_assignment(connection: Connection, row: Any, now: datetime) -> dict[str
 
 
 def closing_values(row: Any, now: datetime) -> dict[str, Any]:
-    """What is to be written when they are through with the task for now: the time, and that they are not at it."""
+    """The columns to update when the person leaves the task: the time spent, and that the clock stops."""
     seconds = row.spent + seconds_since_alive(row, now, count_pause=True)
     opened = row.opened_at or now
     return {"seconds": row.seconds + seconds, "spent": 0.0, "alive_at": None, "opened_at": opened}
 
 
 def visit_seconds(row: Any, values: Mapping[str, Any]) -> float:
-    """How long they were at it this time, with what `closing_values` said."""
+    """The seconds of this visit, by the result of `closing_values`."""
     return round(cast(float, values["seconds"]) - row.seconds, 3)
 
 
@@ -133,12 +132,12 @@ def visit_seconds(row: Any, values: Mapping[str, Any]) -> float:
 
 
 def stored_draft(row: Any) -> AnswerDraft | None:
-    """What they entered and have not submitted."""
+    """The draft of the assignment, if any."""
     return None if row.draft is None else AnswerDraft(load_json(row.draft), row.saved_at)
 
 
 def replace_draft(connection: Connection, row: Any, data: Mapping[str, str], now: datetime) -> None:
-    """Keep `data` instead of what was kept, however large it is."""
+    """Replace the draft by `data`, whatever its size."""
     delete_draft(connection, row)
     connection.execute(insert(drafts).values(assignment_id=row.id, data=_draft_text(data), saved_at=now))
 
@@ -148,15 +147,15 @@ def _draft_text(data: Mapping[str, str]) -> str:
 
 
 def delete_draft(connection: Connection, row: Any) -> None:
-    """Forget the draft."""
+    """Delete the draft."""
     connection.execute(delete(drafts).where(drafts.c.assignment_id == row.id))
 
 
-# --- what annotators and adjudicators may both do
+# --- actions of annotators and adjudicators
 
 
 def save_draft(connection: Connection, person: Person, task_id: int, data: Mapping[str, str], now: datetime) -> bool:
-    """Keep what they entered, even if the task is not asked any more, or has gone to others: it may come back."""
+    """Save a draft, even if the task was retired or assigned to others: it may return."""
     if len(_draft_text(data).encode()) > _MAX_DRAFT_BYTES:
         return False
     row = connection.execute(_LOCK_QUERIES["task"], {"person": person.id, "task": bounded_number(task_id)}).first()
@@ -169,7 +168,7 @@ def save_draft(connection: Connection, person: Person, task_id: int, data: Mappi
 
 
 def skip_assignment(connection: Connection, person: Person, task_id: int, now: datetime) -> bool:
-    """Put the task off; one that they are done with stays done."""
+    """Skip the task; a finished one stays finished."""
     row = find_by_task(connection, person, task_id, lock=True)
     if row is None or not row.live:
         return False
@@ -183,7 +182,7 @@ def skip_assignment(connection: Connection, person: Person, task_id: int, now: d
 def flag_assignment(
     connection: Connection, person: Person, task_id: int, flagged: bool, reason: str, now: datetime
 ) -> bool:
-    """Mark the task for the lead, or take the mark away."""
+    """Flag the task for the project owner, or remove the flag."""
     row = find_by_task(connection, person, task_id, lock=True)
     if row is None or not row.live:
         return False

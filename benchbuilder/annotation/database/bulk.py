@@ -1,4 +1,4 @@
-"""Many rows at once, as fast as the database can."""
+"""Inserts, updates and deletes many rows at once."""
 
 from __future__ import annotations
 
@@ -54,5 +54,5 @@ def _json_recordset(table: Table) -> str:
 
 
 def _from_json(connection: Connection, statement: str, rows: Rows) -> None:
-    """All rows in one message: one after another they would each wait for the server."""
+    """Send all rows in one statement, instead of one round trip per row."""
     connection.execute(text(statement), {"rows": dump_json([dict(row) for row in rows])})

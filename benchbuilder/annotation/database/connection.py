@@ -1,4 +1,4 @@
-"""Connections to SQLite and PostgreSQL: how transactions begin, and who waits for whom."""
+"""Connections to SQLite and PostgreSQL, and how transactions begin and wait for each other."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from benchbuilder.core import DataError, connection_encryption, display_database
 _TIMEOUT_SECONDS = 30
 _WRITES = "benchbuilder_writes"
 _LOCK_NUMBER = 7_202_511_900_017
-"""Number of the advisory lock under which those who write stand, in PostgreSQL."""
+"""Number of the advisory lock that writers take in PostgreSQL."""
 
 
 class Transactions:
     """Transactions on one database.
 
-    `writing` ones come one after another in SQLite. In PostgreSQL they run side by side and lock the rows that they
-    are about; ``exclusive`` ones, which change who has to do what, wait for the others and they for them.
+    In SQLite, `writing` transactions run one after another. In PostgreSQL they run concurrently and lock their rows.
+    ``exclusive`` transactions, which change assignments, never overlap with other writing transactions.
     """
 
     def __init__(self, url: str) -> None:
@@ -41,16 +41,17 @@ class Transactions:
 
     @contextmanager
     def reading(self, *, wrap_errors: bool = True) -> Generator[Connection]:
-        """Look something up; all of it as it stood at one moment in SQLite.
+        """Begin a transaction that reads; in SQLite it sees one snapshot.
 
-        DataError if the database cannot be used, unless `wrap_errors` is false.
+        Raises:
+            DataError: the database cannot be used (if `wrap_errors`).
         """
         with self._wrapping_errors() if wrap_errors else nullcontext(), self.engine.connect() as connection:
             yield connection
 
     @contextmanager
     def writing(self, *, exclusive: bool = False, wrap_errors: bool = True) -> Generator[Connection]:
-        """Change something: all of it, or nothing if there is an error."""
+        """Begin a transaction that writes; it commits all changes, or none on an error."""
         turn = self._turn if self.sqlite else nullcontext()
         with self._wrapping_errors() if wrap_errors else nullcontext(), turn, self.engine.connect() as plain:
             connection = plain.execution_options(**{_WRITES: True})
@@ -65,13 +66,13 @@ class Transactions:
         try:
             yield
         except (DBAPIError, NoConnectionLeft, OSError) as error:
-            told = make_database_error(error, self.url)
-            if told is None:
+            explained = make_database_error(error, self.url)
+            if explained is None:
                 raise
-            raise told from error
+            raise explained from error
 
     def close(self) -> None:
-        """End all connections."""
+        """Close all connections."""
         self.engine.dispose()
 
 

@@ -1,4 +1,4 @@
-"""What people said in a project of the review app, with what it is about: from its database, or from an export."""
+"""Reads the answers of a project of the review app, with the fields they are about, from a database or an export."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from benchbuilder.annotation.database.store import AnnotationStore
 
 EXPORT_COLUMNS = frozenset({"question", "value", "code", "role", "key", "wording"})
-"""Columns by which an export of votes (`benchbuild votes export csv`) is known."""
+"""Columns that identify an export of votes (`benchbuild votes export csv`)."""
 _SEVERAL = " | "
 _SHIELD = re.compile(r"'(?=['=+\-@\t\r\n＝＋－＠])")
 
@@ -25,8 +25,8 @@ _SHIELD = re.compile(r"'(?=['=+\-@\t\r\n＝＋－＠])")
 class ProjectAnswer:
     """The value that a person gave to a guiding question about a task as a whole.
 
-    `fields` is what the task shows; `metadata` what it does not, by name: several values where several rows of the work
-    list show the same. `person` is a code. `value` is text where it comes from an export.
+    `fields` is what the task shows. `metadata` is what it does not show, by name; it has several values if several rows
+    are the same task. `person` is a code. `value` is a text if it comes from an export.
     """
 
     location: str
@@ -39,45 +39,45 @@ class ProjectAnswer:
 
 
 def read_project_answers(project: str, database_env: str | None, workplace: Path) -> list[ProjectAnswer]:
-    """What counts in the database, planted tasks aside, also on tasks that are not asked any more.
+    """The answers that count in the database, without gold tasks, including answers on retired tasks.
 
-    Only what answers a guiding question as it is worded now. Nothing if the project is not laid out yet.
+    Only answers to the current wording of a guiding question are included. Empty if the project does not exist yet.
     """
     if not may_have_votes(database_env, workplace):
         return []
-    with open_annotation_store(database_env, workplace) as ballots:
-        return list(_project_answers(ballots, project))
+    with open_annotation_store(database_env, workplace) as store:
+        return list(_project_answers(store, project))
 
 
 def project_answers_digest(project: str, database_env: str | None, workplace: Path) -> str:
-    """Hash of all that was said in the project; empty before there is a database."""
+    """Hash of all answers in the project; empty if there is no database yet."""
     if not may_have_votes(database_env, workplace):
         return ""
-    with open_annotation_store(database_env, workplace) as ballots:
-        return ballots.votes_digest(project)
+    with open_annotation_store(database_env, workplace) as store:
+        return store.votes_digest(project)
 
 
-def _project_answers(store: AnnotationStore, name: str) -> Iterable[ProjectAnswer]:
-    project = store.project(name)
+def _project_answers(store: AnnotationStore, project_name: str) -> Iterable[ProjectAnswer]:
+    project = store.project(project_name)
     if project is None:
         return
-    ballot = store.current_votes(name, include_retired=True)
+    votes = store.current_votes(project_name, include_retired=True)
     questions = project.spec.questions_about("claim")
-    for _, task in store.tasks(name, include_retired=True):
+    for _, task in store.tasks(project_name, include_retired=True):
         fields = dict(task.fields)
         about = {key: tuple(value.split(_SEVERAL)) for key, value in task.about}
-        for question, asked in questions.items():
-            subject = Subject(task.key, wording_key(asked))
-            where = f"the project {name!r} of the review app"
-            for code, value in sorted(ballot.by_subject.get(subject, {}).items()):
-                yield ProjectAnswer(where, fields, about, question, code, "annotator", value)
-            if decision := ballot.decisions.get(subject):
-                yield ProjectAnswer(where, fields, about, question, decision[0], "adjudicator", decision[1])
+        for name, question in questions.items():
+            subject = Subject(task.key, wording_key(question))
+            where = f"the project {project_name!r} of the review app"
+            for code, value in sorted(votes.by_subject.get(subject, {}).items()):
+                yield ProjectAnswer(where, fields, about, name, code, "annotator", value)
+            if decision := votes.decisions.get(subject):
+                yield ProjectAnswer(where, fields, about, name, decision[0], "adjudicator", decision[1])
 
 
 def read_exported_answers(path: Path, rows: Iterable[tuple[int, Mapping[str, Any]]]) -> list[ProjectAnswer]:
-    """What counts of the rows (with their lines) of an export; rows about planted tasks and paragraphs are left out."""
-    found: list[ProjectAnswer] = []
+    """The answers that count in the rows (with line numbers) of an export, without gold tasks and paragraphs."""
+    answers: list[ProjectAnswer] = []
     for line, raw in rows:
         row = {name: unshield_cell(str(cell)) if cell else "" for name, cell in raw.items()}
         if row.get("counts", "1").strip() == "0" or row.get("paragraph") or not row["value"].strip():
@@ -87,12 +87,12 @@ def read_exported_answers(path: Path, rows: Iterable[tuple[int, Mapping[str, Any
             continue
         fields = {name[5:]: cell for name, cell in row.items() if name.startswith("text_")}
         where = f"{path.name}:{line}"
-        found.append(ProjectAnswer(where, fields, about, row["question"], row["code"], row["role"], row["value"]))
-    return found
+        answers.append(ProjectAnswer(where, fields, about, row["question"], row["code"], row["role"], row["value"]))
+    return answers
 
 
 def unshield_cell(cell: str) -> str:
-    """A cell without the apostrophe that keeps spreadsheets from taking it for a formula.
+    """A cell without the apostrophe that keeps spreadsheets from reading it as a formula.
 
     >>> unshield_cell("'=1"), unshield_cell("'tis")
     ('=1', "'tis")

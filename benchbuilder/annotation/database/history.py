@@ -1,4 +1,4 @@
-"""What was voted and done: what counts now, and everything that ever happened."""
+"""Reads votes and events: what counts now, and the full history."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FORMER_KEYS = {"door": "channel"}
 
 
 def project_votes(connection: Connection, project: ProjectRef, *, include_retired: bool = False) -> Votes:
-    """The votes that count; see `Ballots.project_votes`."""
+    """The votes that count; see `AnnotationStore.current_votes`."""
     gold = select(tasks.c.id).where(tasks.c.project_id == project.id, tasks.c.gold)
     found = load_votes(connection, (current_votes.c.project_id == project.id) & current_votes.c.task_id.not_in(gold))
     query = select(people.c.code, tasks.c.key, assignments.c.note, tasks.c.live).where(assignments.c.note != "")
@@ -41,7 +41,7 @@ def project_votes(connection: Connection, project: ProjectRef, *, include_retire
 
 
 def votes_digest(votes: Votes) -> str:
-    """Hash of votes and decisions, whatever their order."""
+    """Hash of votes and decisions, independent of their order."""
     lines = [
         [s.key, s.wording, "vote", who, value] for s, given in votes.by_subject.items() for who, value in given.items()
     ]
@@ -50,7 +50,7 @@ def votes_digest(votes: Votes) -> str:
 
 
 def vote_events(transactions: Transactions, project: str, since: int) -> Iterator[VoteEvent]:
-    """Every vote after the one with the id `since`."""
+    """Every vote after the one with the id `since`, in order."""
     columns = (tasks.c.key.label("task"), people.c.name.label("who"), people.c.code, people.c.role)
     query = select(votes, *columns, events.c.detail).join(events, events.c.id == votes.c.event_id)
     query = query.join(tasks, tasks.c.id == votes.c.task_id).join(people, people.c.id == votes.c.person_id)
@@ -68,7 +68,7 @@ def vote_events(transactions: Transactions, project: str, since: int) -> Iterato
 
 
 def all_events(transactions: Transactions, project: str) -> Iterator[AnnotationEvent]:
-    """Everything that somebody did."""
+    """Every event of a project, in order."""
     columns = (tasks.c.key.label("task"), people.c.name.label("who"), people.c.code)
     query = select(events, *columns).join(tasks, tasks.c.id == events.c.task_id)
     query = query.join(people, people.c.id == events.c.person_id).where(events.c.project_id == _id(project))
@@ -84,7 +84,8 @@ def all_events(transactions: Transactions, project: str) -> Iterator[AnnotationE
 
 def _event_detail(text: str) -> dict[str, object]:
     """The detail of an event. Events cannot be changed: imports of the first version still say ``door``."""
-    return {_FORMER_KEYS.get(name, name): value for name, value in load_json(text).items()}
+    detail: dict[str, object] = load_json(text)
+    return {_FORMER_KEYS.get(name, name): value for name, value in detail.items()}
 
 
 def _id(project: str) -> Any:
@@ -94,7 +95,7 @@ def _id(project: str) -> Any:
 def _pages(
     transactions: Transactions, query: Select[Any], id_: Any, since: int, make: Callable[[Any], Any]
 ) -> Iterator[Any]:  # fmt: skip
-    """Rows by id, some thousands at a time, so that nobody has to wait for who reads them."""
+    """Rows by id, in pages of a few thousand, so that reading never blocks writers."""
     while True:
         with transactions.reading() as connection:
             rows = connection.execute(query.where(id_ > since).order_by(id_).limit(_PAGE)).all()

@@ -36,7 +36,7 @@ _MAX_SHOWN_PROBLEMS = 20
 
 @dataclass
 class VoteBatch:
-    """What one person says about one task."""
+    """The imported votes of one person on one task."""
 
     person: Person
     task: Any
@@ -49,7 +49,7 @@ class VoteBatch:
 
 @dataclass
 class SortedVotes:
-    """Votes by person and task, and what is wrong with them."""
+    """Imported votes by person and task, and the problems found."""
 
     batches: dict[tuple[int, int], VoteBatch] = field(default_factory=dict[tuple[int, int], VoteBatch])
     problems: list[str] = field(default_factory=list[str])
@@ -58,24 +58,25 @@ class SortedVotes:
 
 
 def import_votes(
-    connection: Connection, project: ProjectRef, imported: Iterable[ImportedVote], channel: str, now: datetime, *, strict: bool
+    connection: Connection, project: ProjectRef, imported: Iterable[ImportedVote], channel: str, now: datetime, *,
+    strict: bool
 ) -> ImportReport:  # fmt: skip
-    """Add votes; see `Ballots.import_votes`."""
+    """Add votes; see `AnnotationStore.import_votes`."""
     rows: dict[str, Any] = {}
-    asked: dict[Subject, JudgementRequest] = {}
+    requests: dict[Subject, JudgementRequest] = {}
     for row, task in live_tasks(connection, project):
         rows[task.key] = row
-        asked |= project.judgement_requests(task)
-    sorting = _sort_votes(connection, project, imported, rows, asked)
+        requests |= project.judgement_requests(task)
+    sorting = _sort_votes(connection, project, imported, rows, requests)
     held = _current_values(connection, project, sorting)
     if strict:
         _report_changes(sorting, held)
     if sorting.problems:
         raise _import_error(sorting.problems)
-    questions = {subject: what.question for subject, what in asked.items()}
+    questions = {subject: request.question for subject, request in requests.items()}
     new = changed = 0
     touched: dict[int, Any] = {}
-    # What annotators say comes first: decisions are about it.
+    # Votes of annotators first: decisions are about them.
     for pair, batch in sorted(sorting.batches.items(), key=lambda item: item[1].person.role == "adjudicator"):
         dropped = _outdated_subjects(connection, batch)
         fresh = {s: v for s, v in batch.values.items() if s in dropped or not same_value(held[pair].get(s), v)}
@@ -92,15 +93,15 @@ def import_votes(
 
 
 def _outdated_subjects(connection: Connection, batch: VoteBatch) -> set[Subject]:
-    """Decisions in `batch` that do not count any more, so that the same one is a new one."""
+    """Decisions in `batch` that no longer count: the same decision is then a new one."""
     if batch.person.role != "adjudicator":
         return set()
     return set(batch.values) - set(load_votes(connection, current_votes.c.task_id == batch.task.id).decisions)
 
 
 def _import_error(problems: list[str]) -> DataError:
-    left = len(problems) - _MAX_SHOWN_PROBLEMS
-    lines = [*problems[:_MAX_SHOWN_PROBLEMS], *([f"... and {left} more"] if left > 0 else [])]
+    hidden_count = len(problems) - _MAX_SHOWN_PROBLEMS
+    lines = [*problems[:_MAX_SHOWN_PROBLEMS], *([f"... and {hidden_count} more"] if hidden_count > 0 else [])]
     number = f"{len(problems)} problem{'s' if len(problems) > 1 else ''}"
     return DataError(
         f"nothing was imported: {number}",
@@ -117,21 +118,21 @@ def _sort_votes(
     questions = project.spec.questions_about()
     sorting = SortedVotes()
     for vote in imported:
-        at = f"{vote.where}: " if vote.where else ""
+        location = f"{vote.where}: " if vote.where else ""
         person, what = people.get(normalise_name(vote.person)), requests.get(vote.subject)
         if person is None:
-            sorting.problems.append(f"{at}nobody called {vote.person!r} is invited")
+            sorting.problems.append(f"{location}nobody called {vote.person!r} is invited")
         elif person.role != vote.role or vote.role == "lead":
-            sorting.problems.append(f"{at}{person.name} is {person.role}, and this is what an {vote.role} says")
+            sorting.problems.append(f"{location}{person.name} is {person.role}, but this vote is from an {vote.role}")
         elif what is None:
             sorting.stale += 1
         elif not is_allowed_value(questions[what.question], vote.value):
-            sorting.problems.append(f"{at}{vote.value!r} is no answer to {what.question}")
+            sorting.problems.append(f"{location}{vote.value!r} is not an answer to {what.question}")
         else:
             batch = sorting.batches.setdefault(
                 (person.id, rows[what.task_key].id), VoteBatch(person, rows[what.task_key])
             )  # fmt: skip
-            _add_to_batch(sorting, batch, vote, at)
+            _add_to_batch(sorting, batch, vote, location)
     return sorting
 
 
@@ -150,11 +151,12 @@ def _add_to_batch(votes: SortedVotes, batch: VoteBatch, vote: ImportedVote, loca
         batch.notes.append(note)
     if plausible_seconds(vote.seconds) is not None:
         batch.seconds = max(batch.seconds or 0.0, vote.seconds or 0.0)
-    said: dict[str, Any] = {
-        "reason": storable_note(vote.reason), "confidence": storable_note(vote.confidence), "guideline_gap": vote.guideline_gap,
+    details: dict[str, Any] = {
+        "reason": storable_note(vote.reason), "confidence": storable_note(vote.confidence),
+        "guideline_gap": vote.guideline_gap,
         "error_kinds": [storable_note(kind) for kind in vote.error_kinds],
     }  # fmt: skip
-    batch.adjudicator_details |= {name: told for name, told in said.items() if told}
+    batch.adjudicator_details |= {name: value for name, value in details.items() if value}
 
 
 def _current_values(
@@ -171,15 +173,15 @@ def _report_changes(votes: SortedVotes, current: Mapping[Any, Mapping[Subject, V
         for subject, value in batch.values.items():
             old = current[pair].get(subject)
             if old is not None and not same_value(old, value):
-                at = f"{batch.locations[subject]}: " if batch.locations[subject] else ""
-                votes.problems.append(f"{at}{batch.person.name} said {old!r} before, and now {value!r}")
+                location = f"{batch.locations[subject]}: " if batch.locations[subject] else ""
+                votes.problems.append(f"{location}{batch.person.name} gave {old!r} before, and now {value!r}")
 
 
 def _write_batch(
     connection: Connection, assignment: AssignmentKey, batch: VoteBatch, new_values: Mapping[Subject, Value],
     questions: Mapping[Subject, str], channel: str, now: datetime,
 ) -> bool:  # fmt: skip
-    """Add what is new in `batch`; whether there was anything."""
+    """Add the new votes and notes of `batch`; return whether there were any."""
     query = select(assignments).where(
         assignments.c.task_id == assignment.task_id, assignments.c.person_id == assignment.person_id
     )
@@ -201,6 +203,6 @@ def _write_batch(
     if batch.person.role == "adjudicator":
         values |= {"state": "done", "done_event": event}
     elif new_values:
-        values |= {"done_event": None}  # Undo takes back what they submitted, and that is not what counts now.
+        values |= {"done_event": None}  # The submission no longer counts, so undo must not withdraw it.
     connection.execute(update(assignments).where(assignments.c.id == row.id).values(values))
     return True

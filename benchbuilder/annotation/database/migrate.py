@@ -1,4 +1,4 @@
-"""Bringing a database to the shape that this version of benchbuilder works with."""
+"""Migrates a database to the schema of this version of benchbuilder."""
 
 from __future__ import annotations
 
@@ -25,13 +25,14 @@ _FOLDER = Path(__file__).parent / "migrations"
 _TIMEOUT_SECONDS = 30.0
 _PAUSE_SECONDS = 0.05
 _migration_lock = threading.Lock()
-"""Alembic keeps what it is at in a global variable."""
+"""Alembic keeps its state in a global variable."""
 
 
 def migrate(transactions: Transactions) -> None:
-    """Run what migrations are missing. If several start at once, one of them does it and the others wait.
+    """Run missing migrations. If several processes start at once, one migrates and the others wait.
 
-    DataError if the database cannot be opened, is of a newer version, or is no database of votes.
+    Raises:
+        DataError: the database cannot be opened, has a newer version, or is not a database of votes.
     """
     try:
         if transactions.sqlite:
@@ -56,7 +57,7 @@ def migrate(transactions: Transactions) -> None:
             "the database of votes cannot be opened",
             where=transactions.location,
             why=why or "the server cannot be reached, or does not answer",
-            next=next_ or "check that it is there, that it is a database, and that you may write to it",
+            next=next_ or "check that it exists, that it is a database, and that you may write to it",
         ) from error
 
 
@@ -76,11 +77,11 @@ def _version(connection: Connection) -> str | None:
 
 
 def _enable_write_ahead(transactions: Transactions) -> None:
-    """Write ahead, so that those who read need not wait; SQLite does not itself wait to change to that."""
+    """Enable the write-ahead log, so readers never wait. SQLite does not retry this change by itself."""
     path = Path(transactions.url.database or "")
     path.parent.mkdir(parents=True, exist_ok=True)
     with suppress(FileExistsError):
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))  # It holds what people said.
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))  # Only the owner may read votes.
     deadline = time.monotonic() + _TIMEOUT_SECONDS
     while True:
         try:

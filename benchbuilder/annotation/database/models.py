@@ -1,4 +1,4 @@
-"""What the database of votes tells: people, projects, tasks as somebody sees them, votes and events."""
+"""The data that the database of votes returns: people, projects, assignments, disputes, votes and events."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EventKind = Literal["open", "submit", "undo", "skip", "flag", "unflag", "import"
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody with a role. `code` (A1, J2, L1) stands for them wherever others may look."""
+    """A person with a role. `code` (A1, J2, L1) replaces the name wherever others can see it."""
 
     id: int
     name: str
@@ -29,7 +29,7 @@ class Person:
     revoked: bool
     seen_at: datetime | None
     projects: tuple[str, ...] = ()
-    """The projects that they work on; every one if empty."""
+    """The projects that they work on; empty means all."""
 
     def belongs_to(self, project: str) -> bool:
         """Whether they work on `project`."""
@@ -43,15 +43,15 @@ class Visitor:
     person: Person
     csrf: str
     language: str
-    """The language that they chose, empty if none."""
+    """The chosen language, empty if none."""
     expires_at: datetime
 
 
 @dataclass(frozen=True)
 class Project:
-    """A body of work: its name, what the recipe says, the guideline as Markdown text, language and seed.
+    """A project: its name, its settings in the recipe, the guideline as Markdown text, language and seed.
 
-    `benchmark` names the benchmark that it belongs to, if that is known.
+    `benchmark` is the name of its benchmark, if known.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Project:
 
 @dataclass(frozen=True)
 class AnswerDraft:
-    """What somebody entered and has not submitted: text by name of the form field."""
+    """Entered answers that are not submitted: text by name of the form field."""
 
     data: Mapping[str, str]
     saved_at: datetime
@@ -72,9 +72,9 @@ class AnswerDraft:
 
 @dataclass(frozen=True)
 class Assignment:
-    """A task as its annotator has it. `number` counts from 1 in their own order, of `total`.
+    """A task assigned to an annotator. `number` counts from 1 in their own order, of `total`.
 
-    `answers` are their own submitted votes by subject; `note` their remark; `seconds` the time they took so far.
+    `answers` are their submitted votes by subject, `note` their remark, and `seconds` the time spent so far.
     """
 
     id: int
@@ -94,7 +94,7 @@ class Assignment:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far somebody is in a project: tasks by state, and the median of the seconds that the done ones took."""
+    """A person's progress in a project: tasks by state, and the median seconds of finished tasks."""
 
     done: int
     open: int
@@ -105,11 +105,11 @@ class Progress:
 
 @dataclass(frozen=True)
 class Dispute:
-    """A task on which annotators are in dispute, as an adjudicator has it.
+    """A disputed task as an adjudicator sees it.
 
-    `subjects` are just those in dispute; `peer_answers` holds for each what the annotators answered, in an order of their
-    own that is random and the same for all subjects of the task, and never says who; `notes` are their remarks in the
-    same order ("" if none). `agreement` is the share of judgements of the task that are not in dispute.
+    `subjects` are only those in dispute. `peer_answers` has the answers of the annotators to each, without their names,
+    in a random order that is the same for all subjects of the task. `notes` are their remarks in the same order (""
+    if none). `agreement` is the proportion of judgements of the task that are not in dispute.
     """
 
     project: str
@@ -130,9 +130,9 @@ class Dispute:
 
 @dataclass(frozen=True)
 class Submission:
-    """What somebody hands in about a task: values by subject, a remark, and the seconds that the page was in view.
+    """A submission about a task: values by subject, a remark, and the seconds that the page was visible.
 
-    `error_kinds`, `guideline_gap` and `confidence` are an adjudicator's.
+    Only adjudicators give `reason`, `error_kinds`, `guideline_gap` and `confidence`.
     """
 
     values: Mapping[Subject, Value]
@@ -146,9 +146,9 @@ class Submission:
 
 @dataclass(frozen=True)
 class VoteEvent:
-    """A line of the history: a value, or ``None`` where it was taken back. `channel` is app, csv, label_studio, ...
+    """A vote in the history: a value, or ``None`` if withdrawn. `channel` is app, csv, label_studio, ...
 
-    The vote that counts is, for each person and subject, the last one by `id`.
+    For each person and subject, the last vote by `id` counts.
     """
 
     id: int
@@ -169,7 +169,7 @@ class VoteEvent:
 
 @dataclass(frozen=True)
 class AnnotationEvent:
-    """What somebody did with a task, and how long it took; `detail` is plain JSON data."""
+    """What a person did with a task, and how long it took; `detail` is plain JSON data."""
 
     id: int
     project: str
@@ -184,17 +184,16 @@ class AnnotationEvent:
 
 
 SubmissionOutcome = Literal["kept", "foreign", "retired", "incomplete", "reasonless"]
-"""What became of a submission. Nothing is kept unless it is ``kept``.
+"""The outcome of a submission. Nothing is saved unless it is ``kept``.
 
-``foreign``: the task is not theirs. ``retired``: it is not asked any more, or what was shown has changed.
-``incomplete``: a required answer is missing or not allowed. ``reasonless``: an adjudicator overrides every annotator
-without a reason.
+``foreign``: the task is not theirs. ``retired``: it is no longer asked, or its content changed. ``incomplete``: a
+required answer is missing or not allowed. ``reasonless``: an adjudicator contradicts every annotator without a reason.
 """
 
 
 @dataclass(frozen=True)
 class QuestionWording:
-    """A guiding question as it was asked from `since` on; `key` is the ``wording`` of the votes on it."""
+    """A guiding question as asked since `since`; `key` is the ``wording`` of its votes."""
 
     key: str
     question: str
@@ -204,7 +203,7 @@ class QuestionWording:
 
 @dataclass(frozen=True)
 class ListedAssignment:
-    """A line of somebody's list of tasks; `text` is the first field, `has_draft` says that a draft waits."""
+    """A line of a person's list of tasks; `text` is the first field of the task."""
 
     number: int
     task_id: int
@@ -216,10 +215,10 @@ class ListedAssignment:
 
 @dataclass(frozen=True)
 class ImportedVote:
-    """A vote from another door: what the person called `person`, with the role `role`, answered about `subject`.
+    """A vote from another tool: what the person called `person`, with the role `role`, answered about `subject`.
 
-    `where` says where it stands, for complaints (``file.csv:12``). `seconds` is the time that the whole task took,
-    `note` a remark. `reason`, `error_kinds`, `guideline_gap` and `confidence` are an adjudicator's.
+    `where` is its location for messages (``file.csv:12``), `seconds` the time of the whole task, `note` a remark. Only
+    adjudicators give `reason`, `error_kinds`, `guideline_gap` and `confidence`.
     """
 
     person: str
@@ -237,9 +236,9 @@ class ImportedVote:
 
 @dataclass(frozen=True)
 class ImportReport:
-    """What an import did: votes that are `new`, that `changed` one, the `same` as one, and `stale` ones.
+    """The result of an import: how many votes are `new`, have `changed`, are the `same` as before, or are `stale`.
 
-    Stale votes are about nothing that is shown now; they are counted and left out.
+    Stale votes are about subjects that are not shown now; they are counted and left out.
     """
 
     new: int
@@ -250,7 +249,7 @@ class ImportReport:
 
 @dataclass(frozen=True)
 class GoldAnswer:
-    """What somebody answered to a guiding question of the gold task with the key `task`."""
+    """A person's answer to a guiding question of the gold task with the key `task`."""
 
     task: str
     question: str
@@ -261,9 +260,9 @@ class GoldAnswer:
 
 @dataclass(frozen=True)
 class PersonProgress:
-    """A person's part in a project: `seconds` of each task that is done, in the order in which they were; `hasty_count` ones.
+    """A person's part in a project: `seconds` of each finished task in order, and how many were finished too fast.
 
-    Counts are of what is asked now, gold included.
+    Counts are about live tasks, gold tasks included.
     """
 
     person: Person
@@ -272,14 +271,14 @@ class PersonProgress:
     hasty_count: int
     gold_answers: tuple[GoldAnswer, ...]
     may_enter: bool = True
-    """Whether they have a link that works or a session; who has neither gets no new tasks."""
+    """Whether they have a valid link or a session; a person without either gets no new tasks."""
 
 
 @dataclass(frozen=True)
 class StaffProgress:
-    """Where a project stands, for the lead: `complete` of `tasks` have all their annotators, gold aside.
+    """The progress of a project for its owner: `complete` of `tasks` have all their votes, without gold tasks.
 
-    `unassigned` is how many judgements of tasks nobody is there to make: too few annotators are invited.
+    `unassigned` counts votes on tasks that nobody is invited to give.
     """
 
     tasks: int

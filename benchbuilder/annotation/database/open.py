@@ -1,4 +1,4 @@
-"""The database of votes of a build, opened where the libraries for it are installed."""
+"""Opens the database of votes of a build, if its libraries are installed."""
 
 from __future__ import annotations
 
@@ -13,12 +13,17 @@ if TYPE_CHECKING:
 
 
 def may_have_votes(database_env: str | None, workplace: Path) -> bool:
-    """Whether there may be votes: a shared database is named, or the build has its own."""
+    """Whether there may be votes: a shared database is configured, or the build has its own."""
     return database_env is not None or (workplace / DATABASE_FILE).exists()
 
 
 def open_annotation_store(database_env: str | None, workplace: Path) -> AnnotationStore:
-    """The database of votes of a build. InstallationError without the extra ``review``."""
+    """Open the database of votes of a build.
+
+    Raises:
+        InstallationError: the extra ``review`` is not installed.
+        DataError: the database cannot be opened.
+    """
     try:
         from benchbuilder.annotation.database.store import AnnotationStore
     except ModuleNotFoundError as error:
@@ -27,7 +32,7 @@ def open_annotation_store(database_env: str | None, workplace: Path) -> Annotati
 
 
 def missing_review_extra(error: ModuleNotFoundError) -> InstallationError:
-    """What to say where a library of the review app is missing."""
+    """The error for a missing library of the review app."""
     return InstallationError(
         "the review app needs libraries that are not installed",
         why=f"there is no module {error.name}",

@@ -1,4 +1,4 @@
-"""Where a project stands, for the lead: who did how much, how fast, and how well on gold tasks."""
+"""The progress of a project for its owner: how much, how fast and how well each person works."""
 
 from __future__ import annotations
 
@@ -20,35 +20,37 @@ from benchbuilder.annotation.values import is_disputed
 
 
 def staff_progress(connection: Connection, project: ProjectRef, now: datetime) -> StaffProgress:
-    """Counts, and the share of everybody who works on the project or has done something in it."""
-    coming = active_person_ids(connection, now)
+    """Counts of tasks, and the progress of everybody who belongs to the project or has done a task in it."""
+    active = active_person_ids(connection, now)
     involved = set(connection.scalars(select(assignments.c.person_id).where(
         assignments.c.project_id == project.id, assignments.c.state == "done"
     ).distinct()))  # fmt: skip
-    shown = [one for one in list_people(connection) if one.belongs_to(project.name) or one.id in involved]
+    shown = [person for person in list_people(connection) if person.belongs_to(project.name) or person.id in involved]
     query = select(tasks.c.id, tasks.c.live, tasks.c.gold).where(tasks.c.project_id == project.id)
     rows = connection.execute(query).all()
     live = {row.id for row in rows if row.live and not row.gold}
     query = select(assignments.c.task_id, assignments.c.state, func.count())
     query = query.where(assignments.c.project_id == project.id, assignments.c.place.is_not(None))
-    done, given = Counter[int](), Counter[int]()
+    done, assigned = Counter[int](), Counter[int]()
     for task, state, count in connection.execute(query.group_by(assignments.c.task_id, assignments.c.state)):
-        given[task] += count
+        assigned[task] += count
         done[task] += count if state == "done" else 0
-    each = project.spec.per_task
-    golden = connection.execute(select(tasks).where(tasks.c.project_id == project.id, tasks.c.live, tasks.c.gold)).all()
-    gold = [task_from_row(row) for row in golden]
-    ids = [row.id for row in golden]
+    per_task = project.spec.per_task
+    gold_rows = connection.execute(
+        select(tasks).where(tasks.c.project_id == project.id, tasks.c.live, tasks.c.gold)
+    ).all()
+    gold = [task_from_row(row) for row in gold_rows]
+    ids = [row.id for row in gold_rows]
     votes = load_votes(connection, (current_votes.c.project_id == project.id) & current_votes.c.task_id.in_(ids))
     return StaffProgress(
         tasks=len(live),
-        complete=sum(done[task] >= each for task in live),
+        complete=sum(done[task] >= per_task for task in live),
         gold_tasks=len(gold),
         retired=sum(not row.live for row in rows),
         disputes=adjudicator_queries.count_waiting(connection, project.name),
-        unassigned=sum(max(0, each - given[task]) for task in live),
+        unassigned=sum(max(0, per_task - assigned[task]) for task in live),
         people=tuple(
-            _person_progress(connection, project, person, gold, votes, person.id in coming) for person in shown
+            _person_progress(connection, project, person, gold, votes, person.id in active) for person in shown
         ),
     )
 

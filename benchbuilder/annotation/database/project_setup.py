@@ -1,4 +1,4 @@
-"""What a recipe says of a project, made into what the database takes: guideline, planted tasks, place of the votes."""
+"""Makes projects and tasks for the database from a recipe: guideline, gold tasks, and the URL of the database."""
 
 from __future__ import annotations
 
@@ -22,9 +22,12 @@ _MAX_SHOWN_PROBLEMS = 10
 
 
 def database_url(database_env: str | None, workplace: Path, environ: Mapping[str, str] | None = None) -> str:
-    """Where the votes stand: a file in `workplace`, or what the environment variable named by the recipe says.
+    """The URL of the database: a file in `workplace`, or the value of the environment variable `database_env`.
 
-    DataError if that variable is not set. The URL may hold a password, and is in no message.
+    The URL may contain a password, so no message shows it.
+
+    Raises:
+        DataError: the environment variable is not set.
     """
     if database_env is None:
         return f"sqlite:///{workplace.absolute() / DATABASE_FILE}"
@@ -32,7 +35,7 @@ def database_url(database_env: str | None, workplace: Path, environ: Mapping[str
     if not url:
         raise DataError(
             f"the environment variable {database_env} is not set",
-            why="database_env names it as the place of the shared database of votes",
+            why="database_env names it for the URL of the shared database of votes",
             next=f"export {database_env}=postgresql://USER@HOST/DATABASE, or leave database_env out",
         )
     return url
@@ -48,7 +51,7 @@ def _read_text(ref: FileRef) -> str:
         return ref.file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(
-            f"{ref.path} cannot be read", where=str(ref.file), why=str(error), next="it is a text in UTF-8"
+            f"{ref.path} cannot be read", where=str(ref.file), why=str(error), next="it must be a text in UTF-8"
         ) from error
 
 
@@ -59,9 +62,9 @@ def make_task(
     metadata: Sequence[tuple[str, str]] = (),
     expected: Mapping[str, Value] | None = None,
 ) -> Task:
-    """A task that shows `fields` (name, text) and `paragraphs` (base, title, text), with the keys of just that.
+    """Make a task that shows `fields` (name, text) and `paragraphs` (base, title, text).
 
-    Paragraphs that read the same are shown once.
+    Identical paragraphs are shown once.
     """
     key = task_key(fields)
     shown: dict[str, ShownParagraph] = {}
@@ -72,15 +75,16 @@ def make_task(
 
 
 def add_gold_tasks(tasks: Sequence[Task], spec: ProjectSpec) -> list[Task]:
-    """`tasks` and the planted ones of the recipe.
+    """`tasks` and the gold tasks of the recipe.
 
-    DataError lists the lines of the file that cannot be used, among them those that plant what is asked anyway: a
-    vote on it could not both decide and test.
+    Raises:
+        DataError: lines of the file cannot be used; it lists them. A gold task must not be one of `tasks`, as its
+            votes cannot both decide and test.
     """
     if spec.gold is None:
         return list(tasks)
-    asked = {task.key for task in tasks}
-    planted: dict[str, Task] = {}
+    task_keys = {task.key for task in tasks}
+    gold_tasks: dict[str, Task] = {}
     problems: list[str] = []
     for number, line in enumerate(_read_text(spec.gold.file).split("\n"), start=1):
         if not line.strip():
@@ -91,22 +95,22 @@ def add_gold_tasks(tasks: Sequence[Task], spec: ProjectSpec) -> list[Task]:
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             problems.append(f"{where}: {error}")
             continue
-        if task.key in asked:
-            problems.append(f"{where}: this task is asked anyway; plant one that is not")
-        planted[task.key] = task
+        if task.key in task_keys:
+            problems.append(f"{where}: this task is asked anyway; use another one")
+        gold_tasks[task.key] = task
     if problems:
         more = [f"and {len(problems) - _MAX_SHOWN_PROBLEMS} more"] if len(problems) > _MAX_SHOWN_PROBLEMS else []
         raise DataError(
-            f"{len(problems)} lines of planted tasks cannot be used",
+            f"{len(problems)} lines of gold tasks cannot be used",
             where=problems[0].partition(": ")[0],
             why="\n         ".join([*problems[:_MAX_SHOWN_PROBLEMS], *more]),
             next='a line is {"fields": {"text": "..."}, "expected": {"QUESTION": ANSWER}}, and maybe "paragraphs"',
         )
-    return [*tasks, *planted.values()]
+    return [*tasks, *gold_tasks.values()]
 
 
 def _parse_gold_task(raw: dict[str, Any], spec: ProjectSpec) -> Task:
-    """A planted task; ValueError says what is wrong with it."""
+    """Parse a gold task; ValueError says what is wrong with it."""
     names = list(spec.display_fields())
     fields: dict[str, Any] = raw["fields"]
     if wrong := sorted(set(fields) ^ set(names)):
@@ -117,7 +121,7 @@ def _parse_gold_task(raw: dict[str, Any], spec: ProjectSpec) -> Task:
         raise ValueError("expected: at least one guiding question must have its right answer")
     for name, value in expected.items():
         if name not in asked or asked[name].answer == "text" or not is_allowed_value(asked[name], value):
-            raise ValueError(f"expected.{name}: {value!r} is no answer to a guiding question about the task")
+            raise ValueError(f"expected.{name}: {value!r} is not an answer to a guiding question about the task")
     paragraphs: list[Any] = raw.get("paragraphs") or []
     return make_task(
         [(name, str(fields[name])) for name in names],

@@ -1,4 +1,4 @@
-"""Projects and their tasks as rows, and back."""
+"""Converts projects and tasks to rows of the database and back."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from benchbuilder.core import DataError
 
 @dataclass(frozen=True)
 class ProjectRef:
-    """What is needed of a project to take votes about its tasks."""
+    """The parts of a project that are needed to record votes on its tasks."""
 
     id: int
     name: str
@@ -29,12 +29,12 @@ class ProjectRef:
     spec: ProjectSpec
 
     def judgement_requests(self, *shown: Task) -> dict[Subject, JudgementRequest]:
-        """Every judgement that is wanted about the tasks `_parse_shown`."""
+        """Every judgement that is requested about the tasks `shown`."""
         return judgement_requests(shown, self.spec)
 
 
 def spec_text(spec: ProjectSpec) -> str:
-    """`spec` without what only some kinds of projects have."""
+    """`spec` as JSON, without keys that only some kinds of projects have."""
     data = spec.model_dump(mode="json", by_alias=True)
     return dump_json({name: value for name, value in data.items() if name in ProjectSpec.model_fields})
 
@@ -57,7 +57,7 @@ def find_project_ref(connection: Connection, project: str | int) -> ProjectRef |
 
 
 def find_projects(connection: Connection, name: str = "") -> list[Project]:
-    """All projects that are not retired by name, or just the one called `name`, retired or not."""
+    """All live projects ordered by name, or only the one called `name`, live or retired."""
     query = select(projects).order_by(projects.c.name)
     rows = connection.execute(query.where(projects.c.name == name if name else projects.c.live))
     return [Project(row.name, _spec(row.spec), row.guideline, row.language, row.seed, row.benchmark) for row in rows]
@@ -70,13 +70,13 @@ def _check_benchmark(connection: Connection, project: Project) -> None:
     if project.benchmark and other is not None:
         raise DataError(
             f"this database holds the votes of {other}",
-            why=f"the benchmark {project.benchmark} would take their tasks away from people",
+            why=f"the benchmark {project.benchmark} would retire the tasks of its annotators",
             next="give each benchmark a database of its own",
         )
 
 
 def save_project(connection: Connection, project: Project, now: datetime) -> tuple[ProjectRef, bool]:
-    """Keep what `project` says, and every wording that was ever used; whether what is asked, or how, has changed."""
+    """Save `project` and all its wordings so far; also return whether its spec has changed."""
     values = {"spec": spec_text(project.spec), "guideline": project.guideline, "language": project.language}
     values |= {"seed": project.seed, "live": True}
     _check_benchmark(connection, project)
@@ -88,7 +88,7 @@ def save_project(connection: Connection, project: Project, now: datetime) -> tup
         connection.execute(update(projects).where(projects.c.id == old["id"]).values(values))
     work = find_project_ref(connection, project.name)
     if work is None:
-        raise AssertionError("it was just saved")
+        raise AssertionError("the project was just saved")
     _save_wordings(connection, work, now)
     return work, old is None or old["spec"] != values["spec"]
 
@@ -104,14 +104,14 @@ def _save_wordings(connection: Connection, project: ProjectRef, now: datetime) -
 
 
 def find_wordings(connection: Connection, project: ProjectRef) -> list[QuestionWording]:
-    """Every wording that was ever used, from the first on."""
+    """Every wording that was ever used, oldest first."""
     query = select(wordings).where(wordings.c.project_id == project.id)
     rows = connection.execute(query.order_by(wordings.c.since, wordings.c.question, wordings.c.wording))
     return [QuestionWording(row.wording, row.question, load_json(row.definition), row.since) for row in rows]
 
 
 def task_row_values(task: Task) -> dict[str, Any]:
-    """What a row of `tasks` says of `task`."""
+    """The values of the row of `task`."""
     paragraphs = [[p.key, p.base, p.title, p.text] for p in task.paragraphs]
     return {
         "key": task.key,
@@ -123,7 +123,7 @@ def task_row_values(task: Task) -> dict[str, Any]:
 
 
 def task_from_row(row: Any) -> Task:
-    """The task that a row of `tasks` stands for."""
+    """The task of a row of `tasks`."""
     return Task(
         row.key,
         *_parse_shown(row.shown),
@@ -133,7 +133,7 @@ def task_from_row(row: Any) -> Task:
 
 
 def blind_task_from_row(row: Any) -> Task:
-    """The same, of which annotators and adjudicators may not know where it comes from, nor that it is gold."""
+    """The task of a row without its metadata and its expected answers, which annotators must not see."""
     return Task(row.key, *_parse_shown(row.shown))
 
 
@@ -146,12 +146,12 @@ def _parse_shown(text: str) -> tuple[tuple[tuple[str, str], ...], tuple[ShownPar
 def live_tasks(
     connection: Connection, project: ProjectRef, *, include_retired: bool = False
 ) -> Iterator[tuple[Any, Task]]:
-    """Rows and tasks in the order in which they were laid out; with `include_retired`, also those that are not asked now."""
+    """Rows and tasks in their order; with `include_retired`, also tasks that are no longer asked."""
     query = select(tasks).where(tasks.c.project_id == project.id).order_by(tasks.c.ordinal, tasks.c.id)
     for row in connection.execute(query if include_retired else query.where(tasks.c.live)):
         yield row, task_from_row(row)
 
 
 def live_task_ids(connection: Connection, project: ProjectRef) -> frozenset[int]:
-    """Ids of the tasks that are asked now."""
+    """Ids of the live tasks."""
     return frozenset(connection.scalars(select(tasks.c.id).where(tasks.c.project_id == project.id, tasks.c.live)))

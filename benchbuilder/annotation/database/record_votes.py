@@ -1,4 +1,4 @@
-"""Votes and events added to the history, and what follows from them: votes that count, and tasks in dispute."""
+"""Adds votes and events to the history, and updates the votes that count and the disputes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _VALUES = select(current_votes.c.key, current_votes.c.wording, current_votes.c.v
 
 
 class AssignmentKey(NamedTuple):
-    """Who is at work on what."""
+    """The person and the task of an assignment."""
 
     project_id: int
     task_id: int
@@ -31,7 +31,7 @@ class AssignmentKey(NamedTuple):
 
 
 def plausible_seconds(seconds: float | None) -> float | None:
-    """`seconds`, if that is a time that something can take (up to a year)."""
+    """`seconds` if it is a plausible duration (up to a year), else ``None``."""
     return seconds if seconds is not None and 0 <= seconds <= 366 * 86_400 else None
 
 
@@ -39,7 +39,7 @@ def record_event(
     connection: Connection, assignment: AssignmentKey, kind: EventKind, now: datetime, *, seconds: float | None = None,
     active: float | None = None, detail: Mapping[str, object] | None = None,
 ) -> int:  # fmt: skip
-    """Add an event; its id."""
+    """Add an event and return its id."""
     values = {
         "kind": kind,
         "at": now,
@@ -47,12 +47,12 @@ def record_event(
         "active_seconds": plausible_seconds(active),
     }
     values["detail"] = dump_json(detail or {})
-    made = connection.execute(insert(events).values(**assignment._asdict(), **values))
-    return int(made.inserted_primary_key[0]) if made.inserted_primary_key else 0
+    result = connection.execute(insert(events).values(**assignment._asdict(), **values))
+    return int(result.inserted_primary_key[0]) if result.inserted_primary_key else 0
 
 
 def load_values(connection: Connection, assignment: AssignmentKey, *, channel: str = "") -> dict[Subject, Value]:
-    """The votes of a person about a task that count, if wanted just those that came in by `channel`."""
+    """The votes of a person on a task that count, optionally only those that came in by `channel`."""
     query = (
         _VALUES.join(votes, votes.c.id == current_votes.c.vote_id).where(votes.c.channel == channel)
         if channel
@@ -66,9 +66,9 @@ def record_votes(
     connection: Connection, assignment: AssignmentKey, event_id: int, values: Mapping[Subject, Value | None],
     questions: Mapping[Subject, str], *, channel: str, now: datetime,
 ) -> None:  # fmt: skip
-    """Add a vote for each of `values` (``None`` takes one back); `questions` says which guiding question each answers.
+    """Add a vote for each of `values` (``None`` withdraws one); they must differ from the votes that count.
 
-    They must differ from those that count.
+    `questions` maps each subject to its guiding question.
     """
     if not values:
         return
@@ -93,15 +93,15 @@ def record_votes(
 
 
 def same_value(first: Value | None, second: Value | None) -> bool:
-    """Whether two votes are the same: 1 and 1.0 are, "1" and 1 are not."""
+    """Whether two votes are equal: 1 and 1.0 are, "1" and 1 are not."""
     return first == second and isinstance(first, str) == isinstance(second, str)
 
 
 def load_votes(connection: Connection, condition: Any) -> Votes:
-    """The votes that count, by the codes of people, as far as `condition` holds of them.
+    """The votes that count and meet `condition`, by the codes of people.
 
-    A decision on what is not binary does not count any more once a vote that it judged has become another, or one
-    has been added: what is then in dispute is another matter.
+    A decision on a question that is not binary no longer counts after one of its votes was changed or a vote was
+    added: then the dispute is another one.
     """
     query = select(current_votes, people.c.code, people.c.role)
     query = (
@@ -128,7 +128,7 @@ def load_votes(connection: Connection, condition: Any) -> Votes:
 def _outdated_decisions(
     connection: Connection, decisions: Mapping[Subject, Any], later: Mapping[Subject, list[Any]]
 ) -> list[Subject]:  # fmt: skip
-    """What was decided about votes that are not those of now; `later` are votes that came after the decision."""
+    """Subjects whose decision is about votes that changed; `later` are the votes after each decision."""
     if not later:
         return []
     projects = {decisions[subject].project_id for subject in later}
@@ -150,14 +150,14 @@ def _outdated_decisions(
 
 
 def disputed_subjects(labels: AggregatedLabels) -> set[Subject]:
-    """What annotators are in dispute about, decided or not."""
+    """The subjects that annotators dispute, decided or not."""
     return {*labels.disputed_subjects, *labels.adjudicated_subjects}
 
 
 def agreement_proportion(
     requests: Mapping[Subject, JudgementRequest], project: ProjectRef, labels: AggregatedLabels
 ) -> float:
-    """The share of judgements that are not in dispute; texts cannot be."""
+    """The proportion of judgements without a dispute; texts are not counted."""
     questions = project.spec.questions_about()
     judged = sum(questions[what.question].answer != "text" for what in requests.values())
     return 1.0 if judged == 0 else round(1 - len(disputed_subjects(labels)) / judged, 6)
@@ -166,9 +166,9 @@ def agreement_proportion(
 def update_disputes(
     connection: Connection, project: ProjectRef, rows: Iterable[Any], *, read_all: bool = False
 ) -> None:
-    """Note of each task (rows of `tasks`) how many disputes wait for an adjudicator, and how far annotators agree.
+    """Update the number of open disputes and the agreement of each task (rows of `tasks`).
 
-    With `read_all`, all votes of the project are read at once.
+    With `read_all`, all votes of the project are read in one query.
     """
     everything = load_votes(connection, current_votes.c.project_id == project.id) if read_all else None
     changed: list[dict[str, Any]] = []
@@ -183,6 +183,6 @@ def update_disputes(
 
 
 def _dispute_state(project: ProjectRef, task: Task, votes: Votes) -> tuple[int, float]:
-    asked = project.judgement_requests(task)
-    verdicts = aggregate_votes(asked, votes, project.spec)
-    return len(verdicts.disputed_subjects), agreement_proportion(asked, project, verdicts)
+    requests = project.judgement_requests(task)
+    labels = aggregate_votes(requests, votes, project.spec)
+    return len(labels.disputed_subjects), agreement_proportion(requests, project, labels)

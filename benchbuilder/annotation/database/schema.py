@@ -1,7 +1,7 @@
 """Tables of the database: people and sessions, projects and tasks, assignments and drafts, events and votes.
 
-`events` and `votes` are only ever added to, which triggers see to. `current_votes` holds the votes that count, for pages to
-be fast: the last one of each person about each subject, unless it took the one before back.
+`events` and `votes` are append-only; triggers enforce it. `current_votes` holds the votes that count, to keep pages
+fast: the last vote of each person on each subject, unless it was withdrawn.
 """
 
 from __future__ import annotations
@@ -39,33 +39,33 @@ metadata = MetaData(
 
 
 class UtcDateTime(TypeDecorator[datetime]):
-    """A point in time, in UTC; SQLite does not know of time zones."""
+    """A point in time in UTC; SQLite has no time zones."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """UTC, without saying so in SQLite."""
+        """Convert to UTC, without time zone for SQLite."""
         if value is None:
             return None
         moment = value.astimezone(UTC)
         return moment.replace(tzinfo=None) if dialect.name == "sqlite" else moment
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002
-        """With the time zone."""
+        """Add the time zone."""
         if value is None:
             return None
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
 class StorableText(TypeDecorator[str]):
-    """Text, stored and looked for without what no database takes: NUL and halves of surrogate pairs."""
+    """Text, stored and searched without characters that databases refuse: NUL and lone surrogates."""
 
     impl = Text
     cache_ok = True
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:  # noqa: ARG002
-        """As it can be stored."""
+        """Make the text storable."""
         return None if value is None else storable_text(value)
 
 
@@ -149,7 +149,7 @@ tasks = Table(
 )
 
 IS_DISPUTED = tasks.c.open_disputes > literal_column("0")
-"""A task waits for an adjudicator; said so that the index of those that do is used."""
+"""Whether a task waits for an adjudicator, worded so that the database uses its partial index."""
 Index(
     "tasks_in_dispute", tasks.c.project_id, tasks.c.agreement, tasks.c.id,
     sqlite_where=IS_DISPUTED, postgresql_where=IS_DISPUTED,
@@ -182,7 +182,7 @@ assignments = Table(
 )
 
 IS_FLAGGED = assignments.c.flagged.is_(True)
-"""Somebody marked the task; said so that the index of those that are is used."""
+"""Whether a task is flagged, worded so that the database uses its partial index."""
 Index(
     "assignments_flagged", assignments.c.person_id, assignments.c.project_id, assignments.c.live,
     sqlite_where=IS_FLAGGED, postgresql_where=IS_FLAGGED,
@@ -255,5 +255,5 @@ APPEND_ONLY = ("events", "votes")
 
 
 def bounded_number(number: int) -> int:
-    """`number`, or 0, which is the number of nothing, if it is larger than any can be."""
+    """`number`, or 0 (which no row has) if it is out of range."""
     return number if 0 < number < 2**31 else 0

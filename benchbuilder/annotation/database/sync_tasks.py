@@ -1,4 +1,4 @@
-"""Laying out the tasks of a project: new ones come in, others are retired, changed ones are asked again."""
+"""Syncs the tasks of a project: adds new ones, retires others, and asks changed ones again."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from benchbuilder.annotation.database.schema import assignments, current_votes, 
 
 
 def sync_project(connection: Connection, project: Project, wanted_tasks: Sequence[Task], now: datetime) -> ProjectRef:
-    """Keep `project`, and ask just the `wanted_tasks` tasks; of two with one key the first. Tasks keep their ids."""
+    """Save `project`, and ask exactly `wanted_tasks` (the first of each key). Existing tasks keep their ids."""
     before = find_project_ref(connection, project.name)
     work, changed = save_project(connection, project, now)
     old = {row.key: row for row in _task_rows(connection, work)}
@@ -47,7 +47,7 @@ def sync_project(connection: Connection, project: Project, wanted_tasks: Sequenc
 def _restore_hidden_answers(
     connection: Connection, before: ProjectRef, project: ProjectRef, old: Mapping[str, Any]
 ) -> None:
-    """Where something is asked again, put the answer that was given to it into a draft that could not hold it."""
+    """Add answers to drafts for subjects that are asked again, as the drafts could not contain them."""
     query = select(drafts, tasks, assignments.c.person_id)
     query = query.join(assignments, assignments.c.id == drafts.c.assignment_id)
     query = query.join(tasks, tasks.c.id == assignments.c.task_id)
@@ -58,12 +58,12 @@ def _restore_hidden_answers(
         hidden = {form_field_name(subject): value_as_typed(value) for subject, value in held.items() if subject in back}
         data = hidden | load_json(row.data)
         if len(data) > len(load_json(row.data)):
-            which = drafts.c.assignment_id == row.assignment_id
-            connection.execute(update(drafts).where(which).values(data=dump_json(data)))
+            of_assignment = drafts.c.assignment_id == row.assignment_id
+            connection.execute(update(drafts).where(of_assignment).values(data=dump_json(data)))
 
 
 def retire_project(connection: Connection, project: ProjectRef) -> None:
-    """Ask nothing of the project any more; `sync_project` brings it back."""
+    """Retire all tasks of the project; `sync_project` restores it."""
     connection.execute(update(projects).where(projects.c.id == project.id).values(live=False))
     gone = {"live": False, "open_disputes": 0, "agreement": 1.0}
     connection.execute(update(tasks).where(tasks.c.project_id == project.id).values(gone))
@@ -78,7 +78,7 @@ def _task_rows(connection: Connection, project: ProjectRef) -> Sequence[Any]:
 
 
 def _refresh_states(connection: Connection, project: ProjectRef, ids: Collection[int] | None) -> None:
-    """Bring assignments and disputes of tasks up to date after what is asked has changed (of all, by default)."""
+    """Update assignments and disputes of tasks after the questions changed (of all tasks by default)."""
     if ids is not None and not ids:
         return
     judged = set(
@@ -90,23 +90,23 @@ def _refresh_states(connection: Connection, project: ProjectRef, ids: Collection
 
 
 def required_subjects(project: ProjectRef, task: Task) -> set[Subject]:
-    """What has to be answered about `task`."""
+    """The subjects of `task` that require an answer."""
     questions = project.spec.questions_about()
     return {subject for subject, what in project.judgement_requests(task).items() if questions[what.question].required}
 
 
 def update_done_states(connection: Connection, project: ProjectRef, rows: Iterable[Any]) -> None:
-    """An annotator is done with a task (rows of `tasks`) if all that is required has their vote, and else is not."""
+    """Update which annotators are done with which tasks (rows of `tasks`): those who answered all required subjects."""
     needed = {row.id: required_subjects(project, task_from_row(row)) for row in rows if row.live}
     if not needed:
         return
-    one = (
+    condition = (
         current_votes.c.task_id == next(iter(needed)) if len(needed) == 1 else current_votes.c.project_id == project.id
     )
     given: dict[tuple[int, int], set[Subject]] = {}
     query = select(
         current_votes.c.task_id, current_votes.c.person_id, current_votes.c.key, current_votes.c.wording
-    ).where(one)
+    ).where(condition)
     for row in connection.execute(query):
         given.setdefault((row.task_id, row.person_id), set()).add(Subject(row.key, row.wording))
     query = select(assignments.c.id, assignments.c.task_id, assignments.c.person_id, assignments.c.state)

@@ -1,4 +1,4 @@
-"""People, the links by which they come in, and their sessions; secrets are kept as hashes only."""
+"""People, their invitation tokens and their sessions; secrets are stored only as hashes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _VISITOR = (
 
 
 def person_from_row(row: RowMapping | Any) -> Person:
-    """The person that a row of `people` stands for."""
+    """The person of a row of `people`."""
     return Person(
         row["id"], row["name"], row["role"], row["code"], row["invited_at"], row["expires_at"], row["revoked"],
         row["seen_at"], tuple(load_json(row["projects"])),
@@ -37,7 +37,7 @@ def person_from_row(row: RowMapping | Any) -> Person:
 
 
 def list_people(connection: Connection) -> list[Person]:
-    """All people, revoked ones too, by role in the order in which they were invited."""
+    """All people, revoked ones too, by role and in the order of their invitations."""
     rows = connection.execute(select(people).order_by(people.c.id)).mappings()
     order = list(_CODE_LETTERS)
     return sorted(map(person_from_row, rows), key=lambda person: order.index(person.role))
@@ -53,19 +53,19 @@ def find_person(connection: Connection, name: str) -> Person:
 
 
 def works_on_project(connection: Connection, person: Person, project: str) -> bool:
-    """Whether `person` works on `project`, as the database says now."""
+    """Whether `person` works on `project`, by the current state of the database."""
     named = connection.execute(select(people.c.projects).where(people.c.id == person.id)).scalar()
     return named is not None and is_project_member(named, project)
 
 
 def is_project_member(projects_json: str, project: str) -> bool:
-    """Whether who works on the projects `named` (JSON; none means all) works on `project`."""
+    """Whether `projects_json` (a JSON list; empty means all) includes `project`."""
     only = load_json(projects_json)
     return not only or project in only
 
 
 def active_person_ids(connection: Connection, now: datetime) -> set[int]:
-    """Ids of those whom a link or a session lets in."""
+    """Ids of people with a valid link or session."""
     fresh = (sessions.c.started_at > now - SESSION_AGE_LIMIT) & (sessions.c.seen_at > now - SESSION_IDLE_LIMIT)
     here = select(sessions.c.person_id).where(fresh)
     query = select(people.c.id).where(people.c.revoked.is_(False))
@@ -73,14 +73,14 @@ def active_person_ids(connection: Connection, now: datetime) -> set[int]:
 
 
 def set_projects(connection: Connection, name: str, projects: Sequence[str]) -> Person:
-    """Let them work on just `projects`, all if there are none."""
+    """Let a person work only on `projects` (all, if empty)."""
     person = find_person(connection, name)
     connection.execute(update(people).where(people.c.id == person.id).values(projects=_projects_json(projects)))
     return find_person(connection, name)
 
 
 def _has_invisible_characters(name: str) -> bool:
-    """Whether `name` holds a control or format character that is no part of its spelling."""
+    """Whether `name` contains a control or format character that is not part of its spelling."""
     return any(unicodedata.category(sign)[0] == "C" and not is_spelling_mark(name, at) for at, sign in enumerate(name))
 
 
@@ -91,30 +91,30 @@ def _projects_json(projects: Sequence[str]) -> str:
 def add_person(
     connection: Connection, name: str, role: Role, days: int, now: datetime, projects: Sequence[str] = ()
 ) -> tuple[Person, str]:  # fmt: skip
-    """A new person and their token; DataError if the name is taken or is no name."""
-    called = normalise_name(name)
-    if not called or len(called) > _LONGEST_NAME or _has_invisible_characters(called):
+    """Add a person and make their token; DataError if the name is taken or not allowed."""
+    normal_name = normalise_name(name)
+    if not normal_name or len(normal_name) > _LONGEST_NAME or _has_invisible_characters(normal_name):
         raise DataError(f"nobody can be called {name!r}", next=f"a name has 1 to {_LONGEST_NAME} signs in one line")
     if role not in _CODE_LETTERS:
         raise DataError(f"there is no role {role!r}", next=f"roles: {', '.join(_CODE_LETTERS)}")
     taken = {person.name.casefold() for person in list_people(connection)}
-    if called.casefold() in taken:
+    if normal_name.casefold() in taken:
         raise DataError(
-            f"somebody is called {called!r} already",
-            next="take another name; `people link` makes them a new link, and one person has one role",
+            f"somebody is called {normal_name!r} already",
+            next="choose another name; `people link` makes a new link for an existing person; a person has one role",
         )
     same_role = select(func.count()).select_from(people).where(people.c.role == role)
     code = f"{_CODE_LETTERS[role]}{connection.execute(same_role).scalar_one() + 1}"
     token = secrets.token_urlsafe(32)
-    values = {"name": called, "role": role, "code": code, "token_hash": hash_secret(token), "invited_at": now}
+    values = {"name": normal_name, "role": role, "code": code, "token_hash": hash_secret(token), "invited_at": now}
     values |= {"expires_at": now + timedelta(days=days), "revoked": False, "language": ""}
     values["projects"] = _projects_json(projects)
     connection.execute(insert(people).values(values))
-    return find_person(connection, called), token
+    return find_person(connection, normal_name), token
 
 
 def renew_token(connection: Connection, name: str, days: int, now: datetime) -> tuple[Person, str]:
-    """Another token for the person called `name`; what let them in before does not any more."""
+    """Make a new token for the person called `name`; the former token and all sessions end."""
     person, token = find_person(connection, name), secrets.token_urlsafe(32)
     values = {"token_hash": hash_secret(token), "expires_at": now + timedelta(days=days), "revoked": False}
     connection.execute(update(people).where(people.c.id == person.id).values(values))
@@ -123,7 +123,7 @@ def renew_token(connection: Connection, name: str, days: int, now: datetime) -> 
 
 
 def revoke_person(connection: Connection, name: str) -> Person:
-    """Nothing lets the person called `name` in any more."""
+    """End the token and all sessions of the person called `name`."""
     person = find_person(connection, name)
     connection.execute(update(people).where(people.c.id == person.id).values(token_hash=None, revoked=True))
     connection.execute(delete(sessions).where(sessions.c.person_id == person.id))
@@ -131,14 +131,14 @@ def revoke_person(connection: Connection, name: str) -> Person:
 
 
 def find_token_row(connection: Connection, token: str, now: datetime) -> RowMapping | None:
-    """The row of whom `token` lets in, if anybody."""
+    """The row of the person with a valid `token`, if any."""
     query = select(people).where(people.c.token_hash == hash_secret(token), people.c.revoked.is_(False))
     row = connection.execute(query).mappings().first()
     return None if row is None or now >= row["expires_at"] else row
 
 
 def begin_session(connection: Connection, token: str, now: datetime) -> tuple[str, Visitor] | None:
-    """A session for whom `token` lets in, if anybody."""
+    """Begin a session for the person with a valid `token`, if any."""
     row = find_token_row(connection, token, now)
     if row is None:
         return None
@@ -167,18 +167,18 @@ def find_visitor(connection: Connection, session: str, now: datetime) -> tuple[V
 
 
 def record_visit(connection: Connection, session: str, person: Person, now: datetime) -> None:
-    """They were here."""
+    """Record a visit in the session and of the person."""
     connection.execute(update(sessions).where(sessions.c.hash == hash_secret(session)).values(seen_at=now))
     connection.execute(update(people).where(people.c.id == person.id).values(seen_at=now))
 
 
 def end_session(connection: Connection, session: str) -> None:
-    """`session` lets nobody in any more."""
+    """Delete `session`."""
     connection.execute(delete(sessions).where(sessions.c.hash == hash_secret(session)))
 
 
 def choose_language(connection: Connection, session: str, language: str) -> None:
-    """The language of `session`, and of those that its person begins later."""
+    """Set the language of `session`, and of later sessions of its person."""
     query = select(sessions.c.person_id).where(sessions.c.hash == hash_secret(session))
     person = connection.execute(query).scalar_one_or_none()
     if person is not None:
@@ -188,5 +188,5 @@ def choose_language(connection: Connection, session: str, language: str) -> None
 
 
 def normalise_name(name: str) -> str:
-    """`name` in one spelling."""
+    """`name` in Unicode normal form, without white space at its ends."""
     return unicodedata.normalize("NFC", storable_text(name)).strip()

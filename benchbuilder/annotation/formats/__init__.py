@@ -1,1 +1,1 @@
-"""The doors between our votes and other tools: pure functions from votes to their formats, and back."""
+"""Formats that exchange votes with other tools: pure functions that write and read files."""

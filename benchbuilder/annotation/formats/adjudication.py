@@ -1,9 +1,8 @@
-"""What was decided, a row of JSON a task, under the names that tools for adjudication have in common.
+"""Writes and reads decisions as JSON Lines, one row per task, with common key names.
 
-``labels`` holds what was decided by guiding question (``NAME``, or ``NAME-n`` for the n-th paragraph), ``provenance``
-for each where that comes from, with the votes it rests on. ``source`` of the row is ``unresolved`` if something is not
-decided yet, else ``adjudicated_subjects`` if an adjudicator decided something, else ``unanimous``: nothing was in dispute.
-People stand by their codes.
+``labels`` has the decision on each guiding question (``NAME``, or ``NAME-n`` for the n-th paragraph). ``provenance``
+has the source and the votes of each decision. ``source`` of the row is ``unresolved`` if something is undecided, else
+``adjudicated`` if an adjudicator decided something, else ``unanimous``. Codes replace the names of people.
 """
 
 from __future__ import annotations
@@ -37,16 +36,16 @@ from benchbuilder.annotation.tasks import JudgementRequest
 ADJUDICATION_FILE = "adjudication.jsonl"
 
 
-def write_adjudication(export: ExportInput, users: UserTable | None = None) -> VoteExport:  # noqa: ARG001 - as every door
-    """A row for each task that is not planted, in their order."""
+def write_adjudication(export: ExportInput, users: UserTable | None = None) -> VoteExport:  # noqa: ARG001 - as every format
+    """Write a row for each task that is not gold, in their order."""
     tasks = [task for task in export.tasks if not task.expected]
     writer = _AdjudicationWriter(export, tasks)
     rows = [writer.row(task) for task in tasks]
     counted = [
-        ExportLoss("planted tasks: they decide nothing", len(export.tasks) - len(tasks)),
+        ExportLoss("gold tasks: they decide nothing", len(export.tasks) - len(tasks)),
         ExportLoss("decisions that are means of different numbers: they count as unanimous", writer.mean_count),
         ExportLoss(
-            "decisions on what is not in dispute by now: the annotators decide", writer.labels.unneeded_decisions
+            "decisions on subjects that are not in dispute: the annotators decide", writer.labels.unneeded_decisions
         ),
         ExportLoss(
             "remarks of annotators", sum(bool(v.note) for v in export.counting_votes() if v.role == "annotator")
@@ -55,7 +54,7 @@ def write_adjudication(export: ExportInput, users: UserTable | None = None) -> V
         ExportLoss("tasks that were skipped", len(export.skips)),
     ]
     losses = [
-        ExportLoss("names of people: they stand by code"),
+        ExportLoss("names of people: codes replace them"),
         ExportLoss("when a vote was given"),
         *vote_losses(export),
     ]
@@ -88,7 +87,7 @@ class _AdjudicationWriter:
         self.mean_count = 0
 
     def row(self, task: Task) -> dict[str, Any]:
-        """What was decided about `task`, and why."""
+        """The decisions on `task` with their provenance."""
         labels: dict[str, Value] = {}
         provenance: dict[str, Any] = {}
         sources: set[str] = set()
@@ -113,7 +112,7 @@ class _AdjudicationWriter:
             "instance_id": task.key,
             "item_data": task_columns(self.export, task, self.controls),
             "labels": labels,
-            "source": next((one for one in ("unresolved", "adjudicated") if one in sources), "unanimous"),
+            "source": next((source for source in ("unresolved", "adjudicated") if source in sources), "unanimous"),
             "adjudicator": last.code if last else None,
             "confidence": ruling.confidence if ruling else "",
             "provenance": provenance,
@@ -122,7 +121,7 @@ class _AdjudicationWriter:
         }
 
     def _provenance(self, subject: Subject) -> tuple[str, dict[str, Any]]:
-        """Where a decision comes from (nothing for texts and for optional questions without a vote), and the votes."""
+        """The source of a decision (empty for texts and unanswered optional questions), and its votes."""
         votes = self.votes.by_subject.get(subject, {})
         said: dict[str, Any] = {"votes": votes} if votes else {}
         if subject in self.decisions:
@@ -141,7 +140,7 @@ class _AdjudicationWriter:
 
 
 def _label(control: Control, value: float) -> float:
-    """A whole number but for a scalar, and for a mean of others."""
+    """The decision as an integer where possible; scalars stay floats."""
     return int(value) if control.question.answer != "scalar" and value.is_integer() else value
 
 
@@ -156,7 +155,7 @@ def _decision_log(note: AdjudicationNote | None, last: VoteRecord | None) -> dic
 
 
 def read_adjudication(name: str, data: bytes, export: ExportInput, users: UserTable | None = None) -> ParsedVotes:  # noqa: ARG001
-    """The votes and decisions in rows of `write_adjudication`: people by their code."""
+    """Read votes and decisions from rows of `write_adjudication`; people by code."""
     collector = VoteCollector(export)
     for number, row in load_json_lines(name, data, collector.parsed):
         where = f"{name}:{number}"
@@ -204,7 +203,7 @@ def _collect_row(
 def _person(where: str, code: object, role: str, collector: VoteCollector) -> Rater | None:
     rater = collector.people.get(code) if isinstance(code, str) else None
     if rater is None:
-        collector.add_problem(where, f"nobody here has the code {code!r}")
+        collector.add_problem(where, f"nobody in this project has the code {code!r}")
     elif rater.role != role:
         collector.add_problem(where, f"{rater.code} is {rater.role} here, not {role}")
         return None

@@ -1,7 +1,8 @@
-"""Votes for Argilla 2: the settings of a dataset and its records, as JSON that its client reads.
+"""Writes votes for Argilla 2: the settings and records of a dataset as JSON for its client.
 
-Numbers from 0 to 1 become ratings from 0 to 10, the only numbers that its server takes; such questions are called
-``x10_NAME``. It is written without Argilla's client: `rg.Settings.from_json` and `rg.Record.from_dict` read it.
+Numbers from 0 to 1 become ratings from 0 to 10, as its server accepts only integers; such questions are called
+``x10_NAME``. The files are written without Argilla's client; `rg.Settings.from_json` and `rg.Record.from_dict` read
+them.
 """
 
 from __future__ import annotations
@@ -33,16 +34,19 @@ from benchbuilder.core import DataError
 SETTINGS_FILE, RECORDS_FILE, USERS_FILE = "settings.json", "records.json", "users.csv"
 LONGEST_NAME, LONGEST_TITLE, LONGEST_DESCRIPTION, LONGEST_OPTION, LONGEST_GUIDELINE = 200, 500, 1000, 500, 10_000
 MOST_OPTIONS = 500
-"""What its server refuses beyond."""
+"""Limits of its server."""
 
 _NOWHERE = Subject("", "")
 
 
 def write_argilla(export: ExportInput, users: UserTable | None = None) -> VoteExport:
-    """Settings, records and a table of users, and what they cannot carry; DataError where its server would refuse.
+    """Write settings, records and a table of users.
 
-    `users` is a table with the ids that the people have there; without one, ids are made from their codes. Answers of
-    an annotator who answered every required question about a task are submitted, others are drafts.
+    `users` has the ids of people in Argilla; without it, ids are made from their codes. Answers of an annotator who
+    answered every required question of a task are submitted, others are drafts.
+
+    Raises:
+        DataError: its server would refuse the project.
     """
     table = users or make_user_table(export.all_raters(), uuid_id)
     missing = [rater for rater in export.all_raters() if table.id_of(rater) is None]
@@ -80,7 +84,7 @@ def _check_limits(controls: Sequence[Control]) -> None:
         raise DataError(
             "Argilla's server would refuse this project",
             why="\n         ".join(problems[:20]),
-            next="export it for another tool, or write its questions otherwise",
+            next="export it for another tool, or change its questions",
         )
 
 
@@ -101,12 +105,13 @@ class _ArgillaWriter:
         self.extra_suggestion_count = self.shortened_count = self.rounded_count = self.crossed_count = (
             self.extra_note_count
         ) = self.draft_count = 0
-        for one in export.suggestions:
-            self.extra_suggestion_count += self.suggestions.setdefault(one.subject, one) is not one
+        for suggestion in export.suggestions:
+            first = self.suggestions.setdefault(suggestion.subject, suggestion)
+            self.extra_suggestion_count += first is not suggestion
         self.first_required = next(iter([c.control_name for c in controls if c.required]), "")
 
     def settings(self) -> dict[str, Any]:
-        """What `rg.Settings.serialize` gives."""
+        """The settings, as `rg.Settings.serialize` returns them."""
         project = self.export.project
         fields = [
             {"name": f"text_{name}", "title": self._shorten(label, LONGEST_TITLE), "required": number == 0,
@@ -163,7 +168,7 @@ class _ArgillaWriter:
         return text if len(text) <= longest else text[: longest - 1] + "…"
 
     def record(self, task: Task) -> dict[str, Any]:
-        """What `rg.Record.to_dict` gives, with the status of each response."""
+        """The record of `task`, as `rg.Record.to_dict` returns it, with the status of each response."""
         data = task_columns(self.export, task, self.controls)
         about = control_subjects(task, self.controls)
         responses: dict[str, list[dict[str, Any]]] = {}
@@ -194,7 +199,7 @@ class _ArgillaWriter:
     def _add_responses(
         self, votes: Sequence[VoteRecord], about: Mapping[str, Subject], responses: dict[str, list[dict[str, Any]]]
     ) -> bool:
-        """Add one person's answers; whether they are submitted: its server refuses those that lack a required one."""
+        """Add one person's answers; return whether they are submitted. Its server refuses incomplete submissions."""
         values = {vote.subject: vote.value for vote in votes}
         needed = [c.label_name for c in self.controls if c.required] or [self.controls[0].label_name]
         whole = all(about.get(schema, _NOWHERE) in values for schema in needed)
@@ -225,25 +230,28 @@ class _ArgillaWriter:
             self.crossed_count += (value >= threshold) != (near >= threshold)
 
     def losses(self) -> list[ExportLoss]:
-        """What the files do not say; to be asked when they are made."""
+        """The losses of the export; call it after the files are made."""
         tasks, votes = self.export.tasks, self.export.counting_votes()
         longest = max((len(task.paragraphs) for task in tasks), default=0)
         uneven = sum(len(task.paragraphs) < longest for task in tasks)
         decisions = sum(vote.role != "annotator" for vote in votes)
         counted = [
-            ExportLoss("numbers with a resolution finer than 0.1: they are rounded to it", self.rounded_count),
-            ExportLoss("of these, numbers that come to lie on the other side of the threshold", self.crossed_count),
+            ExportLoss("numbers finer than 0.1: they are rounded", self.rounded_count),
+            ExportLoss("of these, numbers that cross the threshold", self.crossed_count),
             ExportLoss(f"questions are made for {longest} paragraphs: tasks with fewer show all of them", uneven),
             ExportLoss("questions about paragraphs that only some tasks have: they cannot be required", sum(
                 control.question.required and not control.required for control in self.controls)),
-            ExportLoss("answers of people who left a required question of the task open: they are drafts", self.draft_count),
+            ExportLoss("answers of people who left a required question open: they are drafts", self.draft_count),
             ExportLoss("decisions of adjudicators", decisions),
-            ExportLoss("texts that are longer than the server takes: they are cut, votes stay bound to the whole", self.shortened_count),
-            ExportLoss("remarks besides the latest of a person on a task: one is kept", self.extra_note_count),
-            ExportLoss("suggestions of further models on one question: the first is kept", self.extra_suggestion_count),
+            ExportLoss("texts that are too long for the server: they are cut; votes refer to the whole text",
+                self.shortened_count),
+            ExportLoss("earlier remarks of a person on a task: only the latest is kept", self.extra_note_count),
+            ExportLoss("suggestions of several models on one question: only the first is kept",
+                self.extra_suggestion_count),
             ExportLoss("tasks that were skipped", len(self.export.skips)),
-            ExportLoss("expected answers of planted tasks", sum(bool(task.expected) for task in tasks)),
-            ExportLoss("no question is required in the recipe: there, the first one is", int(not self.first_required)),
+            ExportLoss("expected answers of gold tasks", sum(bool(task.expected) for task in tasks)),
+            ExportLoss("no question is required in the recipe: the first one is required there",
+                int(not self.first_required)),
         ]  # fmt: skip
         losses = [
             ExportLoss("each user's own order of the tasks, and whom a task is assigned to"),

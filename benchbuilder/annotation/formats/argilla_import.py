@@ -1,4 +1,4 @@
-"""Votes from Argilla 2: records as its client writes them, nested or flattened, read back into votes."""
+"""Reads votes from Argilla 2: records as its client writes them, nested or flattened."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SUBMITTED = "submitted"
 
 
 class _Response(NamedTuple):
-    """What one user answered to one question; without a status it counts as submitted."""
+    """The answer of one user to one question; without a status it counts as submitted."""
 
     question: str
     value: object
@@ -25,10 +25,10 @@ class _Response(NamedTuple):
 
 
 def read_argilla(name: str, data: bytes, export: ExportInput, users: UserTable | None = None) -> ParsedVotes:
-    """The votes in the records of `name`: those of `Dataset.records.to_json`, or of ``to_list(flatten=True)`` as JSON.
+    """Read the votes of `Dataset.records.to_json`, or of ``to_list(flatten=True)`` as JSON.
 
-    Only submitted answers count; the nested form does not tell them from drafts unless we wrote it, the flattened one
-    does. `users` says who its users are; without it, ids are those that `write_argilla` makes from codes.
+    Only submitted answers count. The flattened form marks drafts; the nested form marks them only if benchbuilder wrote
+    it. `users` identifies the users; without it, ids are those that `write_argilla` makes from codes.
     """
     collector = VoteCollector(export)
     table = users or make_user_table(export.all_raters(), uuid_id)
@@ -92,7 +92,9 @@ def _collect_responses(
             collector.parsed.add_omitted("answers that are not submitted")
         elif user is None:
             if str(one.user) not in strangers:
-                collector.add_problem(where, f"nobody here is user {one.user!r}; put them into the table of users")
+                collector.add_problem(
+                    where, f"there is no user {one.user!r} in this project; add them to the table of users"
+                )
             strangers.add(str(one.user))
         elif control in subjects:
             raw = one.value

@@ -1,4 +1,4 @@
-"""The material of exports out of what the database tells: votes in their order, rulings and skips by event."""
+"""Builds the input of exports from the database: votes, adjudication notes and skips."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ def build_export_input(
     project: Project, tasks: Sequence[Task], people: Sequence[Rater], history: Iterable[VoteEvent],
     events: Iterable[AnnotationEvent], *, retired: Sequence[Task] = (), wordings: Sequence[QuestionWording] = (),
 ) -> ExportInput:  # fmt: skip
-    """All that the database knows of a project, for any export."""
+    """All data of a project, for any export."""
     lines = sorted(history, key=lambda line: line.id)
-    happened = sorted(events, key=lambda event: event.id)
+    ordered_events = sorted(events, key=lambda event: event.id)
     return ExportInput(
-        project, tasks, vote_records(lines, happened), people,
-        adjudication_notes=adjudication_notes(happened, people), skips=open_skips(happened, people), history=lines, events=happened,
-        retired=retired, wordings=wordings,
+        project, tasks, vote_records(lines, ordered_events), people,
+        adjudication_notes=adjudication_notes(ordered_events, people), skips=open_skips(ordered_events, people),
+        history=lines, events=ordered_events, retired=retired, wordings=wordings,
     )  # fmt: skip
 
 
 def vote_records(history: Iterable[VoteEvent], events: Iterable[AnnotationEvent]) -> list[VoteRecord]:
-    """The history of the database as votes in its order, each with the seconds of its submission."""
+    """The votes of the history in order, each with the seconds of its submission."""
     seconds = {event.id: event.seconds for event in events}
     return [
         VoteRecord(
@@ -36,16 +36,16 @@ def vote_records(history: Iterable[VoteEvent], events: Iterable[AnnotationEvent]
 
 
 def adjudication_notes(events: Iterable[AnnotationEvent], people: Sequence[Rater]) -> list[AdjudicationNote]:
-    """What adjudicators said last beside their decisions on each task; what was taken back is not said."""
+    """The latest notes of adjudicators on each task, without withdrawn ones."""
     raters = {rater.code: rater for rater in people if rater.role == "adjudicator"}
-    said: dict[int, AdjudicationNote] = {}
+    notes: dict[int, AdjudicationNote] = {}
     for event in events:
         if event.kind == "undo":
             undone = event.detail.get("undone")
-            said.pop(undone if isinstance(undone, int) else -1, None)
+            notes.pop(undone if isinstance(undone, int) else -1, None)
         elif event.kind in ("submit", "import") and event.code in raters:
-            said[event.id] = _adjudication_note(event, raters[event.code])
-    return list({ruling.task: ruling for ruling in said.values()}.values())
+            notes[event.id] = _adjudication_note(event, raters[event.code])
+    return list({note.task: note for note in notes.values()}.values())
 
 
 def _adjudication_note(event: AnnotationEvent, rater: Rater) -> AdjudicationNote:
@@ -59,7 +59,7 @@ def _adjudication_note(event: AnnotationEvent, rater: Rater) -> AdjudicationNote
 
 
 def open_skips(events: Iterable[AnnotationEvent], people: Sequence[Rater]) -> list[SkipRecord]:
-    """The tasks that somebody put aside and did not come back to."""
+    """Skipped tasks that were not taken up again."""
     raters = {rater.code: rater for rater in people}
     last = {(event.code, event.task): event for event in events if event.kind in ("submit", "import", "undo", "skip")}
     return [

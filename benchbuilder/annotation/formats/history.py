@@ -1,4 +1,4 @@
-"""The full history as JSON Lines: the project, every event and every vote, in the order in which they happened."""
+"""The full history as JSON Lines: the project, every event and every vote in chronological order."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from benchbuilder.annotation.tasks import wording_key
 HISTORY_FILE = "history.jsonl"
 
 
-def write_history(export: ExportInput, users: UserTable | None = None) -> VoteExport:  # noqa: ARG001 - as every door
+def write_history(export: ExportInput, users: UserTable | None = None) -> VoteExport:  # noqa: ARG001 - as every format
     """The history of `export`, which must hold `history` and `events`."""
     lines = history_lines(export)
-    losses = [ExportLoss("names of people: they stand by code"), ExportLoss("drafts, sessions and invite links")]
+    losses = [ExportLoss("names of people: codes replace them"), ExportLoss("drafts, sessions and invite links")]
     return VoteExport({HISTORY_FILE: b"".join(lines)}, losses)
 
 
 def history_lines(export: ExportInput) -> Iterator[bytes]:
-    """The lines one by one, by the ids of votes and events. An event comes before the votes that it brought.
+    """Yield the lines in order; an event precedes its votes.
 
-    Before them stand the project, every wording that was ever asked, and the tasks, ``live`` or not any more.
+    The first lines are the project, every wording that was ever asked, and the tasks with their state ``live``.
     """
     project = export.project
     questions = {
@@ -47,9 +47,9 @@ def history_lines(export: ExportInput) -> Iterator[bytes]:
         for task in tasks:
             yield json_line_bytes({"type": "task", "live": live} | asdict(task) | {
                 part: dict(getattr(task, part)) for part in ("fields", "about", "expected")})  # fmt: skip
-    happened = ((event.created_at, 0, event.id, _event_line(event)) for event in export.events)
-    given = ((vote.created_at, 1, vote.id, _vote_line(vote)) for vote in export.history)
-    for _, _, _, line in heapq.merge(happened, given, key=lambda item: item[:3]):
+    event_lines = ((event.created_at, 0, event.id, _event_line(event)) for event in export.events)
+    vote_lines = ((vote.created_at, 1, vote.id, _vote_line(vote)) for vote in export.history)
+    for _, _, _, line in heapq.merge(event_lines, vote_lines, key=lambda item: item[:3]):
         yield json_line_bytes(line)
 
 
@@ -65,12 +65,13 @@ def _vote_line(vote: VoteEvent) -> dict[str, Any]:
     return {
         "type": "vote", "id": vote.id, "project": vote.project, "task": vote.task, "key": vote.subject.key,
         "wording": vote.subject.wording, "question": vote.question, "code": vote.code, "role": vote.role,
-        "value": vote.value, "note": vote.note, "at": vote.created_at.isoformat(), "channel": vote.channel, "event": vote.event,
+        "value": vote.value, "note": vote.note, "at": vote.created_at.isoformat(), "channel": vote.channel,
+        "event": vote.event,
     }  # fmt: skip
 
 
 def read_history(name: str, data: bytes, export: ExportInput, users: UserTable | None = None) -> ParsedVotes:  # noqa: ARG001
-    """The votes that count by a history: for each person and subject the last one by its id, people by their code."""
+    """Read the votes that count from a history: the last one by id for each person and subject; people by code."""
     collector = VoteCollector(export)
     last: dict[tuple[str, Subject], tuple[int, Mapping[str, Any]]] = {}
     count = 0
@@ -80,7 +81,7 @@ def read_history(name: str, data: bytes, export: ExportInput, users: UserTable |
         count += 1
         key, wording, code, place = row.get("key"), row.get("wording"), row.get("code"), row.get("id")
         if not (isinstance(key, str) and isinstance(wording, str) and isinstance(code, str) and isinstance(place, int)):
-            collector.add_problem(f"{name}:{number}", "a vote has an id, a code, a key and a wording")
+            collector.add_problem(f"{name}:{number}", "a vote needs an id, a code, a key and a wording")
             continue
         before = last.get((code, Subject(key, wording)))
         if before is None or before[1]["id"] < place:
@@ -88,13 +89,13 @@ def read_history(name: str, data: bytes, export: ExportInput, users: UserTable |
     for (code, subject), (number, row) in last.items():
         rater = collector.people.get(code)
         if rater is None:
-            collector.add_problem(f"{name}:{number}", f"nobody here has the code {code!r}")
+            collector.add_problem(f"{name}:{number}", f"nobody in this project has the code {code!r}")
         elif row.get("role", rater.role) != rater.role:
             collector.add_problem(f"{name}:{number}", f"{code} is {rater.role} here, not {row['role']}")
         else:
             note, where, what = row.get("note"), f"{name}:{number}", str(row.get("question", ""))
             note = note if isinstance(note, str) else ""
             collector.add_answer(rater, subject, row.get("value"), where=where, label=what, note=note)
-    if given_up := count - len(last):
-        collector.parsed.add_omitted("votes that were given up for later ones, or taken back", given_up)
+    if replaced := count - len(last):
+        collector.parsed.add_omitted("votes that were replaced or withdrawn", replaced)
     return collector.parsed

@@ -1,4 +1,4 @@
-"""Votes for Label Studio: a labelling configuration, tasks with predictions and annotations, and a table of users."""
+"""Writes votes for Label Studio: a labelling configuration, tasks with annotations, and a table of users."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from benchbuilder.annotation.tasks import wording_key
 from benchbuilder.config import GuidingQuestion
 
 GOLD_USER = "gold"
-"""The code of the user who gives the expected answers of planted tasks; no person has it."""
+"""The code of the user who gives the expected answers of gold tasks; no person has it."""
 
 CONFIG_FILE, TASKS_FILE, USERS_FILE, GUIDELINE_FILE = (
     "labeling_config.xml",
@@ -51,10 +51,10 @@ CONFIG_FILE, TASKS_FILE, USERS_FILE, GUIDELINE_FILE = (
 
 
 def write_label_studio(export: ExportInput, users: UserTable | None = None) -> VoteExport:
-    """The files that a Label Studio project is made of, and what they cannot carry.
+    """Write the files of a Label Studio project.
 
-    `users` is a table with the ids that the people have there; without one, ids are made from their codes. Answers to
-    planted tasks are annotations of the user ``gold``, marked as ground truth.
+    `users` has the ids of people in Label Studio; without it, ids are made from their codes. Expected answers of gold
+    tasks are annotations of the user ``gold``, marked as ground truth.
     """
     table = _complete_user_table(export, users)
     flat = question_controls(export.project.spec, export.tasks)
@@ -72,7 +72,7 @@ def write_label_studio(export: ExportInput, users: UserTable | None = None) -> V
 
 
 def _complete_user_table(export: ExportInput, users: UserTable | None) -> UserTable:
-    """The table, completed with made ids for those whom it does not know."""
+    """The table of users, with made ids for people who are missing in it."""
     gold = [Rater(GOLD_USER, GOLD_USER, "lead")] if any(task.expected for task in export.tasks) else []
     people = [*export.all_raters(), *gold]
     if users is None:
@@ -83,7 +83,7 @@ def _complete_user_table(export: ExportInput, users: UserTable | None) -> UserTa
 
 
 def _columns(export: ExportInput, controls: Sequence[Control]) -> dict[str, str]:
-    """Every column that the configuration shows, empty: Label Studio refuses rows that lack one."""
+    """Every column of the configuration, empty: Label Studio refuses rows without them."""
     names = [f"text_{name}" for name in displayed_fields(export.project.spec, export.tasks)]
     last = max([control.paragraph for control in controls] + [len(task.paragraphs) for task in export.tasks], default=0)
     numbers = range(1, last + 1)
@@ -100,13 +100,14 @@ class _LabelStudioWriter:
             self.skips.setdefault(skip.task, []).append(skip)
         self.suggestions: dict[str, dict[str, list[Suggestion]]] = {}
         tasks = {s: asked.task_key for s, asked in export.judgement_requests().items()}
-        for one in export.suggestions:
-            if one.subject in tasks:
-                self.suggestions.setdefault(tasks[one.subject], {}).setdefault(one.agent, []).append(one)
+        for suggestion in export.suggestions:
+            if suggestion.subject in tasks:
+                by_agent = self.suggestions.setdefault(tasks[suggestion.subject], {})
+                by_agent.setdefault(suggestion.agent, []).append(suggestion)
         self.extra_note_count = self.moved_time_count = self.extra_score_count = 0
 
     def row(self, task: Task) -> dict[str, Any]:
-        """What people and models said of `task`."""
+        """The annotations and predictions of `task`."""
         annotations = [self._annotation(task, votes) for votes in self.votes.get(task.key, {}).values()]
         annotations += [self._skipped_annotation(skip) for skip in self.skips.get(task.key, [])]
         if task.expected:
@@ -149,7 +150,7 @@ class _LabelStudioWriter:
         }
 
     def _annotation(self, task: Task, votes: Sequence[VoteRecord]) -> dict[str, Any]:
-        """One person's votes on a task; of their remarks the latest, and the time of the latest vote."""
+        """One person's votes on a task, with their latest remark and the time of their latest vote."""
         latest = max(votes, key=lambda vote: vote.created_at)
         notes = [vote.note for vote in sorted(votes, key=lambda vote: vote.created_at) if vote.note]
         self.extra_note_count += len(set(notes)) - bool(notes)
@@ -192,7 +193,7 @@ class _LabelStudioWriter:
 def _losses(export: ExportInput, controls: Sequence[Control], writer: _LabelStudioWriter) -> list[ExportLoss]:
     spec = export.project.spec
     losses = [
-        ExportLoss("Label Studio Community shows every user what the others answered: judging is not blind there"),
+        ExportLoss("Label Studio Community shows every user the answers of others: judging is not blind there"),
         ExportLoss("each user's own order of the tasks, and whom a task is assigned to"),
         *judging_losses(export),
         *vote_losses(export),
@@ -210,14 +211,16 @@ def _losses(export: ExportInput, controls: Sequence[Control], writer: _LabelStud
         ExportLoss(f"controls are made for {longest} paragraphs: tasks with fewer show empty ones", uneven),
         ExportLoss("controls about paragraphs that only some tasks have: they cannot be required", optional),
         ExportLoss("choices beyond the number of hotkeys: they have none", max(0, choices - len(HOTKEYS))),
-        ExportLoss("words in which $ became ＄, or characters that XML forbids �", sum(displayable_text(t) != t for t in shown)),
+        ExportLoss("texts in which $ became ＄, or characters that XML forbids became �",
+            sum(displayable_text(t) != t for t in shown)),
         ExportLoss("guiding questions with text answers: their largest length is not enforced", len({
             c.name for c in controls if c.question.answer == "text"})),
-        ExportLoss("numbers between the steps of the slider: it shows the nearest step", len(numbers)),
-        ExportLoss("remarks besides the latest of a person on a task: one is kept", writer.extra_note_count),
-        ExportLoss("votes at another time than the person's latest on the task: they get that time", writer.moved_time_count),
-        ExportLoss("suggestions with scores of their own: a prediction has one score for all", writer.extra_score_count),
-        ExportLoss("planted tasks: their answers can be seen there as ground truth", sum(
+        ExportLoss("numbers between the steps of the slider: it shows the nearest one", len(numbers)),
+        ExportLoss("earlier remarks of a person on a task: only the latest is kept", writer.extra_note_count),
+        ExportLoss("votes earlier than the person's latest on the task: they get the time of the latest",
+            writer.moved_time_count),
+        ExportLoss("suggestions with different scores: a prediction has one score", writer.extra_score_count),
+        ExportLoss("gold tasks: their answers are visible there as ground truth", sum(
             bool(task.expected) for task in export.tasks)),
     ]  # fmt: skip
     return losses + [loss for loss in counted if loss.count]

@@ -1,4 +1,4 @@
-"""Label Studio's labelling configuration for a project: what is shown, and a control for each guiding question."""
+"""Writes Label Studio's labelling configuration: the texts, and a control for each guiding question."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from benchbuilder.annotation.formats.questions import NOTE, Control
 from benchbuilder.config import GuidingQuestion, ProjectSpec
 
 HOTKEYS = "1234567890qwertasdfgzxcb"
-"""Keys that are given to choices in their order; none is bound by Label Studio itself for tasks with text."""
+"""Hotkeys of choices in their order; Label Studio itself uses none of them for text tasks."""
 
 _FORBIDDEN = re.compile(r"[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF]")
 
 
 def labelling_config(spec: ProjectSpec, tasks: Sequence[Task], controls: Sequence[Control]) -> bytes:
-    """The configuration as XML. Texts are plain `Text` objects, so that nothing in them is taken for markup."""
+    """The configuration as XML. Texts are plain `Text` objects, so nothing in them is read as markup."""
     view = Element("View")
     keys = iter(HOTKEYS)
     for name, label in displayed_fields(spec, tasks).items():
@@ -41,10 +41,10 @@ def labelling_config(spec: ProjectSpec, tasks: Sequence[Task], controls: Sequenc
 
 
 def displayed_fields(spec: ProjectSpec, tasks: Sequence[Task]) -> dict[str, str]:
-    """Every field that a task shows, with its label: those of the recipe in its order, then others by their names."""
+    """Every displayed field with its label: those of the recipe in order, then others by name."""
     labels = spec.display_fields()
-    there = {name for task in tasks for name, _ in task.fields}
-    kept = {name: label for name, label in labels.items() if name in there} if there else dict(labels)
+    present = {name for task in tasks for name, _ in task.fields}
+    kept = {name: label for name, label in labels.items() if name in present} if present else dict(labels)
     return kept | {name: name for task in tasks for name, _ in task.fields if name not in labels}
 
 
@@ -74,19 +74,19 @@ def _control(view: Element, control: Control, target: str, keys: Iterator[str]) 
 
 
 def answer_options(question: GuidingQuestion) -> list[tuple[str, str]]:
-    """What may be chosen, with what is shown: 1 before 0, or the options of a scale from the lowest."""
+    """Values and labels of the choices: 1 before 0, or the options of a scale from the lowest."""
     if question.answer == "binary":
         return [("1", "1"), ("0", "0")]
     return [(str(n), f"{n}: {text}" if text else str(n)) for n, text in sorted(question.options.items())]
 
 
 def anchor_lines(question: GuidingQuestion) -> list[str]:
-    """What the values of a scalar mean, from the highest."""
+    """The meanings of the bands of a scalar, from the highest."""
     return [f"{band.low:g}–{band.high:g}: {band.text}" for band in question.anchors()]
 
 
 def displayable_text(text: str) -> str:
-    """`text` as a configuration can show it: no characters that XML forbids, and no ``$``, which begins a variable."""
+    """`text` without characters that XML forbids, and without ``$``, which starts a variable."""
     return _FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", text).replace("$", "\N{FULLWIDTH DOLLAR SIGN}")
 
 

@@ -1,4 +1,4 @@
-"""Votes from Label Studio: its exports JSON and JSON_MIN, read back into votes on what is shown now."""
+"""Reads votes from Label Studio's exports JSON and JSON_MIN."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from benchbuilder.annotation.formats.questions import NOTE, bind_row
 from benchbuilder.annotation.formats.user_table import UserTable, make_user_table, number_id
 
 _MAX_NESTING = 4
-"""How many lists and objects may lie around an answer."""
+"""How many lists and objects may wrap an answer."""
 
 
 class _UserAnswers(NamedTuple):
-    """What one user said about one task, by control."""
+    """The answers of one user about one task, by control."""
 
     where: str
     user: object
@@ -26,11 +26,11 @@ class _UserAnswers(NamedTuple):
 
 
 def read_label_studio(name: str, data: bytes, export: ExportInput, users: UserTable | None = None) -> ParsedVotes:
-    """The votes in the export `name`, JSON or JSON_MIN.
+    """Read the votes of an export, JSON or JSON_MIN.
 
-    `users` says who its users are; without it, ids are those that `write_label_studio` makes from codes. Skipped
-    annotations, drafts, predictions and the expected answers of planted tasks are left out. A control without an
-    answer is no vote.
+    `users` identifies the users; without it, ids are those that `write_label_studio` makes from codes. Skipped
+    annotations, drafts, predictions and expected answers of gold tasks are left out. A control without an answer is not
+    a vote.
     """
     collector = VoteCollector(export)
     table = users or make_user_table([*export.all_raters(), Rater(GOLD_USER, GOLD_USER, "lead")], number_id)
@@ -52,12 +52,14 @@ def _read_row(where: str, row: Mapping[str, Any], table: UserTable, collector: V
         return
     for part in parts:
         if not any(unwrap_answer(part.answers.get(control)) is not None for control in (*bound.subjects, NOTE)):
-            continue  # of a task without annotations JSON_MIN has a row, whose user is nobody
+            continue  # JSON_MIN has a row without a user for a task without annotations
         user = table.find(part.user)
         if user is None:
-            collector.add_problem(part.where, f"nobody here is user {part.user!r}; put them into the table of users")
+            collector.add_problem(
+                part.where, f"there is no user {part.user!r} in this project; add them to the table of users"
+            )
         elif user.rater.code == GOLD_USER:
-            collector.parsed.add_omitted("expected answers of planted tasks")
+            collector.parsed.add_omitted("expected answers of gold tasks")
         else:
             _collect_answers(part, user.rater, bound.subjects, collector)
 
@@ -89,7 +91,7 @@ def _annotations(where: str, row: Mapping[str, Any], collector: VoteCollector) -
     for number, annotation in enumerate(annotations if isinstance(annotations, list) else [], start=1):
         place = f"{where}, annotation {number}"
         if not isinstance(annotation, dict) or not isinstance(annotation.get("result", []), list | None):
-            collector.add_problem(place, "it is no annotation")
+            collector.add_problem(place, "it is not an annotation")
         elif annotation.get("was_cancelled") or annotation.get("skipped"):
             collector.parsed.add_omitted("skipped annotations")
         else:
@@ -98,7 +100,7 @@ def _annotations(where: str, row: Mapping[str, Any], collector: VoteCollector) -
 
 
 def _results(where: str, results: list[Any], collector: VoteCollector) -> dict[str, object]:
-    """What an annotation says by control; one that answers a control twice is a problem unless it says the same."""
+    """The answers of an annotation by control; two different answers to one control are a problem."""
     answers: dict[str, object] = {}
     for result in results:
         control = result.get("from_name") if isinstance(result, dict) else None
@@ -123,7 +125,7 @@ def _seconds(annotation: Mapping[str, Any]) -> float | None:
 
 
 def unwrap_answer(raw: object) -> object:
-    """What an answer is without the lists and objects that Label Studio wraps it in; ``None`` if it is empty.
+    """An answer without the lists and objects around it; ``None`` if it is empty.
 
     >>> unwrap_answer([{"number": 3}]), unwrap_answer({"choices": ["1"]}), unwrap_answer("1"), unwrap_answer([])
     (3, '1', '1', None)

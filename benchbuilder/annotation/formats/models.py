@@ -1,4 +1,4 @@
-"""What goes through a door: votes with what they are about, and what a format could not carry."""
+"""The data that formats write and read: votes, notes, and the losses of a format."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MAX_SHOWN_PROBLEMS = 20
 
 @dataclass(frozen=True)
 class Rater:
-    """Somebody who votes: `code` stands for their name wherever others may look."""
+    """A person who votes; `code` replaces their name wherever others can see it."""
 
     person: str
     code: str
@@ -32,7 +32,7 @@ class Rater:
 
 @dataclass(frozen=True)
 class VoteRecord:
-    """A vote, or ``None`` where it was taken back. `seconds` is what the submission took that it belongs to."""
+    """A vote; `value` is ``None`` if it was withdrawn. `seconds` is the duration of its submission."""
 
     person: str
     code: str
@@ -53,7 +53,7 @@ class VoteRecord:
 
 @dataclass(frozen=True)
 class Suggestion:
-    """What a model would answer; `score` is how sure it is, from 0 to 1."""
+    """The answer of a model; `score` is its confidence from 0 to 1."""
 
     agent: str
     subject: Subject
@@ -64,7 +64,7 @@ class Suggestion:
 
 @dataclass(frozen=True)
 class SkipRecord:
-    """A task that somebody put aside."""
+    """A task that a person skipped."""
 
     rater: Rater
     task: str
@@ -74,7 +74,7 @@ class SkipRecord:
 
 @dataclass(frozen=True)
 class AdjudicationNote:
-    """What an adjudicator said beside their decisions about a task."""
+    """What an adjudicator noted about their decisions on a task."""
 
     rater: Rater
     task: str
@@ -88,11 +88,11 @@ class AdjudicationNote:
 
 @dataclass(frozen=True)
 class ExportInput:
-    """All that an export may draw on.
+    """All data for an export.
 
-    `votes` stand in the order in which they were given: of several by one person on one subject the last counts.
-    `people` are all who take part, those without a vote too. For the export of the history there are `history`,
-    `events`, `retired` (tasks that are not asked any more) and `wordings` (all that were ever asked).
+    `votes` are in chronological order; of several votes by one person on one subject the last counts. `people` includes
+    people without votes. Only the export of the history needs `history`, `events`, `retired` (tasks that are no longer
+    asked) and `wordings` (all that were ever asked).
     """
 
     project: Project
@@ -108,25 +108,25 @@ class ExportInput:
     wordings: Sequence[QuestionWording] = ()
 
     def judgement_requests(self) -> dict[Subject, JudgementRequest]:
-        """Every judgement that the project wants about the tasks."""
+        """Every judgement that the project requests about the tasks."""
         return judgement_requests(self.tasks, self.project.spec)
 
     def all_raters(self) -> list[Rater]:
-        """`people`, and those whose votes are there, by code."""
+        """`people` and everybody with votes or skips, by code."""
         known = {rater.code: rater for rater in self.people}
         for rater in [vote.rater for vote in self.votes] + [skip.rater for skip in self.skips]:
             known.setdefault(rater.code, rater)
         return sorted(known.values(), key=lambda rater: (rater.code[:1], len(rater.code), rater.code))
 
     def counting_votes(self) -> list[VoteRecord]:
-        """The votes that count, in the order given."""
+        """The votes that count, in chronological order."""
         last = {(vote.code, vote.subject): vote for vote in self.votes}
         return [vote for vote in self.votes if last[vote.code, vote.subject] is vote and vote.value is not None]
 
 
 @dataclass(frozen=True)
 class ExportLoss:
-    """What a format cannot carry, in words, and how many times that happened here (``None``: it holds as a whole)."""
+    """Something that a format cannot express, and how often it occurs here (``None``: it applies to everything)."""
 
     description: str
     count: int | None = None
@@ -137,7 +137,7 @@ class ExportLoss:
 
 @dataclass(frozen=True)
 class VoteExport:
-    """The files of an export by name, and what they do not say."""
+    """The files of an export by name, and what they lack."""
 
     files: Mapping[str, bytes]
     losses: Sequence[ExportLoss]
@@ -145,10 +145,10 @@ class VoteExport:
 
 @dataclass
 class ParsedVotes:
-    """What a file holds: votes on what is shown now, problems with where they stand, and what was left out.
+    """The content of a file: votes on current tasks, problems with their locations, and what was left out.
 
-    `stale` counts answers about what is not shown or not asked any more; `omitted` counts the rest by what it is.
-    Where there are problems, no vote is to be counted: `votes_or_raise`.
+    `stale` counts answers to texts or questions that are no longer asked. `omitted` counts other omissions by their
+    description. If there are problems, no vote may count: use `votes_or_raise`.
     """
 
     votes: list[ImportedVote] = field(default_factory=list[ImportedVote])
@@ -157,18 +157,18 @@ class ParsedVotes:
     omitted: dict[str, int] = field(default_factory=dict[str, int])
 
     def add_omitted(self, description: str, count: int = 1) -> None:
-        """Count something that is no vote."""
+        """Count something that is not a vote."""
         self.omitted[description] = self.omitted.get(description, 0) + count
 
     def votes_or_raise(self) -> list[ImportedVote]:
-        """The votes; DataError lists the first problems if there are any."""
+        """The votes; DataError if there are problems, listing the first ones."""
         if not self.problems:
             return self.votes
         shown = self.problems[:MAX_SHOWN_PROBLEMS]
         if more := len(self.problems) - len(shown):
             shown = [*shown, f"and {more} more"]
         raise DataError(
-            f"{len(self.problems)} problem{'s' if len(self.problems) > 1 else ''} in the votes to bring in",
+            f"{len(self.problems)} problem{'s' if len(self.problems) > 1 else ''} in the imported votes",
             where=self.problems[0].partition(": ")[0],
             why="\n         ".join(shown),
             next="correct them, then run the same command again; no vote was counted",

@@ -1,4 +1,4 @@
-"""Filled packets of annotation by sheets, as votes for the app; they are only read: the build writes them."""
+"""Reads filled annotation sheets as votes for the app; only builds write such sheets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from benchbuilder.annotation.tasks import wording_key
 
 
 def read_annotation_sheet(name: str, data: bytes, export: ExportInput, users: UserTable | None = None) -> ParsedVotes:  # noqa: ARG001
-    """The votes of a packet; its ``[annotator]`` is the name of a person. See `votes.reading` for its form."""
+    """Read the votes of an annotation sheet; its ``[annotator]`` is the name of a person."""
     people = {rater.person: rater for rater in export.all_raters() if rater.role != "lead"}
     reading = SheetContents(people, {wording_key(q): q for q in export.project.spec.questions_about().values()})
     read_vote_sheet(name, data, reading)

@@ -1,4 +1,4 @@
-"""Answers from another tool made votes: values are checked, the same one twice counts once, contradictions are told."""
+"""Turns answers from other tools into votes: checks values, merges repeated ones and reports contradictions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def shown_positions(tasks: Sequence[Task]) -> dict[str, tuple[Task, int]]:
 
 
 class VoteCollector:
-    """Gathers what one file says about what is asked now, into `parsed`."""
+    """Collects the votes of one file on current tasks in `parsed`."""
 
     def __init__(self, export: ExportInput) -> None:
         self.parsed = ParsedVotes()
@@ -38,19 +38,21 @@ class VoteCollector:
         self._first: dict[tuple[str, Subject], ImportedVote] = {}
 
     def add_problem(self, where: str, description: str) -> None:
-        """Note something wrong at `where`."""
+        """Add a problem at `where`."""
         self.parsed.problems.append(f"{where}: {description}")
 
     def question_for(self, subject: Subject) -> GuidingQuestion | None:
-        """The guiding question about `subject`, ``None`` if it is not asked now."""
+        """The guiding question about `subject`; ``None`` if it is not asked now."""
         asked = self._asked.get(subject)
         return self._questions[asked.question] if asked else None
 
     def add_answer(
         self, rater: Rater, subject: Subject, raw: object, *, where: str, label: str, **details: Any
     ) -> None:  # fmt: skip
-        """Take `raw` as what `rater` answers about `subject`; nothing at all is no answer. `what` names the answer,
-        `details` are further fields of an imported vote."""
+        """Add `raw` as the answer of `rater` about `subject`; an empty value is not an answer.
+
+        `label` names the answer in messages; `details` are further fields of the imported vote.
+        """
         asked = self._asked.get(subject)
         if asked is None:
             self.parsed.stale += not _is_empty(raw)

@@ -1,9 +1,9 @@
-"""The guiding questions laid flat for tools that know no paragraphs: one control a question and paragraph.
+"""Maps guiding questions to controls for tools without paragraphs: one control per question and paragraph.
 
-A control about a whole task is called ``q_NAME``, one about the n-th paragraph ``q_NAME-n``: names of questions hold no
-hyphen. Beside what a row shows (``text_FIELD``, ``paragraph_n``, ``source_n``) it carries ``bb_task``, the key of its
-task, and ``bb_subjects``, which says for each control what a vote is bound to: the key of what is shown, and the hash
-of the guiding question's wording. So votes come back to just that.
+A control about a whole task is called ``q_NAME``, one about the n-th paragraph ``q_NAME-n``; names of questions have no
+hyphens. Besides the texts (``text_FIELD``, ``paragraph_n``, ``source_n``), a row has ``bb_task``, the key of its task,
+and ``bb_subjects``, which maps each control to its subject: the key of the text and the hash of the wording. Imported
+votes are matched by these.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ TASK, SUBJECTS, PROJECT = "bb_task", "bb_subjects", "bb_project"
 
 @dataclass(frozen=True)
 class Control:
-    """Guiding question `name` about a whole task (`paragraph` is 0), or about a paragraph (counted from 1).
+    """Guiding question `name` about a whole task (`paragraph` is 0) or about a paragraph (counted from 1).
 
-    It is `required` if the question is and every task has that paragraph.
+    It is `required` if the question is required and every task has that paragraph.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Control:
 
 
 def question_controls(spec: AnnotationSpec, tasks: Sequence[Task]) -> list[Control]:
-    """The controls that it takes for the task with most paragraphs: about the task first, then by paragraph."""
+    """The controls for the task with the most paragraphs: those about the task first, then by paragraph."""
     counts = [len(task.paragraphs) for task in tasks] or [0]
     found = [Control(name, q, 0, q.required, wording_key(q)) for name, q in spec.questions_about("claim").items()]
     evidence = [(name, q, wording_key(q)) for name, q in spec.questions_about("evidence").items()]
@@ -58,13 +58,13 @@ def question_controls(spec: AnnotationSpec, tasks: Sequence[Task]) -> list[Contr
 
 
 def is_reordered(spec: AnnotationSpec) -> bool:
-    """Whether the controls ask in another order than the recipe: a question about evidence stands before another."""
+    """Whether the order of the controls differs from the recipe, where a question about evidence precedes another."""
     about = [question.subject for question in spec.questions_about().values()]
     return about != sorted(about)
 
 
 def control_subjects(task: Task, controls: Sequence[Control]) -> dict[str, Subject]:
-    """What each control is about, by its schema; those about paragraphs that `task` does not have are left out."""
+    """The subject of each control by label name, without controls for paragraphs that `task` lacks."""
     keys = [task.key, *(paragraph.key for paragraph in task.paragraphs)]
     texts = [task.text, *(paragraph.text for paragraph in task.paragraphs)]
     return {
@@ -75,7 +75,7 @@ def control_subjects(task: Task, controls: Sequence[Control]) -> dict[str, Subje
 
 
 def task_columns(export: ExportInput, task: Task, controls: Sequence[Control]) -> dict[str, Any]:
-    """What a row of another tool holds of `task`: what it shows, and what its votes are bound to. Nothing else."""
+    """The columns of `task` in another tool: only its texts, and the subjects of its votes."""
     about = {
         f"q_{schema}": f"{subject.key} {subject.wording}"
         for schema, subject in control_subjects(task, controls).items()
@@ -95,14 +95,14 @@ def text_columns(task: Task) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class BoundRow:
-    """A row that came back: its task (``None`` if it is not shown any more), and the subjects of its controls."""
+    """An imported row: its task (``None`` if it is no longer shown), and the subjects of its controls."""
 
     task: Task | None
     subjects: Mapping[str, Subject]
 
 
 def bind_row(data: Mapping[str, Any], tasks: Mapping[str, Task]) -> BoundRow:
-    """What the votes of a row are bound to. ValueError if it does not say, or shows something else by now."""
+    """Match a row to its task and subjects; ValueError if it lacks them or its texts were changed."""
     key, about = data.get(TASK), data.get(SUBJECTS)
     if isinstance(about, str):
         try:
@@ -110,7 +110,7 @@ def bind_row(data: Mapping[str, Any], tasks: Mapping[str, Task]) -> BoundRow:
         except (ValueError, RecursionError):
             about = None
     if not isinstance(key, str) or not isinstance(about, dict):
-        raise ValueError(f"it has no {TASK} and {SUBJECTS}: we did not export it, or they were left out")  # noqa: TRY004
+        raise ValueError(f"{TASK} or {SUBJECTS} is missing: it was not exported by benchbuilder, or they were removed")  # noqa: TRY004
     bound: dict[str, Subject] = {}
     for control, pair in about.items():
         parts = pair.split(" ") if isinstance(pair, str) else []
@@ -124,9 +124,9 @@ def bind_row(data: Mapping[str, Any], tasks: Mapping[str, Task]) -> BoundRow:
 
 
 def _compare(data: Mapping[str, Any], task: Task, bound: Mapping[str, Subject]) -> None:
-    """ValueError if the row shows other texts than `task`, or other tasks' keys. What it does not show is not missed.
+    """ValueError if the row shows other texts than `task`, or refers to another task. Missing texts are accepted.
 
-    The paragraphs of a task may have changed since: their texts are compared by key.
+    Paragraphs of a task may have changed since the export: their texts are compared by key.
     """
     texts = {f"text_{name}": text for name, text in task.fields}
     now = {paragraph.key: paragraph.text for paragraph in task.paragraphs}
@@ -139,4 +139,4 @@ def _compare(data: Mapping[str, Any], task: Task, bound: Mapping[str, Subject]) 
     for name, text in texts.items():
         there = data.get(name)
         if there is not None and (not isinstance(there, str) or there.split() != text.split()):
-            raise ValueError(f"{name} is not the text that {task.key} stands for: it was changed")
+            raise ValueError(f"{name} does not match the text of {task.key}: it was changed")

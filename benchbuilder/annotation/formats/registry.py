@@ -1,4 +1,4 @@
-"""The formats by name: what they are called, what writes and reads them, and what they never carry."""
+"""The formats by name, with their writers, readers and limitations."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from benchbuilder.annotation.formats.user_table import UserTable
 
 
 class FormatWriter(Protocol):
-    """Makes the files of an export; `needs_users` is a table of users of tools that have their own."""
+    """Makes the files of an export; `users` is a table of the tool's own users."""
 
     def __call__(self, export: ExportInput, users: UserTable | None = None) -> VoteExport:
-        """Call it."""
+        """Write the files."""
         ...
 
 
 class FormatReader(Protocol):
-    """Reads the file `name` back, bound to the tasks and people of `export`."""
+    """Reads the file `name`, and matches its votes to the tasks and people of `export`."""
 
     def __call__(self, name: str, data: bytes, export: ExportInput, users: UserTable | None = None) -> ParsedVotes:
-        """Call it."""
+        """Read the votes."""
         ...
 
 
 @dataclass(frozen=True)
 class VoteFormat:
-    """A format: the suffix of the file that is read back, whether it needs a table of users, what it cannot carry.
+    """A format: the suffix of the file to read, whether it needs a table of users, and what it never carries.
 
-    What is lost of the votes at hand, with numbers, comes with each export. One without `writer` is only read.
+    Each export also reports its losses with numbers. A format without `writer` is only read.
     """
 
     suffix: str
@@ -53,28 +53,49 @@ VOTE_FORMATS: dict[str, VoteFormat] = {
         write_label_studio,
         read_label_studio,
         needs_users=True,
-        limitations=("blind judging in its community edition", "adjudication", "assignment and order", "thresholds",
-                "earlier votes", "a number of paragraphs that differs from task to task"),
+        limitations=(
+            "blind judging in its community edition",
+            "adjudication",
+            "assignment and order",
+            "thresholds",
+            "earlier votes",
+            "a number of paragraphs that differs from task to task",
+        ),
     ),
     "argilla": VoteFormat(
         ".json",
         write_argilla,
         read_argilla,
         needs_users=True,
-        limitations=("numbers finer than 0.1", "decisions of adjudicators", "times", "assignment and order", "thresholds",
-                "earlier votes", "a number of paragraphs that differs from task to task"),
+        limitations=(
+            "numbers finer than 0.1",
+            "decisions of adjudicators",
+            "times",
+            "assignment and order",
+            "thresholds",
+            "earlier votes",
+            "a number of paragraphs that differs from task to task",
+        ),
     ),
-    "csv": VoteFormat(".csv", write_vote_csv, read_vote_table, needs_users=False, limitations=("names", "skips", "thresholds")),
+    "csv": VoteFormat(
+        ".csv", write_vote_csv, read_vote_table, needs_users=False, limitations=("names", "skips", "thresholds")
+    ),
     "xlsx": VoteFormat(
-        ".xlsx", write_vote_xlsx, read_vote_table, needs_users=False, limitations=("names", "skips", "thresholds", "very long texts")
+        ".xlsx",
+        write_vote_xlsx,
+        read_vote_table,
+        needs_users=False,
+        limitations=("names", "skips", "thresholds", "very long texts"),
     ),
     "adjudication": VoteFormat(
         ".jsonl",
         write_adjudication,
         read_adjudication,
         needs_users=False,
-        limitations=("names", "when annotators voted and their remarks", "earlier votes", "planted tasks"),
+        limitations=("names", "when annotators voted and their remarks", "earlier votes", "gold tasks"),
     ),
-    "packets": VoteFormat(".xlsx or .csv", None, read_annotation_sheet, needs_users=False, limitations=("times", "adjudicators' reasons")),
+    "packets": VoteFormat(
+        ".xlsx or .csv", None, read_annotation_sheet, needs_users=False, limitations=("times", "adjudicators' reasons")
+    ),
     "history": VoteFormat(".jsonl", write_history, read_history, needs_users=False, limitations=("names", "drafts")),
-}  # fmt: skip
+}

@@ -1,9 +1,9 @@
-"""All votes in one long table, a row a vote, as CSV and XLSX; and the table read back.
+"""Writes and reads all votes as one table with a row per vote, as CSV and XLSX.
 
-Columns: what the vote is on (``project``, ``task``, ``text_FIELD``, ``about_NAME`` of what was not shown, ``paragraph``
-with its number and ``paragraph_text``, ``question_for``), ``value`` and ``add_answer``, who gave it (``code`` and ``role``, no
-name), ``created_at``, ``seconds``, ``channel``, whether it ``counts`` (1; 0 for one that was given up for a later one, or taken
-back), and ``key`` and ``wording``, to which it is bound.
+Columns: the task (``project``, ``task``, ``text_FIELD``, ``about_NAME`` of metadata, ``paragraph`` with its number and
+``paragraph_text``), ``question``, ``value`` and ``note``, the person (``code`` and ``role``, no name), ``at``,
+``seconds``, ``channel``, whether it ``counts`` (1, or 0 if it was replaced or withdrawn), and its ``key`` and
+``wording``.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
 _UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\uFFFE\uFFFF]|_(?=x[0-9A-Fa-f]{4}_)")
 
 
-def write_vote_csv(export: ExportInput, users: UserTable | None = None) -> VoteExport:  # noqa: ARG001 - every door takes a table
+def write_vote_csv(export: ExportInput, users: UserTable | None = None) -> VoteExport:  # noqa: ARG001 - as every format
     """All votes as CSV."""
     lines = [[escape_formula(cell) for cell in line] for line in _table_lines(export)]
     return VoteExport({CSV_FILE: csv_bytes(lines)}, _losses(export))
 
 
 def write_vote_xlsx(export: ExportInput, users: UserTable | None = None) -> VoteExport:  # noqa: ARG001
-    """All votes as XLSX. A text that no cell can hold is left out, and told."""
+    """All votes as XLSX. Texts that are too long for a cell are left out and reported as a loss."""
     lines = _table_lines(export)
     if len(lines) > MAX_ROWS:
         raise DataError(f"{len(lines) - 1} votes are more than a sheet of XLSX has rows", next="export them as csv")
@@ -62,12 +62,12 @@ def write_vote_xlsx(export: ExportInput, users: UserTable | None = None) -> Vote
     book = table_workbook_bytes("votes", cells, numeric)
     losses = _losses(export)
     if long:
-        losses.append(ExportLoss("texts that are too long for a cell: they are left out, and stand in CSV", long))
+        losses.append(ExportLoss("texts that are too long for a cell: they are only in the CSV export", long))
     return VoteExport({XLSX_FILE: book}, losses)
 
 
 def xlsx_cell_text(text: str) -> str:
-    """A text as a cell: no formula; what XML forbids, and carriage returns, written as ``_xHHHH_`` as Excel does.
+    """A text as a cell that is not a formula; characters that XML forbids are written as ``_xHHHH_``, as in Excel.
 
     >>> xlsx_cell_text("=1"), xlsx_cell_text("a\\rb_x000D_")
     ("'=1", 'a_x000D_b_x005F_x000D_')
@@ -85,7 +85,7 @@ def _is_number(export: ExportInput, line: Sequence[str]) -> bool:
 
 
 def _table_lines(export: ExportInput) -> list[list[str]]:
-    """The table, header first; cells are as they are."""
+    """The table, header first; cells are not escaped."""
     fields = list(export.project.spec.display_fields())
     fields += [name for task in export.tasks for name, _ in task.fields if name not in fields]
     fields = list(dict.fromkeys(fields))
@@ -123,21 +123,21 @@ def _vote_cells(vote: VoteRecord, *, counts: bool) -> list[str]:
 
 def _losses(export: ExportInput) -> list[ExportLoss]:
     place = shown_positions(export.tasks)
-    losses = [ExportLoss("names of people: they stand by code"), *judging_losses(export, hides_metadata=False)]
+    losses = [ExportLoss("names of people: codes replace them"), *judging_losses(export, hides_metadata=False)]
     counted = [
-        ExportLoss("votes about what is not shown any more: they stand without its text", sum(
+        ExportLoss("votes on texts that are no longer shown: the text is missing", sum(
             vote.subject.key not in place for vote in export.votes)),
         ExportLoss("tasks without a vote", len(export.tasks) - len({
             place[vote.subject.key][0].key for vote in export.votes if vote.subject.key in place})),
         ExportLoss("tasks that were skipped", len(export.skips)),
-        ExportLoss("what adjudicators said of their decisions besides the remark", len(export.adjudication_notes)),
+        ExportLoss("adjudicators' details of their decisions besides the remark", len(export.adjudication_notes)),
         ExportLoss("suggestions of models", len(export.suggestions)),
     ]  # fmt: skip
     return losses + [loss for loss in counted if loss.count]
 
 
 def read_vote_table(name: str, data: bytes, export: ExportInput, users: UserTable | None = None) -> ParsedVotes:  # noqa: ARG001
-    """The votes in a long table, CSV or XLSX: people by their code, rows that do not count left out."""
+    """Read the votes of a table, CSV or XLSX: people by code, without rows that do not count."""
     collector = VoteCollector(export)
     excel = name.lower().endswith(".xlsx")
     lines = _excel_lines(name, data, collector) if excel else _csv_lines(name, data, collector)
@@ -145,7 +145,7 @@ def read_vote_table(name: str, data: bytes, export: ExportInput, users: UserTabl
         return collector.parsed
     header = [cell.strip().lower() for cell in lines[0]]
     if missing := [column for column in _REQUIRED_COLUMNS if header.count(column) != 1]:
-        collector.add_problem(f"{name}:1", f"there must be one column of each of these: {', '.join(missing)}")
+        collector.add_problem(f"{name}:1", f"these columns must occur exactly once: {', '.join(missing)}")
         return collector.parsed
     for number, line in enumerate(lines[1:], start=2):
         cells = dict(zip(header, line, strict=False))
@@ -156,16 +156,16 @@ def read_vote_table(name: str, data: bytes, export: ExportInput, users: UserTabl
 
 def _read_row(where: str, cells: Mapping[str, str], collector: VoteCollector) -> None:
     if cells.get("counts", "1").strip() == "0":
-        collector.parsed.add_omitted("votes that were given up for later ones, or taken back")
+        collector.parsed.add_omitted("votes that were replaced or withdrawn")
         return
     rater = collector.people.get(cells.get("code", "").strip())
     subject = Subject(cells.get("key", "").strip(), cells.get("wording", "").strip())
     if rater is None:
-        collector.add_problem(where, f"nobody here has the code {cells.get('code', '')!r}")
+        collector.add_problem(where, f"nobody in this project has the code {cells.get('code', '')!r}")
     elif cells.get("role", "").strip() not in ("", rater.role):
         collector.add_problem(where, f"{rater.code} is {rater.role} here, not {cells['role']}")
     elif changed := _changed_column(cells, subject, collector):
-        collector.add_problem(where, f"{changed} is not the text that {subject.key} stands for: were cells moved?")
+        collector.add_problem(where, f"{changed} does not match the text of {subject.key}: were cells moved?")
     else:
         collector.add_answer(
             rater, subject, _value(cells.get("value", ""), subject, collector),
@@ -175,7 +175,7 @@ def _read_row(where: str, cells: Mapping[str, str], collector: VoteCollector) ->
 
 
 def _value(cell: str, subject: Subject, collector: VoteCollector) -> str:
-    """The cell of a value; a number with an exponent, as spreadsheet programs write small ones, without it."""
+    """The cell of a value; numbers with an exponent, as spreadsheets write small ones, without it."""
     question = collector.question_for(subject)
     if question is None or question.answer == "text" or not _EXPONENT.fullmatch(cell.strip()):
         return cell
@@ -183,7 +183,7 @@ def _value(cell: str, subject: Subject, collector: VoteCollector) -> str:
 
 
 def parse_seconds(text: str) -> float | None:
-    """A number of seconds, ``None`` if it is none."""
+    """Parse a number of seconds; ``None`` if it is not one."""
     try:
         seconds = float(text)
     except ValueError:
@@ -192,7 +192,7 @@ def parse_seconds(text: str) -> float | None:
 
 
 def _changed_column(cells: Mapping[str, str], subject: Subject, collector: VoteCollector) -> str:
-    """The name of a column whose text is another than that of what the row is bound to."""
+    """The name of a column whose text differs from the text of the row's subject, or an empty text."""
     place = collector.positions.get(subject.key)
     if place is None:
         return ""
@@ -201,8 +201,8 @@ def _changed_column(cells: Mapping[str, str], subject: Subject, collector: VoteC
     if number:
         texts["paragraph_text"] = task.paragraphs[number - 1].text
     for name, text in texts.items():
-        there = cells.get(name)
-        if there is not None and there != _TOO_LONG and there.split() != text.split():
+        cell = cells.get(name)
+        if cell is not None and cell != _TOO_LONG and cell.split() != text.split():
             return name
     return ""
 
@@ -210,7 +210,7 @@ def _changed_column(cells: Mapping[str, str], subject: Subject, collector: VoteC
 def _csv_lines(name: str, data: bytes, collector: VoteCollector) -> list[list[str]]:
     lines = csv_rows(data, lambda header: "wording" in [cell.strip().lower() for cell in header])
     if lines is None:
-        collector.add_problem(name, "it is text in neither UTF-8 nor GB18030, or no CSV")
+        collector.add_problem(name, "it is not CSV in UTF-8 or GB18030")
     return lines or []
 
 

@@ -1,4 +1,4 @@
-"""The table of users: who is who in another tool and here, as a small CSV that the lead may edit."""
+"""The table of users: maps users of another tool to people, as a CSV file that the project owner may edit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MAX_NUMBER = 2**31 - 1
 
 @dataclass(frozen=True)
 class ToolUser:
-    """A rater as another tool knows them: by an id, and maybe by an e-mail address."""
+    """A rater with their id and perhaps their e-mail address in another tool."""
 
     id: str
     email: str
@@ -39,7 +39,7 @@ class UserTable:
         self._by_person = {user.rater.person: user for user in users}
 
     def find(self, raw: object) -> ToolUser | None:
-        """Who `raw` is: an id, an address, or an object with ``id`` or ``email``."""
+        """Find the user by `raw`: an id, an address, or an object with ``id`` or ``email``."""
         if isinstance(raw, dict):
             found: dict[str, Any] = raw
             return self.find(found.get("id")) or self.find(found.get("email"))
@@ -48,29 +48,29 @@ class UserTable:
         return self._by_name.get(str(raw).strip().lower())
 
     def id_of(self, rater: Rater) -> str | None:
-        """The id that stands for `rater`, ``None`` if the table does not know them."""
+        """The id of `rater`; ``None`` if they are not in the table."""
         user = self._by_code.get(rater.code) or self._by_person.get(rater.person)
         return user.id if user else None
 
 
 def number_id(rater: Rater) -> str:
-    """A whole number that stands for a code, always the same, in the range of Label Studio's ids: A1 is 361.
+    """A deterministic number for a code, in the range of Label Studio's ids: A1 is 361.
 
-    ValueError if the code is no short one of letters and digits.
+    ValueError if the code is too long or has other characters than letters and digits.
     """
     number = int(rater.code, 36) if rater.code.isascii() and rater.code.isalnum() else _MAX_NUMBER + 1
     if number > _MAX_NUMBER:
-        raise ValueError(f"no number stands for {rater.code!r}")
+        raise ValueError(f"the code {rater.code!r} cannot be converted to a number")
     return str(number)
 
 
 def uuid_id(rater: Rater) -> str:
-    """A UUID that stands for a code, always the same."""
+    """A deterministic UUID for a code."""
     return str(uuid.uuid5(_UUID_NAMESPACE, rater.code))
 
 
 def make_user_table(people: Sequence[Rater], make_id: Callable[[Rater], str]) -> UserTable:
-    """A table of `people` with ids that are made from their codes."""
+    """A table of `people` with ids made from their codes."""
     return UserTable([ToolUser(make_id(rater), "", rater) for rater in people])
 
 
@@ -81,14 +81,14 @@ def write_user_table(users: UserTable) -> bytes:
 
 
 def read_user_table(name: str, data: bytes) -> tuple[UserTable, list[str]]:
-    """The table in `data`, and all problems with where they stand; columns may stand in any order."""
+    """Read the table in `data`; return it with all problems and their locations. Columns may have any order."""
     try:
         lines = list(csv.reader(io.StringIO(data.decode("utf-8-sig"), newline="")))
     except (UnicodeDecodeError, csv.Error):
-        return UserTable([]), [f"{name}: it is no CSV in UTF-8"]
+        return UserTable([]), [f"{name}: it is not CSV in UTF-8"]
     header = [cell.strip().lower() for cell in lines[0]] if lines else []
     if missing := [column for column in _COLUMNS if column not in header and column not in ("email", "code")]:
-        return UserTable([]), [f"{name}:1: no column is called {', '.join(missing)}"]
+        return UserTable([]), [f"{name}:1: the columns are missing: {', '.join(missing)}"]
     users: list[ToolUser] = []
     problems: list[str] = []
     taken: dict[str, int] = {}
@@ -102,8 +102,8 @@ def read_user_table(name: str, data: bytes) -> tuple[UserTable, list[str]]:
             problems.append(f"{name}:{number}: role is {cells.get('role', '')!r}; allowed are {', '.join(_ROLES)}")
         elif not ids or not cells.get("person"):
             problems.append(f"{name}:{number}: id (or email) and person must be filled")
-        elif again := [one for one in ids if one in taken]:
-            problems.append(f"{name}:{number}: {again[0]} stands in row {taken[again[0]]} already")
+        elif repeated := [id_ for id_ in ids if id_ in taken]:
+            problems.append(f"{name}:{number}: {repeated[0]} is already in row {taken[repeated[0]]}")
         else:
             taken |= dict.fromkeys(ids, number)
             rater = Rater(cells["person"], cells.get("code", ""), role)

@@ -1,4 +1,4 @@
-"""How far people agree on each guiding question: figures with intervals, or why there is none, by a code for words."""
+"""Agreement on each guiding question: figures with intervals, or a code for the reason why there is none."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from benchbuilder.annotation.aggregate import AggregatedLabels, measure_agreement
+from benchbuilder.annotation.aggregate import AggregatedLabels, measure_vote_agreement
 from benchbuilder.annotation.base import Subject, Value, Votes
 from benchbuilder.annotation.tasks import JudgementRequest
 from benchbuilder.config import AnnotationSpec, GuidingQuestion
@@ -21,16 +21,17 @@ AGREEMENT_MEASURES = (
 )  # fmt: skip
 
 _OBSERVED_MEASURES = ("percent", "mean_difference", "within_tolerance")
-"""Those that say what was observed; the others compare it with chance, which says nothing if all answers are one."""
+"""Measures of observed agreement; the others correct for chance, which is undefined if all answers are equal."""
 
 
 @dataclass(frozen=True)
 class AgreementFigure:
     """A measure of agreement with its interval, or why it is undefined.
 
-    `undefined_reason` is ``nothing`` (two people judged nothing), ``unanimous`` (everybody gave just `only_value`), ``few`` (fewer than
-    two things were judged by all) or ``alike`` (the judgements do not tell things apart). Where only the interval is
-    missing, `missing_interval_reason` says why: ``single`` (one task alone) or ``resamples`` (undefined in most of them).
+    `undefined_reason` is ``nothing`` (no two people judged the same), ``unanimous`` (all answers are `only_value`),
+    ``few`` (fewer than two subjects were judged by everybody) or ``alike`` (the answers do not differ between
+    subjects). If only the interval is missing, `missing_interval_reason` is ``single`` (one task) or ``resamples``
+    (undefined in most resamples).
     """
 
     value: float | None
@@ -43,13 +44,13 @@ class AgreementFigure:
 
 @dataclass(frozen=True)
 class QuestionAgreement:
-    """A guiding question: how far people agree on it before adjudication, and what is in dispute.
+    """Agreement on a guiding question before adjudication, and its disputes.
 
-    `shared_count` counts what two or more judged, and `measures` (by name, in the order of `AGREEMENT_MEASURES`) is of these; texts
-    have none. `judged_count` counts what all annotators that it takes have judged, `disputed` what of it they are in
-    dispute about, `settled_count` what of that an adjudicator decided. `most_common` is the most frequent answer and its share
-    of 1 of all answers, where there is one. `has_prevalence_paradox` says that people mostly agree and kappa is low all the same,
-    since one answer is so frequent.
+    `shared_count` counts subjects that two or more people judged; `measures` (in the order of `AGREEMENT_MEASURES`) are
+    about these, and empty for texts. `judged_count` counts subjects with all their votes, `disputed_count` those in
+    dispute, `settled_count` those that an adjudicator decided. `most_common` is the most frequent answer and its
+    proportion of all answers. `paradox` is true if people mostly agree, yet kappa is low because one answer is so
+    frequent.
     """
 
     name: str
@@ -76,7 +77,7 @@ def question_agreements(
 ) -> tuple[QuestionAgreement, ...]:
     """One for each guiding question in their order, with intervals of `samples` resamples."""
     draw = spec.bootstrap.model_copy(update={"samples": samples})
-    found = measure_agreement(requests, votes, spec.model_copy(update={"bootstrap": draw}))
+    found = measure_vote_agreement(requests, votes, spec.model_copy(update={"bootstrap": draw}))
     waiting = Counter(requests[subject].question for subject in labels.disputed_subjects)
     settled = Counter(requests[subject].question for subject in labels.adjudicated_subjects)
     judged = waiting + Counter(requests[subject].question for subject in labels.values)
@@ -103,7 +104,7 @@ def question_agreements(
 
 
 class _AnswerCounts:
-    """The answers to one question: `shared_count` counts what two or more people judged, `complete_count` what enough did."""
+    """Answers to one question: `shared_count` subjects with two or more votes, `complete_count` with all votes."""
 
     def __init__(self) -> None:
         self.values = Counter[Value]()

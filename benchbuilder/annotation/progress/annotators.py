@@ -1,4 +1,4 @@
-"""How each annotator works: how much, how fast, and how often right on tasks whose answers are known."""
+"""Measures how each annotator works: their pace, and their accuracy on gold tasks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class GoldAccuracy:
 
     @property
     def proportion(self) -> float | None:
-        """The share of 1 that was right; ``None`` if nothing was judged."""
+        """The proportion of correct judgements; ``None`` if there are none."""
         return self.correct / self.judged if self.judged else None
 
 
@@ -25,7 +25,7 @@ class GoldAccuracy:
 class WorkPace:
     """Seconds that `tasks` finished tasks took: the median, the 10th and the 90th percentile (``None`` without any).
 
-    `hasty` counts those that took less than the recipe's least time; `per_hour` is tasks in an hour of work.
+    `hasty` counts tasks that took less than the recipe's minimum; `per_hour` is tasks per hour of work.
     """
 
     tasks: int
@@ -37,7 +37,7 @@ class WorkPace:
 
 
 def measure_pace(seconds: Sequence[float], min_seconds: int | None) -> WorkPace:
-    """How long tasks take; `min_seconds` is the recipe's least time in seconds, if it has one."""
+    """Measure the pace; `min_seconds` is the recipe's minimum time in seconds, if any."""
     hasty = sum(taken < min_seconds for taken in seconds) if min_seconds is not None else 0
     if not seconds:
         return WorkPace(0, None, None, None, hasty, None)

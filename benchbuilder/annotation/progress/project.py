@@ -1,4 +1,4 @@
-"""How far a project is: what is judged, how far people agree, and what stays by the votes so far."""
+"""The progress of a project: completion, agreement, and the outcome of tasks by the votes so far."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ TaskOutcome = Literal["kept", "dropped", "open"]
 
 @dataclass(frozen=True)
 class Completion:
-    """How much is judged. A task is judged in full when every required question about it has its annotators.
+    """How much is judged. A task is `complete` if every required question about it has all its votes.
 
-    `votes_required` and `votes_given` count judgements on required questions; those of more annotators than the recipe
-    wants do not count. `decisions_required` are disputes, of which `decisions_given` are decided.
+    `votes_required` and `votes_given` count votes on required questions; surplus votes do not count.
+    `decisions_required` are disputes, of which `decisions_given` are decided.
     """
 
     tasks: int
@@ -43,17 +43,17 @@ class Completion:
 
     @property
     def untouched(self) -> int:
-        """Tasks on which there is no vote."""
+        """Tasks without a vote."""
         return self.tasks - self.complete - self.partial
 
 
 @dataclass(frozen=True)
 class TaskProgress:
-    """What the votes so far make of a task; `number` counts from 1 in the order of the tasks.
+    """The outcome of a task by the votes so far; `number` counts from 1 in the order of the tasks.
 
-    ``open`` tasks miss `votes` of annotators or `missing_decisions` of an adjudicator. A ``dropped`` one failed `gate` first
-    (a guiding question or ``min_evidence``), where `decided` was decided and `required_decision` is required. `adjudicated`
-    counts what an adjudicator decided about it.
+    ``open`` tasks lack `missing_votes` or `missing_decisions`. A ``dropped`` task failed `gate` first (a guiding
+    question or ``min_evidence``): `decision` is the decision, `required_decision` the one required. `adjudicated_count`
+    counts decisions of an adjudicator.
     """
 
     number: int
@@ -71,9 +71,9 @@ class TaskProgress:
 
 @dataclass(frozen=True)
 class ThresholdCount:
-    """How many tasks stay if at least `minimum` paragraphs must support them.
+    """How many tasks are kept if at least `minimum` paragraphs must support them.
 
-    `kept_without_gate` says for each gating question how many would stay if it did not gate.
+    `kept_without_gate` maps each gating question to the number kept without it.
     """
 
     minimum: int
@@ -84,7 +84,7 @@ class ThresholdCount:
 
 @dataclass(frozen=True)
 class GateCount:
-    """What one gate dropped, and what was left after it. `name` is a guiding question or ``min_evidence``."""
+    """How many tasks a gate dropped and kept; `name` is a guiding question or ``min_evidence``."""
 
     name: str
     dropped: int
@@ -93,10 +93,10 @@ class GateCount:
 
 @dataclass(frozen=True)
 class ProjectProgress:
-    """The standing of a project by the votes so far. Gold tasks count nowhere.
+    """The progress of a project by the votes so far, without gold tasks.
 
-    `thresholds` and `gate_names` are of the tasks that are not open. `samples` is how many resamples the intervals of
-    `questions` come from. `has_gates` is false where the recipe drops nothing, so that ``kept`` means judged.
+    `thresholds` and `gates` are about tasks that are not open. `samples` is the number of resamples for the intervals
+    of `questions`. `has_gates` is false if the recipe drops nothing; then ``kept`` means judged.
     """
 
     completion: Completion
@@ -246,7 +246,7 @@ def _partition(task: Task) -> str:
 
 
 def _threshold_counts(profiles: Mapping[_GateProfile, int], spec: ProjectSpec) -> tuple[ThresholdCount, ...]:
-    """The survivors under each threshold: those of every profile, as often as there are tasks with it."""
+    """The tasks kept at each threshold: those of every profile, weighted by its number of tasks."""
     kept = [Counter[str]() for _ in spec.thresholds]
     without = [Counter[str]() for _ in spec.thresholds]
     for profile, count in profiles.items():
@@ -260,7 +260,7 @@ def _threshold_counts(profiles: Mapping[_GateProfile, int], spec: ProjectSpec) -
 
 
 def _gate_counts(profiles: Mapping[_GateProfile, int], spec: ProjectSpec) -> tuple[GateCount, ...]:
-    """The funnel of the tasks that are not open."""
+    """The gate funnel of tasks that are not open."""
     dropped = Counter[str]()
     for profile, count in profiles.items():
         dropped.update(

@@ -1,1 +1,1 @@
-"""How people are asked, and how their votes come back."""
+"""Annotation sheets: their columns and rows, as CSV and XLSX."""

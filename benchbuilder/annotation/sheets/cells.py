@@ -1,4 +1,4 @@
-"""Cells of sheets: text that no spreadsheet takes for a formula, and what people answer in them."""
+"""Cells of sheets: escapes formula-like texts, and parses answers."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from benchbuilder.config import GuidingQuestion
 
 FORMULA_STARTS = tuple("=+-@\t\r\n＝＋－＠")
 CLOSED_CELL = "—"
-"""Stands in a cell that nobody is to fill."""
+"""The content of a cell that must not be filled."""
 
 _BLANK = re.compile(r"[\x00-\x20\N{REPLACEMENT CHARACTER}]+")
 _EMPTY = {"", CLOSED_CELL, "–", "-", "'-"}
 
 
 def escape_formula(text: str) -> str:
-    """`text` with an apostrophe before it where a spreadsheet could take it for a formula.
+    """`text` with a leading apostrophe if a spreadsheet could read it as a formula.
 
     >>> escape_formula("=1+1"), escape_formula("plain")
     ("'=1+1", 'plain')
@@ -27,12 +27,12 @@ def escape_formula(text: str) -> str:
 
 
 def unescape_formula(text: str) -> str:
-    """The inverse of `escape_formula`; text that `escape_formula` would not have made comes back as it is."""
+    """The inverse of `escape_formula`; other texts are returned unchanged."""
     return text[1:] if text.startswith("'") and text[1:].startswith((*FORMULA_STARTS, "'")) else text
 
 
 def fold_whitespace(cell: str) -> str:
-    """The text of a cell as read, every run of white space and of what XLSX cannot hold made one space.
+    """The text of a cell, with runs of white space and of characters that XLSX cannot hold as one space.
 
     >>> fold_whitespace(" '=1 +\\r\\n1 ")
     '=1 + 1'
@@ -41,7 +41,7 @@ def fold_whitespace(cell: str) -> str:
 
 
 def parse_answer_cell(question: GuidingQuestion, text: str) -> Value | None:
-    """What a cell answers to `question`; ``None`` if it is empty or closed. ValueError says what is allowed."""
+    """Parse the answer in a cell; ``None`` if it is empty or closed. ValueError says what is allowed."""
     plain = unicodedata.normalize("NFKC", text).strip()
     if plain in _EMPTY or text.strip() in _EMPTY:
         return None

@@ -1,4 +1,4 @@
-"""The folder in which packets lie: it holds the current ones, and never destroys what people may have changed."""
+"""Syncs the folder of sheets to fill in, and never deletes sheets that people may have changed."""
 
 from __future__ import annotations
 
@@ -11,11 +11,17 @@ _HASHES_FILE = ".written.json"
 
 
 def sync_sheet_folder(folder: Path, sheets: Mapping[str, Callable[[], bytes]]) -> list[str]:
-    """Bring `folder` to hold just `sheets`; the names of files that people changed.
+    """Write `sheets` to `folder`, and delete earlier sheets that nobody changed.
 
-    `sheets` maps names, which must change with the content, to what makes the content; it is called only where the
-    file is not there. Packets of before are deleted if they are as they were written; a file that was changed since,
-    or that is not ours, stays. An empty folder goes. Interrupted and called again, it ends in the same state.
+    An empty folder is removed. After an interruption, another call reaches the same state.
+
+    Args:
+        folder: the folder of the sheets.
+        sheets: functions that make the content, by file name; they are called only for missing files. Names must
+            change with the content.
+
+    Returns:
+        The names of files that people changed or added; they are never deleted.
     """
     if not sheets and not folder.exists():
         return []
@@ -42,9 +48,9 @@ def sync_sheet_folder(folder: Path, sheets: Mapping[str, Callable[[], bytes]]) -
 
 
 def _read_hashes(folder: Path) -> dict[str, str]:
-    """SHA-256 of each file as it was written."""
-    memory = folder / _HASHES_FILE
-    return json.loads(memory.read_text(encoding="utf-8")) if memory.exists() else {}
+    """SHA-256 of each file as written."""
+    path = folder / _HASHES_FILE
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
 def _write_hashes(folder: Path, written: Mapping[str, str]) -> None:
@@ -55,7 +61,7 @@ def _write_hashes(folder: Path, written: Mapping[str, str]) -> None:
 
 
 def _write_atomically(path: Path, content: bytes) -> None:
-    """Write as a whole or not at all."""
+    """Write a temporary file, then rename it."""
     draft = path.with_name(f".{path.name.lstrip('.')}.draft")
     draft.write_bytes(content)
     draft.replace(path)

@@ -1,4 +1,4 @@
-"""Filled sheets read back: votes, comments, and every problem with the file and row where it stands."""
+"""Reads filled sheets: votes, comments, and problems with file and row."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _MARKER = re.compile(r"\[([a-z0-9_:]+)\]\s*$", re.ASCII | re.IGNORECASE)
 _KEY = re.compile(r"^[cp][0-9a-f]{20}$")
 _READ = {"key", "annotator", "text", "note"}
 _OTHER = GuidingQuestion(order=0, subject="claim", label="-", text="-", answer="text", max_chars=100_000)
-"""Stands for a wording that is not asked now, whose votes do not count: what stands there is not looked into."""
+"""Replaces a wording that is not asked now: its votes do not count, so its cells are not checked."""
 
 
 class SheetVote(NamedTuple):
-    """A vote as it stands in a file; `where` is ``file:row``, `text` what its row shows (folded, empty if nothing)."""
+    """A vote in a file; `where` is ``file:row``, `text` the folded text of its row (empty if none)."""
 
     subject: Subject
     annotator: str
@@ -33,7 +33,7 @@ class SheetVote(NamedTuple):
 
 @dataclass
 class SheetContents:
-    """What was read of one or several files, by people and by guiding questions under the keys of their wordings."""
+    """The content of one or several files; `questions` maps wording keys to guiding questions."""
 
     people: Collection[str]
     questions: Mapping[str, GuidingQuestion]
@@ -43,13 +43,13 @@ class SheetContents:
 
 
 def read_vote_sheet(name: str, data: bytes, contents: SheetContents) -> None:
-    """Read the filled sheet `name` (``.csv`` or ``.xlsx``); other people are a problem."""
+    """Read the filled sheet `name` (``.csv`` or ``.xlsx``) into `contents`."""
     if not name.lower().endswith(".xlsx"):
         lines = csv_rows(data, _is_header)
         if lines is None:
-            contents.problems.append(f"{name}: it is text in neither UTF-8 nor GB18030, or no CSV")
+            contents.problems.append(f"{name}: it is not CSV in UTF-8 or GB18030")
         elif not (lines and _is_header(lines[0])):
-            contents.problems.append(f"{name}: no sheet of judgements: no column is headed [key] and [annotator]")
+            contents.problems.append(f"{name}: not an annotation sheet: the columns [key] and [annotator] are missing")
         else:
             read_vote_lines(name, lines, contents)
         return
@@ -61,7 +61,7 @@ def read_vote_sheet(name: str, data: bytes, contents: SheetContents) -> None:
         contents.problems.append(f"{name}: {error}")
         return
     if not sheets:
-        contents.problems.append(f"{name}: no sheet of judgements: no column is headed [key] and [annotator]")
+        contents.problems.append(f"{name}: not an annotation sheet: the columns [key] and [annotator] are missing")
     for lines in sheets:
         read_vote_lines(name, lines, contents)
 
@@ -76,9 +76,9 @@ def _is_header(line: Sequence[str]) -> bool:
 
 
 def read_vote_lines(name: str, lines: Sequence[Sequence[str]], contents: SheetContents) -> None:
-    """Read the cells of a sheet whose header is `lines[0]`; rows are counted as spreadsheets do, the header is 1.
+    """Read the cells of a sheet with the header `lines[0]`; the header is row 1, as in spreadsheets.
 
-    A header by which it is not clear what the cells mean is a problem, and no row below it is read.
+    An ambiguous header is a problem, and no row below it is read.
     """
     markers = _markers(lines[0])
     if unclear := _header_problems(list(markers.values())):
@@ -90,16 +90,18 @@ def read_vote_lines(name: str, lines: Sequence[Sequence[str]], contents: SheetCo
 
 
 def _header_problems(markers: Sequence[str]) -> list[str]:
-    """What is wrong with the header of a sheet that has a [key]; markers that mean nothing to us may repeat."""
+    """The problems of a header with a [key]; unknown markers may repeat."""
     problems = [
         f"{count} columns are headed [{marker}]; keep one"
         for marker, count in Counter(markers).items()
         if count > 1 and (marker in _READ or marker.startswith("q:"))
     ]
     if "annotator" not in markers:
-        problems.append("no column is headed [annotator]; copy the header from the packet")
+        problems.append("no column is headed [annotator]; copy the header from the sheet to fill")
     if not any(marker.startswith("q:") for marker in markers):
-        problems.append("no column is headed [q:...], so it holds no judgements; copy the header from the packet")
+        problems.append(
+            "no column is headed [q:...], so it holds no judgements; copy the header from the sheet to fill"
+        )
     return problems
 
 
@@ -125,11 +127,11 @@ def _read_row(file: str, where: str, cells: dict[str, str], contents: SheetConte
         return
     if not _KEY.match(key):
         contents.problems.append(
-            f"{where}: the key {key!r} is not one that a packet holds; copy the row from the packet"
+            f"{where}: the key {key!r} is not a key of a sheet; copy the row from the sheet to fill"
         )
     elif annotator not in contents.people:
         contents.problems.append(
-            f"{where}: nobody is called {annotator!r}; people of this recipe: {', '.join(contents.people)}"
+            f"{where}: nobody is called {annotator!r}; people in this recipe: {', '.join(contents.people)}"
         )
     else:
         text = fold_whitespace(cells.get("text", ""))

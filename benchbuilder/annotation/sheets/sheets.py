@@ -1,11 +1,10 @@
-"""Sheets of judgements: the columns, the rows of one person's packet, and the same as CSV.
+"""Makes annotation sheets: the columns, the rows for one person, and the CSV file.
 
-A sheet has one row for each claim, followed by a row for each paragraph of its evidence; sheets of other rows have
-the fields that the recipe names, of which the first is ``[text]``. The header of a column ends
-in a marker in square brackets, by which it is found again: ``[text]``, ``[key]``, and for a guiding question
-``[q:NAME:WORDING]`` with the hash of its wording. ``[key]`` hashes what the row shows; a vote is bound to the key of
-its row and the wording of its column. What else stands in a row is for people, and is not read back but for notes,
-and for the text, which tells rows whose keys were moved.
+A sheet has one row per claim, followed by one row per paragraph of its evidence. Sheets of other rows have the fields
+that the recipe names; the first one is ``[text]``. The header of each column ends in a marker in square brackets that
+identifies it: ``[text]``, ``[key]``, and for a guiding question ``[q:NAME:WORDING]`` with the hash of its wording.
+``[key]`` hashes what the row shows. A vote is identified by the key of its row and the wording of its column. Of the
+other cells, only notes are read, and the text, to find rows with misplaced keys.
 """
 
 from __future__ import annotations
@@ -30,9 +29,9 @@ SheetName = Annotated[str, Field(pattern=r"^[^\[\]:*?/\\']{1,31}$")]
 
 
 class SheetLabels(Spec):
-    """What annotators read besides the material: names of sheets and columns, words, instructions line by line.
+    """Texts of a sheet besides the material: names of sheets and columns, and the lines of instructions.
 
-    Those from `part` to `paragraph` stand in sheets of candidates only.
+    Labels from `part` to `paragraph` are only used for candidates.
     """
 
     sheet: SheetName
@@ -48,19 +47,19 @@ class SheetLabels(Spec):
     wrong: TextLabel | None = None
     source: TextLabel | None = None
     claim: TextLabel | None = None
-    """What the `part` column says of a claim."""
+    """The `part` cell of a claim."""
     paragraph: TextLabel | None = None
-    """What it says of a paragraph, before its number."""
+    """The `part` cell of a paragraph, before its number."""
 
     def lacking(self) -> list[str]:
-        """What is missing of the labels for candidates."""
+        """The labels for candidates that are missing."""
         names = ("part", "text", "right", "wrong", "source", "claim", "paragraph")
         return [name for name in names if getattr(self, name) is None]
 
 
 @dataclass(frozen=True)
 class AnnotationColumn:
-    """A column: its label, the marker by which it is found again, and its width in characters."""
+    """A column: its label, the marker that identifies it, and its width in characters."""
 
     label: str
     marker: str
@@ -74,7 +73,7 @@ class AnnotationColumn:
 
 @dataclass(frozen=True)
 class SheetRow:
-    """A row: what it shows by column marker, and for each wording "" (to be filled), a judgement, or CLOSED."""
+    """A row: its texts by column marker, and for each wording "" (to fill), an answer, or `CLOSED_CELL`."""
 
     key: str
     texts: Mapping[str, str]
@@ -89,7 +88,7 @@ def question_marker(name: str, question: GuidingQuestion) -> str:
 
 
 def sheet_columns(spec: AnnotationSpec, labels: SheetLabels) -> list[AnnotationColumn]:
-    """All columns in order; annotator and key, which no one needs to see, last."""
+    """All columns in order; annotator and key are last, as nobody needs to see them."""
     fields = spec.display_fields()
     named = [(labels.part, "part", 10), (labels.text, "text", 62), (labels.right, "right", 34),
              (labels.wrong, "wrong", 34), (labels.source, "source", 18)]  # fmt: skip
@@ -109,7 +108,7 @@ def sheet_columns(spec: AnnotationSpec, labels: SheetLabels) -> list[AnnotationC
 
 
 def _field_markers(spec: AnnotationSpec) -> dict[str, str]:
-    """The marker of each field that is shown of a row; the first is its text."""
+    """The marker of each displayed field; the first one is the text."""
     return {name: f"f:{name}" if place else "text" for place, name in enumerate(spec.display_fields())}
 
 
@@ -117,9 +116,9 @@ def sheet_rows(
     tasks: Sequence[Task], subjects: Collection[Subject], spec: AnnotationSpec, labels: SheetLabels,
     *, annotator: str, seed: int,
 ) -> list[SheetRow]:  # fmt: skip
-    """The rows in which `annotator` judges just the `subjects` subjects, claims in an order of their own.
+    """The rows in which `annotator` judges exactly `subjects`, with claims in an order of the person's own.
 
-    A claim of which only paragraphs are wanted is shown with all its cells closed; other paragraphs are left out.
+    If only paragraphs of a claim are requested, the claim is shown with closed cells. Other paragraphs are left out.
     """
     asked = {name: (question.subject, wording_key(question)) for name, question in spec.questions_about().items()}
     markers = _field_markers(spec)
@@ -149,12 +148,12 @@ def sheet_rows(
 
 
 def _sort_key(seed: int, annotator: str, key: str) -> str:
-    """Where a claim stands in an annotator's sheet: as good as random, and the same whatever else is asked."""
+    """The pseudo-random position of a claim in an annotator's sheet, independent of the other claims."""
     return hashlib.blake2b(f"{seed}:{annotator}:{key}".encode(), digest_size=8).hexdigest()
 
 
 def fill_open_cells(rows: Sequence[SheetRow], judge: Callable[[Subject], Value | None]) -> list[SheetRow]:
-    """The rows with every open cell judged by `judge` (``None`` leaves it empty)."""
+    """The rows with every open cell filled by `judge` (``None`` leaves it empty)."""
     filled: list[SheetRow] = []
     for row in rows:
         cells = dict(row.cells)
@@ -167,7 +166,7 @@ def fill_open_cells(rows: Sequence[SheetRow], judge: Callable[[Subject], Value |
 
 
 def sheet_grid(layout: Sequence[AnnotationColumn], rows: Sequence[SheetRow]) -> list[list[str]]:
-    """The cells as they are written, header first, formula-like text escaped."""
+    """The cells, header first, with formula-like texts escaped."""
     lines = [[escape_formula(column.title) for column in layout]]
     for row in rows:
         lines.append([escape_formula(_cell(row, column.marker)) for column in layout])
@@ -183,7 +182,7 @@ def _cell(row: SheetRow, marker: str) -> str:
 
 
 def csv_bytes(lines: Sequence[Sequence[str]]) -> bytes:
-    """A grid as CSV in UTF-8 with a byte-order mark, so that Excel opens it as it is."""
+    """A grid as CSV in UTF-8 with a byte-order mark, so that Excel detects the encoding."""
     stream = io.StringIO(newline="")
     csv.writer(stream, lineterminator="\r\n").writerows(lines)
     return stream.getvalue().encode("utf-8-sig")

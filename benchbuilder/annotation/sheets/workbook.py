@@ -1,4 +1,4 @@
-"""Sheets as XLSX: made for filling in, equal from run to run, and read with care."""
+"""Writes sheets as XLSX, byte-identical from run to run, and reads untrusted XLSX safely."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _HIDDEN = {"annotator", "key"}
 
 
 class UnreadableWorkbookError(ValueError):
-    """A file that is no XLSX, is damaged, or is not safe to open."""
+    """A file that is not XLSX, is damaged, or is not safe to open."""
 
 
 def workbook_bytes(
@@ -123,7 +123,7 @@ def _style(column: AnnotationColumn, text: str, row: SheetRow | None) -> str:
 
 
 def _allow_only_answers(sheet: Worksheet, layout: Sequence[AnnotationColumn], last: int, spec: AnnotationSpec) -> None:
-    """Let the cells of each guiding question take just its answers, as far as spreadsheets can say so."""
+    """Add validation rules so that cells accept only allowed answers, as far as spreadsheets can check."""
     if last < 2:
         return
     rules: dict[str, DataValidation] = {}
@@ -143,18 +143,18 @@ def _allow_only_answers(sheet: Worksheet, layout: Sequence[AnnotationColumn], la
 def _rule(question: GuidingQuestion) -> DataValidation:
     if question.answer == "scalar":
         rule = DataValidation(type="decimal", operator="between", formula1="0", formula2="1", allow_blank=True)
-        told = "0 – 1"
+        allowed = "0 – 1"
     else:
         values = [str(value) for value in sorted(question.options or {0: "", 1: ""}, reverse=True)]
         rule = DataValidation(type="list", formula1=f'"{",".join(values)}"', allow_blank=True)
-        told = " / ".join(reversed(values))
+        allowed = " / ".join(reversed(values))
     rule.showErrorMessage = True
-    rule.errorTitle = rule.error = told
+    rule.errorTitle = rule.error = allowed
     return rule
 
 
 def _height(layout: Sequence[AnnotationColumn], line: Sequence[str]) -> float:
-    """Height that shows all of a row's wrapped text, in points: not every program fits rows by itself."""
+    """The height in points that shows all wrapped text of a row: not every program adjusts rows itself."""
     shown = [(column, text) for column, text in zip(layout, line, strict=True) if column.marker not in _HIDDEN]
     return min(409.0, _LINE_POINTS * max(_line_count(text, column.width) for column, text in shown) + 3)
 
@@ -182,7 +182,7 @@ def _fill_guide(sheet: Worksheet, spec: AnnotationSpec, labels: SheetLabels) -> 
 
 
 def strip_archive_dates(data: bytes) -> bytes:
-    """The same archive without the moment of its making."""
+    """The archive without its time stamps."""
     stream = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as new:
         for name in sorted(old.namelist()):
@@ -196,15 +196,19 @@ def strip_archive_dates(data: bytes) -> bytes:
 
 
 def read_workbook(data: bytes) -> dict[str, list[list[str]]]:
-    """The cells of every worksheet as text, by sheet name; UnreadableWorkbookError if that cannot be had safely."""
+    """The cells of every worksheet as text, by sheet name.
+
+    Raises:
+        UnreadableWorkbookError: the file is damaged, not XLSX, or not safe to open.
+    """
     _check_archive(data)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about styles and extensions that do not concern the values
+            warnings.simplefilter("ignore")  # about styles and extensions, which do not affect values
             book = load_workbook(io.BytesIO(data), data_only=True)
             return {sheet.title: _sheet_lines(sheet) for sheet in book.worksheets}
     except (InvalidFileException, zipfile.BadZipFile, KeyError, ValueError, TypeError, SyntaxError) as error:
-        raise UnreadableWorkbookError("it is damaged, or no XLSX file") from error
+        raise UnreadableWorkbookError("it is damaged, or not an XLSX file") from error
 
 
 def _sheet_lines(sheet: Worksheet) -> list[list[str]]:
@@ -213,7 +217,7 @@ def _sheet_lines(sheet: Worksheet) -> list[list[str]]:
 
 
 def _check_archive(data: bytes) -> None:
-    """Refuse archives that unpack without measure, or hold XML that declares entities."""
+    """Refuse archives that unpack to too many bytes, or contain XML with a document type."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             if sum(info.file_size for info in archive.infolist()) > MAX_UNPACKED_BYTES:
@@ -222,7 +226,7 @@ def _check_archive(data: bytes) -> None:
                 if name.endswith((".xml", ".rels")) and _declares_doctype(archive.read(name)):
                     raise UnreadableWorkbookError(f"{name} declares a document type, as no spreadsheet program does")
     except (zipfile.BadZipFile, zlib.error, RuntimeError, OSError) as error:
-        raise UnreadableWorkbookError("it is damaged, locked by a password, or no XLSX file") from error
+        raise UnreadableWorkbookError("it is damaged, protected by a password, or not an XLSX file") from error
 
 
 def _declares_doctype(xml: bytes) -> bool:
@@ -255,7 +259,7 @@ def table_workbook_bytes(title: str, lines: Sequence[Sequence[str]], numeric: Se
     for number, line in enumerate(lines):
         cells: list[Any] = []
         for text, is_number in zip(line, numeric[number], strict=True):
-            if not number or text.startswith(("#", "=")):  # else taken for errors and formulas
+            if not number or text.startswith(("#", "=")):  # else read as errors and formulas
                 cell = WriteOnlyCell(sheet, text)
                 cell.data_type = "s"
                 if not number:

@@ -31,7 +31,7 @@ def gold() -> Task:
 
 
 def lead_world(folder: Path, count: int = 4, **changes: Any) -> World:
-    """A world whose project ``claims`` has `count` tasks and a planted one."""
+    """A world whose project ``claims`` has `count` tasks and a gold task."""
     spec = spec_of(**changes)
     tasks = [*claim_tasks(count), gold()]
     url = f"sqlite:///{folder / 'review.sqlite'}"

@@ -110,7 +110,7 @@ def test_a_decision_settles_the_dispute_and_leads_on(world, judge):
         judge.submit(f"/adjudicate/claims/{second}", "1", note="x").headers["location"] == "/adjudicate/claims?saved=1"
     )
     page = judge.get("/adjudicate/claims?saved=1").text
-    assert "Nothing waits for a decision" in page
+    assert "Nothing is waiting for a decision" in page
     assert "Decided so far: 2." in page
     assert sorted(who for who, _ in world.ballots.current_votes("claims").decisions.values()) == ["J1"] * 4
 
@@ -131,7 +131,7 @@ def test_a_reason_is_needed_against_all_judges(world, judge):
     given = {names["supports"]: "1"}
     answer = judge.submit(path, None, **given, **{names["complete"]: "0.1"})  # they gave 0.9 and 0.3
     assert answer.status_code == 422
-    assert "Your decision is none that a judge gave." in answer.text
+    assert "No judge gave this answer." in answer.text
     assert 'value="0.1"' in answer.text
     assert not world.ballots.current_votes("claims").decisions
     answer = judge.submit(path, None, note="两人都看错了", **given, **{names["complete"]: "0.1"})
@@ -192,7 +192,7 @@ def test_undo_brings_everything_back(world, judge):
     assert answer.headers["location"] == f"/adjudicate/claims/{task}?undone=1"
     assert not world.ballots.current_votes("claims").decisions
     page = judge.get(answer.headers["location"]).text
-    assert "Your decision is taken back" in page
+    assert "Your decision is withdrawn" in page
     assert re.search(r'<textarea id="note"[^>]*>\nGrund', page)
     assert 'value="edge_case" checked' in page
     assert 'name="guideline_gap" value="1" checked' in page
@@ -221,7 +221,7 @@ def test_drafts_skip_and_flag(world, judge):
     assert judge.submit(path, None, action="skip").headers["location"] == f"/adjudicate/claims/{second}"
     assert judge.submit(f"/adjudicate/claims/{second}", None, action="skip").headers["location"] == "/adjudicate/claims"
     page = judge.get("/adjudicate/claims").text
-    assert "Only what you skipped is left" in page
+    assert "Only skipped tasks are left" in page
     assert judge.get("/adjudicate/claims?again=1").headers["location"] == path
     judge.submit(path, None, action="flag", note="siehe Leitlinie")
     lead = world.browser("Lead", "lead").get("/lead/claims").text
@@ -251,7 +251,7 @@ def test_a_dispute_that_is_gone(world, judge):
             pass
     answer = judge.client.post(path, data=data)
     assert answer.status_code == 409
-    assert "not in dispute any more" in answer.text
+    assert "no longer in dispute" in answer.text
     assert not world.ballots.current_votes("claims").decisions
     assert judge.get(path).status_code == 404
 
@@ -265,7 +265,7 @@ def test_what_was_entered_is_kept_when_another_decided_meanwhile(world, judge):
     for action in ("submit", "draft", "skip", "flag"):
         answer = judge.client.post(path, data=data | {"action": action, "error_kinds": "edge_case"})
         assert (answer.status_code, answer.headers["draft-kept"]) == (409, "yes")
-        assert "not in dispute any more" in answer.text
+        assert "no longer in dispute" in answer.text
         told = judge.client.post(path, data=data | {"action": action}, headers={"Accept": "application/json"})
         assert told.json() == {"state": "changed", "kept": True}
     assert {code for code, _ in world.ballots.current_votes("claims").decisions.values()} == {"J2"}
@@ -296,7 +296,7 @@ def test_a_dispute_that_is_another_one(world, judge):
     vote(world, NAMES[1], place, supports1=1, complete=0.1)
     answer = judge.client.post(path, data=data)
     assert answer.status_code == 409
-    assert "an answer was changed" in answer.text
+    assert "An answer changed" in answer.text
     assert 'value="0.9"' in judge.get(path).text  # kept as a draft
     assert hidden(judge.get(path).text, "shown") != data["shown"]
 

@@ -286,7 +286,7 @@ def test_a_page_that_shows_something_else_than_now_is_not_submitted(world: World
     world.ballots.sync_project(Project("claims", changed, GUIDELINE, "zh", 7), claim_tasks())
     answer = ann.client.post("/p/claims/1", data=data)
     assert answer.status_code == 409
-    assert "What is shown has changed" in answer.text
+    assert "The content has changed" in answer.text
     assert not votes_of(world, "claims", "Ann")
     page = ann.get("/p/claims/1").text
     assert "改过的问题？" in page
@@ -302,7 +302,7 @@ def test_a_task_that_is_not_asked_any_more_is_not_submitted(world: World) -> Non
     world.ballots.sync_project(Project("claims", claims_spec(), GUIDELINE, "zh", 7), [])
     answer = ann.client.post("/p/claims/1", data=data)
     assert answer.status_code == 409
-    assert "not asked of you any more" in answer.text
+    assert "no longer assigned to you" in answer.text
     assert "kept as a draft" in answer.text
     assert not votes_of(world, "claims", "Ann")
     assert ann.get("/p/claims").status_code < 500
@@ -339,7 +339,7 @@ def test_an_old_page_touches_no_other_task_than_the_one_it_shows(world: World, m
             if headers:
                 assert answer.json() == {"state": "changed", "kept": True}
             else:
-                assert ("has another number now" if moved else "not asked of you any more") in answer.text
+                assert ("has another number now" if moved else "no longer assigned to you") in answer.text
     assert not votes_of(world, "claims", "Ann")
     assert {event.kind for event in world.ballots.events("claims")} == {"open"}
     others = {key: draft for key, draft in drafts_of(world, ann).items() if key != old["task"]}
@@ -403,7 +403,7 @@ def test_a_database_in_trouble_is_told_plainly(world: World, monkeypatch: pytest
     for action in ("draft", "submit", "skip", "flag"):
         answer = ann.client.post("/p/claims/1", data=data | {"action": action})
         assert answer.status_code == 503
-        assert "Nothing can be saved just now" in answer.text
+        assert "Nothing can be saved at the moment" in answer.text
         assert "secret" not in answer.text
         assert "default-src" in answer.headers["content-security-policy"]
         told = ann.client.post("/p/claims/1", data=data | {"action": action}, headers=JSON)

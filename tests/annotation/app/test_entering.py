@@ -92,7 +92,7 @@ def test_leaving_ends_the_session_and_says_so(world: World) -> None:
     cookie = ann.client.cookies["review_session"]
     left = ann.post("/leave")
     assert left.status_code == 200
-    assert "You have left" in left.text
+    assert "You have signed out" in left.text
     assert ann.get("/").status_code == 403
     assert world.browser().get("/", headers={"Cookie": f"review_session={cookie}"}).status_code == 403
 

@@ -10,7 +10,7 @@ import pytest
 from benchbuilder.annotation.app.i18n import bundled_languages, load_languages, preferred_language
 from benchbuilder.core.errors import DataError
 
-FOLDER = Path(__file__).parents[3] / "benchbuilder" / "review"
+FOLDER = Path(__file__).parents[3] / "benchbuilder" / "annotation" / "app"
 
 
 def _keys(language: str) -> dict[str, str]:

@@ -41,7 +41,7 @@ def test_only_the_lead_sees_the_pages_of_the_lead(world):
 def test_the_page_says_where_the_project_stands(world):
     page = world.browser("Lead", "lead").get("/lead/claims").text
     text = plain(page)
-    assert "3 of 4 tasks judged in full" in text
+    assert "3 of 4 tasks fully judged" in text
     assert "1 in part" in text
     assert "70 of 80 judgements (88 %)" in text  # 10 subjects a task, 2 votes each
     assert "0 of 4 disputes decided" in text
@@ -58,11 +58,11 @@ def test_people_with_names_times_and_gold(world):
         vote(world, name, 4, fluent=value)
     text = plain(world.browser("Lead", "lead").get("/lead/claims").text)
     row = text.partition("Bo Ågren A2 · annotator")[2]
-    # done, open, skipped, flagged, median with percentiles, an hour, hasty, planted
+    # done, open, skipped, flagged, median with percentiles, an hour, hasty, gold
     assert row.startswith(" 4 1 0 0 60 s 22 s – 60 s 78 1 0/1 0 %")
     row = text.partition("林晓岚 A1 · annotator")[2]
     assert row.startswith(" 5 0 0 0 60 s 60 s – 60 s 60 0 1/1 100 %")
-    assert "Hasty: in less than 20 s." in text
+    assert "Too fast: in less than 20 s." in text
 
 
 def test_what_is_flagged_stands_there_with_the_remark(world):
@@ -115,9 +115,9 @@ def test_a_long_list_has_pages(tmp_path):
     assert "start=151" not in last
 
 
-def test_survivors_are_those_of_the_votes_so_far(world):
+def test_threshold_counts_are_those_of_the_votes_so_far(world):
     text = plain(world.browser("Lead", "lead").get("/lead/claims").text)
-    table = text.partition("Survivors under other thresholds")[2].partition("People")[0]
+    table = text.partition("Filter thresholds")[2].partition("People")[0]
     assert "everything is decided (1; open: 3)" in table
     assert "at least 3 in force 1 1 1" in table
     vote(world, NAMES[1], 3)
@@ -134,7 +134,7 @@ def test_a_project_without_gates_and_without_disputes(tmp_path):
     assert "Judged and open" in text
     assert "judged 1 open 2" in text
     assert "Disputes by question" not in text
-    assert "Survivors" not in text
+    assert "Filter thresholds" not in text
     assert "dropped" not in plain(lead.get("/lead/forms/tasks").text)
 
 
@@ -147,8 +147,8 @@ def test_cells_are_no_formulas(tmp_path):
 
 def test_missing_people_are_told(tmp_path):
     world = lead_world(tmp_path, per_task=3)
-    assert "Judgements that nobody is there to make: 4." in plain(world.browser("L", "lead").get("/lead").text)
-    assert "Judgements that nobody is there to make: 4." in plain(world.browser("L").get("/lead/claims").text)
+    assert "Judgements without an annotator: 4." in plain(world.browser("L", "lead").get("/lead").text)
+    assert "Judgements without an annotator: 4." in plain(world.browser("L").get("/lead/claims").text)
 
 
 def test_the_prevalence_paradox_is_explained(tmp_path):
@@ -158,7 +158,7 @@ def test_the_prevalence_paradox_is_explained(tmp_path):
             differs = place in {3, 7, 11} and who == place % 2
             vote(world, name, place, accurate_answer=int(not differs))
     text = plain(world.browser("Lead", "lead").get("/lead/claims").text)
-    assert "③ 答案正确: people agree on 92.5 %, and yet κ is just 0.00. 96 % of all answers are 1." in text
+    assert "③ 答案正确: people agree on 92.5 %, yet κ is only 0.00. 96 % of all answers are 1." in text
     assert "AC1 (0.92)" in text
 
 
@@ -178,7 +178,7 @@ def test_large_projects_draw_fewer_resamples_and_say_so(tmp_path, monkeypatch):
     monkeypatch.setattr(progress_cache, "MANY_JUDGEMENTS", 1)
     monkeypatch.setattr(progress_cache, "REDUCED_RESAMPLES", 50)
     text = plain(lead_world(tmp_path).browser("L", "lead").get("/lead/claims").text)
-    assert "from 50 resamples of tasks. The build draws 100; this page draws fewer to be quick." in text
+    assert "from 50 resamples of tasks. The build uses 100; this page uses fewer to be fast." in text
 
 
 def test_pages_in_chinese(world):

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import httpx2
 import pytest
+import review_world
 from review_world import make_world
 
 from benchbuilder.annotation.app.serving import serve_app
@@ -19,17 +20,17 @@ PROGRAM = """
 import logging, sys
 sys.path.insert(0, sys.argv[1])
 from review_world import make_world
-from benchbuilder.annotation.app.serving import serve
+from benchbuilder.annotation.app.serving import serve_app
 logging.basicConfig(level=logging.DEBUG)
 world = make_world(f"sqlite:///{sys.argv[2]}")
 _, token = world.ballots.invite("Ann", "annotator", 100000)
-serve(world.app, "127.0.0.1", 0, ready=lambda address: print(address, token, flush=True))
+serve_app(world.app, "127.0.0.1", 0, on_ready=lambda address: print(address, token, flush=True))
 print("stopped", flush=True)
 """
 
 
 def test_it_serves_until_it_is_told_to_stop_and_logs_no_token(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", PROGRAM, str(Path(__file__).parent), str(tmp_path / "v.db")]
+    command = [sys.executable, "-c", PROGRAM, str(Path(review_world.__file__).parent), str(tmp_path / "v.db")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         address, token = server.stdout.readline().split()

@@ -67,7 +67,7 @@ def test_another_value_replaces_unless_strict(world: World):
     world.ballots.import_votes("p", [row(world, "专家1", task_of(0), 1)], "csv")
     again = [row(world, "专家1", task_of(0), 0, where="b.csv:2"), row(world, "专家1", task_of(1), 0)]
     before = everything(world)
-    with pytest.raises(DataError, match=r"b\.csv:2: 专家1 said 1 before, and now 0"):
+    with pytest.raises(DataError, match=r"b\.csv:2: 专家1 gave 1 before, and now 0"):
         world.ballots.import_votes("p", again, "csv", strict=True)
     assert everything(world) == before
     assert world.ballots.import_votes("p", again, "csv") == ImportReport(new=1, changed=1, same=0, stale=0)

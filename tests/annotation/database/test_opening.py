@@ -18,10 +18,10 @@ from benchbuilder.core.errors import DataError
 
 _OPEN = """
 import sys
-from benchbuilder.annotation.database import desk
-from benchbuilder.annotation.database.store import Ballots
+from benchbuilder.annotation.database import annotator_queries
+from benchbuilder.annotation.database.store import AnnotationStore
 sys.stdin.readline()
-with Ballots.open(sys.argv[1]) as ballots:
+with AnnotationStore.open(sys.argv[1]) as ballots:
     ballots.invite(sys.argv[2], "annotator")
 """
 

@@ -101,8 +101,8 @@ def test_what_an_adjudicator_said_comes_back():
     ("change", "what"),
     [
         (lambda row: row.pop("provenance"), "a.jsonl:1: it has no item_data and provenance"),
-        (lambda row: row["item_data"].update(text_answer="else"), "text_answer is not the text that c"),
-        (lambda row: row["provenance"]["factual"]["votes"].update(A9=1), "nobody here has the code 'A9'"),
+        (lambda row: row["item_data"].update(text_answer="else"), "text_answer does not match the text of c"),
+        (lambda row: row["provenance"]["factual"]["votes"].update(A9=1), "nobody in this project has the code 'A9'"),
         (lambda row: row["provenance"]["factual"]["votes"].update(J1=1), "J1 is adjudicator here, not annotator"),
         (lambda row: row["provenance"]["factual"]["votes"].update(A1=3), "factual is '3'; allowed are 0, 1"),
         (lambda row: row["provenance"].update(other={}), "provenance of other is not about what item_data shows"),
@@ -137,12 +137,12 @@ def test_what_is_lost():
     material = replace(material, votes=again, skips=[SkipRecord(PEOPLE[0], material.tasks[0].key, START)])
     found = {loss.description: loss.count for loss in write_adjudication(material).losses}
     assert found == {
-        "names of people: they stand by code": None,
+        "names of people: codes replace them": None,
         "when a vote was given": None,
-        "earlier votes of the same person, and votes that were taken back": 1,
-        "planted tasks: they decide nothing": 1,
+        "earlier votes of the same person, and withdrawn votes": 1,
+        "gold tasks: they decide nothing": 1,
         "decisions that are means of different numbers: they count as unanimous": 1,
-        "decisions on what is not in dispute by now: the annotators decide": 1,
+        "decisions on subjects that are not in dispute: the annotators decide": 1,
         "remarks of annotators": 1,
         "how long annotators took": 5,
         "tasks that were skipped": 1,

@@ -155,7 +155,7 @@ def test_long_texts_are_cut_and_still_bound():
     assert len(question["description"]) == 1000
     assert question["description"].endswith("…")
     found = {loss.description: loss.count for loss in export.losses}
-    assert found["texts that are longer than the server takes: they are cut, votes stay bound to the whole"] == 2
+    assert found["texts that are too long for the server: they are cut; votes refer to the whole text"] == 2
     assert len(read_argilla("r.json", export.files["records.json"], material).votes) == 6
 
 
@@ -215,10 +215,10 @@ def respond(name, value, user=None):
         (respond("x10_correct", True), "x10_correct is True; allowed"),
         (respond("q_factual", "2"), "q_factual is '2'; allowed are 0, 1"),
         (respond("q_factual", ["1", "0"]), "q_factual is several answers; allowed are 0, 1"),
-        (respond("q_factual", "1", "00000000-0000-0000-0000-000000000000"), "nobody here is user '00000000"),
-        (lambda r: r["fields"].update(text_answer="else"), "text_answer is not the text that c"),
-        (lambda r: r["metadata"].pop("bb_task"), "it has no bb_task and bb_subjects"),
-        (lambda r: r["metadata"].update(bb_subjects="{"), "it has no bb_task and bb_subjects"),
+        (respond("q_factual", "1", "00000000-0000-0000-0000-000000000000"), "there is no user '00000000"),
+        (lambda r: r["fields"].update(text_answer="else"), "text_answer does not match the text of c"),
+        (lambda r: r["metadata"].pop("bb_task"), "bb_task or bb_subjects is missing"),
+        (lambda r: r["metadata"].update(bb_subjects="{"), "bb_task or bb_subjects is missing"),
         (lambda r: r["responses"].update(q_factual=["1"]), "q_factual has a response that is no object"),
     ],
 )
@@ -267,13 +267,13 @@ def test_what_is_lost():
     votes = [v for v in votes if not (v.code == "A1" and v.question == "clarity" and v.subject.key == tasks[1].key)]
     full = replace(material, tasks=tasks, skips=[skip], suggestions=suggestions, votes=votes)
     found = {loss.description: loss.count for loss in write_argilla(full).losses}
-    assert found["numbers with a resolution finer than 0.1: they are rounded to it"] == 6
-    assert found["of these, numbers that come to lie on the other side of the threshold"] == 3
+    assert found["numbers finer than 0.1: they are rounded"] == 6
+    assert found["of these, numbers that cross the threshold"] == 3
     assert found["decisions of adjudicators"] == 5
-    assert found["answers of people who left a required question of the task open: they are drafts"] == 4
+    assert found["answers of people who left a required question open: they are drafts"] == 4
     assert found["tasks that were skipped"] == 1
-    assert found["suggestions of further models on one question: the first is kept"] == 1
-    assert found["expected answers of planted tasks"] == 1
+    assert found["suggestions of several models on one question: only the first is kept"] == 1
+    assert found["expected answers of gold tasks"] == 1
     assert found["questions are made for 2 paragraphs: tasks with fewer show all of them"] == 3
     assert found["when a vote was given, and how long it took"] is None
     assert found["the order of the guiding questions: those about paragraphs come after all others"] is None
@@ -283,7 +283,7 @@ def test_a_recipe_that_requires_nothing():
     spec = spec_of({"advice": QUESTIONS["advice"]})
     export = write_argilla(material_of(spec=spec))
     assert json.loads(export.files["settings.json"])["questions"][0]["required"]
-    assert "no question is required in the recipe: there, the first one is: 1" in map(str, export.losses)
+    assert "no question is required in the recipe: the first one is required there: 1" in map(str, export.losses)
 
 
 def test_two_remarks_of_a_person():
@@ -295,4 +295,4 @@ def test_two_remarks_of_a_person():
         for number, (s, what) in enumerate(subjects)
     ]
     export = write_argilla(material_of(spec=spec, tasks=tasks, votes=votes))
-    assert "remarks besides the latest of a person on a task: one is kept: 1" in map(str, export.losses)
+    assert "earlier remarks of a person on a task: only the latest is kept: 1" in map(str, export.losses)

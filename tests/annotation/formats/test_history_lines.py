@@ -74,13 +74,14 @@ def test_the_votes_that_count_come_back():
     brought = read_history("h.jsonl", write_history(material).files["history.jsonl"], material)
     assert brought.problems == []
     assert as_set(brought.votes) == as_set(material.counting_votes())
-    assert brought.omitted == {"votes that were given up for later ones, or taken back": 2}
+    assert brought.omitted == {"votes that were replaced or withdrawn": 2}
 
 
 @pytest.mark.parametrize(
     ("change", "what"),
-    [({"code": "A9"}, "nobody here has the code 'A9'"), ({"role": "lead"}, "A1 is annotator here, not lead"),
-     ({"value": 7}, "factual is '7'; allowed are 0, 1"), ({"id": "x"}, "a vote has an id, a code, a key and a wording"),
+    [({"code": "A9"}, "nobody in this project has the code 'A9'"), ({"role": "lead"}, "A1 is annotator here, not lead"),
+     ({"value": 7}, "factual is '7'; allowed are 0, 1"), ({"id": "x"}, "a vote needs an id, a code,
+     a key and a wording"),
      ({"value": [1]}, "factual is several answers")],
 )  # fmt: skip
 def test_what_is_wrong_is_told_with_its_line(change, what):

@@ -29,7 +29,7 @@ def as_bytes(data):
 
 
 def rich():
-    """With suggestions of a model, a planted task and a skipped one."""
+    """With suggestions of a model, a gold task and a skipped one."""
     tasks = [*tasks_of(), task_of("planted", "known", expected=(("factual", 1), ("correct", 0.9)))]
     material = material_of(tasks=tasks)
     subject = next(s for s, asked in material.judgement_requests().items() if asked.question == "correct")
@@ -133,7 +133,7 @@ def test_the_other_users_by_a_table():
     assert as_set(brought.votes) == as_set(material.votes)
     without = read_label_studio("export.json", as_bytes(rows), material)
     assert len(without.problems) == 7
-    assert "export.json:1, annotation 1: nobody here is user {'id': 7}" in without.problems[0]
+    assert "export.json:1, annotation 1: there is no user {'id': 7} in this project" in without.problems[0]
 
 
 def test_ids_made_of_codes_stay_when_people_join():
@@ -211,15 +211,15 @@ def answer(number, value):
 @pytest.mark.parametrize(
     ("change", "what"),
     [
-        (set_at(0, "text_question", "另一个问题"), "e.json:1: text_question is not the text that c"),
-        (set_at(0, "paragraph_2", "另一段"), "e.json:1: paragraph_2 is not the text that c"),
-        (set_at(1, "bb_task", None), "e.json:2: it has no bb_task and bb_subjects"),
-        (lambda rows: rows[2]["data"].pop("bb_subjects"), "e.json:3: it has no bb_task and bb_subjects"),
+        (set_at(0, "text_question", "另一个问题"), "e.json:1: text_question does not match the text of c"),
+        (set_at(0, "paragraph_2", "另一段"), "e.json:1: paragraph_2 does not match the text of c"),
+        (set_at(1, "bb_task", None), "e.json:2: bb_task or bb_subjects is missing"),
+        (lambda rows: rows[2]["data"].pop("bb_subjects"), "e.json:3: bb_task or bb_subjects is missing"),
         (lambda rows: rows[2]["data"]["bb_subjects"].update(q_factual="c1"), "bb_subjects says 'c1' of q_factual"),
         (lambda rows: rows[2]["data"].update(bb_subjects=rows[0]["data"]["bb_subjects"]), "to another task than"),
-        (lambda rows: rows[0]["annotations"][0].update(completed_by=4711), "annotation 1: nobody here is user 4711"),
-        (lambda rows: rows[0]["annotations"][0].update(completed_by=None), "annotation 1: nobody here is user None"),
-        (lambda rows: rows[0]["annotations"].append("x"), "annotation 4: it is no annotation"),
+        (lambda rows: rows[0]["annotations"][0].update(completed_by=4711), "annotation 1: there is no user 4711"),
+        (lambda rows: rows[0]["annotations"][0].update(completed_by=None), "annotation 1: there is no user None"),
+        (lambda rows: rows[0]["annotations"].append("x"), "annotation 4: it is not an annotation"),
         (answer(0, {"choices": ["2"]}), "q_factual is '2'; allowed are 0, 1"),
         (answer(0, {"choices": ["1", "0"]}), "q_factual is several answers; allowed are 0, 1"),
         (answer(2, {"number": 1.5}), "q_correct is '1.5'; allowed are numbers from 0 to 1"),
@@ -353,9 +353,9 @@ def losses(material):
 def test_what_always_is_lost():
     found = losses(material_of())
     assert found["each user's own order of the tasks, and whom a task is assigned to"] is None
-    assert found["Label Studio Community shows every user what the others answered: judging is not blind there"] is None
-    assert found["the queue of disputes, with peers that are anonymous"] is None
-    assert found["what is not shown to annotators (where a task comes from)"] == 1
+    assert found["Label Studio Community shows every user the answers of others: judging is not blind there"] is None
+    assert found["the queue of disputes with anonymous peers"] is None
+    assert found["metadata that annotators do not see (such as the source of a task)"] == 1
     assert found["controls are made for 2 paragraphs: tasks with fewer show empty ones"] == 2
     assert found["guiding questions with text answers: their largest length is not enforced"] == 1
 
@@ -363,13 +363,13 @@ def test_what_always_is_lost():
 def test_nothing_is_lost_that_is_not_there():
     spec = spec_of({"factual": QUESTIONS["factual"]}, rule="mean")
     assert set(losses(material_of(spec=spec, tasks=[task_of("a", "b")]))) == {
-        "Label Studio Community shows every user what the others answered: judging is not blind there",
+        "Label Studio Community shows every user the answers of others: judging is not blind there",
         "each user's own order of the tasks, and whom a task is assigned to",
-        "the rule by which votes decide, gates and thresholds of the recipe",
+        "the aggregation rule, gates and thresholds of the recipe",
     }
 
 
-GIVEN_UP = "earlier votes of the same person, and votes that were taken back"
+GIVEN_UP = "earlier votes of the same person, and withdrawn votes"
 
 
 def with_votes(change):
@@ -383,14 +383,14 @@ def with_votes(change):
         (lambda v: [replace(v[0], value=0), *v], GIVEN_UP, 1),
         (lambda v: [*v, replace(v[0], value=None)], GIVEN_UP, 2),
         (lambda v: [replace(v[0], subject=replace(v[0].subject, wording="w0")), *v[1:]],
-         "votes about what is not shown or not asked any more", 1),
+         "votes on texts or questions that are no longer asked", 1),
         (lambda v: [replace(v[0], channel="csv"), *v[1:]], "the channel of votes that were imported", 1),
         (lambda v: [replace(one, note=f"n{i}") for i, one in enumerate(v) if one.code == "A1"][:3],
-         "remarks besides the latest of a person on a task: one is kept", 2),
+         "earlier remarks of a person on a task: only the latest is kept", 2),
         (lambda v: [replace(v[0], created_at=v[0].created_at.replace(year=2025)), *v[1:]],
-         "votes at another time than the person's latest on the task: they get that time", 1),
+         "votes earlier than the person's latest on the task: they get the time of the latest", 1),
         (lambda v: [replace(one, value=0.333) if one.question == "correct" else one for one in v],
-         "numbers between the steps of the slider: it shows the nearest step", 7),
+         "numbers between the steps of the slider: it shows the nearest one", 7),
     ],
 )  # fmt: skip
 def test_what_is_lost_of_votes(change, what, count):
@@ -402,12 +402,12 @@ def test_what_is_lost_besides():
     both = [replace(material.suggestions[0], score=0.1, subject=s) for s in list(material.judgement_requests())[:2]]
     odd = replace(material.suggestions[0], subject=replace(both[0].subject, key="c0"))
     found = losses(replace(material, suggestions=[*both[:1], replace(both[1], score=0.2), odd]))
-    assert found["planted tasks: their answers can be seen there as ground truth"] == 1
-    assert found["suggestions with scores of their own: a prediction has one score for all"] == 2
-    assert found["suggestions about what is not shown or not asked any more"] == 1
+    assert found["gold tasks: their answers are visible there as ground truth"] == 1
+    assert found["suggestions with different scores: a prediction has one score"] == 2
+    assert found["suggestions on texts or questions that are no longer asked"] == 1
     dollars = spec_of({"factual": QUESTIONS["factual"] | {"text": "Is $5 right?", "label": "a\x07"}})
     found = losses(material_of(spec=dollars, votes=[]))
-    assert found["words in which $ became ＄, or characters that XML forbids �"] == 2
+    assert found["texts in which $ became ＄, or characters that XML forbids became �"] == 2
     many = {f"q{n}": QUESTIONS["factual"] | {"order": n, "text": f"{n}?"} for n in range(15)}
     found = losses(material_of(spec=spec_of(many), votes=[]))
     assert found["choices beyond the number of hotkeys: they have none"] == 6
@@ -417,7 +417,7 @@ def test_what_is_lost_besides():
     assert found["controls about paragraphs that only some tasks have: they cannot be required"] == 2
 
 
-def test_planted_answers_and_skips():
+def test_gold_answers_and_skips():
     rows = data_of(rich())
     truth = [a for row in rows for a in row["annotations"] if a["ground_truth"]]
     assert [[r["value"] for r in a["result"]] for a in truth] == [[{"choices": ["1"]}, {"number": 0.9}]]
@@ -425,7 +425,7 @@ def test_planted_answers_and_skips():
     assert [(a["completed_by"], a["result"], a["lead_time"]) for a in skipped] == [(361, [], 3.0)]
     assert rows[0]["predictions"][0]["score"] == 0.9
     brought = read_label_studio("t.json", as_bytes(rows), rich())
-    assert brought.omitted == {"skipped annotations": 1, "expected answers of planted tasks": 1}
+    assert brought.omitted == {"skipped annotations": 1, "expected answers of gold tasks": 1}
     assert as_set(brought.votes) == as_set(votes_of(spec_of(), rich().tasks))
 
 
@@ -438,12 +438,12 @@ def test_what_is_wrong_with_a_table():
     users, problems = read_user_table("u.csv", "\r\n".join(text).encode())
     assert [user.rater.person for user in users.users] == ["Li"]
     assert problems == [
-        "u.csv:3: 1 stands in row 2 already",
+        "u.csv:3: 1 is already in row 2",
         "u.csv:4: id (or email) and person must be filled",
         "u.csv:5: role is 'boss'; allowed are annotator, adjudicator, lead",
     ]
-    assert read_user_table("u.csv", b"id,name\r\n")[1] == ["u.csv:1: no column is called person, role"]
-    assert read_user_table("u.csv", b"\xff")[1] == ["u.csv: it is no CSV in UTF-8"]
+    assert read_user_table("u.csv", b"id,name\r\n")[1] == ["u.csv:1: the columns are missing: person, role"]
+    assert read_user_table("u.csv", b"\xff")[1] == ["u.csv: it is not CSV in UTF-8"]
     assert UserTable([]).find(None) is None
 
 

@@ -99,7 +99,8 @@ def test_the_rows_are_what_they_say():
     header, first, *_ = lines_of(material)
     assert header == ["project", "task", "text_question", "text_answer", "about_model", "paragraph", "paragraph_text",
                       "question",
-                      "value", "note", "code", "role", "at", "seconds", "channel", "counts", "key", "wording"]  # fmt: skip
+                      "value", "note", "code", "role", "at", "seconds", "channel", "counts", "key",
+                      "wording"]  # fmt: skip
     task = material.tasks[0]
     assert first[:4] == ["answers", task.key, "产后出血最常见的原因是什么？", "'=子宫收缩乏力"]
     assert first[4:7] == [dict(task.about)["model"], "", ""]
@@ -116,7 +117,7 @@ def test_the_whole_history_is_there_and_the_last_vote_counts():
     material = replace(material, votes=votes)
     assert len(lines_of(material)) == len(votes) + 1
     brought = read_vote_table("v.csv", write_vote_csv(material).files["votes.csv"], material)
-    assert brought.omitted == {"votes that were given up for later ones, or taken back": 3}
+    assert brought.omitted == {"votes that were replaced or withdrawn": 3}
     assert as_set(brought.votes) == as_set([*material_of().votes[1:], replace(first, value=0)])
     undone = replace(material, votes=votes[:-1])
     brought = read_vote_table("v.csv", write_vote_csv(undone).files["votes.csv"], undone)
@@ -148,9 +149,9 @@ def edited(column, cell, row=1, material=None):
     [
         ("value", "2", "v.csv:2: factual is '2'; allowed are 0, 1"),
         ("value", "yes", "v.csv:2: factual is 'yes'; allowed are 0, 1"),
-        ("code", "A9", "v.csv:2: nobody here has the code 'A9'"),
+        ("code", "A9", "v.csv:2: nobody in this project has the code 'A9'"),
         ("role", "lead", "v.csv:2: A1 is annotator here, not lead"),
-        ("text_answer", "else", "v.csv:2: text_answer is not the text that c"),
+        ("text_answer", "else", "v.csv:2: text_answer does not match the text of c"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_row(column, cell, what):
@@ -162,7 +163,7 @@ def test_another_paragraph_than_the_key():
     lines = lines_of(material_of())
     row = next(number for number, line in enumerate(lines) if line[5] == "1")
     (problem,) = edited("paragraph_text", "else", row).problems
-    assert "paragraph_text is not the text that p" in problem
+    assert "paragraph_text does not match the text of p" in problem
 
 
 def test_one_person_who_says_two_things():
@@ -252,18 +253,18 @@ def test_what_is_lost():
     )
     for write in (write_vote_csv, write_vote_xlsx):
         found = {loss.description: loss.count for loss in write(more).losses}
-        assert found["names of people: they stand by code"] is None
-        assert found["votes about what is not shown any more: they stand without its text"] == 1
+        assert found["names of people: codes replace them"] is None
+        assert found["votes on texts that are no longer shown: the text is missing"] == 1
         assert found["tasks without a vote"] == 1
         assert found["tasks that were skipped"] == 1
-        assert found["what adjudicators said of their decisions besides the remark"] == 1
+        assert found["adjudicators' details of their decisions besides the remark"] == 1
         assert found["suggestions of models"] == 1
 
 
 def test_texts_that_no_cell_holds_are_told_and_make_no_false_vote():
     material = advice("长" * 40_000)
     export = write_vote_xlsx(material)
-    assert "texts that are too long for a cell: they are left out, and stand in CSV: 1" in map(str, export.losses)
+    assert "texts that are too long for a cell: they are only in the CSV export: 1" in map(str, export.losses)
     assert read_vote_table("v.xlsx", export.files["votes.xlsx"], material).votes == []
     assert len(read_vote_table("v.csv", write_vote_csv(material).files["votes.csv"], material).votes) == 1
     shown = replace(advice("短"), tasks=[task_of("问" * 40_000, "答")])

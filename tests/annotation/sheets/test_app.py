@@ -129,7 +129,7 @@ def test_a_vote_that_comes_in_while_the_build_computes_is_told_as_late(world, mo
 
     stage = world.stage()
     before = stage.external_inputs()
-    monkeypatch.setattr("benchbuilder.steps.annotate.measure_agreement", correct)
+    monkeypatch.setattr("benchbuilder.steps.annotate.measure_vote_agreement", correct)
     assert len(world.run(stage)[0]) == 3
     assert stage.external_inputs() != before
 
@@ -141,7 +141,7 @@ def test_a_build_without_people_leaves_no_database_behind(world):
     assert not (world.folder / "annotation").exists()
 
 
-def test_planted_tasks_decide_nothing_and_are_known_to_be_right_or_wrong(tmp_path):
+def test_gold_tasks_decide_nothing_and_are_known_to_be_right_or_wrong(tmp_path):
     gold = RECIPES / "recipe" / "care_mi" / "sample" / "gold.jsonl"
     world = AppWorld(tmp_path, gold={"file": FileRef(path="gold.jsonl", resolved_path=str(gold)), "every": 1})
     assert world.waiting().missing == {"annotators: claim": 30, "annotators: evidence": 24}
@@ -170,11 +170,11 @@ def test_planted_tasks_decide_nothing_and_are_known_to_be_right_or_wrong(tmp_pat
         ("[1]", "gold.jsonl:2:"),
     ],
 )
-def test_planted_tasks_that_cannot_be_used(tmp_path, line, told):
+def test_gold_tasks_that_cannot_be_used(tmp_path, line, told):
     (tmp_path / "gold.jsonl").write_text("\n" + line, encoding="utf-8")
     spec = app_spec(gold={"file": FileRef(path="gold.jsonl", resolved_path=str(tmp_path / "gold.jsonl"))})
     shown = make_task([("text", "asked"), ("right", "r"), ("wrong", "w")])
-    with pytest.raises(DataError, match="(?s)1 lines of planted.*" + told.replace("[", r"\[")):
+    with pytest.raises(DataError, match="(?s)1 lines of gold.*" + told.replace("[", r"\[")):
         add_gold_tasks([shown], spec)
 
 

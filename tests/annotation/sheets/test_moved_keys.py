@@ -61,7 +61,7 @@ def test_columns_sorted_without_their_keys_are_an_error(tmp_path):
     with pytest.raises(DataError) as caught:
         collect(tmp_path, CLAIMS, turn_keys)
     error = caught.value
-    assert error.what == "12 problems in the sheets of judgements"  # each row once, however many votes it holds
+    assert error.what == "12 problems in the annotation sheets"  # each row once, however many votes it holds
     place = f"{tmp_path.name}/filled/a.csv"
     assert error.where == f"{place}:2"
     assert f"{place}:13: the row shows the text of p" in error.why

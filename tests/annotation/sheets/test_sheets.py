@@ -193,8 +193,8 @@ def test_problems_are_listed_with_file_and_row():
     assert reading.votes == []
     assert reading.problems == [
         "x/a.csv:2: fluent is 'maybe'; allowed are 0, 1 and an empty cell",
-        "x/a.csv:5: nobody is called 'carol'; people of this recipe: a, b, meta",
-        "x/a.csv:8: the key '1.23E+19' is not one that a packet holds; copy the row from the packet",
+        "x/a.csv:5: nobody is called 'carol'; people in this recipe: a, b, meta",
+        "x/a.csv:8: the key '1.23E+19' is not a key of a sheet; copy the row from the sheet to fill",
     ]
 
 
@@ -213,7 +213,7 @@ def test_columns_may_be_moved_and_rows_sorted():
     ("name", "data", "words"),
     [
         ("a.xlsx", b"not a zip", "damaged"),
-        ("a.csv", b"\xff\xfe\x00", "neither UTF-8 nor GB18030"),
+        ("a.csv", b"\xff\xfe\x00", "not CSV in UTF-8 or GB18030"),
         ("a.csv", "问题,答案\n1,2\n".encode(), "no column is headed [key] and [annotator]"),
         ("a.csv", b"", "no column is headed"),
     ],

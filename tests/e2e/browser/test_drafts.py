@@ -170,11 +170,11 @@ def test_a_page_that_is_left_open_while_tasks_change_touches_no_other_task(site:
     site.lay_out(SPEC, [task for task in tasks if task.key != first.task.key])
     assert site.asked("Ana", 1).task_id != first.task_id
     page.locator("#note").fill("typed meanwhile")
-    expect(page.locator("#state")).to_contain_text("This task was changed meanwhile. What you entered is kept")
+    expect(page.locator("#state")).to_contain_text("This task has changed. Your answers are kept")
     assert kept_here(page) == []
     with seat.loading():
         page.get_by_role("button", name="Skip").click()
-    expect(page.get_by_role("main")).to_contain_text("not asked of you any more")
+    expect(page.get_by_role("main")).to_contain_text("no longer assigned to you")
     with seat.loading():
         page.get_by_role("link", name="To the next task").click()
     assert entered(page) == {}
@@ -253,7 +253,7 @@ def test_an_old_copy_in_a_browser_is_not_put_over_what_was_submitted_since(site:
     submitted = dict.fromkeys(map(field, subjects(site.asked("Ana", 1).task, SPEC)), "1") | {"note": "记一笔"}
     assert entered(page) == submitted
     assert site.asked("Ana", 1).draft is None
-    page.get_by_role("button", name="Fill them in").click()
+    page.get_by_role("button", name="Restore them").click()
     expect(page.locator("#older")).to_be_hidden()
     assert entered(page) == typed
     expect(page.locator("#state")).to_contain_text("Draft saved")

@@ -104,7 +104,7 @@ def tour_of_judge(site: Site, **options: Any) -> Iterator[Page]:
     yield judge.page
 
 
-def complaints(page: Page) -> list[str]:
+def page_errors(page: Page) -> list[str]:
     """All that is wrong with the looks of a page, in both colour schemes."""
     found = [*too_wide(page), *too_small(page)]
     for scheme in ("dark", "light"):
@@ -119,7 +119,7 @@ def test_every_page_fits_and_can_be_hit_and_read(site: Site):
     found: list[str] = []
     seen: set[str] = set()
     for page in tour(site, **PHONE):
-        found += complaints(page)
+        found += page_errors(page)
         seen.add(re.sub(r"\d+|enter/.*", "N", urlsplit(page.url).path))
     assert not found, "\n".join(sorted(set(found)))
     assert seen >= SHOWN
@@ -135,7 +135,7 @@ def test_so_does_work_in_chinese(site: Site):
         for path in paths:
             page = seat.go(path)
             assert page.evaluate("document.documentElement.lang") == "zh"
-            found += complaints(page)
+            found += page_errors(page)
     assert not found, "\n".join(sorted(set(found)))
 
 

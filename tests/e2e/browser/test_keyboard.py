@@ -207,9 +207,9 @@ def test_an_adjudicator_works_by_keyboard_too(site: Site):
     expect(page.locator("button[value=submit]")).to_be_focused()
     with seat.loading():
         seat.press("Enter")
-    expect(page.get_by_role("heading", level=1)).to_have_text("Only what you skipped is left")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Only skipped tasks are left")
     assert list(site.votes()["Judy"].values()) == [1]
-    seat.tab_to(page.get_by_role("link", name="Go on with the skipped ones"))
+    seat.tab_to(page.get_by_role("link", name="Continue with the skipped tasks"))
     with seat.loading():
         seat.press("Enter")
     assert page.url == first

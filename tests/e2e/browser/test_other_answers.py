@@ -214,9 +214,9 @@ def test_an_adjudicator_decides_just_what_is_in_dispute(site: Site):
 
     seat.press("j", "9", "Enter", "4")  # 0.9 is above both; 4 is neither
     submit(seat)
-    expect(page.get_by_role("alert")).to_contain_text("Please say why in a few words.")
+    expect(page.get_by_role("alert")).to_contain_text("Please explain your decision in a few words.")
     assert "Judy" not in site.votes()
     page.locator("#note").fill("Both miss the second half of the answer.")
     submit(seat)
-    expect(page.get_by_role("heading", level=1)).to_have_text("Nothing waits for a decision")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Nothing is waiting for a decision")
     assert site.votes()["Judy"] == {names["correctness"]: 0.9, names["tone"]: 4}

@@ -179,7 +179,7 @@ def test_two_annotators_and_an_adjudicator_make_what_the_build_picks_up(
             assert main(WORDS) == 75
             assert re.search(r"waits: +[12] judgements? (is|are) missing: adjudicator", capsys.readouterr().out)
             decide_next(judge, plan, undecided)
-            expect(judge.page.get_by_role("heading", level=1)).to_have_text("Nothing waits for a decision")
+            expect(judge.page.get_by_role("heading", level=1)).to_have_text("Nothing is waiting for a decision")
             assert main(WORDS) == 0
             has_what_was_voted(site, plan)
         finally:

@@ -114,8 +114,8 @@ def test_an_annotator_needs_no_script(site: Site):
         for number, given in values.items()
         for subject, value in zip(asked(site, number), given, strict=True)
     }
-    press(seat, "Leave")
-    assert title(seat) == "You have left"
+    press(seat, "Sign out")
+    assert title(seat) == "You have signed out"
 
 
 def test_an_adjudicator_and_a_lead_need_no_script(site: Site):
@@ -140,7 +140,7 @@ def test_an_adjudicator_and_a_lead_need_no_script(site: Site):
     number.fill("0.5")  # between the two
     radio(page, names["tone"], 4).click()  # what neither said
     press(seat, "Decide")
-    expect(page.get_by_role("alert")).to_contain_text("Please say why")
+    expect(page.get_by_role("alert")).to_contain_text("Please explain your decision")
     assert "Judy" not in site.votes()
     expect(number).to_have_value("0.5")
     page.locator("#note").fill("Two is curt, six is warm; it is neither.")
@@ -150,14 +150,14 @@ def test_an_adjudicator_and_a_lead_need_no_script(site: Site):
     assert site.votes()["Judy"] == {names["correctness"]: 0.5, names["tone"]: 4}
 
     press(seat, "Skip")
-    assert title(seat) == "Only what you skipped is left"
-    press(seat, "Go on with the skipped ones", "link")
+    assert title(seat) == "Only skipped tasks are left"
+    press(seat, "Continue with the skipped tasks", "link")
     page.locator("input.number").fill("0,9")
     page.locator("label.choice:has(input[value='6'])").click()
     press(seat, "Decide")
-    assert title(seat) == "Nothing waits for a decision"
+    assert title(seat) == "Nothing is waiting for a decision"
     assert sorted(site.votes()["Judy"].values()) == [0.5, 0.9, 4, 6]
-    press(seat, "Take back the last decision")
+    press(seat, "Undo the last decision")
     expect(page.locator("input.number")).to_have_value("0.9")
     assert sorted(site.votes()["Judy"].values()) == [0.5, 4]
 
@@ -165,4 +165,4 @@ def test_an_adjudicator_and_a_lead_need_no_script(site: Site):
     lead.enter()
     press(lead, RATINGS.title, "link")
     expect(lead.page.locator("main")).to_contain_text("2 of 4 disputes decided")
-    expect(lead.page.locator("main")).to_contain_text("2 of 2 tasks judged in full")
+    expect(lead.page.locator("main")).to_contain_text("2 of 2 tasks fully judged")

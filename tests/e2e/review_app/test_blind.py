@@ -54,7 +54,7 @@ class Secrets:
 
 @dataclass(frozen=True)
 class BlindWorld:
-    """A database in which all have worked, and the links of the annotator, the adjudicator and the lead."""
+    """A database in which all have worked, and the links of the annotator, the adjudicator and the project owner."""
 
     url: str
     annotator: str

@@ -277,6 +277,6 @@
   showCounts();
   const saved = form.dataset.drafted;
   if (saved && !dirtyAt) say(said("drafted").replace("{time}", clock(saved)));
-  document.getElementById("complaints")?.focus();
+  document.getElementById("errors")?.focus();
   addEventListener("pageshow", (event) => event.persisted && (leaving = false));
 })();

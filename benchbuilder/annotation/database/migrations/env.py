@@ -1,4 +1,4 @@
-"""Runs migrations on the connection that the caller brings, within its transaction."""
+"""Runs migrations on the connection and in the transaction of the caller."""
 
 from alembic import context
 
