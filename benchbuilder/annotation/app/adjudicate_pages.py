@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
@@ -177,7 +176,7 @@ def _dispute_response(
         reason_error=(errors or {}).get(REASON_FIELD, ""),
         errors=_error_list(dispute_form, errors or {}, visit),
         places={paragraph.key: place for place, paragraph in enumerate(dispute.task.paragraphs, start=1)},
-        now=html_timestamp(datetime.now(UTC)),
+        now=html_timestamp(visit.store.now()),
         store=_store_key(visit, project, dispute),
         base=hash_texts(decision_texts(dispute)),
         kept=kept,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
@@ -246,7 +245,7 @@ def _task_response(
         pace=progress_context(visit.texts, project, progress),
         seconds_left=seconds_left,
         wide=_needs_room(sheet),
-        now=html_timestamp(datetime.now(UTC)),
+        now=html_timestamp(visit.store.now()),
         store=_store_key(visit, project, task),
         base=hash_texts(answer_texts(task.answers, task.note)),
         kept=kept,

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from weakref import WeakKeyDictionary
 
 from benchbuilder.annotation.base import Subject, Task
@@ -82,7 +82,7 @@ class SnapshotCache:
 
 
 def _take_snapshot(store: AnnotationStore, project: Project, cached: _CachedSnapshot) -> ProjectSnapshot:
-    taken_at, spec = datetime.now(UTC), project.spec
+    taken_at, spec = store.now(), project.spec
     everything = [task for _, task in store.tasks(project.name)]
     tasks = tuple(task for task in everything if not task.expected)
     if cached.snapshot is None or cached.snapshot.project != project or tasks != cached.tasks:

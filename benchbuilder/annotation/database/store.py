@@ -74,6 +74,10 @@ class AnnotationStore:
             raise
         return cls(transactions, clock)
 
+    def now(self) -> datetime:
+        """The current time by the clock of the store."""
+        return self._clock()
+
     def close(self) -> None:
         """Close all connections."""
         self._transactions.close()
@@ -86,9 +90,7 @@ class AnnotationStore:
 
     # --- people
 
-    def invite(
-        self, name: str, role: Role, days: int = 30, projects: Sequence[str] = ()
-    ) -> tuple[Person, str]:  # fmt: skip
+    def invite(self, name: str, role: Role, days: int = 30, projects: Sequence[str] = ()) -> tuple[Person, str]:
         """Add a person, and make a token that is valid for `days`; annotators get tasks of every project.
 
         If `projects` are given, the person works only on these and cannot see others.
@@ -147,12 +149,10 @@ class AnnotationStore:
         now = self._clock()
         with self._transactions.reading() as connection:
             found = users.find_visitor(connection, session, now)
-        if found is None:
-            return None
-        if found[1]:
+        if found is not None and found[1]:
             with self._transactions.writing() as connection:
                 users.record_visit(connection, session, found[0].person, now)
-        return found[0]
+        return None if found is None else found[0]
 
     def end_session(self, session: str) -> None:
         """End a session."""
@@ -259,9 +259,7 @@ class AnnotationStore:
         """
         with self._transactions.writing() as connection:
             row = annotator_queries.undo_last(connection, person, project, self._clock())
-            if row is None:
-                return None
-            return row.task_id if row.role == "adjudicator" else row.place
+            return None if row is None else row.task_id if row.role == "adjudicator" else row.place
 
     def skip(self, person: Person, task_id: int) -> bool:
         """Skip a task until the others are done; ``False`` if it is not theirs."""

@@ -42,7 +42,7 @@ def test_the_page_says_where_the_project_stands(world):
     page = world.browser("Lead", "lead").get("/lead/claims").text
     text = plain(page)
     assert "3 of 4 tasks fully judged" in text
-    assert "1 in part" in text
+    assert "1 partly" in text
     assert "70 of 80 judgements (88 %)" in text  # 10 subjects a task, 2 votes each
     assert "0 of 4 disputes decided" in text
     assert "undefined: every answer is 1" in text
@@ -88,7 +88,7 @@ def test_why_tasks_are_kept_dropped_or_open(world):
     text = plain(lead.get("/lead/claims/tasks").text)
     assert "Tasks: 4." in text
     assert re.search(r"1 子痫前期\S+ kept", text)
-    assert "2 妊娠期高血压的血压升高首次出现于什么时候？ ① 答案唯一: decided 0, needed 1 dropped" in text
+    assert "2 妊娠期高血压的血压升高首次出现于什么时候？ ① 答案唯一: decided 0, required 1 dropped" in text
     assert re.search(r"3 控制子痫\S+ kept", text)
     assert "judgements missing: 10 open" in text
     dropped = plain(lead.get("/lead/claims/tasks?outcome=dropped&gate=single_answer").text)
@@ -118,7 +118,7 @@ def test_a_long_list_has_pages(tmp_path):
 def test_threshold_counts_are_those_of_the_votes_so_far(world):
     text = plain(world.browser("Lead", "lead").get("/lead/claims").text)
     table = text.partition("Filter thresholds")[2].partition("People")[0]
-    assert "everything is decided (1; open: 3)" in table
+    assert "fully decided tasks (1; open: 3)" in table
     assert "at least 3 in force 1 1 1" in table
     vote(world, NAMES[1], 3)
     text = plain(world.browser("Lead", "lead").get("/lead/claims").text)

@@ -80,8 +80,8 @@ def test_the_votes_that_count_come_back():
 @pytest.mark.parametrize(
     ("change", "what"),
     [({"code": "A9"}, "nobody in this project has the code 'A9'"), ({"role": "lead"}, "A1 is annotator here, not lead"),
-     ({"value": 7}, "factual is '7'; allowed are 0, 1"), ({"id": "x"}, "a vote needs an id, a code,
-     a key and a wording"),
+     ({"value": 7}, "factual is '7'; allowed are 0, 1"),
+     ({"id": "x"}, "a vote needs an id, a code, a key and a wording"),
      ({"value": [1]}, "factual is several answers")],
 )  # fmt: skip
 def test_what_is_wrong_is_told_with_its_line(change, what):
