@@ -1,4 +1,4 @@
-"""The base of sources whose units are records from elsewhere than table files, made into rows as the recipe says."""
+"""The base class of sources of records whose row class depends on the recipe."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ RecordKind = Literal["triple", "choice", "several_choice", "passage"]
 
 
 class _PassageRecords(Corpus):
-    """Passages of records: none of them is a plain text."""
+    """Passages of records, never of plain text."""
 
     def format_of(self, source_file: SourceFile) -> TableFormat | None:  # noqa: ARG002
-        """None that is known."""
+        """No known format."""
         return None
 
 
@@ -41,7 +41,7 @@ _MAKERS: Mapping[str, type[RowSource[Any]]] = {
 
 
 def _columns(value: Any, handler: ModelWrapValidatorHandler[Any], info: ValidationInfo) -> Any:  # noqa: ARG001
-    """The columns of the payload that `as` names: what is wrong with them is told of no other payload's."""
+    """Validate the columns of the payload that `as` names only."""
     name = str(info.data.get("as_"))
     if (made := _COLUMNS.get(name)) is None:
         return value
@@ -51,7 +51,7 @@ def _columns(value: Any, handler: ModelWrapValidatorHandler[Any], info: Validati
 
 
 class RecordKindSpec(SourceSpec):
-    """What the records are made into. (It stands before `columns`, which depend on it.)"""
+    """The kind of rows to make. (It precedes `columns`, which depend on it.)"""
 
     as_: Annotated[RecordKind, Field(alias="as")]
     """What a record is: a ``triple``, a multiple-choice question with one right option (``choice``) or with one or more
@@ -59,7 +59,7 @@ class RecordKindSpec(SourceSpec):
 
 
 class RecordSpec(ChoiceMapping, TripleMapping, CorpusMapping, RecordKindSpec):
-    """Records made into what `as` says, with the same keys as the kinds `triples`, `multiple_choice` (or
+    """Records that become rows of the kind `as`, with the same keys as the kinds `triples`, `multiple_choice` (or
     `several_choice`) and `corpus`.
     """
 
@@ -68,7 +68,7 @@ class RecordSpec(ChoiceMapping, TripleMapping, CorpusMapping, RecordKindSpec):
     ]
 
     shared: ClassVar[frozenset[str]] = frozenset()
-    """Keys of one payload that a kind has for all."""
+    """Keys of one payload that a source kind has for all payloads."""
 
     @model_validator(mode="after")
     def _own_keys(self) -> RecordSpec:
@@ -84,7 +84,7 @@ R = TypeVar("R", bound=RecordSpec)
 
 
 class RecordSource(UnitSource[R]):
-    """Reads records; what `as` says makes their values into rows, as the kind for files of such rows does."""
+    """Reads records and turns them into rows with the source kind that `as` names."""
 
     output: ClassVar[type[Row]] = Triples.output
     reasons: ClassVar[Mapping[str, str]] = {**Corpus.reasons, **Triples.reasons, **MultipleChoice.reasons}
@@ -94,8 +94,8 @@ class RecordSource(UnitSource[R]):
     def __init__(self, spec: Any, name: str, language: str) -> None:
         super().__init__(spec, name, language)
         self._maker = _MAKERS[spec.as_](spec, name, language)
-        self._maker.row_header = self.row_header  # the rows say that this kind read them
-        self.output = self.row_class(spec)  # pyright: ignore[reportAttributeAccessIssue] - the recipe says what
+        self._maker.row_header = self.row_header  # so that the rows name this kind
+        self.output = self.row_class(spec)  # pyright: ignore[reportAttributeAccessIssue] - depends on the recipe
         self.reasons = self._maker.reasons  # pyright: ignore[reportAttributeAccessIssue]
 
     @classmethod

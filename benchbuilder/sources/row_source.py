@@ -1,4 +1,4 @@
-"""The base of sources whose units are rows of tables, records or texts in files."""
+"""The base class of sources of tables, records or texts in files."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from benchbuilder.sources.unit_source import UnitSource
 T = TypeVar("T", bound=TableSpec)
 
 DELIMITED_FORMATS: frozenset[TableFormat | None] = frozenset({"csv", "tsv", "delimited"})
-"""Forms of text that are cut into cells at delimiters."""
+"""Text formats with delimited cells."""
 LARGE_JSON_BYTES = 8_000_000
-"""A JSON document is parsed whole; `check` leaves out larger ones."""
+"""`check` skips larger JSON documents, as they are parsed completely."""
 
 
 class RowSource(UnitSource[T]):
-    """Reads files of the formats that `format` names, or that their suffixes tell."""
+    """Reads files in the format that `format` or their suffix names."""
 
     default_format: ClassVar[TableFormat | None] = None
 
@@ -67,12 +67,12 @@ class RowSource(UnitSource[T]):
         raise DataError(
             f"{key}: the format of {source_file.name} is not known",
             where=source_file.name,
-            why=f"the suffix {source_file.path.suffix!r} says nothing that the kind {self.kind!r} can read",
+            why=f"the suffix {source_file.path.suffix!r} is unknown to the kind {self.kind!r}",
             next=f"set {self.key('format')}, for instance to jsonl or csv",
         )
 
     def dialect(self, table_format: TableFormat | None) -> TableDialect:
-        """How a file of one of the delimited forms is cut."""
+        """The dialect of a delimited file."""
         spec, comma = self.spec, table_format == "csv"
         return TableDialect(
             key=self.key("path"),

@@ -24,10 +24,10 @@ from benchbuilder.sources.unit_source import HEAD_ROWS
 
 
 class SqlSpec(RecordSpec):
-    """A query, and what the rows of its result are made into.
+    """A query, and the kind of rows to make from its result.
 
-    `query` is one SELECT with an ORDER BY. The database is the file of SQLite at `path`, or what the environment
-    variable says that `database_env` names; like every address, that name comes from the user and not from a recipe.
+    `query` is one SELECT with an ORDER BY. The database is the SQLite file at `path`, or the URL in the environment
+    variable `database_env`. Like every address, that name comes from the user, not from a recipe.
     """
 
     query: Annotated[str, AfterValidator(check_select)]
@@ -44,9 +44,9 @@ class SqlSpec(RecordSpec):
 class Sql(RecordSource[SqlSpec]):
     """Rows of a query, numbered from 1 in its order.
 
-    The query is run when a build is planned, and its result is kept in a temporary file of this process: what the key
-    of the source is made of is what is read. So another result is read again, and another database with the same
-    result is not. A connection cannot write.
+    The query runs when a build is planned, and its result is kept in a temporary file. The key of the source is
+    computed from this result. So a changed result is read again, and another database with the same result is not. The
+    connection is read-only.
     """
 
     kind: ClassVar[str] = "sql"
@@ -58,7 +58,7 @@ class Sql(RecordSource[SqlSpec]):
         self._result: Path | None = None
 
     def check(self) -> None:
-        """Run the query and look at its first rows: DataError if none of them can be used."""
+        """Run the query and check its first rows; DataError if none can be used."""
         found = SourceFile(self._location(), Path())
         self._check_head([_raw_row(n, values) for n, values in enumerate(islice(self._rows(), HEAD_ROWS), 1)], found)
 

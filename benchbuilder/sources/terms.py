@@ -31,30 +31,30 @@ _PDF = ".pdf"
 
 
 class TermColumns(Spec):
-    """Which field is what; the lines of a text or PDF have none of them."""
+    """The names of the fields; lines of a text or PDF have none."""
 
     term: Column = "term"
     note: Column | None = None
 
 
 class TermsSpec(TableSpec):
-    """A text or PDF with a word a line, or a table or records with a word each.
+    """A text or PDF with one word per line, or a table or records with one word each.
 
-    In a text, a line that begins with `comment` is none of its units, and what follows a tab is a note.
+    In a text, lines that begin with `comment` are skipped, and text after a tab is a note.
     """
 
     columns: TermColumns = TermColumns()
     comment: str = "#"
     pattern: Regex | None = None
-    """What cuts a word out of a line or cell: the group ``term`` of its first match, or the whole of that; the group
-    ``note`` goes to the note. Lines without a match are dropped."""
-    unit: Annotated[Literal["line"], Field(description="A word stands on a line of its own.")] = "line"  # pyright: ignore[reportIncompatibleVariableOverride]
+    """Extracts the word from a line or cell: the group ``term`` of the first match, or the complete match. The group
+    ``note`` is the note. Lines without a match are dropped."""
+    unit: Annotated[Literal["line"], Field(description="One word per line.")] = "line"  # pyright: ignore[reportIncompatibleVariableOverride]
 
 
 class Terms(RowSource[TermsSpec]):
-    """The words of one list, named after the source, composed and with single spaces.
+    """The words of one list, named after the source, with composed characters and single spaces.
 
-    A word that a list holds twice, whatever its capitals, is dropped as a duplicate the second time.
+    A repeated word, ignoring case, is dropped as a duplicate.
     """
 
     kind: ClassVar[str] = "terms"
@@ -63,17 +63,17 @@ class Terms(RowSource[TermsSpec]):
     reasons: ClassVar[Mapping[str, str]] = {
         **READING_REASONS,
         "no_term": "The pattern finds no term here.",
-        NO_TEXT: "The page of a PDF holds no text: it may be a picture of some.",
+        NO_TEXT: "The page of a PDF has no text: it may be a scanned image.",
     }
     default_format: ClassVar[TableFormat | None] = "text"
 
     def columns(self) -> Sequence[Column]:
-        """The word, and its note where the recipe names one."""
+        """The word, and its note if the recipe names one."""
         c = self.spec.columns
         return [c.term] if c.note is None else [c.term, c.note]
 
     def select_files(self) -> tuple[list[SourceFile], list[SourceFile]]:
-        """The files that are read; of a folder, PDFs too."""
+        """The files to read; in a folder, also PDFs."""
         if self.spec.format is not None:
             return super().select_files()
         return find_files(self.spec.path, self.key("path"), [*TABLE_SUFFIXES, _PDF], self.spec.files), []
@@ -83,7 +83,7 @@ class Terms(RowSource[TermsSpec]):
         return not self._is_pdf(source_file) and super().can_read_head(source_file)
 
     def units(self, source_file: SourceFile) -> Iterator[RawRow]:
-        """The units of one file, in order; comments of a text are none."""
+        """The units of one file, in order, without comments."""
         if self._is_pdf(source_file):
             return pdf_rows(source_file.path, source_file.name, self.key("path"), len(self.columns()))
         raws = super().units(source_file)
@@ -112,7 +112,7 @@ class Terms(RowSource[TermsSpec]):
         return _FACT.build(payload=term, **self.row_header(source_file, line))
 
     def duplicate_key(self, row: Row) -> Hashable:
-        """The word without capitals."""
+        """The word in lower case."""
         fact: Any = row
         return str(fact.payload.text).casefold()
 

@@ -1,4 +1,4 @@
-"""The source kind `triple_tables`: triples in normal form, joined by id from tables of relations, terms and types."""
+"""The source kind `triple_tables`: triples joined by id from tables of relations, terms and types."""
 
 from __future__ import annotations
 
@@ -53,18 +53,18 @@ _FACT = Fact[Triple]
 _compute: Any = pc
 
 PART_ROWS = 10_000
-"""How many relations are joined at a time: a concept may have many terms, and each relation holds them all."""
+"""Relations per join, as each holds all terms of its concepts."""
 
 
 class TableFile(Spec):
-    """One file of the folder; what it does not say holds as the source says it."""
+    """One file of the folder; unset fields are taken from the source."""
 
     file: Annotated[str, Field(min_length=1), AfterValidator(_relative_name)]
     delimiter: Annotated[str, Field(min_length=1)] | None = None
     quoting: bool | None = None
     header: bool | None = None
     width: Annotated[int, Field(ge=1)] | None = None
-    """Number of columns of a well-formed row; default: that of the header; without one, as many as are asked for."""
+    """Number of columns of a valid row; default: that of the header, or else as many as needed."""
 
 
 class RelationColumns(Spec):
@@ -76,13 +76,13 @@ class RelationColumns(Spec):
 
 
 class RelationsTable(TableFile):
-    """The driving file: one triple a row."""
+    """The main file: one triple per row."""
 
     columns: RelationColumns
 
 
 class NameColumns(Spec):
-    """What a row names, in which language, and how."""
+    """The id, the name and its language."""
 
     id: Column
     name: Column
@@ -109,7 +109,7 @@ class TypesTable(TableFile):
 
 
 class TripleTablesSpec(SourceSpec):
-    """A folder of delimited tables that are joined by id."""
+    """A folder of delimited tables, joined by id."""
 
     path: FileRef
     encoding: Encoding = "utf-8"
@@ -117,9 +117,9 @@ class TripleTablesSpec(SourceSpec):
     quoting: bool
     header: bool
     language_code: str
-    """The language whose names are read, as the files write it, for instance ``CHS``."""
+    """The language of the names to read, in the spelling of the files, for instance ``CHS``."""
     head_case: Literal["as_is", "title"]
-    """How the displayed term of a head is written: as in the file, or in title case (scripts with case only)."""
+    """The case of the displayed term of a head: as in the file, or title case (for scripts with case)."""
     relations: RelationsTable
     terms: NamesTable
     relation_names: NamesTable
@@ -131,13 +131,13 @@ NamesReader = Generator[SourceBatch | EndOfFile, None, NamesById]
 
 
 class TripleTables(Source):
-    """Triples whose ends are concepts with several terms.
+    """Triples of concepts with several terms.
 
-    A concept is displayed by its first term in the language; all of them are its `head_terms` or `tail_terms`. Of
-    several types of a concept, and of several names of a relation or type, the first counts. The relations are read
-    twice: once for the ids that occur, so that only their names are held, and once for the triples. The
-    other files are auxiliary: their ends count rows that were used, of another language, not referenced by any
-    relation, repeated (equal, or not the first where only that counts) and malformed; malformed ones are named.
+    A concept is displayed by its first term in the language; all its terms are `head_terms` or `tail_terms`. Of several
+    types of a concept, or several names of a relation or type, the first counts. The relations are read twice: once to
+    collect the ids, so that only their names stay in memory, and once for the triples. The other files are auxiliary.
+    Their ends count rows that were used, in another language, not referenced, repeated, or malformed. Malformed rows
+    are listed.
     """
 
     kind: ClassVar[str] = "triple_tables"
@@ -146,7 +146,7 @@ class TripleTables(Source):
     reasons: ClassVar[Mapping[str, str]] = {
         **READING_REASONS,
         "duplicate": "The same head term, relation and tail term as an earlier unit of this source, which is kept.",
-        "malformed_auxiliary": "A row of a table that is joined in is not well-formed; it names nothing.",
+        "malformed_auxiliary": "A row of a joined table is malformed and is ignored.",
         "head_equals_tail": "Head and tail are the same concept, or are displayed by the same term.",
         "unnamed_relation": "The relation has no name in the language.",
         "no_term": "Head or tail has no term in the language.",
@@ -158,7 +158,7 @@ class TripleTables(Source):
         return [found.ref for _, _, found in self._tables()]
 
     def check(self) -> None:
-        """Look at the head of each file."""
+        """Check the head of each file."""
         for name, table, found in self._tables():
             rows = delimited_rows(found.path, found.name, self._dialect(name, table), table_columns(table))
             head = list(islice(rows, HEAD_ROWS))
@@ -180,7 +180,7 @@ class TripleTables(Source):
                 yield from unpack_units(units)
 
     def read_batches(self) -> Iterator[SourceBatch | EndOfFile]:
-        """The same, many units at a time: ids and names are held as columns, large ones in files of a folder."""
+        """Like `read`, in batches; ids and names are kept as columns, large ones in temporary files."""
         self.check()
         spec = self.spec
         with TemporaryDirectory(prefix="triple-tables-") as folder:

@@ -36,7 +36,7 @@ _NEEDED = ("head", "relation", "tail")
 
 
 class TripleColumns(Spec):
-    """Which column is what."""
+    """The names of the columns."""
 
     head: Column
     relation: Column
@@ -46,19 +46,19 @@ class TripleColumns(Spec):
 
 
 class TripleMapping(Spec):
-    """How the columns of a row make a triple."""
+    """How the columns of a row become a triple."""
 
     columns: TripleColumns
     type_separator: str = ""
-    """What stands between an entity and its type in head and tail, for instance ``@@`` (the last one counts)."""
+    """Separator of an entity and its type in head and tail, for instance ``@@`` (the last one counts)."""
 
 
 class TriplesSpec(TripleMapping, TableSpec):
-    """Delimited text, Parquet or JSON with one triple a row."""
+    """Delimited text, Parquet or JSON with one triple per row."""
 
 
 class Triples(RowSource[TriplesSpec]):
-    """Knowledge-graph edges from a table. Head and tail are each their own only term."""
+    """Edges of a knowledge graph from a table. Head and tail have one term each."""
 
     kind: ClassVar[str] = "triples"
     spec_class: ClassVar[type[SourceSpec]] = TriplesSpec
@@ -70,7 +70,7 @@ class Triples(RowSource[TriplesSpec]):
     default_format: ClassVar[TableFormat | None] = "delimited"
 
     def columns(self) -> Sequence[Column]:
-        """Head, relation, tail, and the types where the recipe names them."""
+        """Head, relation and tail, and the types if the recipe names them."""
         c = self.spec.columns
         return [column for column in (c.head, c.relation, c.tail, c.head_type, c.tail_type) if column is not None]
 
@@ -99,7 +99,7 @@ class Triples(RowSource[TriplesSpec]):
         return _FACT.build(payload=triple, **self.row_header(source_file, line))
 
     def unit_batches(self, source_file: SourceFile) -> Iterator[UnitBatch]:
-        """What the units of a file were made, by the column: the same as `make` for each."""
+        """The rows and drops of a file, built by column; the same as `make` for each unit."""
         self._check_head(list(islice(self.units(source_file), HEAD_ROWS)), source_file)
         for held in self._column_batches(source_file):
             drops, places, cells = screen_triples(held, self._names(), self.spec.type_separator)
@@ -134,7 +134,7 @@ class Triples(RowSource[TriplesSpec]):
 
 
 def screen_triples(batch: ColumnBatch, names: Sequence[str], separator: str) -> tuple[Drops, Places, dict[str, Cells]]:
-    """Which units of a table are triples (by place), the cells of these by name, and why the others are none."""
+    """Split the units of a table into drops and valid triples (their positions and cells by name)."""
     drops, places = dict(batch.problems), batch.valid_places
     cells = {name: one.strip() for name, one in zip(names, batch.cells, strict=True)}
 

@@ -1,4 +1,4 @@
-"""The base of sources that are read unit by unit: accounts, duplicates, shape."""
+"""The base class of sources that read unit by unit: row accounting, duplicates, shape of files."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from benchbuilder.sources.formats.tables import Column, RawRow
 S = TypeVar("S", bound=SourceSpec)
 
 HEAD_ROWS = 20
-"""How many units `check` looks at."""
+"""Units that `check` reads."""
 MIN_HEAD_ROWS = 3
-"""How many units must be there, and all of them unusable, before the file counts as wrong-shaped."""
+"""Fewest units, all of them unusable, that make a file wrong-shaped."""
 
 READING_REASONS = {
-    "malformed": "The unit is not a well-formed row: wrong number of columns, broken quoting, no JSON, wrong type.",
+    "malformed": "The unit is malformed: wrong number of columns, broken quoting, invalid JSON, wrong type.",
     "undecodable": "The unit has bytes that are not in the declared encoding.",
     "missing_field": "A field that the recipe names is missing or empty.",
     "duplicate": "An exact duplicate of an earlier unit of this source, which is kept.",
@@ -47,16 +47,16 @@ class UnitSource(Source, Generic[S]):
     """Reads files unit by unit; `make` turns a unit's values into a row or a drop."""
 
     shape_reasons: ClassVar[frozenset[str]] = frozenset({"malformed", "undecodable", "missing_field"})
-    """Drops that speak of a wrong-shaped file if every unit of its head has them."""
+    """Reasons that indicate a wrong-shaped file if every unit of its head has one."""
     shape_hint: ClassVar[str] = "check columns, delimiter, header and quoting in the recipe"
-    """What to do about a wrong-shaped file."""
+    """Advice for a wrong-shaped file."""
     units_at_once: ClassVar[int] = UNITS_PER_BATCH
-    """How many units are held at a time."""
+    """Units in memory at a time."""
     spec: S
 
     @abstractmethod
     def columns(self) -> Sequence[Column]:
-        """The columns that `make` gets, in this order."""
+        """The columns that `make` receives, in order."""
 
     @abstractmethod
     def make(self, values: Sequence[Any], source_file: SourceFile, line: int) -> Row | Dropped:
@@ -64,7 +64,7 @@ class UnitSource(Source, Generic[S]):
 
     @abstractmethod
     def select_files(self) -> tuple[list[SourceFile], list[SourceFile]]:
-        """The files that are read, and those that the recipe leaves out."""
+        """The files to read, and the files that the recipe excludes."""
 
     @abstractmethod
     def units(self, source_file: SourceFile) -> Iterator[RawRow]:
@@ -79,7 +79,7 @@ class UnitSource(Source, Generic[S]):
         return f"sources.{self.name}.{field}"
 
     def row_header(self, source_file: SourceFile, line: int) -> dict[str, Any]:
-        """The envelope fields of a row."""
+        """The row header."""
         return {
             "origin": Origin(file=source_file.name, line=line),
             "produced_by": ProducedBy(rule=self.kind, version=str(self.version)),
@@ -92,13 +92,13 @@ class UnitSource(Source, Generic[S]):
         return [found.ref for found in self.select_files()[0]]
 
     def can_read_head(self, source_file: SourceFile) -> bool:  # noqa: ARG002
-        """Whether the first units can be had without reading the whole file."""
+        """Whether the first units can be read without reading the complete file."""
         return True
 
     def check(self) -> None:
-        """Look at the first units of each file: DataError if none of them can be used.
+        """Check the first units of each file; DataError if none can be used.
 
-        A file whose first units cannot be had without reading it whole is left to `read`.
+        Files that must be read completely are left to `read`.
         """
         for found in self.select_files()[0]:
             if self.can_read_head(found):
@@ -121,7 +121,7 @@ class UnitSource(Source, Generic[S]):
             yield EndOfFile(found.name, units)
 
     def read_batches(self) -> Iterator[SourceBatch | EndOfFile]:
-        """The same as `read`, many units at a time, and duplicates found in little memory."""
+        """Like `read`, in batches, with duplicates found in little memory."""
         if type(self).read is not UnitSource.read:
             yield from super().read_batches()
             return
@@ -137,7 +137,7 @@ class UnitSource(Source, Generic[S]):
                 yield EndOfFile(found.name, units)
 
     def unit_batches(self, source_file: SourceFile) -> Iterator[UnitBatch]:
-        """What the units of a file were made, many at a time, duplicates included; here, one after the other."""
+        """The rows and drops of a file in batches, including duplicates; here unit by unit."""
         raws = self.units(source_file)
         head = list(islice(raws, HEAD_ROWS))
         self._check_head(head, source_file)

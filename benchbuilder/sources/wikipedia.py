@@ -1,4 +1,4 @@
-"""The source kind `wikipedia`: the articles of a dump of a MediaWiki, as clean pages."""
+"""The source kind `wikipedia`: the articles of a MediaWiki dump, as clean text."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _CANONICAL = ("File", "Image", "Media", "Category")
 
 
 class ShownTemplate(Spec):
-    """Templates of which a parameter stands in the text: the first of `parameters` that is filled."""
+    """Templates that show a parameter in the text: the first non-empty one of `parameters`."""
 
     names: Annotated[tuple[str, ...], Field(min_length=1)]
     parameters: Annotated[tuple[str, ...], Field(min_length=1)]
@@ -50,9 +50,9 @@ class ShownTemplate(Spec):
 class WikipediaSpec(SourceSpec):
     """A dump ``pages-articles``, plain, .gz or .bz2 (of several streams too), in one file or in parts.
 
-    With a word list `words`, only pages whose title or text holds a word are kept: anywhere (`match` ``contains``) or
-    as whole tokens of the `tokenizer` (``words``). What `fold` names does not count; `convert` names the OpenCC
-    configuration for the comparison alone (the text is converted later, by the step `paragraphs`).
+    With a word list `words`, only pages with a word in title or text are kept: anywhere (`match` ``contains``) or as
+    tokens of the `tokenizer` (``words``). `fold` names what is ignored. `convert` names the OpenCC configuration for
+    the comparison only (the step `paragraphs` converts the text later).
     """
 
     path: FileRef
@@ -60,15 +60,15 @@ class WikipediaSpec(SourceSpec):
     files: str = ""
     """Which files of a folder: a name with ``*``."""
     disambiguation: tuple[str, ...]
-    """Names of templates that mark a page that only tells what its title may mean."""
+    """Names of the templates of disambiguation pages."""
     sections: tuple[str, ...]
-    """Titles of sections that are left out with all below them: references, external links."""
+    """Titles of sections to leave out with their subsections: references, external links."""
     headings: bool
-    """Whether titles of the other sections are kept, as lines of their own."""
+    """Whether titles of the other sections are kept, as separate lines."""
     file_namespaces: tuple[str, ...] = ()
-    """Names of the namespaces of files and categories, whose links show no text, besides those that the dump tells."""
+    """Names of the namespaces of files and categories, whose links show no text, besides those in the dump."""
     shown_templates: dict[str, ShownTemplate] = {}
-    """Templates that are not left out whole, under names of the recipe's own."""
+    """Templates that show a parameter, under names of your choice."""
     variants: tuple[Annotated[str, Field(pattern=r"^[A-Za-z]+(-[A-Za-z]+)*$")], ...] = ()
     """The variants of the language that ``-{...}-`` is resolved to, the best first (``zh-hans``)."""
     words: FileRef | None = None
@@ -77,7 +77,7 @@ class WikipediaSpec(SourceSpec):
     tokenizer: Annotated[KindSpec | None, Slot("tokenizer", inherit="tokenizer")] = None
     convert: Conversion | None = None
     workers: Annotated[int | None, Field(ge=1), RuntimeOption()] = None
-    """Processes that clean pages; ``null``: one for each processor, none for small dumps."""
+    """Processes that clean pages; ``null``: one per processor, none for small dumps."""
 
     @model_validator(mode="after")
     def _words_are_there(self) -> WikipediaSpec:
@@ -162,7 +162,7 @@ def make_markup(spec: WikipediaSpec, head: DumpHead) -> WikiMarkup:
 
 
 class Wikipedia(UnitSource[WikipediaSpec]):
-    """The articles of one wiki, a passage a page, a paragraph a line.
+    """The articles of one wiki, with one passage per page and one paragraph per line.
 
     A unit is a page of the dump, numbered from 1 in each file. Left out of a page: templates (but for parameters that
     the recipe shows), tables, references, images, categories, formulas, comments, and the sections that the recipe
@@ -176,12 +176,12 @@ class Wikipedia(UnitSource[WikipediaSpec]):
         "malformed": READING_REASONS["malformed"],
         "duplicate": READING_REASONS["duplicate"],
         "other_namespace": "The page is no article: a talk page, a template, a category, a file.",
-        "redirect": "The page only leads to another one.",
+        "redirect": "The page redirects to another one.",
         "no_wikitext": "The page is not written in wikitext.",
-        "disambiguation": "The page only tells what its title may mean.",
-        "off_topic": "No word of the word list stands on the page.",
+        "disambiguation": "The page is a disambiguation page.",
+        "off_topic": "The page has no word of the word list.",
         "unreadable_markup": "The markup of the page is too broken to be read.",
-        "empty": "Nothing is left of the page without its markup.",
+        "empty": "The page has no text without its markup.",
     }
     shape_reasons: ClassVar[frozenset[str]] = frozenset({"malformed"})
     shape_hint: ClassVar[str] = "take the dump `pages-articles` of a wiki"

@@ -1,4 +1,4 @@
-"""How what RDF files speak of is called: labels by language, and types."""
+"""Names and types of the nodes of RDF files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from benchbuilder.sources.formats.tables import cell_text
 
 
 def language_rank(tag: str, languages: Sequence[str]) -> int | None:
-    """The place of a literal's language among `languages`, of which ``zh`` stands for ``zh-hans``, too.
+    """The rank of a language tag in `languages`, or ``None``; ``zh`` includes ``zh-hans``.
 
     >>> language_rank("zh-hans", ["en", "zh"]), language_rank("", ["zh", ""]), language_rank("fr", ["zh"])
     (1, 1, None)
@@ -37,7 +37,7 @@ def local_name(iri: str) -> str:
 
 @dataclass
 class NodeNames:
-    """Names and types of nodes, gathered over several files; `counts` says of each file what its statements were."""
+    """Names and types of nodes from several files; `counts` counts the statements of each file."""
 
     labels: Sequence[str]
     types: Sequence[str]
@@ -47,9 +47,9 @@ class NodeNames:
     _types: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
 
     def collect(self, files: Sequence[RdfFile], relations: Mapping[str, object], named: Sequence[str]) -> None:
-        """Names of what the statements with a `relations` predicate are about, of `named`, and of their types.
+        """Collect the names of the nodes of all `relations` statements, of `named`, and of their types.
 
-        The files are read again for each: what is about other nodes is not kept.
+        The files are read once per purpose, so that nothing about other nodes is kept.
         """
         nodes = set(named)
         for file in files:
@@ -67,7 +67,7 @@ class NodeNames:
             self.counts[file.file.name] = self._count_statements(file, relations, nodes)
 
     def _count_statements(self, file: RdfFile, relations: Mapping[str, object], nodes: Collection[str]) -> Counter[str]:
-        """Take the names of `nodes` in a file; what its other statements than the driving ones are."""
+        """Take the names of `nodes` in a file, and count its statements except relations."""
         counts = Counter[str]()
         for one in file.statements({*relations, *self.labels, *self.types}):
             if one.predicate in relations or one.reason:
@@ -92,10 +92,10 @@ class NodeNames:
         return "names"
 
     def terms(self, node: str) -> tuple[str, ...]:
-        """All names of a node, by the order of labels, of languages, and of the files."""
+        """All names of a node, in the order of labels, languages and files."""
         held = sorted(self._terms.get(node, ()), key=lambda term: term[:2])
         return tuple(dict.fromkeys(text for _, _, text in held))
 
     def type_of(self, node: str) -> str:
-        """The name of its first type that has one."""
+        """The name of the first named type of a node, or ""."""
         return next((names[0] for kind in self._types.get(node, ()) if (names := self.terms(kind))), "")

@@ -200,7 +200,7 @@ def in_process(texts, cache):
 class Dying:
     """Words whose process is gone at the first text."""
 
-    def mark(self):
+    def checksum(self):
         return "dying"
 
     def tokens(self, text):
@@ -219,7 +219,7 @@ def test_a_process_that_dies_is_told(tmp_path, small_slices):
 class Slow:
     """Words that take their time."""
 
-    def mark(self):
+    def checksum(self):
         return "slow"
 
     def tokens(self, text):
