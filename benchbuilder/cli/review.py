@@ -53,7 +53,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
         def told(_: str) -> None:
             _say(console, f"serving at {address} (Ctrl-C stops)")
 
-        serve(app, args.host, args.port, ready=told)
+        serve(app, args.host, args.port, on_ready=told)
     return 0
 
 
