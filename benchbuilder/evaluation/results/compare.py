@@ -50,8 +50,8 @@ def paired_systems(frame: ResultsFrame, measure: ScoredAspect) -> list[Evaluated
 def pairwise_table(frame: ResultsFrame, measure: ScoredAspect) -> ResultTable | None:
     """The difference of every pair over the items that both have a score for; ``None`` without a pair."""
     run, t = frame.run, frame.t
-    scores = {one.name: run.values(measure, one.name) for one in paired_systems(frame, measure)}
-    called = {one.name: one.display_name for one in run.systems}
+    scores = {system.name: run.values(measure, system.name) for system in paired_systems(frame, measure)}
+    called = {system.name: system.display_name for system in run.systems}
     chosen = list(combinations(scores, 2))
     drawn: BootstrapSettings = {
         **frame.bootstrap,
@@ -149,7 +149,7 @@ def power_table(frame: ResultsFrame, measures: Sequence[ScoredAspect]) -> Result
 
 
 def _power_line(frame: ResultsFrame, measure: ScoredAspect) -> TableLine | None:
-    scores = [frame.run.values(measure, one.name) for one in paired_systems(frame, measure)]
+    scores = [frame.run.values(measure, system.name) for system in paired_systems(frame, measure)]
     found: list[tuple[float, int]] = []
     for first, second in combinations(scores, 2):
         common = [item for item in first if item in second]
@@ -191,8 +191,10 @@ def aspect_pair(frame: ResultsFrame, aspects: Sequence[str]) -> list[AspectPair]
     if len(aspects) < 2:
         return []
     found: list[AspectPair] = []
-    for first in (one for one in frame.run.measures if one.aspect == aspects[0]):
-        others = [one for one in frame.run.measures if one.aspect == aspects[1] and one.role == first.role]
+    for first in (measure for measure in frame.run.measures if measure.aspect == aspects[0]):
+        others = [
+            measure for measure in frame.run.measures if measure.aspect == aspects[1] and measure.role == first.role
+        ]
         second = next((one for one in others if one.scorer == first.scorer), _same_judge(first, others))
         if second is not None:
             found.append(_points(frame, first, second))
@@ -213,7 +215,7 @@ def _bare(measure: ScoredAspect) -> tuple[str, ...]:
 def _points(frame: ResultsFrame, first: ScoredAspect, second: ScoredAspect) -> AspectPair:
     answers: list[ScorePoint] = []
     models: list[ScorePoint] = []
-    for one in (one for one in frame.run.systems if one.group == "model"):
+    for one in (system for system in frame.run.systems if system.group == "model"):
         name = one.name
         left, right = frame.run.values(first, name), frame.run.values(second, name)
         mine = [ScorePoint("", frame.run.facts[i], left[i], right[i]) for i in left if i in right]
@@ -278,7 +280,7 @@ def _correlation(frame: ResultsFrame, points: Sequence[ScorePoint], *, spread: b
 
 def main_measures(measures: Sequence[ScoredAspect], aspects: Sequence[str]) -> list[ScoredAspect]:
     """The measures of `aspects` and of verdicts; all measures if there are none of these."""
-    return [one for one in measures if one.aspect in (*aspects, VERDICT)] or list(measures)
+    return [measure for measure in measures if measure.aspect in (*aspects, VERDICT)] or list(measures)
 
 
 def item_values(frame: ResultsFrame, measure: ScoredAspect, names: Sequence[str]) -> Mapping[str, list[float]]:

@@ -52,7 +52,7 @@ class ResultsFrame:
 
     def with_scorers(self, text: str, *measures: ScoredAspect) -> str:
         """`text` with the scorers of `measures`, which must have the same role."""
-        names = dict.fromkeys(one.scorer.removeprefix("judge_") for one in measures)
+        names = dict.fromkeys(measure.scorer.removeprefix("judge_") for measure in measures)
         scorer = self.t("report.list_comma").join(names)
         return self.t(f"results.by_{measures[0].role}", aspect=text, scorer=scorer)
 

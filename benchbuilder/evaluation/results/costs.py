@@ -27,13 +27,13 @@ def outcome_table(frame: ResultsFrame) -> ResultTable:
     """The number of answers per outcome, and their median length."""
     run, t = frame.run, frame.t
     lines: list[TableLine] = []
-    for one in run.systems:
-        said = run.answers.get(one.name, {})
+    for system in run.systems:
+        said = run.answers.get(system.name, {})
         seen = Counter(answer.outcome for answer in said.values())
         lengths = [len(answer.text) for answer in said.values() if answer.outcome != "missing"]
         middle = TableCell(float(median(lengths))) if lengths else TableCell()
         cells = [count_cell(seen[name]) for name in OUTCOMES]
-        lines.append(frame.line(one, count_cell(len(said) - seen["missing"]), *cells, middle))
+        lines.append(frame.line(system, count_cell(len(said) - seen["missing"]), *cells, middle))
     return ResultTable(
         name="answers",
         title=t("results.outcomes"),
@@ -53,7 +53,8 @@ def coverage_table(frame: ResultsFrame) -> ResultTable:
     """The number of answers that have a value, by measure."""
     run, t = frame.run, frame.t
     lines = [
-        frame.line(one, *(_scored_count(frame, measure, one.name) for measure in run.measures)) for one in run.systems
+        frame.line(system, *(_scored_count(frame, measure, system.name) for measure in run.measures))
+        for system in run.systems
     ]
     return ResultTable(
         name="scored",
@@ -147,7 +148,7 @@ def cost_table(frame: ResultsFrame, finished: FinishedBuild) -> ResultTable | No
         role = table.row.name if table else "answer" if receipt.step.startswith("answer.") else "score"
         name = run.step_models.get(receipt.step, receipt.step.rpartition(".")[2])
         (answering if role == "answer" else scoring)[name].append(receipt)
-    names = [one.name for one in run.systems if one.name in answering or one.name in scoring]
+    names = [system.name for system in run.systems if system.name in answering or system.name in scoring]
     names += sorted((answering.keys() | scoring.keys()) - set(names))
     if not names:
         return None

@@ -133,7 +133,7 @@ def _context(
         "always": constant_answer_scores(frame, spec.class_imbalance),
         "tiles": _tiles(frame, finished),
         "unused": unused_rows_note(frame, finished),
-        "has_sample_ratings": bool(card["illustrative"]) and any(one.role == "people" for one in run.measures),
+        "has_sample_ratings": bool(card["illustrative"]) and any(measure.role == "people" for measure in run.measures),
         "shown": format_cell,
         "interval": format_interval,
         "plain": format_value,
@@ -158,10 +158,21 @@ def constant_answer_scores(frame: ResultsFrame, class_imbalance: float) -> Const
 def _tiles(frame: ResultsFrame, finished: FinishedBuild) -> list[tuple[str, str]]:
     run, t = frame.run, frame.t
     answers = sum(said.outcome != "missing" for rows in run.answers.values() for said in rows.values())
-    rated = {(model, item) for one in run.measures if one.role == "people"
-             for model, rows in run.scores[one].items() for item in rows if run.has_answer(model, item)}  # fmt: skip
-    labels = [given.label for one in run.measures if one.aspect == VERDICT
-              for model in run.system_names("model") for given in run.scores[one].get(model, {}).values()]  # fmt: skip
+    rated = {
+        (model, item)
+        for measure in run.measures
+        if measure.role == "people"
+        for model, rows in run.scores[measure].items()
+        for item in rows
+        if run.has_answer(model, item)
+    }
+    labels = [
+        given.label
+        for measure in run.measures
+        if measure.aspect == VERDICT
+        for model in run.system_names("model")
+        for given in run.scores[measure].get(model, {}).values()
+    ]
     tiles = [
         (format_value(len(run.entries), "count"), t("results.tile_items")),
         (format_value(len(run.system_names("model")), "count"), t("results.tile_models")),
@@ -188,7 +199,7 @@ def _data(frame: ResultsFrame, findings: ResultsFindings, finished: FinishedBuil
         "benchmark": run.benchmark,
         "recipe": run.recipe,
         "bootstrap": dict(frame.bootstrap),
-        "systems": {one.name: one.group for one in run.systems},
+        "systems": {system.name: system.group for system in run.systems},
         "items": [[e.row.id, run.facts[e.row.id], e.source, e.type, e.expected] for e in run.entries],
         "scores": [
             {
@@ -196,9 +207,9 @@ def _data(frame: ResultsFrame, findings: ResultsFindings, finished: FinishedBuil
                 "scorer": measure.scorer,
                 "title": frame.measure_label(measure),
                 "values": {
-                    one.name: [values.get(e.row.id) for e in run.entries]
-                    for one in run.scored_systems(measure)
-                    for values in [run.values(measure, one.name)]
+                    system.name: [values.get(e.row.id) for e in run.entries]
+                    for system in run.scored_systems(measure)
+                    for values in [run.values(measure, system.name)]
                 },
             }
             for measure in run.measures
@@ -217,8 +228,8 @@ _SCORES = (
 def _scores(run: EvaluationRun) -> Iterator[list[object]]:
     """One line per score."""
     for measure in run.measures:
-        for one in run.systems:
-            given, said = run.scores[measure].get(one.name, {}), run.answers.get(one.name, {})
+        for system in run.systems:
+            given, said = run.scores[measure].get(system.name, {}), run.answers.get(system.name, {})
             for entry in run.entries:
                 item = entry.row.id
                 if item in given:
@@ -226,6 +237,18 @@ def _scores(run: EvaluationRun) -> Iterator[list[object]]:
                     outcome = said[item].outcome if item in said else ""
                     ratings = "; ".join(f"{rater}={value:g}" for rater, value in row.ratings)
                     yield [
-                        item, entry.source, entry.type, entry.expected, one.name, one.group, outcome, measure.aspect,
-                        measure.scorer, row.value, row.label, ratings, run.benchmark, run.recipe,
-                    ]  # fmt: skip
+                        item,
+                        entry.source,
+                        entry.type,
+                        entry.expected,
+                        system.name,
+                        system.group,
+                        outcome,
+                        measure.aspect,
+                        measure.scorer,
+                        row.value,
+                        row.label,
+                        ratings,
+                        run.benchmark,
+                        run.recipe,
+                    ]

@@ -103,7 +103,7 @@ def collect_findings(
     run, t = frame.run, frame.t
     colours = ChartColours(run.sources, run.types)
     main = compare.main_measures(run.measures, aspects)
-    rest = [one for one in run.measures if one not in main]
+    rest = [measure for measure in run.measures if measure not in main]
     scored = [one for one in main if one.aspect != VERDICT]
     parsed = [one for one in main if one.aspect == VERDICT]
     both = compare.aspect_pair(frame, aspects)
@@ -144,10 +144,10 @@ def _means(
     """A table of means per measure; published figures are in the first table of their aspect (people before judges)."""
     shown: set[str] = set()
     found: list[ChartedTable] = []
-    for one in measures:
-        sheet = means.means_table(frame, one, None if one.aspect in shown else published)
+    for measure in measures:
+        sheet = means.means_table(frame, measure, None if measure.aspect in shown else published)
         if sheet.lines:
-            shown.add(one.aspect)
+            shown.add(measure.aspect)
             found.append(ChartedTable(sheet, charts.means_chart(sheet)))
     return tuple(found)
 

@@ -56,7 +56,7 @@ def item_difficulty(frame: ResultsFrame, aspects: Sequence[str]) -> ItemDifficul
     Ties are broken by the number of systems (more first), then by id.
     """
     run = frame.run
-    names = run.system_names("model") or [one.name for one in run.systems]
+    names = run.system_names("model") or [system.name for system in run.systems]
     found = [(measure, item_values(frame, measure, names)) for measure in main_measures(run.measures, aspects)]
     scored = [pair for pair in found if pair[1]]
     if not scored:
@@ -82,13 +82,13 @@ def worst_items(
 def _replies(frame: ResultsFrame, entry: ReportEntry, measures: Sequence[ScoredAspect]) -> list[SystemReply]:
     run, item = frame.run, entry.row.id
     found: list[SystemReply] = []
-    for one in run.systems:
-        said = run.answers.get(one.name, {}).get(item)
+    for system in run.systems:
+        said = run.answers.get(system.name, {}).get(item)
         if said is None or said.outcome == "missing":
             continue
-        given = [(measure, run.scores[measure].get(one.name, {}).get(item)) for measure in measures]
+        given = [(measure, run.scores[measure].get(system.name, {}).get(item)) for measure in measures]
         marks = tuple(ReplyScore(m, g.value, g.label, g.ratings) for m, g in given if g is not None)
-        found.append(SystemReply(one, said.text, said.outcome, marks))
+        found.append(SystemReply(system, said.text, said.outcome, marks))
     return found
 
 

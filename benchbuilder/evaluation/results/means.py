@@ -21,7 +21,9 @@ _ONE_SIDE = "undefined: only one verdict is expected"
 
 def ranked_systems(frame: ResultsFrame, measure: ScoredAspect) -> list[EvaluatedSystem]:
     """The systems with scores in `measure`: models, then people, then rules; the best first in each group."""
-    means = {one: list(frame.run.values(measure, one.name).values()) for one in frame.run.scored_systems(measure)}
+    means = {
+        system: list(frame.run.values(measure, system.name).values()) for system in frame.run.scored_systems(measure)
+    }
     places = {group: place for place, group in enumerate(("model", "people", "rule"))}
     return sorted(means, key=lambda one: (places[one.group], -sum(means[one]) / len(means[one]), one.name))
 
@@ -106,9 +108,9 @@ def type_table(frame: ResultsFrame, measure: ScoredAspect) -> ResultTable | None
     if len(run.types) < 2 or measure.aspect == VERDICT:
         return None
     lines: list[TableLine] = []
-    for one in ranked_systems(frame, measure):
-        parts = [run.values(measure, one.name, lambda entry, kind=kind: entry.type == kind) for kind in run.types]
-        lines.append(frame.line(one, *(frame.mean_cell(part) for part in parts), _gap(frame, parts[0], parts[1])))
+    for system in ranked_systems(frame, measure):
+        parts = [run.values(measure, system.name, lambda entry, kind=kind: entry.type == kind) for kind in run.types]
+        lines.append(frame.line(system, *(frame.mean_cell(part) for part in parts), _gap(frame, parts[0], parts[1])))
     first, second = run.types[:2]
     return ResultTable(
         name=f"types_{measure.slug}",
@@ -149,7 +151,9 @@ def verdict_table(frame: ResultsFrame, measure: ScoredAspect) -> ResultTable:
         )
         for verdict in ("yes", "no")
     ]
-    lines = [frame.line(one, *_verdict_cells(frame, measure, one.name)) for one in ranked_systems(frame, measure)]
+    lines = [
+        frame.line(system, *_verdict_cells(frame, measure, system.name)) for system in ranked_systems(frame, measure)
+    ]
     uneven = len({line.cells[-1].value for line in lines}) > 1
     labels = ("accuracy", "balanced", "on_yes", "on_no", "said_yes", "invalid", "refused", "silent")
     return ResultTable(

@@ -67,8 +67,8 @@ def _table(
     t = frame.t
     sources = list(frame.run.sources) if 1 < len(frame.run.sources) <= _MOST else []
     keys = [(source, figure) for source in (_ALL, *sources) for figure in metric.figures]
-    contenders = [one for one in frame.run.systems if one.name in scores]
-    lines = {one: _line(frame, one, metric, scores[one.name], keys) for one in contenders}
+    systems = [system for system in frame.run.systems if system.name in scores]
+    lines = {one: _line(frame, one, metric, scores[one.name], keys) for one in systems}
     best = len(metric.figures)
     places = {group: place for place, group in enumerate(("model", "people", "rule"))}
     ranked = sorted(lines, key=lambda one: (places[one.group], -(lines[one].cells[best].value or 0.0), one.name))

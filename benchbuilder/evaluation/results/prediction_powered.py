@@ -15,8 +15,8 @@ _LEAST = 2
 
 def prediction_powered_tables(frame: ResultsFrame) -> list[ResultTable]:
     """A table for every aspect in which people rated some answers, and a judge scored these and others."""
-    people = [one for one in frame.run.measures if one.role == "people"]
-    judges = [one for one in frame.run.measures if one.role == "judge"]
+    people = [measure for measure in frame.run.measures if measure.role == "people"]
+    judges = [measure for measure in frame.run.measures if measure.role == "judge"]
     pairs = [(rated, judged) for rated in people for judged in judges if rated.aspect == judged.aspect]
     found = [_table(frame, rated, judged) for rated, judged in pairs]
     return [sheet for sheet in found if sheet.lines or sheet.notes]
@@ -25,13 +25,13 @@ def prediction_powered_tables(frame: ResultsFrame) -> list[ResultTable]:
 def _table(frame: ResultsFrame, human_measure: ScoredAspect, judge_measure: ScoredAspect) -> ResultTable:
     t = frame.t
     learned = sum(
-        len(_human_values(frame, one, human_measure)) - len(_unseen(frame, one, human_measure, judge_measure))
-        for one in paired_systems(frame, human_measure)
+        len(_human_values(frame, system, human_measure)) - len(_unseen(frame, system, human_measure, judge_measure))
+        for system in paired_systems(frame, human_measure)
     )
     lines = [
-        _line(frame, one, human_measure, judge_measure)
-        for one in paired_systems(frame, human_measure)
-        if _has_overlap(frame, one, human_measure, judge_measure)
+        _line(frame, system, human_measure, judge_measure)
+        for system in paired_systems(frame, human_measure)
+        if _has_overlap(frame, system, human_measure, judge_measure)
     ]
     return ResultTable(
         name=f"prediction_powered_{human_measure.slug}_{judge_measure.slug}",

@@ -118,11 +118,11 @@ class EvaluationRun:
 
     def system_names(self, group: SystemGroup) -> list[str]:
         """The names of the systems of a group."""
-        return [one.name for one in self.systems if one.group == group]
+        return [system.name for system in self.systems if system.group == group]
 
     def scored_systems(self, measure: ScoredAspect) -> list[EvaluatedSystem]:
         """The systems that have a value in `measure`."""
-        return [one for one in self.systems if self.values(measure, one.name)]
+        return [system for system in self.systems if self.values(measure, system.name)]
 
 
 def gather_run(finished: FinishedBuild, aspects: Sequence[str]) -> EvaluationRun:
@@ -167,7 +167,7 @@ def gather_run(finished: FinishedBuild, aspects: Sequence[str]) -> EvaluationRun
         systems=tuple(systems),
         measures=tuple(measures),
         answers=answers,
-        scores={one: scores[one.aspect, one.scorer] for one in measures},
+        scores={measure: scores[measure.aspect, measure.scorer] for measure in measures},
         benchmark=benchmark_digest(entry.row.id for entry in entries),
         recipe=hashlib.sha256(finished.recipe_yaml.encode()).hexdigest()[:16],
         step_models=steps,
