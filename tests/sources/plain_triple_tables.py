@@ -40,11 +40,11 @@ class Plain:
 
     def table(self, name):
         table = getattr(self.spec, name)
-        return table, self.source._found(name, table)
+        return table, self.source._table_file(name, table)
 
     def rows(self, name):
         table, found = self.table(name)
-        return delimited_rows(found.at, found.name, self.source._cut(name, table), table_columns(table))
+        return delimited_rows(found.path, found.name, self.source._dialect(name, table), table_columns(table))
 
     def names(self, name, wanted, *, first=False):
         file, held, counts = self.table(name)[1].name, {}, Counter()
