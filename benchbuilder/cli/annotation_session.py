@@ -1,4 +1,4 @@
-"""What the commands about people's work share: the recipe with the review app, and its database of votes."""
+"""What the annotation commands share: the recipe with the review app, and its database of votes."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class AnnotationSession:
-    """A session and the database in which the votes of its projects stand.
+    """A session and the database with the votes of its projects.
 
-    `app_spec` is ``None`` where the recipe has nobody judge its candidates in the app.
+    `app_spec` is ``None`` if candidates are not judged in the app.
     """
 
     session: Session
@@ -31,40 +31,40 @@ class AnnotationSession:
     app_spec: AppSpec | None
 
     def project_specs(self) -> dict[str, ProjectSpec]:
-        """What the recipe says of each of its projects: candidates, rows that steps have people vote on, reviews."""
+        """The spec of each project: candidates, rows that steps have people vote on, and rating projects."""
         claims: dict[str, ProjectSpec] = {} if self.app_spec is None else {CLAIMS_PROJECT: self.app_spec}
-        asking = [getattr(node.producer, "votes", None) for node in self.session.plan.nodes.values()]
+        backends = [getattr(node.producer, "votes", None) for node in self.session.plan.nodes.values()]
         steps: dict[str, ProjectSpec] = {
-            votes.project_name: votes.spec for votes in asking if isinstance(votes, AppBackend)
+            backend.project_name: backend.spec for backend in backends if isinstance(backend, AppBackend)
         }
         return {**claims, **steps, **self.session.plan.recipe.reviews}
 
     def checked_project(self, name: str) -> str:
-        """The project called `project_name`; RecipeError if the recipe has none of that name."""
+        """`name`, if the recipe has a project of that name; else RecipeError."""
         specs = self.project_specs()
         if name not in specs:
-            raise RecipeError([Problem(f"there is no project {name!r}", where=f"command line: --project {name}",
+            raise RecipeError([Problem(f"the recipe has no project {name!r}", where=f"command line: --project {name}",
                                        allowed=", ".join(specs))])  # fmt: skip
         return name
 
 
 def app_session(args: argparse.Namespace, console: Console) -> Session:
-    """A session in which experts judge candidates in the app, as the recipe or the words say.
+    """A session in which experts judge candidates in the app.
 
-    Where they say otherwise and no word chooses an `app_spec`, it is ``annotation=app``.
+    If the recipe uses another backend and no override chooses one, ``annotation=app`` is added.
     """
-    chosen = any(word.startswith("annotation=") for word in args.overrides)
-    if not chosen and not isinstance(load_recipe(args.overrides, recipes=args.recipes).recipe.annotation, AppSpec):
+    is_chosen = any(override.startswith("annotation=") for override in args.overrides)
+    if not is_chosen and not isinstance(load_recipe(args.overrides, recipes=args.recipes).recipe.annotation, AppSpec):
         args.overrides.append("annotation=app")
     return open_session(args, console)
 
 
 @contextlib.contextmanager
 def open_annotation_session(session: Session) -> Generator[AnnotationSession]:
-    """The database of a session's projects; it is made if it is not there."""
+    """The database of a session's projects, created if it is missing."""
     annotation = session.plan.recipe.annotation
     app = annotation if isinstance(annotation, AppSpec) else None
     workplace = session.store.workplace
     workplace.mkdir(parents=True, exist_ok=True)
-    with open_annotation_store(app.database_env if app else None, workplace) as ballots:
-        yield AnnotationSession(session, ballots, app)
+    with open_annotation_store(app.database_env if app else None, workplace) as store:
+        yield AnnotationSession(session, store, app)

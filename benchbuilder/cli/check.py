@@ -1,4 +1,4 @@
-"""``benchbuild check``: whether a recipe can run, without running it."""
+"""``benchbuild check``: say whether a recipe can run, without running it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from rich.console import Console
 
 from benchbuilder.authoring import UnadaptedText
+from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import find_roots, load_recipe
 from benchbuilder.core import DataError, Problem, RecipeError
 from benchbuilder.pipeline import check_recipe, require_libraries
@@ -19,23 +20,23 @@ def register(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
-    """Print what is worth a look, of a copied recipe also what is left over; raise for what is wrong."""
-    name = next((word.partition("=")[2] for word in args.overrides if word.startswith("recipe=")), "")
+    """Print warnings, for a copied recipe also its unadapted text; raise for errors."""
+    name = next((item.partition("=")[2] for item in args.overrides if item.startswith("recipe=")), "")
     try:
         loaded = load_recipe(args.overrides, recipes=args.recipes)
-        leftovers = UnadaptedText(name, loaded.roots)
+        unadapted = UnadaptedText(name, loaded.roots)
         warnings = check_recipe(loaded)
         require_libraries(loaded)
     except (RecipeError, DataError):
         _warn(UnadaptedText(name, find_roots(args.recipes or ())).problems_in_files(), console)
         raise
-    _warn((*warnings, *leftovers.problems_in_files(), *leftovers.problems_with(loaded)), console)
+    _warn((*warnings, *unadapted.problems_in_files(), *unadapted.problems_with(loaded)), console)
     recipe = loaded.recipe
-    told = f"{len(recipe.sources)} sources, {len(recipe.steps)} steps and {len(loaded.files)} files are fine"
-    console.print(f"{recipe.name}: {told}", highlight=False)
+    summary = f"{len(recipe.sources)} sources, {len(recipe.steps)} steps and {len(loaded.files)} files are fine"
+    print_line(console, f"{recipe.name}: {summary}")
     return 0
 
 
 def _warn(warnings: Iterable[Problem], console: Console) -> None:
     for warning in warnings:
-        console.print(f"warning: {warning}", highlight=False, markup=False, soft_wrap=True)
+        print_line(console, f"warning: {warning}")

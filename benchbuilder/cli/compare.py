@@ -1,4 +1,4 @@
-"""``benchbuild compare``: several models, or rules, over the same rows of a step."""
+"""``benchbuild compare``: run several models, or rules, over the same rows of a step."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import os
 import re
 import shlex
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -24,7 +23,9 @@ from benchbuilder.authoring import (
     write_comparison,
 )
 from benchbuilder.cli.preview import take_row_count
-from benchbuilder.cli.session import Session, add_overrides, open_session, progress_watcher
+from benchbuilder.cli.session import Session, add_overrides, open_session, progress_watcher, split_names
+from benchbuilder.cli.terminal import print_line
+from benchbuilder.config import display_path
 from benchbuilder.core import (
     Problem,
     RecipeError,
@@ -45,119 +46,123 @@ _LABELLED = re.compile(r"([^=:]+):\s+(.*)", re.DOTALL)
 
 def register(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("step", help="a step that can put prompts")
+    parser.add_argument("step", help="a step that can ask a model")
     add_overrides(parser)
     parser.add_argument(
-        "--with", dest="candidates", action="append", metavar="'[LABEL:] WORDS'", required=True,
+        "--with", dest="candidates", action="append", metavar="'[LABEL:] OVERRIDES'", required=True,
         help="a candidate: `rules`, or overrides such as 'model=openai model.name=NAME' (repeatable)",
     )  # fmt: skip
     parser.add_argument("--all", action="store_true", help="list every disagreement")
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
-    """Run the candidates, read what people said so far, write the files and print the table."""
+    """Run the candidates, read the ratings so far, write the files and print the table."""
     count = take_row_count(args.overrides, _ROWS)
     session = open_session(args, console)
     node = prompting_node(session.plan, args.step)
-    writes = isinstance(node.producer.spec, WriterSpec)
+    is_writer = isinstance(node.producer.spec, WriterSpec)
     candidates: list[ComparedModel] = []
     with progress_watcher(console) as watcher:
         watcher.begin("candidates", len(args.candidates), "recipes")
         for text in args.candidates:
-            candidates.append(_candidate(text, args, session, must_write=writes))
+            candidates.append(_candidate(text, args, session, must_write=is_writer))
             watcher.advance("candidates", 1)
         watcher.end("candidates", "checked")
     labels = [candidate.label for candidate in candidates]
-    if twice := sorted({label for label in labels if labels.count(label) > 1}):
+    if duplicates := sorted({label for label in labels if labels.count(label) > 1}):
         raise RecipeError(
-            [_argument_problem(f"two candidates are called {twice[0]!r}", twice[0], "give each a LABEL:")]
+            [_argument_problem(f"two candidates are called {duplicates[0]!r}", duplicates[0], "give each a LABEL:")]
         )
     folder = session.store.folder / "compare" / args.step
     with progress_watcher(console) as watcher:
         plan, store = session.plan, session.store
-        done = run_comparison(plan, store, args.step, candidates, count, watcher, folder / "times.json")
-    filed = write_comparison(done, folder, session.plan.recipe.seed, session.plan.recipe.language)
-    _show(filed, console)
-    _say(console, "\n".join(filed.notes))
-    _list(done, console, every=args.all)
-    for file in filed.files:
-        _say(console, f"  {_relative_path(file)}")
-    if unheard := done.unanswered_labels():
-        _say(
-            console, f"no answer came from {', '.join(unheard)}; once the service answers, the same command asks again"
+        comparison = run_comparison(plan, store, args.step, candidates, count, watcher, folder / "times.json")
+    files = write_comparison(comparison, folder, session.plan.recipe.seed, session.plan.recipe.language)
+    _print_table(files, console)
+    print_line(console, "\n".join(files.notes))
+    _print_disagreements(comparison, console, every=args.all)
+    for file in files.files:
+        print_line(console, f"  {display_path(file)}")
+    if unanswered := comparison.unanswered_labels():
+        print_line(
+            console, f"no answer came from {', '.join(unanswered)}; once the service answers, repeat the command"
         )
         return ServiceError.exit_code
-    if any(result.passed_count for result in done.results):
-        _say(console, "next: let two people fill in the packets (0 or 1 a cell), each in a file of their own, and give "
-             "the same command again")  # fmt: skip
+    if any(result.passed_count for result in comparison.results):
+        print_line(console, "next: let two people fill in the sheets (0 or 1 per cell), each their own file, and "
+             "repeat the command")  # fmt: skip
     return 0
 
 
-def _show(filed: ComparisonFiles, console: Console) -> None:
-    """The table without its empty columns; a block a candidate where it is wider than the terminal."""
-    told = os.environ.get("COLUMNS", "")
-    width = console.width if console.is_terminal else int(told) if told.isdecimal() else _WIDTH_IN_PIPE
-    columns = [place for place in range(len(filed.head)) if any(line[place] for line in filed.table)]
-    heads = [re.sub(r" (?=by|tokens)", "\n", filed.head[place]) for place in columns]
+def _print_table(files: ComparisonFiles, console: Console) -> None:
+    """Print the table without empty columns; one block per candidate if it is wider than the terminal."""
+    columns_setting = os.environ.get("COLUMNS", "")
+    width = (
+        console.width
+        if console.is_terminal
+        else int(columns_setting)
+        if columns_setting.isdecimal()
+        else _WIDTH_IN_PIPE
+    )
+    columns = [index for index in range(len(files.head)) if any(line[index] for line in files.table)]
+    heads = [re.sub(r" (?=by|tokens)", "\n", files.head[index]) for index in columns]
     table = Table(*heads, box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    for line in filed.table:
-        table.add_row(*(Text(printable_text(line[place])) for place in columns))
+    for line in files.table:
+        table.add_row(*(Text(printable_text(line[index])) for index in columns))
     wide = console.options.update(width=_WIDEST)
     if Measurement.get(console, wide, table).maximum <= width:
         console.print(table, width=width)
         return
-    for line in filed.table:
-        _say(console, f"\n{line[0]}")
-        for place in columns[1:]:
-            _say(console, f"  {filed.head[place]:<32} {line[place]}".rstrip())
-    _say(console, "")
+    for line in files.table:
+        print_line(console, f"\n{line[0]}")
+        for index in columns[1:]:
+            print_line(console, f"  {files.head[index]:<32} {line[index]}".rstrip())
+    print_line(console, "")
 
 
 def _candidate(text: str, args: argparse.Namespace, base: Session, *, must_write: bool) -> ComparedModel:
-    """The candidate that a ``--with`` says: its words stand in place of those of the command that they contradict."""
+    """The candidate of one ``--with``: its overrides replace those of the command with the same keys."""
     match = _LABELLED.fullmatch(text.strip())
     label, rest = (match[1].strip(), match[2]) if match else ("", text)
     try:
-        words = shlex.split(rest)
+        overrides = shlex.split(rest)
     except ValueError as error:
         raise RecipeError(
-            [_argument_problem(f"the words cannot be told apart: {error}", text, "close the quotes")]
+            [_argument_problem(f"the overrides cannot be separated: {error}", text, "close the quotes")]
         ) from error
-    rules = "rules" in words
-    words = [word for word in words if word != "rules"]
-    if not words and not rules:
+    rules = "rules" in overrides
+    overrides = [text for text in overrides if text != "rules"]
+    if not overrides and not rules:
         raise RecipeError(
-            [_argument_problem("a candidate without words", text, "`rules`, or model=openai model.name=NAME")]
+            [_argument_problem("a candidate without overrides", text, "`rules`, or model=openai model.name=NAME")]
         )
-    if stray := [word for word in words if "=" not in word and not word.startswith("~")]:
+    if stray := split_names(overrides)[0]:
         message = (
             f"a candidate is `rules`, or overrides such as 'model=openai model.name=NAME'; {stray[0]!r} is neither"
         )
         raise RecipeError([_argument_problem(message, text, f"perhaps 'model=openai model.name={stray[0]}'")])
     strategy = f"steps.{args.step}.strategy"
-    if must_write and not any(_override_key(word) == strategy for word in words):
-        words.append(f"{strategy}={'rules' if rules else 'model'}")
-    keys = {_override_key(word) for word in words}
-    kept = [word for word in args.overrides if _override_key(word) not in keys]
-    if _chosen_model(words) not in ("", _chosen_model(args.overrides)):
-        # what was said of another sort of model; of the same sort it holds, above all the address that is asked
-        kept = [word for word in kept if not _override_key(word).startswith("model.")]
-    asked = argparse.Namespace(overrides=[*kept, *words], recipes=args.recipes)
-    plan = open_session(asked, base.console).plan
+    if must_write and not any(_override_key(text) == strategy for text in overrides):
+        overrides.append(f"{strategy}={'rules' if rules else 'model'}")
+    keys = {_override_key(text) for text in overrides}
+    inherited = [text for text in args.overrides if _override_key(text) not in keys]
+    if _chosen_model(overrides) not in ("", _chosen_model(args.overrides)):
+        # settings of another kind of model do not apply; of the same kind they do, above all its address
+        inherited = [text for text in inherited if not _override_key(text).startswith("model.")]
+    candidate_args = argparse.Namespace(overrides=[*inherited, *overrides], recipes=args.recipes)
+    plan = open_session(candidate_args, base.console).plan
     prompting_node(plan, args.step)
-    maker = plan.nodes[args.step].producer
-    asks = maker.model_spec if isinstance(maker, PromptedMap) else None
-    if "model" in keys and asks is not None and asks != plan.recipe.model:
-        hint = f"write model@steps.{args.step}.model=... in its place"
-        raise RecipeError(
-            [_argument_problem(f"step {args.step!r} has a model of its own, and asks that one", text, hint)]
-        )
-    return ComparedModel(label or ("rules" if asks is None else create_from_spec("model", asks).label), plan)
+    producer = plan.nodes[args.step].producer
+    model = producer.model_spec if isinstance(producer, PromptedMap) else None
+    if "model" in keys and model is not None and model != plan.recipe.model:
+        hint = f"write model@steps.{args.step}.model=... instead"
+        raise RecipeError([_argument_problem(f"step {args.step!r} has its own model", text, hint)])
+    return ComparedModel(label or ("rules" if model is None else create_from_spec("model", model).label), plan)
 
 
 def _chosen_model(overrides: Iterable[str]) -> str:
-    """Which model the words choose."""
-    return next((word.partition("=")[2] for word in overrides if _override_key(word) == "model"), "")
+    """The model that the overrides choose; empty if none."""
+    return next((text.partition("=")[2] for text in overrides if _override_key(text) == "model"), "")
 
 
 def _override_key(override: str) -> str:
@@ -168,24 +173,18 @@ def _argument_problem(message: str, text: str, hint: str) -> Problem:
     return Problem(message, where=f"command line: --with {text!r}", hint=hint)
 
 
-def _say(console: Console, text: str) -> None:
-    console.print(printable_text(text), highlight=False, markup=False, soft_wrap=True)
-
-
-def _list(comparison: Comparison, console: Console, *, every: bool) -> None:
-    places: Sequence[int] = comparison.disagreements()
-    shown = places if every else places[:_LISTED]
-    for place in shown:
-        _say(console, f"\n{comparison.ids[place]}  {comparison.origins[place]}")
-        _say(console, "    " + tail_excerpt(comparison.inputs[place], lines=6, characters=300).replace("\n", "\n    "))
+def _print_disagreements(comparison: Comparison, console: Console, *, every: bool) -> None:
+    positions: Sequence[int] = comparison.disagreements()
+    shown = positions if every else positions[:_LISTED]
+    for position in shown:
+        print_line(console, f"\n{comparison.ids[position]}  {comparison.origins[position]}")
+        print_line(
+            console, "    " + tail_excerpt(comparison.inputs[position], lines=6, characters=300).replace("\n", "\n    ")
+        )
         for result in comparison.results:
-            one = result.texts[place]
-            _say(console, f"  {result.label}: {'failed' if one.failure else one.text or one.explanation}")
-    if len(places) > len(shown):
-        more = count_phrase(len(places) - len(shown), "more row")
-        _say(console, f"\n{more} on which they differ: --all lists them, and rows.tsv has every row")
-    _say(console, "")
-
-
-def _relative_path(path: Path) -> str:
-    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
+            text = result.texts[position]
+            print_line(console, f"  {result.label}: {'failed' if text.failure else text.text or text.explanation}")
+    if len(positions) > len(shown):
+        more = count_phrase(len(positions) - len(shown), "more row")
+        print_line(console, f"\n{more} on which they differ: --all lists them, and rows.tsv has every row")
+    print_line(console, "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from rich.console import Console
 from rich.table import Table
 
 from benchbuilder.authoring import Quote, QuoteRange, StepQuote
@@ -15,23 +16,23 @@ from benchbuilder.models import Receipt
 
 
 def receipt_lines(receipts: Sequence[Receipt]) -> Iterator[str]:
-    """A line for each model that answered, and one for attempts without an answer."""
+    """One line for each model that answered, and one for attempts without an answer."""
     models: dict[tuple[str, str], list[Receipt]] = {}
     for receipt in receipts:
         models.setdefault((receipt.model, receipt.endpoint), []).append(receipt)
-    for (model, _), of in models.items():
-        calls, batched = sum(r.calls for r in of), sum(r.batched for r in of)
+    for (model, _), group in models.items():
+        calls, batched = sum(r.calls for r in group), sum(r.batched for r in group)
         if calls:
-            tokens = f"{sum(r.prompt_tokens for r in of):,} + {sum(r.completion_tokens for r in of):,} tokens"
-            handed_in = f" ({batched:,} by the batch)" if batched else ""
-            yield f"{calls:,} {_replies(calls)} by {model}{handed_in} over all runs, {tokens}, {_paid(of, model)}"
+            tokens = f"{sum(r.prompt_tokens for r in group):,} + {sum(r.completion_tokens for r in group):,} tokens"
+            in_batches = f" ({batched:,} in batches)" if batched else ""
+            yield f"{calls:,} {_replies(calls)} by {model}{in_batches} over all runs, {tokens}, {_paid(group, model)}"
     if pending := sum(receipt.pending for receipt in receipts):
         requests = f"{pending:,} {'request is' if pending == 1 else 'requests are'}"
-        yield f"{requests} in batches that are not through: the sum holds the most that this can cost"
+        yield f"{requests} in unfinished batches: the sum includes the most that this can cost"
     if lost := sum(receipt.unanswered - receipt.pending for receipt in receipts):
         more = "more " if pending or any(receipt.calls for receipt in receipts) else ""
         attempts = f"{lost:,} {more}{'attempt' if lost == 1 else 'attempts'}"
-        yield f"{attempts} got no answer but may be billed: the sum holds the most that this can cost"
+        yield f"{attempts} got no answer but may be billed: the sum includes the most that this can cost"
 
 
 def _replies(count: int) -> str:
@@ -44,26 +45,33 @@ def _paid(receipts: Sequence[Receipt], model: str) -> str:
     if len(known) < len(receipts):
         return f"no price known for {model}"
     dates = sorted({receipt.prices_as_of for receipt in receipts if receipt.prices_as_of})
-    return f"{format_dollars(sum(known))} USD (prices of {', '.join(dates)})" if dates else "it runs here: no price"
+    return f"{format_dollars(sum(known))} USD (prices of {', '.join(dates)})" if dates else "runs here: no price"
 
 
-# --- what will be
+# --- what will be paid
+
+
+def print_quote(console: Console, quote: Quote, budget: BudgetSpec) -> None:
+    """Print the quote with its notes and what the budget says to it."""
+    console.print(quote_table(quote))
+    for line in (*quote_notes(quote), *budget_lines(quote, budget)):
+        console.print(line, highlight=False, markup=False, soft_wrap=not console.is_terminal)
 
 
 def quote_table(quote: Quote) -> Table:
-    """Two lines a step: what is expected, and what it can be at most."""
+    """Two lines for each step: the expected cost and the most that it can cost."""
     table = Table("step", "model", box=None, pad_edge=False, header_style="bold")
     for name in ("calls", "tokens in", "tokens out", "USD"):
         table.add_column(name, justify="right", no_wrap=True)
     for step in quote.steps:
-        _add(table, step.step, step.model, (step.calls, step.prompt_tokens, step.completion_tokens), step.usd)
+        _add_quote_row(table, step.step, step.model, (step.calls, step.prompt_tokens, step.completion_tokens), step.usd)
     if len(quote.steps) > 1:
         table.add_section()
-        _add(table, "all steps", "", (quote.calls, quote.prompt_tokens, quote.completion_tokens), quote.usd)
+        _add_quote_row(table, "all steps", "", (quote.calls, quote.prompt_tokens, quote.completion_tokens), quote.usd)
     return table
 
 
-def _add(table: Table, name: str, model: str, counts: Sequence[QuoteRange], usd: QuoteRange | None) -> None:
+def _add_quote_row(table: Table, name: str, model: str, counts: Sequence[QuoteRange], usd: QuoteRange | None) -> None:
     table.add_row(
         name, model, *(f"{r.expected:,.0f}" for r in counts), "no price" if usd is None else _usd(usd.expected)
     )
@@ -77,12 +85,12 @@ def _usd(amount: float | None) -> str:
 
 
 def quote_notes(quote: Quote) -> Iterator[str]:
-    """What a reader must know of the numbers: how they were made and what is not in them."""
+    """How the numbers were made, and what they leave out."""
     for step in {(s.model, s.counting_method): s for s in quote.steps}.values():
         yield f"{step.model}: tokens {step.counting_method}{_priced(step)}"
     if answered := sum(step.answered for step in quote.steps):
         they = "it costs" if answered == 1 else "they cost"
-        yield f"{answered:,} {_replies(answered)} from before will be used again: {they} nothing"
+        yield f"{answered:,} {_replies(answered)} from earlier runs will be used again: {they} nothing"
     for step in quote.steps:
         if step.completion_tokens.at_most is None:
             yield f"{step.step}: nothing limits its replies; sampling.max_new_tokens would"
@@ -95,28 +103,31 @@ def quote_notes(quote: Quote) -> Iterator[str]:
 
 def _priced(step: StepQuote) -> str:
     if step.is_local:
-        return "; it runs here: no price"
+        return "; runs here: no price"
     if step.usd is None:
         return f"; no price known: {step.unpriced}"
-    batch = "" if step.batch_proportion is None else f", by the batch at {step.batch_proportion:g} of them"
+    batch = "" if step.batch_proportion is None else f", in batches at {step.batch_proportion:g} of them"
     return f"; prices of {step.prices_as_of}{batch}"
 
 
 def budget_lines(quote: Quote, budget: BudgetSpec) -> Iterator[str]:
-    """What was spent, what may be, and whether the quote fits."""
+    """What was spent, what the budget allows, and whether the quote fits."""
     yield from (f"so far: {line}" for line in receipt_lines(quote.spent))
     if budget.usd is None and budget.tokens is None:
         yield "no budget is set: budget.usd=AMOUNT stops the build before it costs more"
     if budget.usd is not None:
         if unknown := sorted({r.model for r in quote.spent if r.usd is None}):
             yield f"budget.usd does not count what was paid without a known price: {', '.join(unknown)}"
-        spent, aside = sum(r.usd or 0 for r in quote.spent), max((step.reserve_usd for step in quote.steps), default=0)
-        yield _cap_line("budget.usd", budget.usd, (spent, quote.usd, aside), lambda usd: f"{usd:.4f}", "USD")
+        spent, reserve = (
+            sum(r.usd or 0 for r in quote.spent),
+            max((step.reserve_usd for step in quote.steps), default=0),
+        )
+        yield _cap_line("budget.usd", budget.usd, (spent, quote.usd, reserve), lambda usd: f"{usd:.4f}", "USD")
     if budget.tokens is not None:
         spent = sum(r.prompt_tokens + r.completion_tokens + r.unanswered_tokens for r in quote.spent)
-        aside = max((step.reserve_tokens for step in quote.steps), default=0)
+        reserve = max((step.reserve_tokens for step in quote.steps), default=0)
         tokens = quote.prompt_tokens + quote.completion_tokens
-        yield _cap_line("budget.tokens", budget.tokens, (spent, tokens, aside), lambda n: f"{n:,.0f}", "tokens")
+        yield _cap_line("budget.tokens", budget.tokens, (spent, tokens, reserve), lambda n: f"{n:,.0f}", "tokens")
 
 
 def _cap_line(
@@ -126,25 +137,31 @@ def _cap_line(
     format_amount: Callable[[float], str],
     unit: str,
 ) -> str:
-    """Whether a cap leaves room for what is quoted besides what was spent.
+    """Say whether the cap has room for the quote on top of what was spent.
 
-    The last of the `amounts` must be left for a request before it is sent.
+    Args:
+        key: The key of the cap.
+        cap: The cap.
+        amounts: What was spent, the quote, and the reserve that must be free before a request is sent.
+        format_amount: Writes an amount in the unit.
+        unit: USD or tokens.
     """
-    spent, wanted, aside = amounts
+    spent, wanted, reserve = amounts
     if wanted is None:
-        return f"{key} needs a price for every model: the build would not ask one without"
+        return f"{key} needs a price for every model: the build asks no model that has none"
     name, stops = f"{key}={cap:g}" if unit == "USD" else f"{key}={cap}", "the build would stop there"
-    sums_up = f"spent {format_amount(spent)} + quote {format_amount(wanted.expected)} of {cap if unit == 'USD' else format_amount(cap)} {unit}"
+    cap_text = str(cap) if unit == "USD" else format_amount(cap)
+    sums_up = f"spent {format_amount(spent)} + quote {format_amount(wanted.expected)} of {cap_text} {unit}"
     if wanted.expected and spent >= cap:
         return f"{sums_up}: the build stops before its first request"
     if spent + wanted.expected > cap:
-        told = f"the quote exceeds {name}"
+        verdict = f"the quote exceeds {name}"
     elif wanted.at_most is None:
-        told, stops = "the quote has no upper end", f"at {name} {stops}"
+        verdict, stops = "the quote has no upper end", f"at {name} {stops}"
     elif spent + wanted.at_most > cap:
-        told = f"the quote's upper end exceeds {name}"
-    elif wanted.at_most and spent + wanted.at_most + aside > cap:
-        told = f"the quote comes close to {name}, and what a request costs at most is set aside first"
+        verdict = f"the quote's upper end exceeds {name}"
+    elif wanted.at_most and spent + wanted.at_most + reserve > cap:
+        verdict = f"the quote comes close to {name}, and what a request can cost at most is set aside first"
     else:
         return f"{sums_up}: the quote fits in {name}"
-    return f"{sums_up}: {told}: {stops}, and goes on with a higher one"
+    return f"{sums_up}: {verdict}: {stops}, and continues with a higher cap"

@@ -1,4 +1,4 @@
-"""``benchbuild diff A B``: how two recipes differ, or two built benchmarks."""
+"""``benchbuild diff A B``: show how two recipes, or two built benchmarks, differ."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 import shlex
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -20,8 +21,9 @@ from benchbuilder.authoring import (
     find_origin_record,
     recipe_key_changes,
 )
+from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import LoadedRecipe, find_roots, load_recipe
-from benchbuilder.core import Problem, RecipeError, count_phrase, head_excerpt, printable_text
+from benchbuilder.core import Problem, RecipeError, count_phrase, head_excerpt
 
 _LISTED = 20
 _WIDTH = 60
@@ -29,16 +31,16 @@ _WIDTH = 60
 
 def register(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    what = "the folder of a build, the name of a recipe, or the words of one in quotes"
-    parser.add_argument("left", metavar="A", help=what)
-    help_b = "the other one; without it, a recipe is compared with the one that it was copied from"
+    help_a = "the folder of a build, the name of a recipe, or the overrides of one in quotes"
+    parser.add_argument("left", metavar="A", help=help_a)
+    help_b = "the other one (default: the recipe that A was copied from)"
     parser.add_argument("right", metavar="B", nargs="?", help=help_b)
     parser.add_argument("--all", action="store_true", help="list every difference")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
-    """Compare two of a sort: two builds by item, two recipes by key."""
+    """Compare two builds by item, or two recipes by key."""
     if args.right is None:
         args.left, args.right = _original_recipe(args.left, args), args.left
     built = [Path(text) for text in (args.left, args.right) if (Path(text) / "recipe.yaml").is_file()]
@@ -48,19 +50,19 @@ def run(args: argparse.Namespace, console: Console) -> int:
             actual=f"{args.left} {args.right}", hint="name two folders of builds, or two recipes",
         )])  # fmt: skip
     if built:
-        found = compare_builds(BuiltBenchmark(built[0]), BuiltBenchmark(built[1]))
+        differences = compare_builds(BuiltBenchmark(built[0]), BuiltBenchmark(built[1]))
         if args.json:
-            console.print_json(json.dumps([asdict(one) for one in found], ensure_ascii=False))
+            console.print_json(json.dumps([asdict(task) for task in differences], ensure_ascii=False))
             return 0
-        for one in found:
-            _print_item_changes(one, console, everything=args.all)
-        _print_key_changes(found[0].recipe, console, most=None if args.all else _LISTED)
+        for task in differences:
+            _print_item_changes(task, console, everything=args.all)
+        _print_key_changes(differences[0].recipe, console, most=None if args.all else _LISTED)
         return 0
     left, right = _load_argument(args.left, args), _load_argument(args.right, args)
     files = file_changes(_referenced_files(left), _referenced_files(right))
     keys = [files.get(key.key, key) for key in recipe_key_changes(left.yaml, right.yaml)]
     keys = [key for key in keys if key is not None]
-    keys += [one for name, one in files.items() if one is not None and name not in {key.key for key in keys}]
+    keys += [change for name, change in files.items() if change is not None and name not in {key.key for key in keys}]
     if args.json:
         console.print_json(json.dumps([asdict(key) for key in keys], ensure_ascii=False))
     else:
@@ -69,28 +71,26 @@ def run(args: argparse.Namespace, console: Console) -> int:
 
 
 def _original_recipe(name: str, args: argparse.Namespace) -> str:
-    """The recipe that another one was copied from; RecipeError if it is no copy."""
-    found = find_origin_record(name, find_roots(args.recipes or ()))
-    if found is None:
-        hint = "name what to compare it with"
-        raise RecipeError([Problem("this is no copied recipe", where="command line", actual=name, hint=hint)])
-    return found[0].recipe
+    """The recipe that `name` was copied from; RecipeError if it is not a copy."""
+    record = find_origin_record(name, find_roots(args.recipes or ()))
+    if record is None:
+        hint = "name the other recipe"
+        raise RecipeError([Problem("this recipe is not a copy", where="command line", actual=name, hint=hint)])
+    return record[0].recipe
 
 
 def _load_argument(text: str, args: argparse.Namespace) -> LoadedRecipe:
-    """The recipe that a name or words stand for."""
+    """The recipe of a name, or of overrides in one string."""
     return load_recipe(shlex.split(text) if "=" in text else [f"recipe={text}"], recipes=args.recipes)
 
 
 def _referenced_files(loaded: LoadedRecipe) -> dict[str, Path]:
-    """What a recipe refers to by key, without the data of its sources."""
+    """The files that a recipe refers to, by key, without the data of its sources."""
     return {key: ref.file for key, ref in loaded.files if not key.startswith("sources.")}
 
 
 def _print_key_changes(keys: Sequence[KeyChange], console: Console, *, most: int | None) -> None:
-    def say(text: str) -> None:
-        console.print(printable_text(text), highlight=False, markup=False, soft_wrap=True)
-
+    say = partial(print_line, console)
     say(f"{count_phrase(len(keys), 'key')} of the recipes differ" if len(keys) != 1 else "1 key of the recipes differs")
     for key in keys[:most]:
         if key.left is None or key.right is None:
@@ -103,21 +103,20 @@ def _print_key_changes(keys: Sequence[KeyChange], console: Console, *, most: int
 
 
 def _print_item_changes(differences: BenchmarkDifferences, console: Console, *, everything: bool) -> None:
-    def say(text: str) -> None:
-        console.print(printable_text(text), highlight=False, markup=False, soft_wrap=True)
-
+    say = partial(print_line, console)
     counts = differences.counts()
     name = f"{differences.task}: " if differences.task else ""
     say(f"{name}{count_phrase(differences.same, 'item')} in both")
     for sort in ("added", "removed", "changed"):
-        of_sort = {cause: n for (one, cause), n in counts.items() if one == sort}
-        told = ", ".join(f"{cause} {n}" for cause, n in sorted(of_sort.items(), key=lambda pair: -pair[1]))
-        say(f"  {sort} {sum(of_sort.values())}" + (f" ({told})" if told else ""))
+        by_cause = {cause: n for (change_sort, cause), n in counts.items() if change_sort == sort}
+        causes = ", ".join(f"{cause} {n}" for cause, n in sorted(by_cause.items(), key=lambda pair: -pair[1]))
+        say(f"  {sort} {sum(by_cause.values())}" + (f" ({causes})" if causes else ""))
     listed = differences.changes if everything else differences.changes[:_LISTED]
     signs = {"added": "+", "removed": "-", "changed": "~"}
-    for one in listed:
-        what = f" [{', '.join(one.fields)}]" if one.fields else ""
-        say(f"  {signs[one.sort]} {one.right or one.left} {one.source} {head_excerpt(one.text, _WIDTH)}{what}")
-        say(f"      {one.cause} at {one.step}: {one.detail}")
+    for change in listed:
+        fields = f" [{', '.join(change.fields)}]" if change.fields else ""
+        item = change.right or change.left
+        say(f"  {signs[change.sort]} {item} {change.source} {head_excerpt(change.text, _WIDTH)}{fields}")
+        say(f"      {change.cause} at {change.step}: {change.detail}")
     if len(listed) < len(differences.changes):
         say(f"  ... {len(differences.changes) - len(listed)} more: --all lists them")

@@ -1,4 +1,4 @@
-"""The entry point: parse, dispatch, and turn every failure into a message with a way on."""
+"""The entry point: find the command, run it, and turn every failure into a message with a next step."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from benchbuilder import __version__
-from benchbuilder.core import BenchbuilderError, Problem, RecipeError
 
 if TYPE_CHECKING:
     import argparse
@@ -18,12 +17,15 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _NEW_OBJECTS = 20_000
-"""So many objects are made before circles among them are looked for: tables of rows hold none, and looking through
-them all again and again is a tenth of the work of a build, a sixth of that of an evaluation."""
+"""New objects between two runs of the garbage collector.
+
+Tables of rows hold no reference cycles. With the default threshold, looking for some is a tenth of the work of a build
+and a sixth of that of an evaluation.
+"""
 
 
 class Command(NamedTuple):
-    """A command: where it lives, what it does, and two examples."""
+    """A command: its module, its help, two examples, and the suffix of its functions in a shared module."""
 
     module: str
     help: str
@@ -32,100 +34,30 @@ class Command(NamedTuple):
 
 
 COMMANDS: dict[str, Command] = {
+    # Build
     "build": Command(
-        "build", "build a benchmark (the same as giving no command)",
+        "build", "build a benchmark (default command)",
         ("benchbuild recipe=care_mi", "benchbuild recipe=care_mi retriever.top_k=2 annotation.min_evidence=2"),
     ),
-    "ls": Command("ls", "list recipes and kinds", ("benchbuild ls", "benchbuild ls --kinds")),
-    "new": Command(
-        "new", "copy a recipe to make it yours, or write the skeleton of a plugin",
-        ("benchbuild new my_field --from care_mi",
-         "benchbuild new --plugin my_plugin --kind source,tokenizer"),
+    "ls": Command("ls", "list recipes, or the kinds that recipes can name", ("benchbuild ls", "benchbuild ls --kinds")),
+    "check": Command(
+        "check", "validate files, prompts, kinds, connections and columns without running anything",
+        ("benchbuild check recipe=care_mi", "benchbuild check recipe=care_mi variant=reference"),
     ),
     "show": Command(
         "show", "print the resolved recipe with the origin of every value",
         ("benchbuild show recipe=care_mi", "benchbuild show recipe=care_mi retriever.top_k=2"),
     ),
-    "check": Command(
-        "check", "validate files, prompts, kinds, wiring and columns; run nothing",
-        ("benchbuild check recipe=care_mi", "benchbuild check recipe=care_mi variant=reference"),
-    ),
-    "schema": Command(
-        "schema", "write a JSON Schema for recipe files, for editors",
-        ("benchbuild schema", "benchbuild schema --output recipe.schema.json"),
-    ),
     "plan": Command(
-        "plan", "say what a build would reuse, and why the rest runs",
+        "plan", "show what a build would reuse, why the rest runs, and what models may cost",
         ("benchbuild plan recipe=care_mi", "benchbuild plan recipe=care_mi retriever.top_k=2"),
-    ),
-    "prompt": Command(
-        "prompt", "show exactly what a model would be sent about a row, or list the prompts",
-        ("benchbuild prompt show qa2d recipe=care_mi", "benchbuild prompt ls recipe=care_mi"),
     ),
     "preview": Command(
         "preview", "run a few rows through every step: input, prompt, reply, result",
         ("benchbuild preview n=2 recipe=care_mi", "benchbuild preview recipe=care_mi --html preview.html"),
     ),
-    "compare": Command(
-        "compare", "run several models, or rules, over the same rows of a step",
-        ("benchbuild compare state_choice --with rules --with 'short: rules steps.state_choice.max_length=25' "
-         "n=20 recipe=care_mi",
-         "benchbuild compare ask_oe_choice --with rules recipe=care_mi"),
-    ),
-    "replies": Command(
-        "replies", "write the replies that a recipe uses, so that it rebuilds without any model",
-        ("benchbuild replies --output replies.jsonl recipe=care_mi model=openai model.name=gpt-4o-mini",
-         "benchbuild replies --output replies.jsonl recipe=care_mi model=openai model.name=gpt-4o annotation=none"),
-    ),
-    "review": Command(
-        "review", "serve the review app, in which experts judge candidates and rate answers",
-        ("benchbuild review recipe=care_mi", "benchbuild review recipe=care_mi steps.items.sample=12 --port 8766"),
-    ),
-    "people": Command(
-        "people", "invite experts to the review app, list them, make new links, revoke them",
-        ("benchbuild people invite wang --role annotator recipe=care_mi", "benchbuild people ls recipe=care_mi"),
-    ),
-    "votes": Command(
-        "votes", "write votes for other tools (Label Studio, Argilla, sheets), bring votes in from them",
-        ("benchbuild votes export label_studio recipe=care_mi", "benchbuild votes formats"),
-    ),
-    "evaluate": Command(
-        "evaluate", "put the benchmark to models and score their answers",
-        ("benchbuild evaluate recipe=care_mi",
-         "benchbuild evaluate --quote recipe=care_mi model=openai model.name=gpt-4o-mini"),
-    ),
-    "judge": Command(
-        "judge", "train judges of answers, score with one, report how far to trust them",
-        ("benchbuild judge train recipe=care_mi", "benchbuild judge report recipe=care_mi"),
-    ),
-    "finetune": Command(
-        "finetune", "write training files for a judge that a service fine-tunes, and follow its jobs",
-        ("benchbuild finetune export judge=tuned_correctness recipe=care_mi 'evaluation=[zh_claims,zh_finetuned]' "
-         "model@evaluation.judges.tuned_correctness.model=openai evaluation.judges.tuned_correctness.model.name=NAME",
-         "benchbuild finetune check judge=tuned_correctness recipe=care_mi 'evaluation=[zh_claims,zh_finetuned]' "
-         "model@evaluation.judges.tuned_correctness.model=openai evaluation.judges.tuned_correctness.model.name=NAME"),
-    ),
-    "report": Command(
-        "report", "write the results of an evaluation again, or two of them side by side",
-        ("benchbuild report recipe=care_mi", "benchbuild report recipe=care_mi --beside builds/care_mi/evaluation"),
-    ),
-    "diff": Command(
-        "diff", "say how two recipes differ, or two built benchmarks, item by item with its cause",
-        ("benchbuild diff care_mi 'recipe=care_mi variant=reference'",
-         "benchbuild diff builds/care_mi builds/care_mi"),
-    ),
-    "words": Command(
-        "words", "make a word list of other lists, have it reviewed, and see what its words hit",
-        ("benchbuild words show recipe=care_mi",
-         "benchbuild words collect terms.txt recipe=care_mi --output review.csv"),
-    ),
-    "sweep": Command(
-        "sweep", "build several recipes or settings, and compare what came out in one table",
-        ("benchbuild sweep recipe=care_mi annotation=none steps.state_choice.max_length=20,40",
-         "benchbuild sweep recipe=care_mi 'source=[medqa,textbook],[mlecqa,textbook]' annotation=none --evaluate"),
-    ),
     "why": Command(
-        "inspect", "say what became of a row: a line a branch",
+        "inspect", "show what became of a row, one line per branch",
         ("benchbuild why care_mi/sample/medqa/dev.jsonl:5 recipe=care_mi",
          "benchbuild why care_mi/sample/cpubmed.tsv:24 recipe=care_mi"), "_why",
     ),
@@ -138,15 +70,114 @@ COMMANDS: dict[str, Command] = {
         "inspect", "show the first rows of a step",
         ("benchbuild peek candidates recipe=care_mi", "benchbuild peek medqa -n 2 recipe=care_mi"), "_peek",
     ),
+    "diff": Command(
+        "diff", "show how two recipes differ, or two benchmarks item by item with each cause",
+        ("benchbuild diff care_mi 'recipe=care_mi variant=reference'",
+         "benchbuild diff builds/care_mi builds/care_mi"),
+    ),
+    "words": Command(
+        "words", "make a word list from other lists, have it reviewed, see what its words match",
+        ("benchbuild words show recipe=care_mi",
+         "benchbuild words collect terms.txt recipe=care_mi --output review.csv"),
+    ),
+    "sweep": Command(
+        "sweep", "build several recipes or settings, and compare the results in one table",
+        ("benchbuild sweep recipe=care_mi annotation=none steps.state_choice.max_length=20,40",
+         "benchbuild sweep recipe=care_mi 'source=[medqa,textbook],[mlecqa,textbook]' annotation=none --evaluate"),
+    ),
+    # Annotate
+    "review": Command(
+        "review", "serve the review app, in which experts judge candidates and rate answers",
+        ("benchbuild review recipe=care_mi", "benchbuild review recipe=care_mi steps.items.sample=12 --port 8766"),
+    ),
+    "people": Command(
+        "people", "invite experts to the review app, list them, renew or revoke their links",
+        ("benchbuild people invite wang --role annotator recipe=care_mi", "benchbuild people ls recipe=care_mi"),
+    ),
+    "votes": Command(
+        "votes", "export votes to other tools (Label Studio, Argilla, sheets), or import them",
+        ("benchbuild votes export label_studio recipe=care_mi", "benchbuild votes formats"),
+    ),
+    # Models and cost
+    "prompt": Command(
+        "prompt", "show exactly what a model would get for a row, or list the prompts",
+        ("benchbuild prompt show qa2d recipe=care_mi", "benchbuild prompt ls recipe=care_mi"),
+    ),
+    "compare": Command(
+        "compare", "run several models, or rules, over the same rows of a step",
+        ("benchbuild compare state_choice --with rules --with 'short: rules steps.state_choice.max_length=25' "
+         "n=20 recipe=care_mi",
+         "benchbuild compare ask_oe_choice --with rules recipe=care_mi"),
+    ),
+    "replies": Command(
+        "replies", "write the replies that a recipe uses, so that it rebuilds without any model",
+        ("benchbuild replies --output replies.jsonl recipe=care_mi model=openai model.name=gpt-4o-mini",
+         "benchbuild replies --output replies.jsonl recipe=care_mi model=openai model.name=gpt-4o annotation=none"),
+    ),
+    # Evaluate and judge
+    "evaluate": Command(
+        "evaluate", "ask models the questions of the benchmark and score their answers",
+        ("benchbuild evaluate recipe=care_mi",
+         "benchbuild evaluate --quote recipe=care_mi model=openai model.name=gpt-4o-mini"),
+    ),
+    "report": Command(
+        "report", "rewrite the results of an evaluation, or show two side by side",
+        ("benchbuild report recipe=care_mi", "benchbuild report recipe=care_mi --beside builds/care_mi/evaluation"),
+    ),
+    "judge": Command(
+        "judge", "train judges of answers, score with one, report how far to trust them",
+        ("benchbuild judge train recipe=care_mi", "benchbuild judge report recipe=care_mi"),
+    ),
+    "finetune": Command(
+        "finetune", "export training files for a judge that a service fine-tunes, and manage its jobs",
+        ("benchbuild finetune export judge=tuned_correctness recipe=care_mi 'evaluation=[zh_claims,zh_finetuned]' "
+         "model@evaluation.judges.tuned_correctness.model=openai evaluation.judges.tuned_correctness.model.name=NAME",
+         "benchbuild finetune check judge=tuned_correctness recipe=care_mi 'evaluation=[zh_claims,zh_finetuned]' "
+         "model@evaluation.judges.tuned_correctness.model=openai evaluation.judges.tuned_correctness.model.name=NAME"),
+    ),
+    # Extend
+    "new": Command(
+        "new", "copy a recipe, or write the skeleton of a plugin",
+        ("benchbuild new my_field --from care_mi",
+         "benchbuild new --plugin my_plugin --kind source,tokenizer"),
+    ),
+    "schema": Command(
+        "schema", "write a JSON Schema of recipe files, for editors",
+        ("benchbuild schema", "benchbuild schema --output recipe.schema.json"),
+    ),
 }  # fmt: skip
+
+_GROUPS: dict[str, tuple[str, ...]] = {
+    "Build": ("build", "ls", "check", "show", "plan", "preview", "why", "trace", "peek", "diff", "words", "sweep"),
+    "Annotate": ("review", "people", "votes"),
+    "Models and cost": ("prompt", "compare", "replies"),
+    "Evaluate and judge": ("evaluate", "report", "judge", "finetune"),
+    "Extend": ("new", "schema"),
+}
+"""The commands as ``--help`` groups them, like the documentation."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; the exit code (see the exit codes in the reference)."""
-    words = list(sys.argv[1:] if argv is None else argv)
+    """Run the command line.
+
+    Args:
+        argv: Arguments without the name of the program; those of the process by default.
+
+    Returns:
+        The exit code, as the reference lists them.
+    """
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if not arguments or arguments[0] in ("-h", "--help"):
+        sys.stdout.write(_help())
+        return 0
+    if arguments[0] == "--version":
+        sys.stdout.write(f"benchbuild {__version__}\n")
+        return 0
+    from benchbuilder.core import BenchbuilderError  # here, because the help needs no other room
+
     gc.set_threshold(_NEW_OBJECTS, *gc.get_threshold()[1:])
     try:
-        return _dispatch(words)
+        return _dispatch(arguments)
     except BenchbuilderError as error:
         _print_error(f"error: {error}", style="red")
         return error.exit_code
@@ -154,11 +185,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the interpreter's last flush is quiet
         return 0
     except OSError as error:
-        told = f"error: the system refused: {error}"
-        _print_error(f"{told}\n  next:  check space and rights; what was committed is kept", style="red")
+        next_step = "check disk space and permissions; committed steps are kept"
+        _print_error(f"error: the system refused: {error}\n  next:  {next_step}", style="red")
         return 3
     except KeyboardInterrupt:
-        _print_error("stopped; what was committed is kept, and the same command goes on")
+        _print_error("stopped; committed steps are kept, and the same command continues")
         return 130
 
 
@@ -169,18 +200,14 @@ def _print_error(text: str, style: str | None = None) -> None:
 
 
 def _dispatch(arguments: list[str]) -> int:
-    if not arguments or arguments[0] in ("-h", "--help"):
-        sys.stdout.write(_help())
-        return 0
-    if arguments[0] == "--version":
-        sys.stdout.write(f"benchbuild {__version__}\n")
-        return 0
     if arguments[0] in COMMANDS:
         name, rest = arguments[0], arguments[1:]
     elif "=" in arguments[0] or arguments[0].startswith("-"):
         name, rest = "build", arguments
     else:
         from difflib import get_close_matches
+
+        from benchbuilder.core import Problem, RecipeError
 
         close = get_close_matches(arguments[0], COMMANDS, n=1)
         raise RecipeError(
@@ -191,7 +218,7 @@ def _dispatch(arguments: list[str]) -> int:
 
 
 def _run(name: str, rest: list[str]) -> int:
-    """Run the command `name`. What it needs is imported now: `--help` needs nothing of it."""
+    """Run the command `name`; its module is imported only now, so that ``--help`` stays fast."""
     import argparse
 
     from benchbuilder.cli.terminal import Terminal
@@ -204,7 +231,9 @@ def _run(name: str, rest: list[str]) -> int:
         epilog="examples:\n" + "".join(f"  {example}\n" for example in command.examples),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--recipes", action="append", metavar="DIR", help="a folder of recipes to look in first")
+    parser.add_argument(
+        "--recipes", action="append", metavar="DIR", help="a folder of recipes, searched first (repeatable)"
+    )
     getattr(module, f"register{command.suffix}")(parser)
     args = parser.parse_intermixed_args(rest)
     run: Callable[[argparse.Namespace, Console], int] = getattr(module, f"run{command.suffix}")
@@ -218,13 +247,18 @@ def _help() -> str:
         "",
         "Build a misinformation benchmark from a recipe.",
         "",
-        "commands (benchbuild COMMAND --help says more):",
-        *(f"  {name:<8} {command.help}" for name, command in COMMANDS.items()),
+        "key=value is an override: it replaces a value of the recipe.",
+        "benchbuild COMMAND --help lists the arguments of a command.",
         "",
-        "exit codes: 0 done, 2 recipe or installation, 3 data, 4 service, 5 too many failures, 70 bug,",
+        *(line for group, names in _GROUPS.items() for line in _group_lines(group, names)),
+        "Exit codes: 0 done, 2 recipe or installation, 3 data, 4 service, 5 too many failures, 70 bug,",
         "            75 waiting for people or for a batch, 130 stopped by Ctrl-C",
         "",
-        "examples:",
+        "Examples:",
         *(f"  {example}" for example in COMMANDS["build"].examples),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _group_lines(group: str, names: Sequence[str]) -> list[str]:
+    return [f"{group}:", *(f"  {name:<8} {COMMANDS[name].help}" for name in names), ""]

@@ -1,27 +1,25 @@
-"""``benchbuild evaluate``: put the benchmark to models and score their answers."""
+"""``benchbuild evaluate``: ask models the questions of the benchmark and score their answers."""
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
 
 from benchbuilder.authoring import quote_plan
-from benchbuilder.cli.costs import budget_lines, quote_notes, quote_table, receipt_lines
-from benchbuilder.cli.session import add_overrides, add_refresh
+from benchbuilder.cli.costs import print_quote, receipt_lines
+from benchbuilder.cli.session import add_overrides, add_refresh, build_progress, receipts_if_stopped
+from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import LoadedRecipe, display_path, load_recipe
 from benchbuilder.core import (
     DataError,
     Problem,
     RecipeError,
-    ServiceError,
-    TooManyFailures,
     count_phrase,
-    printable_text,
 )
 from benchbuilder.evaluation import (
     Evaluation,
@@ -34,18 +32,10 @@ from benchbuilder.evaluation import (
     evaluation_tables,
     plan_evaluation,
 )
-from benchbuilder.pipeline import (
-    BarProgress,
-    BuildReport,
-    LineProgress,
-    Watcher,
-    build_benchmark,
-    check_recipe,
-    open_gateway,
-)
+from benchbuilder.pipeline import BuildReport, build_benchmark, check_recipe
 
 _SHOWN = 12
-"""Files of one folder that are named one by one."""
+"""Up to this many files of one folder are listed one by one."""
 
 
 def register(parser: argparse.ArgumentParser) -> None:
@@ -54,10 +44,10 @@ def register(parser: argparse.ArgumentParser) -> None:
     add_refresh(parser)
     add_benchmark_arguments(parser)
     parser.add_argument(
-        "--quote", action="store_true", help="ask no model: say what would be asked, and what that may cost"
+        "--quote", action="store_true", help="ask no model; print what would be asked and what it may cost"
     )
     parser.add_argument(
-        "--sheet", metavar="FILE", help="ask nobody: write a sheet (CSV) in which people answer some of the questions"
+        "--sheet", metavar="FILE", help="ask nobody; write a sheet (CSV) in which people answer some of the questions"
     )
 
 
@@ -65,7 +55,7 @@ def add_benchmark_arguments(parser: argparse.ArgumentParser) -> None:
     """Let a command take ``--task NAME`` and ``--benchmark FILE``."""
     add_task_argument(parser)
     parser.add_argument(
-        "--benchmark", metavar="FILE", help="a benchmark that was not built here: TSV, CSV, JSON Lines or Parquet"
+        "--benchmark", metavar="FILE", help="a benchmark from elsewhere: TSV, CSV, JSON Lines or Parquet"
     )
     parser.add_argument(
         "--expected", choices=("yes", "no"),
@@ -75,24 +65,22 @@ def add_benchmark_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_task_argument(parser: argparse.ArgumentParser) -> None:
     """Let a command take ``--task NAME``."""
-    parser.add_argument("--task", metavar="NAME", help="one task of a benchmark that has several")
+    parser.add_argument("--task", metavar="NAME", help="one task of a benchmark with several")
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
-    """Evaluate each task; exit code 0 when every answer is there and scored as far as it can be."""
+    """Evaluate each task; exit code 0 when every answer is there and scored as far as possible."""
     parts = recipes_of_tasks(args)
     if args.sheet and len(parts) > 1:
         raise RecipeError([Problem("a sheet is of one task", where=f"command line: --sheet {args.sheet}",
                                    allowed=", ".join(part.task for part in parts), hint="--task NAME")])  # fmt: skip
-    codes = [_run(part, plan_evaluation(part, Path.cwd(), with_model=chooses_model(part.overrides)), args, console)
+    exit_codes = [_run(part, plan_evaluation(part, Path.cwd(), with_model=chooses_model(part.overrides)), args, console)
              for part in parts if part.recipe.evaluation is not None or len(parts) == 1]  # fmt: skip
-    return max(codes, default=0)
+    return max(exit_codes, default=0)
 
 
 def _run(loaded: LoadedRecipe, evaluation: Evaluation, args: argparse.Namespace, console: Console) -> int:
-    def say(text: str = "") -> None:
-        console.print(printable_text(text), highlight=False, markup=False, soft_wrap=True)
-
+    say = partial(print_line, console)
     for warning in check_recipe(loaded, sources=()):
         if warning.key.startswith(loaded.file_key("evaluation")):
             say(f"warning: {warning}")
@@ -106,45 +94,41 @@ def _run(loaded: LoadedRecipe, evaluation: Evaluation, args: argparse.Namespace,
         say(f"{count_phrase(count, 'question')} to answer in {args.sheet}")
         say("next: fill in the columns answer and person, and name the file with paths.human_answers=FILE")
         return 0
-    with contextlib.ExitStack() as stack:
-        watcher = stack.enter_context(BarProgress(console)) if console.is_terminal else LineProgress(console)
-        try:
-            report = build_benchmark(
-                evaluation.plan, evaluation.store, loaded.yaml, watcher, refresh=refresh, keep_outputs=True
-            )
-        except (ServiceError, TooManyFailures, KeyboardInterrupt):
-            _print_costs(evaluation, watcher)
-            raise
+    plan, store = evaluation.plan, evaluation.store
+    with build_progress(console) as watcher, receipts_if_stopped(plan, store, watcher):
+        report = build_benchmark(plan, store, loaded.yaml, watcher, refresh=refresh, keep_outputs=True)
     return _print_report(evaluation, report, console)
 
 
 def benchmark_overrides(args: argparse.Namespace) -> list[str]:
-    """What ``--benchmark`` says, as words of the command line."""
+    """The overrides that ``--benchmark`` and ``--expected`` stand for."""
     if args.benchmark:
         key = f"tasks.{args.task}.evaluation.benchmark" if args.task else "evaluation.benchmark"
-        words = [f"{key}.kind=benchmark", f"{key}.path={_quoted_path(args.benchmark)}"]
-        return words + ([f"{key}.expected='{args.expected}'"] if args.expected else [])
+        overrides = [f"{key}.kind=benchmark", f"{key}.path={_quoted_path(args.benchmark)}"]
+        return overrides + ([f"{key}.expected='{args.expected}'"] if args.expected else [])
     if args.expected:
-        raise RecipeError([Problem("--expected speaks of a benchmark that was not built here", hint="--benchmark FILE",
+        raise RecipeError([Problem("--expected needs a benchmark from elsewhere", hint="--benchmark FILE",
                                    where=f"command line: --expected {args.expected}")])  # fmt: skip
     return []
 
 
 def recipes_of_tasks(args: argparse.Namespace, overrides: Sequence[str] | None = None) -> list[LoadedRecipe]:
-    """The recipe of each task that the arguments of a command choose: of all, or of the one that ``--task`` names.
+    """The recipe of each task, or only of the one that ``--task`` names.
 
-    `overrides` are those of the command line, where the command has taken some out.
+    Args:
+        args: Parsed arguments.
+        overrides: The overrides to load, where the command has taken some out of `args.overrides`.
     """
-    given = [
+    overrides_to_load = [
         *(args.overrides if overrides is None else overrides),
         *(benchmark_overrides(args) if "benchmark" in args else ()),
     ]
-    loaded = load_recipe(given, recipes=args.recipes)
+    loaded = load_recipe(overrides_to_load, recipes=args.recipes)
     return [loaded.for_task(args.task)] if args.task else loaded.by_task()
 
 
 def recipe_of_single_task(args: argparse.Namespace, overrides: Sequence[str] | None = None) -> LoadedRecipe:
-    """The same, where only one task will do; RecipeError if there are several and ``--task`` names none."""
+    """The recipe of the one task; RecipeError if there are several and ``--task`` names none."""
     parts = recipes_of_tasks(args, overrides)
     if len(parts) > 1:
         raise RecipeError([Problem("this benchmark has several tasks", where="command line", hint="--task NAME",
@@ -153,63 +137,53 @@ def recipe_of_single_task(args: argparse.Namespace, overrides: Sequence[str] | N
 
 
 def _write_sheet(loaded: LoadedRecipe, evaluation: Evaluation, path: Path) -> int:
-    """Write a sheet for people to answer as many questions as the review of the human baseline draws."""
-    found = benchmark_items(evaluation)
-    baselines = (one for one in evaluation.spec.baselines.values() if isinstance(one, PeopleSpec))
-    review = next((loaded.recipe.reviews.get(one.review) for one in baselines), None)
-    wanted = (None if review is None else review.rows.sample) or len(found)
+    """Write a sheet with as many questions as the rating project of the human baseline draws; their number."""
+    items = benchmark_items(evaluation)
+    baselines = (spec for spec in evaluation.spec.baselines.values() if isinstance(spec, PeopleSpec))
+    review = next((loaded.recipe.reviews.get(spec.review) for spec in baselines), None)
+    wanted = (None if review is None else review.rows.sample) or len(items)
     try:
         with path.open("xb") as stream:
-            stream.write(answer_sheet(found, wanted, loaded.recipe.seed))
+            stream.write(answer_sheet(items, wanted, loaded.recipe.seed))
     except FileExistsError as error:
         raise DataError(
-            f"{path} is there already", where="command line: --sheet", why="people may have filled it in",
+            f"{path} exists already", where="command line: --sheet", why="people may have filled it in",
             next="name another file, or move this one away",
         ) from error  # fmt: skip
-    return min(wanted, len(found))
+    return min(wanted, len(items))
 
 
 def _quoted_path(text: str) -> str:
-    """A path as a value of the command line's grammar."""
+    """A path, quoted as the value of an override."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def _quote(evaluation: Evaluation, console: Console, refresh: frozenset[str]) -> int:
-    with contextlib.ExitStack() as stack:
-        watcher = stack.enter_context(BarProgress(console)) if console.is_terminal else LineProgress(console)
-        quoted = quote_plan(evaluation.plan, evaluation.store, watcher, refresh)
-    if quoted is None:
-        console.print("no model would be asked: nothing to pay", highlight=False)
-        return 0
-    console.print(quote_table(quoted))
-    for line in (*quote_notes(quoted), *budget_lines(quoted, evaluation.plan.recipe.budget)):
-        console.print(line, highlight=False, markup=False, soft_wrap=not console.is_terminal)
+    with build_progress(console) as watcher:
+        quote = quote_plan(evaluation.plan, evaluation.store, watcher, refresh)
+    if quote is None:
+        print_line(console, "no model would be asked: nothing to pay")
+    else:
+        print_quote(console, quote, evaluation.plan.recipe.budget)
     return 0
 
 
-def _print_costs(evaluation: Evaluation, watcher: Watcher) -> None:
-    """What was paid for so far by an evaluation that stops."""
-    with open_gateway(evaluation.plan, evaluation.store, watcher.note) as gateway:
-        for line in receipt_lines(() if gateway is None else gateway.receipts()):
-            watcher.note(line)
-
-
 def file_lines(files: Sequence[Path]) -> Iterator[str]:
-    """A line for each file, and one for each folder of more than a few."""
+    """One line for each file; a folder with more than a few files is one line."""
     folders = Counter(file.parent for file in files)
-    told = set[Path]()
+    listed_folders = set[Path]()
     for file in files:
         if folders[file.parent] <= _SHOWN:
             yield display_path(file)
-        elif file.parent not in told:
-            told.add(file.parent)
+        elif file.parent not in listed_folders:
+            listed_folders.add(file.parent)
             yield f"{display_path(file.parent)}/ ({folders[file.parent]} files)"
 
 
 def _unused_ratings(evaluation: Evaluation) -> Iterator[str]:
-    """What ratings speak of that is not there."""
-    makers = (node.producer for node in evaluation.plan.nodes.values())
-    scorers = (maker.scorer for maker in makers if isinstance(maker, ScoreAnswers))
+    """Notes on ratings of answers that this evaluation does not have."""
+    producers = (node.producer for node in evaluation.plan.nodes.values())
+    scorers = (producer.scorer for producer in producers if isinstance(producer, ScoreAnswers))
     ratings = {scorer.context.step.partition(".")[0]: scorer for scorer in scorers if isinstance(scorer, RatingsScorer)}
     models = [name.partition(".")[2] for name in evaluation_tables(evaluation, "answer")]
     for scorer in ratings.values():
@@ -218,11 +192,8 @@ def _unused_ratings(evaluation: Evaluation) -> Iterator[str]:
 
 
 def _print_report(evaluation: Evaluation, report: BuildReport, console: Console) -> int:
-    """What there is now, and what to do next."""
-
-    def say(text: str = "") -> None:
-        console.print(printable_text(text), highlight=False, markup=False, soft_wrap=True)
-
+    """Print what the evaluation made and what to do next; the exit code."""
+    say = partial(print_line, console)
     say()
     for note in (*evaluation.notes, *report.notes):
         say(f"note: {note}")
@@ -231,23 +202,19 @@ def _print_report(evaluation: Evaluation, report: BuildReport, console: Console)
     for waiting in report.waiting.values():
         say(str(waiting))
     answers = [name for name in report.manifests if name.startswith("answer.")]
-    benchmark = report.manifests[evaluation.plan.recipe.items]
-    items, lost = (
-        benchmark.rows,
-        Counter({reason: n for _, outcome, reason, n in benchmark.units if outcome == "dropped"}),
-    )
-    told = ", ".join(f"{reason} {n}" for reason, n in lost.items())
+    folder, benchmark = evaluation.store.folder, report.manifests[evaluation.plan.recipe.items]
+    items = benchmark.rows
+    lost = Counter({reason: n for _, outcome, reason, n in benchmark.units if outcome == "dropped"})
+    reasons = ", ".join(f"{reason} {n}" for reason, n in lost.items())
     if not items:
         raise DataError(
-            "there is nothing to evaluate on: no row of the benchmark could be used", why=told or "its files hold none",
-            where=display_path(evaluation.store.folder / "ledger.tsv"), next="the ledger names file and line of each row",
+            "no row of the benchmark could be used", why=reasons or "its files hold none",
+            where=display_path(folder / "ledger.tsv"), next="the ledger names file and line of each row",
         )  # fmt: skip
-    if told:
-        say(f"note: {lost.total()} of {lost.total() + items} rows of the benchmark were not used: {told}")
+    if reasons:
+        say(f"note: {lost.total()} of {lost.total() + items} rows of the benchmark were not used: {reasons}")
     task = f"{evaluation.task}: " if evaluation.task else ""
-    say(
-        f"{task}{count_phrase(len(answers), 'model')} on {count_phrase(items, 'item')}, in {display_path(evaluation.store.folder)}:"
-    )
+    say(f"{task}{count_phrase(len(answers), 'model')} on {count_phrase(items, 'item')}, in {display_path(folder)}:")
     for line in file_lines(report.written_files):
         say(f"  {line}")
     for line in receipt_lines(report.receipts):

@@ -1,4 +1,4 @@
-"""``benchbuild finetune``: training files for a judge that a service fine-tunes, and the jobs that it does."""
+"""``benchbuild finetune``: export training files for a judge that a service fine-tunes, and manage its jobs."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,10 @@ from rich.console import Console
 
 from benchbuilder.cli.evaluate import add_task_argument, recipe_of_single_task
 from benchbuilder.cli.rated_answers import RatedTables, rated_tables
+from benchbuilder.cli.session import split_names
+from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import LoadedRecipe, did_you_mean, display_path
-from benchbuilder.core import DataError, Problem, RecipeError, ServiceError, Waiting, count_phrase, printable_text
+from benchbuilder.core import DataError, Problem, RecipeError, ServiceError, Waiting, count_phrase
 from benchbuilder.evaluation import (
     ALL_PART,
     HELD_OUT_PART,
@@ -38,15 +41,15 @@ from benchbuilder.models import CLOSING, OFFICIAL, Gateway, OpenAIModel, OpenAIS
 
 _ACTIONS = ("export", "check", "submit", "status", "cancel")
 _HELP = (
-    "export: write the training files; check: look them over and count tokens; submit: say what a job may cost and, "
-    "with --yes, have it done; status: see how it gets on and, when it is through, make the judge; cancel: end it"
+    "export: write the training files; check: validate them and count tokens; submit: print what a job may cost and, "
+    "with --yes, start it; status: show the job and, once it succeeded, make the judge; cancel: stop it"
 )
 Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class _FinetunedJudge:
-    """A judge of a recipe that a service fine-tunes, and where its files lie."""
+    """A judge of a recipe that a service fine-tunes, and the folder of its files."""
 
     name: str
     spec: OpenAIFinetunedSpec
@@ -56,7 +59,7 @@ class _FinetunedJudge:
 
     @property
     def training_folder(self) -> Path:
-        """Where its training files and its jobs lie; the judge itself is beside it."""
+        """The folder of its training files and jobs, next to the judge itself."""
         return self.folder / f"{self.name}.fine_tuning"
 
 
@@ -69,65 +72,61 @@ def register(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--everything", action="store_true",
-        help="a second job that learns from all ratings, those included that the first is held to account by",
+        help="a second job that learns from all ratings, including those that validate the first",
     )  # fmt: skip
-    parser.add_argument("--yes", action="store_true", help="submit: have it done, within the budget")
+    parser.add_argument("--yes", action="store_true", help="submit: start the job, within the budget")
     parser.add_argument("--budget", type=float, metavar="USD", help="submit: the most that the job may cost")
-    parser.add_argument("--budget-tokens", type=int, metavar="N", help="submit: the most tokens that it may train on")
-    parser.add_argument("--again", action="store_true", help="submit: another job after one that failed")
-    parser.add_argument("--wait", action="store_true", help="submit, status: until the job is through")
     parser.add_argument(
-        "--every", type=float, default=60.0, metavar="S", help="with --wait: seconds between two looks (default: 60)"
+        "--budget-tokens", type=int, metavar="N", help="submit: the most tokens that the job may train on"
+    )
+    parser.add_argument("--again", action="store_true", help="submit: start another job after a failed one")
+    parser.add_argument("--wait", action="store_true", help="submit, status: wait until the job has ended")
+    parser.add_argument(
+        "--every", type=float, default=60.0, metavar="S", help="with --wait: seconds between two requests (default: 60)"
     )
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
-    """Do it; exit code 75 while a job is not through."""
-
-    def say(text: str) -> None:
-        console.print(printable_text(text), highlight=False, markup=False, soft_wrap=True)
-
-    bench = _finetuned_judge(args, say)
-    place = bench.training_folder / (ALL_PART if args.everything else HELD_OUT_PART)
+    """Run the action; exit code 75 while a job runs."""
+    say = partial(print_line, console)
+    judge = _finetuned_judge(args, say)
+    part_folder = judge.training_folder / (ALL_PART if args.everything else HELD_OUT_PART)
     if args.action == "check":
-        return _check(bench, place)
-    desk = JobClient(JobLog(bench.training_folder), _model(bench), say)
+        return _check(judge, part_folder)
+    client = JobClient(JobLog(judge.training_folder), _model(judge), say)
     if args.action == "cancel":
-        return _cancel(bench, desk, place.name)
-    tables = rated_tables(bench.loaded, (), console)  # nobody is evaluated here
-    tuning = _tuning(bench, tables)
+        return _cancel(judge, client, part_folder.name)
+    tables = rated_tables(judge.loaded, (), console)  # no model is evaluated here
+    tuning = _tuning(judge, tables)
     if args.action == "export":
-        export_training_files(tuning, bench.training_folder, everything=args.everything, note=say)
-        return _check(bench, place)
+        export_training_files(tuning, judge.training_folder, everything=args.everything, note=say)
+        return _check(judge, part_folder)
     if args.action == "submit":
-        return _submit(bench, tuning, place, desk, tables.journal, args)
-    return _status(bench, tuning, desk, _last_job(bench, place.name), tables.journal, args)
+        return _submit(judge, tuning, part_folder, client, tables.journal, args)
+    return _status(judge, tuning, client, _last_job(judge, part_folder.name), tables.journal, args)
 
 
 def _finetuned_judge(args: argparse.Namespace, print_line: Say) -> _FinetunedJudge:
-    """The judge that the words name; RecipeError if there is none of a fine-tuned kind."""
+    """The judge that the arguments name; RecipeError if it is not one that a service fine-tunes."""
     where = f"command line: finetune {args.action}"
-    named = [word.partition("=")[2] for word in args.overrides if word.startswith("judge=")]
-    words = [word for word in args.overrides if not word.startswith("judge=")]
-    bare = [word for word in words if "=" not in word and not word.startswith("~")]
-    if len(named + bare) > 1:
-        raise RecipeError([Problem("one judge at a time", where=where, actual=", ".join(named + bare))])
-    words, named = [word for word in words if word not in bare], named + bare
-    loaded = recipe_of_single_task(args, words)
+    names, overrides = split_names([text.removeprefix("judge=") for text in args.overrides])
+    if len(names) > 1:
+        raise RecipeError([Problem("give one judge at a time", where=where, actual=", ".join(names))])
+    loaded = recipe_of_single_task(args, overrides)
     spec = loaded.recipe.evaluation
     judges: Mapping[str, Any] = {} if spec is None else spec.judges
     tuned = {name: judge for name, judge in judges.items() if isinstance(judge, OpenAIFinetunedSpec)}
-    if not named and len(tuned) == 1:
-        named = list(tuned)
-    if not named or named[-1] not in tuned:
-        told = f"the recipe has no judge {named[-1]!r} that a service fine-tunes" if named else "no judge was named"
-        hint = did_you_mean(named[-1], list(tuned)) if named else "judge=NAME names one"
-        raise RecipeError([Problem(told, where=where, allowed=", ".join(tuned) or "none: add a judge with kind: "
+    if not names and len(tuned) == 1:
+        names = list(tuned)
+    if not names or names[0] not in tuned:
+        message = f"the recipe has no judge {names[0]!r} that a service fine-tunes" if names else "no judge was named"
+        hint = did_you_mean(names[0], list(tuned)) if names else "judge=NAME names one"
+        raise RecipeError([Problem(message, where=where, allowed=", ".join(tuned) or "none: add a judge with kind: "
                                    "openai_finetuned to evaluation.judges", hint=hint)])  # fmt: skip
     assert spec is not None
-    name, folder = named[-1], judges_folder(loaded, Path.cwd())
+    name, folder = names[0], judges_folder(loaded, Path.cwd())
     if not isinstance(tuned[name].model, OpenAISpec):
-        raise RecipeError([Problem("the model of this judge is not one of a service", where=where,
+        raise RecipeError([Problem("the model of this judge does not run at a service", where=where,
                                    key=f"evaluation.judges.{name}.model", allowed="kind: openai",
                                    hint=f"model@evaluation.judges.{name}.model=openai "
                                    f"evaluation.judges.{name}.model.name=NAME names one")])  # fmt: skip
@@ -141,7 +140,7 @@ def _model(judge: _FinetunedJudge) -> OpenAIModel:
 
 
 def _tuning(judge: _FinetunedJudge, tables: RatedTables) -> FineTuning:
-    """What the judge learns from."""
+    """What the judge learns from: items, answers and ratings."""
     recipe = judge.loaded.recipe
     assert recipe.evaluation is not None
     return plan_fine_tuning(
@@ -152,27 +151,27 @@ def _tuning(judge: _FinetunedJudge, tables: RatedTables) -> FineTuning:
 # --- files
 
 
-def _check(judge: _FinetunedJudge, place: Path) -> int:
-    """What is in the training files; exit code 3 if a service would not take them."""
-    files, wrong = check_export(place, judge.spec)
+def _check(judge: _FinetunedJudge, folder: Path) -> int:
+    """Print what the training files hold; DataError if a service would reject them."""
+    files, problems = check_export(folder, judge.spec)
     for file in files:
         judge.print_line(
-            f"  {display_path(file.file)}: {count_phrase(file.examples, 'example')}, {file.tokens:,} tokens ({file.how}), "
-            f"{file.longest:,} in the longest"
+            f"  {display_path(file.file)}: {count_phrase(file.examples, 'example')}, {file.tokens:,} tokens "
+            f"({file.how}), {file.longest:,} in the longest"
         )
     for line in _cost_lines(files, judge.spec):
         judge.print_line(line)
-    if wrong:
+    if problems:
         raise DataError(
-            f"{count_phrase(len(wrong), 'thing')} in the training files would be refused or teach something else",
-            where=display_path(place), why="; ".join(wrong), next="mend them where they come from, and export again",
+            f"{count_phrase(len(problems), 'thing')} in the training files would be refused or teach something else",
+            where=display_path(folder), why="; ".join(problems), next="fix the data they come from, and export again",
         )  # fmt: skip
-    judge.print_line("nothing is wrong with them by the rules that are known here; nothing was sent")
+    judge.print_line("the files follow all known rules; nothing was sent")
     return 0
 
 
 def _cost(files: list[TrainingFileCheck], spec: OpenAIFinetunedSpec) -> tuple[int, int, float | None, float | None]:
-    """Tokens expected and at most, and US dollars for these where a price is known."""
+    """Expected and maximal tokens, and both in US dollars if a price is known."""
     expected, most = job_tokens(files, spec)
     price = spec.tuning.price
     if price is None:
@@ -186,11 +185,11 @@ def _cost_lines(files: list[TrainingFileCheck], spec: OpenAIFinetunedSpec) -> li
     up_to = "" if most == expected else f", {most:,} at most"
     lines = [f"a job of {epochs} trains on {expected:,} tokens{up_to}"]
     if usd is None or most_usd is None or spec.tuning.price is None:
-        lines.append("what that costs is not known: set tuning.price of the judge, {usd: per million, as_of: date}")
+        lines.append("the cost is unknown: set tuning.price of the judge, {usd: per million, as_of: date}")
     else:
         at_most = "" if most == expected else f", {format_dollars(most_usd)} at most"
         lines.append(
-            f"that is {format_dollars(usd)} USD{at_most} (price of {spec.tuning.price.as_of}, as the recipe says)"
+            f"that is {format_dollars(usd)} USD{at_most} (price of {spec.tuning.price.as_of}, from the recipe)"
         )
     return lines
 
@@ -199,42 +198,42 @@ def _cost_lines(files: list[TrainingFileCheck], spec: OpenAIFinetunedSpec) -> li
 
 
 def _submit(
-    judge: _FinetunedJudge, tuning: FineTuning, place: Path, client: JobClient, journal: Path, args: argparse.Namespace
+    judge: _FinetunedJudge, tuning: FineTuning, folder: Path, client: JobClient, journal: Path, args: argparse.Namespace
 ) -> int:
-    files, wrong = check_export(place, judge.spec)
+    files, problems = check_export(folder, judge.spec)
     model = _model(judge)
     for line in _cost_lines(files, judge.spec):
         judge.print_line(line)
     if model.endpoint == OFFICIAL:
         judge.print_line(CLOSING)
-    if wrong:
-        raise DataError("the training files are not right", where=display_path(place), why="; ".join(wrong),
+    if problems:
+        raise DataError("the training files have errors", where=display_path(folder), why="; ".join(problems),
                         next="benchbuild finetune check says more")  # fmt: skip
-    wanted = job_request(tuning, place, files, model.spec.name)
+    request = job_request(tuning, folder, files, model.spec.name)
     if args.everything and not (judge.folder / judge.name / "card.json").exists():
         raise DataError(
-            f"the judge {judge.name!r} was not on trial yet", where=display_path(judge.folder),
-            next="submit the job without --everything first: it says how far the judge can be trusted",
+            f"the judge {judge.name!r} is not validated yet", where=display_path(judge.folder),
+            next="submit the job without --everything first: it validates the judge",
         )  # fmt: skip
     if not args.yes:
         judge.print_line(
-            f"nothing was sent. To have {model.spec.name} trained at {model.endpoint}, add --yes and --budget USD"
+            f"nothing was sent. To train {model.spec.name} at {model.endpoint}, add --yes and --budget USD"
         )
         return 0
     _check_budget(files, judge.spec, args)
-    last = client.submit(wanted, retry=args.again)
+    last = client.submit(request, retry=args.again)
     judge.print_line(
-        f"the job {last.ident} has its place in {display_path(judge.training_folder)}; it is never asked for twice"
+        f"the job {last.ident} is recorded in {display_path(judge.training_folder)}; it is never submitted twice"
     )
     return _status(judge, tuning, client, last, journal, args)
 
 
 def _check_budget(files: list[TrainingFileCheck], spec: OpenAIFinetunedSpec, args: argparse.Namespace) -> None:
-    """RecipeError unless a budget was given and the job stays below it, whatever the tokens come to."""
+    """RecipeError unless there is a budget and even the most expensive outcome stays within it."""
     _, most, _, usd = _cost(files, spec)
     where = "command line: finetune submit --yes"
     if args.budget is None and args.budget_tokens is None:
-        raise RecipeError([Problem("a job costs money: say how much it may", where=where,
+        raise RecipeError([Problem("a job costs money: give a budget", where=where,
                                    hint="--budget USD, or --budget-tokens N where no price is known")])  # fmt: skip
     if args.budget is not None and usd is None:
         raise RecipeError([Problem("--budget needs a price", where=where, key=f"evaluation.judges.{spec.aspect}",
@@ -253,7 +252,7 @@ def _last_job(judge: _FinetunedJudge, part: str) -> JobStatus:
         raise DataError(
             f"there is no job of {judge.name!r}",
             where=display_path(judge.training_folder),
-            next="benchbuild finetune submit makes one",
+            next="benchbuild finetune submit creates one",
         )
     return last
 
@@ -268,32 +267,34 @@ def _status(
 ) -> int:
     if not last.ident:
         raise ServiceError(
-            "nobody knows whether the service made the job", where=last.endpoint,
-            next="give the command with submit again: it looks for the job before it makes one",
+            "it is unknown whether the service created the job", where=last.endpoint,
+            next="repeat finetune submit: it looks for the job before it creates one",
         )  # fmt: skip
     last = wait_for_job(client, last, args.every, judge.print_line, time.sleep) if args.wait else client.poll(last)
     judge.print_line(f"job {last.ident}: {last.told}")
     if not last.has_ended:
         event = client.last_event(last)
         raise Waiting(
-            "the job is not through", missing={"jobs": 1}, where=last.endpoint, why=event,
-            next="benchbuild finetune status with the same arguments looks again; --wait until it is through",
+            "the job is still running", missing={"jobs": 1}, where=last.endpoint, why=event,
+            next="benchbuild finetune status with the same arguments asks again; --wait waits for the end",
         )  # fmt: skip
     if last.phase != "succeeded":
         raise ServiceError(
-            f"the job {last.ident} made no model", where=last.endpoint, why=f"{last.told}",
-            next="mend what it says, then submit with --again",
+            f"the job {last.ident} produced no model", where=last.endpoint, why=f"{last.told}",
+            next="fix the cause, then submit with --again",
         )  # fmt: skip
     budget = judge.loaded.recipe.budget
     with Gateway(journal, usd=budget.usd, tokens=budget.tokens, notice=judge.print_line) as gateway:
         adopt_finetuned_model(tuning, last, judge.folder, gateway, judge.print_line)
     judge.print_line(f"the judge {judge.name} asks {last.model}: {display_path(judge.folder / judge.name)}")
-    after = "`benchbuild judge report` with the same arguments says how far to trust it; `evaluate` has it score"
-    judge.print_line(f"next: {after}")
+    next_steps = (
+        "`benchbuild judge report` with the same arguments reports how far to trust it; `evaluate` scores with it"
+    )
+    judge.print_line(f"next: {next_steps}")
     return 0
 
 
 def _cancel(judge: _FinetunedJudge, client: JobClient, part: str) -> int:
     last = client.cancel(_last_job(judge, part))
-    judge.print_line(f"job {last.ident}: {last.told}; what it did so far may be billed")
+    judge.print_line(f"job {last.ident}: {last.told}; its work so far may be billed")
     return 0

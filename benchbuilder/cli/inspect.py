@@ -1,4 +1,4 @@
-"""``branches_of``, ``trace`` and ``first_rows``: looking into a build."""
+"""``benchbuild why``, ``trace`` and ``peek``: look into a build."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ from rich.table import Table
 
 from benchbuilder.authoring import Inspector, PromptSteps, TranscriptTurn, journal_lookup
 from benchbuilder.cli.session import Session, add_overrides, open_session
+from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import KindSpec
 from benchbuilder.core import DataError, Payload, Row, count_phrase, create_from_spec, printable_text, tail_excerpt
 from benchbuilder.pipeline import last_command_hint
 
 _LINES, _CHARACTERS = 8, 240
 _LONG = 20
-_ENVELOPE = frozenset(Row.model_fields) - {"id"}
+_HEADER_FIELDS = frozenset(Row.model_fields) - {"id"}
 
 
 @contextlib.contextmanager
 def _suggest_last_command(session: Session, overrides: list[str]) -> Generator[None]:
-    """What is not found may be there under the words of the build."""
+    """Name the last command of the build where its rows are not found."""
     try:
         yield
     except DataError as error:
@@ -35,13 +36,13 @@ def _suggest_last_command(session: Session, overrides: list[str]) -> Generator[N
 
 
 def register_why(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of ``branches_of``."""
+    """Declare the arguments of ``why``."""
     parser.add_argument("id", help="a row's id, or a source unit as FILE:LINE (as the ledger names it)")
     add_overrides(parser)
 
 
 def run_why(args: argparse.Namespace, console: Console) -> int:
-    """A line a branch."""
+    """One line for each branch."""
     session = open_session(args, console)
     with _suggest_last_command(session, args.overrides):
         inspector = Inspector(session.plan, session.store)
@@ -51,12 +52,10 @@ def run_why(args: argparse.Namespace, console: Console) -> int:
     before: tuple[str, ...] = ()
     for branch, count in branches.items():
         shared = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(before, branch.path[:-1], strict=False))))
-        kept = max(shared - 1, 0)  # the step where it branches off is said again
-        path = ("... " if kept else "") + " > ".join(branch.path[kept:])
+        skipped = max(shared - 1, 0)  # the step where it branches off is repeated
+        path = ("... " if skipped else "") + " > ".join(branch.path[skipped:])
         times = f" ({count} times)" if count > 1 else ""
-        console.print(
-            printable_text(f"{path}: {branch.ending()}{times}"), highlight=False, markup=False, soft_wrap=True
-        )
+        print_line(console, f"{path}: {branch.ending()}{times}")
         before = branch.path
     return 0
 
@@ -69,84 +68,82 @@ def register_trace(parser: argparse.ArgumentParser) -> None:
 
 
 def run_trace(args: argparse.Namespace, console: Console) -> int:
-    """From the item back to the source line."""
+    """Print the rows from the item back to its source line."""
     session = open_session(args, console)
     with _suggest_last_command(session, args.overrides):
         inspector = Inspector(session.plan, session.store)
         rows = inspector.trace(args.item)
-    desk = PromptSteps(session.plan, session.store, inspector.manifests)
-    told: dict[str, str] = {}
+    prompt_steps = PromptSteps(session.plan, session.store, inspector.manifests)
+    shown_lines: dict[str, str] = {}
     with journal_lookup(session.store) as lookup:
         for step, row in rows:
-            console.print(
-                f"{step}  {row.id}  made by {row.produced_by.rule}", style="bold", highlight=False, markup=False
-            )
-            for name, value in (_row_fields(row) if args.full else _without_repeats(row, told)).items():
+            print_line(console, f"{step}  {row.id}  produced by {row.produced_by.rule}", "bold")
+            for name, value in (_row_fields(row) if args.full else _without_repeats(row, shown_lines)).items():
                 _print_text(console, f"{name}: {value}")
-            turns = desk.turns_behind(step, row, lookup)
-            by = _model_text(desk.open_step(step).model_spec) if turns else ""
+            turns = prompt_steps.turns_behind(step, row, lookup)
+            model = _model_text(prompt_steps.open_step(step).model_spec) if turns else ""
             for turn in turns:
-                _print_turn(console, turn, by, full=args.full)
+                _print_turn(console, turn, model, full=args.full)
     origin = rows[0][1].origin
-    console.print(f"origin: {origin.file}:{origin.line}", highlight=False, markup=False)
+    print_line(console, f"origin: {origin.file}:{origin.line}")
     return 0
 
 
-def _without_repeats(row: Row, told_texts: dict[str, str]) -> dict[str, str]:
-    """What a row holds; long texts that stood in a row before are named by that row's id. `told_texts` collects them."""
+def _without_repeats(row: Row, shown_lines: dict[str, str]) -> dict[str, str]:
+    """The fields of a row; a long text that an earlier row has is named by that row's id, which `shown_lines` maps."""
     shown: dict[str, str] = {}
     for name, value in _row_fields(row).items():
         lines = [line for line in value.splitlines() if len(line) >= _LONG]
-        before = {told_texts.get(line, "") for line in lines}
-        again = bool(lines) and len(lines) == len(value.splitlines()) and "" not in before and row.id not in before
-        shown[name] = f"as in {', '.join(sorted(before))}" if again else value
+        rows = {shown_lines.get(line, "") for line in lines}
+        is_repeat = bool(lines) and len(lines) == len(value.splitlines()) and "" not in rows and row.id not in rows
+        shown[name] = f"as in {', '.join(sorted(rows))}" if is_repeat else value
         for line in lines:
-            told_texts.setdefault(line, row.id)
+            shown_lines.setdefault(line, row.id)
     return shown
 
 
 def _print_text(console: Console, text: str) -> None:
     indented = printable_text(text).replace("\n", "\n    ")
-    console.print(f"    {indented}", highlight=False, markup=False, soft_wrap=True)
+    print_line(console, f"    {indented}")
 
 
 def _model_text(spec: KindSpec | None) -> str:
-    """A model and where it is reached."""
+    """The model and its endpoint."""
     if spec is None:
         return ""
     model = create_from_spec("model", spec)
-    at = model.identity().get("endpoint")
-    return f" of {model.label}" + (f" at {at}" if at else "")
+    endpoint = model.identity().get("endpoint")
+    return f" of {model.label}" + (f" at {endpoint}" if endpoint else "")
 
 
 def _print_turn(console: Console, turn: TranscriptTurn, model: str, *, full: bool) -> None:
-    """What the model was asked and what it answered, as the journal has it."""
+    """Print one request and its reply, as the journal has them."""
     for message in turn.request.messages:
         content = message.content if full else tail_excerpt(message.content, lines=_LINES, characters=_CHARACTERS)
         _print_text(console, f"--- {message.role}\n{content}")
     if turn.reply is None:
-        _print_text(console, "--- the journal holds no reply to this")
+        _print_text(console, "--- the journal has no reply to this request")
         return
     used = turn.reply.usage
-    took = "" if used is None else f", {used.prompt} + {used.completion} tokens"
-    _print_text(console, f"--- reply{model} ({turn.reply.outcome}{took})\n{turn.reply.text}")
+    tokens = "" if used is None else f", {used.prompt} + {used.completion} tokens"
+    _print_text(console, f"--- reply{model} ({turn.reply.outcome}{tokens})\n{turn.reply.text}")
 
 
 def register_peek(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of ``first_rows``."""
+    """Declare the arguments of ``peek``."""
     parser.add_argument("step", help="a step or a source")
     parser.add_argument("-n", "--rows", type=int, default=5, help="how many rows (default 5)")
     add_overrides(parser)
 
 
 def run_peek(args: argparse.Namespace, console: Console) -> int:
-    """The first rows of a step."""
+    """Print the first rows of a step."""
     session = open_session(args, console)
-    known = args.step in session.plan.nodes
-    with _suggest_last_command(session, args.overrides) if known else contextlib.nullcontext():
+    is_known = args.step in session.plan.nodes
+    with _suggest_last_command(session, args.overrides) if is_known else contextlib.nullcontext():
         manifest, rows = Inspector(session.plan, session.store).first_rows(args.step, args.rows)
     head = f"{args.step}: {count_phrase(manifest.rows, 'row')} of {manifest.row}, kind {manifest.kind}"
-    console.print(head, highlight=False, markup=False)
+    print_line(console, head)
     for row in rows:
         table = Table(box=None, show_header=False, pad_edge=False)
         table.add_row("id", row.id)
@@ -159,13 +156,12 @@ def run_peek(args: argparse.Namespace, console: Console) -> int:
 
 
 def _row_fields(row: Row) -> dict[str, str]:
-    data = row.model_dump(mode="json", exclude=set(_ENVELOPE))
+    data = row.model_dump(mode="json", exclude=set(_HEADER_FIELDS))
     if "payload" in data:
         payload: Payload = getattr(row, "payload")  # noqa: B009 - every role with a payload has it
-        held: dict[str, Any] = data.pop("payload")
-        data.update(
-            {**held, **{name: text for name, text in payload.flat_cells().items() if text not in held.values()}}
-        )
+        fields: dict[str, Any] = data.pop("payload")
+        cells = {name: text for name, text in payload.flat_cells().items() if text not in fields.values()}
+        data.update({**fields, **cells})
     return {
         name: printable_text(str(value))
         for name, value in data.items()

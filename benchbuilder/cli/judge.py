@@ -1,10 +1,11 @@
-"""``benchbuild judge``: train judges, score a file of answers with one, and report how far they can be trusted."""
+"""``benchbuild judge``: train judges, score a file of answers, and report how far judges can be trusted."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from rich.console import Console
 
 from benchbuilder.cli.evaluate import add_benchmark_arguments, recipe_of_single_task
 from benchbuilder.cli.rated_answers import RatedTables, completed_tables, rated_tables
+from benchbuilder.cli.session import split_names
+from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import EvaluationSpec, LoadedRecipe, did_you_mean, display_path
 from benchbuilder.core import (
     BenchbuilderError,
@@ -23,7 +26,6 @@ from benchbuilder.core import (
     count_phrase,
     create_from_spec,
     find_kind,
-    printable_text,
 )
 from benchbuilder.evaluation import (
     FINAL,
@@ -78,12 +80,12 @@ def register(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "overrides", nargs="*", metavar="NAME [FILE] key=value",
-        help="judges of the recipe (train, report: every one that learns), for score the file, and any override",
+        help="judges of the recipe (default for train and report: all), for score the file, and any override",
     )  # fmt: skip
     add_benchmark_arguments(parser)
-    parser.add_argument("--again", action="store_true", help="train: also where settings and ratings are as before")
+    parser.add_argument("--again", action="store_true", help="train: even if settings and ratings are unchanged")
     parser.add_argument(
-        "--anyway", action="store_true", help="score: although the judge was made for another language or rubric"
+        "--anyway", action="store_true", help="score: even if the judge was made for another language or rubric"
     )
     parser.add_argument("--output", metavar="PATH", help="score: the file to write; report: the folder to write into")
     parser.add_argument(
@@ -95,30 +97,29 @@ def register(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
-    """Do it."""
-    names = [word for word in args.overrides if "=" not in word and not word.startswith("~")]
-    loaded = recipe_of_single_task(args, [word for word in args.overrides if word not in names])
-    words = list(loaded.overrides)
+    """Run the action."""
+    names, overrides = split_names(args.overrides)
+    loaded = recipe_of_single_task(args, overrides)
     if loaded.recipe.evaluation is None:
         raise RecipeError([Problem(
-            "this recipe says nothing of evaluating, so it has no judges", key="evaluation",
-            hint="choose settings, for instance `- override /evaluation: [zh_claims]` among its defaults",
+            "this recipe has no evaluation, and so no judges", key="evaluation",
+            hint="choose one, for instance `- override /evaluation: [zh_claims]` among its defaults",
         )])  # fmt: skip
     store = Store(loaded.recipe.build_folder(Path.cwd()))
-    bench = _JudgeSession(loaded, loaded.recipe.evaluation, store, judges_folder(loaded, Path.cwd()), words)
+    session = _JudgeSession(
+        loaded, loaded.recipe.evaluation, store, judges_folder(loaded, Path.cwd()), list(loaded.overrides)
+    )
 
-    def say(text: str) -> None:
-        console.print(printable_text(text), highlight=False, markup=False, soft_wrap=True)
-
+    say = partial(print_line, console)
     if args.action == "train":
-        return _train(bench, names, args.again, say, console)
+        return _train(session, names, args.again, say, console)
     if args.action == "score":
-        return _score(bench, names, args, say)
-    return _report(bench, names, args, say)
+        return _score(session, names, args, say)
+    return _report(session, names, args, say)
 
 
 def _chosen_judges(session: _JudgeSession, names: list[str], where: str) -> dict[str, JudgeSpec]:
-    """The judges of the recipe that were named, or all; RecipeError if there are none."""
+    """The named judges of the recipe, or all; RecipeError for an unknown name."""
     judges: dict[str, JudgeSpec] = dict(session.spec.judges)
     if unknown := [name for name in names if name not in judges]:
         raise RecipeError([
@@ -138,7 +139,7 @@ def _train(session: _JudgeSession, names: list[str], again: bool, say: Say, cons
         kinds = {name: find_kind("judge", spec.kind).load() for name, spec in wanted.items()}
         wanted = {name: wanted[name] for name, cls in kinds.items() if issubclass(cls, TrainedJudge)}
     if not wanted:
-        raise RecipeError([Problem("the recipe has no judge that learns", key="evaluation.judges",
+        raise RecipeError([Problem("the recipe has no judge that is trained", key="evaluation.judges",
                                    hint="add one of a kind that is trained, for instance tfidf_ridge")])  # fmt: skip
     for spec in wanted.values():
         create_from_spec("judge", spec).ready()
@@ -152,8 +153,11 @@ def _train(session: _JudgeSession, names: list[str], again: bool, say: Say, cons
         )  # fmt: skip
     say(f"{count_phrase(len(wanted), 'judge')} in {display_path(session.folder)}")
     if recipe.card.illustrative:
-        say("The bundled ratings are illustrative: judges that learn from them show how it works and measure nothing.")
-    say("next: `benchbuild judge report` with the same arguments says how far to trust them; `evaluate` has them score")
+        say("The bundled ratings are illustrative: judges trained on them are examples and measure nothing.")
+    say(
+        "next: `benchbuild judge report` with the same arguments reports how far to trust them; "
+        "`evaluate` scores with them"
+    )
     return 0
 
 
@@ -163,21 +167,21 @@ def _train(session: _JudgeSession, names: list[str], again: bool, say: Say, cons
 def _score(session: _JudgeSession, names: list[str], args: argparse.Namespace, say: Say) -> int:
     where = "command line: judge score"
     if len(names) != 2:
-        raise RecipeError([Problem("a judge and a file are wanted", where=where, actual=" ".join(names) or "nothing",
+        raise RecipeError([Problem("a judge and a file are needed", where=where, actual=" ".join(names) or "nothing",
                                    hint="benchbuild judge score NAME FILE recipe=...")])  # fmt: skip
     name, path = names[0], Path(names[1])
-    judge, half = _open_judge(session, name, _chosen_judges(session, [name], where)[name], args.anyway, say)
+    judge, half_width = _open_judge(session, name, _chosen_judges(session, [name], where)[name], args.anyway, say)
     learned = read_learned_hashes(session.folder / name) if judge.trains else frozenset[str]()
     records = read_records(path)
-    rows = score_records(records, record_cases(records, _items(session), str(path)), judge, half, learned)
+    rows = score_records(records, record_cases(records, _items(session), str(path)), judge, half_width, learned)
     target = Path(args.output) if args.output else path.with_name(f"{path.stem}.{name}{path.suffix}")
     if target.resolve() == path.resolve():
         hint = f"name another file, ending in {', '.join(SUFFIXES)}"
-        raise RecipeError([Problem("this would write over the file that is read", where="command line: --output",
+        raise RecipeError([Problem("the output would overwrite the input", where="command line: --output",
                                    actual=str(target), hint=hint)])  # fmt: skip
     write_records(target, rows)
-    width = "without intervals" if half is None else f"each with an interval of {half:.3f} to either side"
-    say(f"{count_phrase(len(rows), 'answer')} scored by {name}, {width}:")
+    interval = "without intervals" if half_width is None else f"each ± {half_width:.3f}"
+    say(f"{count_phrase(len(rows), 'answer')} scored by {name}, {interval}:")
     say(f"  {display_path(target)}")
     return 0
 
@@ -185,11 +189,11 @@ def _score(session: _JudgeSession, names: list[str], args: argparse.Namespace, s
 def _open_judge(
     session: _JudgeSession, name: str, spec: JudgeSpec, allow_unvalidated: bool, say: Say
 ) -> tuple[ScoringJudge, float | None]:
-    """A judge that is open, and half the width of its intervals. DataError if it must not score here."""
+    """An open judge and half the width of its intervals; DataError if it must not score here."""
     judge = create_from_spec("judge", spec)
     if not isinstance(judge, ScoringJudge):
         raise DataError(
-            f"the judge {name!r} asks a model", why="what it asks must be counted, paid for once and kept",
+            f"the judge {name!r} asks a model", why="its requests need the budget and the journal of an evaluation",
             next="benchbuild evaluate evaluation.answers=FILE recipe=... scores a file of answers with every judge",
         )  # fmt: skip
     judge.ready()
@@ -197,11 +201,13 @@ def _open_judge(
         judge.open(None)
         return judge, None
     card = read_trained_judge_card(session.folder, name)
-    told = judge_mismatches(card, language=session.loaded.recipe.language, rubric=rubric_digest(session.spec.rubric))
-    if told and not (allow_unvalidated or session.spec.any_rubric):
+    mismatches = judge_mismatches(
+        card, language=session.loaded.recipe.language, rubric=rubric_digest(session.spec.rubric)
+    )
+    if mismatches and not (allow_unvalidated or session.spec.any_rubric):
         raise DataError(
-            f"the judge {name!r} was not made for this", why="; ".join(told),
-            next="train one for it, or give --anyway and do not compare the scores with others",
+            f"the judge {name!r} was made for something else", why="; ".join(mismatches),
+            next="train a matching judge, or give --anyway and compare its scores with no others",
         )  # fmt: skip
     _warn_of_changes(session, name, spec, card, say)
     if plain_spec(spec) != card["spec"]:
@@ -211,16 +217,16 @@ def _open_judge(
 
 
 def _warn_of_changes(session: _JudgeSession, name: str, spec: JudgeSpec, card: Mapping[str, Any], say: Say) -> None:
-    """Say by which settings a judge was trained that the recipe has changed since."""
+    """Warn about settings that the recipe changed after the judge was trained."""
     if keys := changed_settings(card, spec, session.spec, session.loaded.recipe.seed):
         say(
-            f"warning: {name} was trained by other settings than the recipe has now ({', '.join(keys)}); "
-            "it goes by those until trained again"
+            f"warning: {name} was trained with other settings than the recipe has now ({', '.join(keys)}); "
+            "it keeps them until it is trained again"
         )
 
 
 def _items(session: _JudgeSession) -> dict[str, Item[Any]]:
-    """The items of the build by id; none if it is not there."""
+    """The items of the build by id; empty if there is no build."""
     manifest = session.store.latest(session.loaded.recipe.items)
     return {} if manifest is None else {item.id: item for item in session.store.rows(manifest)}
 
@@ -232,18 +238,16 @@ def _report(session: _JudgeSession, names: list[str], args: argparse.Namespace, 
     from benchbuilder.evaluation import JUDGE_REPORT_STEM, write_judge_report
 
     wanted = _chosen_judges(session, names, "command line: judge report")
-    trials = list(_validation_runs(session, wanted, bool(names), say))
+    runs = list(_validation_runs(session, wanted, bool(names), say))
     spec = session.spec
     probes, published = (ref.file if ref is not None else None for ref in (spec.probes, spec.published_judges))
     folder = Path(args.output) if args.output else session.folder
     stem = JUDGE_REPORT_STEM if set(wanted) == set(session.spec.judges) else f"{JUDGE_REPORT_STEM}_{'-'.join(wanted)}"
     files = write_judge_report(
-        trials, spec, folder, language=session.loaded.recipe.language, probes=probes, published=published,
+        runs, spec, folder, language=session.loaded.recipe.language, probes=probes, published=published,
         texts=args.words, illustrative=session.loaded.recipe.card.illustrative, stem=stem,
     )  # fmt: skip
-    say(
-        f"{count_phrase(len(trials), 'judge')} held to account, {count_phrase(len(files), 'file')} in {display_path(folder)}"
-    )
+    say(f"{count_phrase(len(runs), 'judge')} validated, {count_phrase(len(files), 'file')} in {display_path(folder)}")
     if pages := [file for file in files if file.suffix == ".html"]:
         say(f"next: open {display_path(pages[0])} in a browser")
     return 0
@@ -252,30 +256,32 @@ def _report(session: _JudgeSession, names: list[str], args: argparse.Namespace, 
 def _validation_runs(
     session: _JudgeSession, judges: Mapping[str, JudgeSpec], named: bool, say: Say
 ) -> Iterator[ValidationRun]:
-    """The trials of the judges: of those that are not trained, by their scores in the evaluation.
+    """The validation runs of the judges; untrained ones are validated by their scores in the evaluation.
 
-    What one left that cannot be read is told of, and the others are reported on. DataError where one that was `named`,
-    or every one, has none.
+    An unreadable run is reported; the rest continue.
+
+    Raises:
+        DataError: If a judge that was `named` has no run, or if no judge has one.
     """
-    given = _UntrainedScores(session)
+    untrained_scores = _UntrainedScores(session)
     missing: list[str] = []
     clean_judge_folders(session.folder)
     for name, spec in judges.items():
         if (session.folder / name / JUDGE_CARD).exists():
             try:
-                trial = _trained_validation_run(session, name, spec, say)
+                run = _trained_validation_run(session, name, spec, say)
             except DataError as error:
                 if len(judges) == 1:
                     raise
                 say(f"note: {name} is left out: {error.what}{f' ({error.why})' if error.why else ''}; train it again")
                 continue
-            yield trial
+            yield run
         elif find_kind("judge", spec.kind).load().trains:
             missing.append(name)
             if named:
                 read_trained_judge_card(session.folder, name)
-        elif (trial := given.validation_run(name, spec)) is not None:
-            yield trial
+        elif (run := untrained_scores.validation_run(name, spec)) is not None:
+            yield run
         else:
             say(f"note: {name} has not scored rated answers yet: `benchbuild evaluate` with the same arguments")
     if missing and len(missing) == len(judges):
@@ -285,19 +291,19 @@ def _validation_runs(
 
 
 def _trained_validation_run(session: _JudgeSession, name: str, spec: JudgeSpec, say: Say) -> ValidationRun:
-    """The trial of a trained judge; where the judge itself cannot be opened, without it."""
-    closed = load_validation_run(session.folder, name, open_judge=False)
-    _warn_of_changes(session, name, spec, closed.card, say)
+    """The validation run of a trained judge; without the judge itself if it cannot be opened."""
+    run_without_judge = load_validation_run(session.folder, name, open_judge=False)
+    _warn_of_changes(session, name, spec, run_without_judge.card, say)
     try:
         return load_validation_run(session.folder, name, spec=spec)
     except BenchbuilderError as error:
         why = f" ({error.why})" if error.why else ""
-        say(f"note: {name} cannot be asked, so it gets no robustness card: {error.what}{why}")
-        return closed
+        say(f"note: {name} cannot be opened, so it gets no robustness card: {error.what}{why}")
+        return run_without_judge
 
 
 class _UntrainedScores:
-    """What judges that are not trained scored in the evaluation, read when it is first asked for."""
+    """Scores of untrained judges in the evaluation, read on first use."""
 
     def __init__(self, session: _JudgeSession) -> None:
         self._session = session
@@ -305,13 +311,11 @@ class _UntrainedScores:
         self._scores: list[Score] = []
 
     def validation_run(self, name: str, spec: JudgeSpec) -> ValidationRun | None:
-        """The trial of a judge; ``None`` if it has none yet."""
+        """The validation run of a judge; ``None`` if it has no scores yet."""
         if self._rated is None:
-            everything, rated = (
-                plan_evaluation(self._session.loaded, Path.cwd(), rated_only=only) for only in (False, True)
-            )
-            self._scores = completed_tables(everything).scores
-            self._rated = completed_tables(rated)
+            loaded = self._session.loaded
+            self._scores = completed_tables(plan_evaluation(loaded, Path.cwd(), rated_only=False)).scores
+            self._rated = completed_tables(plan_evaluation(loaded, Path.cwd(), rated_only=True))
         scores = [score for score in self._scores if score.scorer == f"judge_{name}"]
         if not scores:
             return None

@@ -1,4 +1,4 @@
-"""``benchbuild ls``: the recipes and kinds that are there; imports no kind."""
+"""``benchbuild ls``: list recipes and kinds, without importing any kind."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def _recipes_table(library: RecipeIndex) -> Table:
         for path, _ in library.paths_of(f"recipe/{name}"):
             data = _read_yaml(path)
             title = _UNREADABLE if data is None else _mapping(_mapping(data).get("card")).get("title", "")
-            language, kinds_read = _mapping(data).get("language", ""), ", ".join(_source_kinds(_mapping(data), library))
+            language, kinds = _mapping(data).get("language", ""), ", ".join(_source_kinds(_mapping(data), library))
             variants = ", ".join(library.option_names(f"variant/{name}"))
-            table.add_row(name, str(language), str(title), kinds_read, variants, display_path(path))
+            table.add_row(name, str(language), str(title), kinds, variants, display_path(path))
     return table
 
 
 def _read_yaml(path: Path) -> Any:
-    """What a file itself says; None if it cannot be read."""
+    """The content of a file, without what it includes; None if it cannot be read."""
     try:
         tree = parse_yaml_tree(path.read_text(encoding="utf-8"))
         return {} if tree is None else SafeConstructor().construct_document(tree) or {}
@@ -55,14 +55,14 @@ def _mapping(data: Any) -> dict[str, Any]:
 
 
 def _source_kinds(data: dict[str, Any], library: RecipeIndex) -> list[str]:
-    """The kinds of the sources that a recipe chooses, or writes itself."""
-    said = [one for one in _mapping(data.get("sources")).values() if isinstance(one, dict)]
+    """The kinds of the sources that a recipe chooses or defines."""
+    sources = [spec for spec in _mapping(data.get("sources")).values() if isinstance(spec, dict)]
     for entry in data.get("defaults") or ():
         for group, names in _mapping(entry).items():
             if str(group).rpartition(" ")[2].strip("/") == "source" and isinstance(names, list):
-                places = (library.paths_of(f"source/{name}") for name in names)
-                said += [_mapping(_read_yaml(found[0][0])) for found in places if found]
-    return sorted({str(one["kind"]) for one in said if "kind" in one})
+                paths = (library.paths_of(f"source/{name}") for name in names)
+                sources += [_mapping(_read_yaml(matches[0][0])) for matches in paths if matches]
+    return sorted({str(spec["kind"]) for spec in sources if "kind" in spec})
 
 
 def _kinds_table() -> Table:

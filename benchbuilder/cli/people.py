@@ -1,4 +1,4 @@
-"""``benchbuild people``: who may work in the review app, and their invite links."""
+"""``benchbuild people``: manage who works in the review app, and their invite links."""
 
 from __future__ import annotations
 
@@ -11,20 +11,22 @@ from rich.table import Table
 
 from benchbuilder.annotation import Person
 from benchbuilder.cli.annotation_session import app_session, open_annotation_session
+from benchbuilder.cli.session import split_names
+from benchbuilder.cli.terminal import print_line
 from benchbuilder.core import Problem, RecipeError, printable_text
 
 _ACTIONS = ("invite", "link", "allow", "revoke", "ls")
 _ROLES = ("annotator", "adjudicator", "lead")
 _NAME = re.compile(r"[^\s=/~+][^\s=/]{0,59}")
 DEFAULT_ADDRESS = "http://127.0.0.1:8765"
-"""Where the app is served unless it is told otherwise."""
+"""Where the app is served by default."""
 
 
 def register(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
         "action", choices=_ACTIONS,
-        help="invite somebody, make a new link, say on which projects they work, shut somebody out, or list everybody",
+        help="invite people, make new links, set their projects, revoke access, or list everybody",
     )  # fmt: skip
     parser.add_argument(
         "overrides", nargs="*", metavar="NAME key=value", help="names of people, recipe=NAME and any override"
@@ -32,7 +34,7 @@ def register(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--role", choices=_ROLES, default="annotator", help="what they do (default: annotator)")
     parser.add_argument(
         "--project", action="append", default=[], metavar="NAME",
-        help="invite, or allow: the only project that they work on (repeatable; default: every project)",
+        help="invite, allow: a project that they work on (repeatable; default: every project)",
     )  # fmt: skip
     parser.add_argument("--days", type=int, default=30, help="how long a link works (default: 30 days)")
     parser.add_argument(
@@ -41,43 +43,44 @@ def register(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
-    """Do it; links are shown once, as only their hashes are kept."""
-    names = [word for word in args.overrides if "=" not in word and not word.startswith("~")]
-    args.overrides = [word for word in args.overrides if word not in names]
+    """Run the action; links are shown once, because only their hashes are stored."""
+    names, args.overrides = split_names(args.overrides)
     _check(args, names)
-    with open_annotation_session(app_session(args, console)) as desk:
-        ballots, projects = desk.store, [desk.checked_project(name) for name in args.project]
+    with open_annotation_session(app_session(args, console)) as annotation:
+        store, projects = annotation.store, [annotation.checked_project(name) for name in args.project]
         for name in names:
             if args.action == "revoke":
-                ballots.revoke(name)
-                _say(console, f"{name}: link and sessions end now; votes stay, open work goes to others")
+                store.revoke(name)
+                print_line(console, f"{name}: link and sessions end now; votes stay, unfinished work goes to others")
                 continue
             if args.action == "allow":
-                ballots.allow_projects(name, projects)
-                _say(console, f"{name}: works on {', '.join(projects) or 'every project'}")
+                store.allow_projects(name, projects)
+                print_line(console, f"{name}: works on {', '.join(projects) or 'every project'}")
                 continue
             if args.action == "invite":
-                person, token = ballots.invite(name, args.role, args.days, projects)
+                person, token = store.invite(name, args.role, args.days, projects)
             else:
-                person, token = ballots.reinvite(name, args.days)
-            _say(console, f"{person.name} ({person.role} {person.code}), until {person.expires_at:%Y-%m-%d}:")
-            _say(console, f"  {args.url.rstrip('/')}/enter/{token}")
+                person, token = store.reinvite(name, args.days)
+            print_line(console, f"{person.name} ({person.role} {person.code}), until {person.expires_at:%Y-%m-%d}:")
+            print_line(console, f"  {args.url.rstrip('/')}/enter/{token}")
         if args.action in ("invite", "link"):
             if args.url == DEFAULT_ADDRESS:
-                _say(console, f"links lead to {DEFAULT_ADDRESS}; where `review` serves elsewhere, say --url")
-            _say(console, "give each link to its person alone: it is all that is needed to work in their name, and it "
+                print_line(console, f"links lead to {DEFAULT_ADDRESS}; if `review` serves elsewhere, give --url")
+            print_line(console, "give each link only to its person: anyone with it can work in their name, and it "
                  "is not shown again (`people link NAME` makes a new one)")  # fmt: skip
         if args.action == "ls":
-            _list(ballots.people(), console)
+            _list(store.people(), console)
     return 0
 
 
 def _check(args: argparse.Namespace, names: list[str]) -> None:
     where = f"command line: people {args.action}"
     if args.action != "ls" and not names:
-        raise RecipeError([Problem("nobody was named", where=where, hint=f"benchbuild people {args.action} NAME ...")])
+        raise RecipeError(
+            [Problem("no person was named", where=where, hint=f"benchbuild people {args.action} NAME ...")]
+        )
     if wrong := [name for name in names if not _NAME.fullmatch(name)]:
-        raise RecipeError([Problem(f"{wrong[0]!r} cannot be a name", where=where,
+        raise RecipeError([Problem(f"{wrong[0]!r} is not a valid name", where=where,
                                    allowed="up to 60 characters without white space, = and /")])  # fmt: skip
     if not 1 <= args.days <= 3650:
         raise RecipeError([Problem("--days is a number of days", where=where, actual=str(args.days),
@@ -86,17 +89,13 @@ def _check(args: argparse.Namespace, names: list[str]) -> None:
 
 def _list(people: list[Person], console: Console) -> None:
     if not people:
-        _say(console, "nobody was invited yet: benchbuild people invite NAME --role annotator recipe=...")
+        print_line(console, "nobody is invited yet: benchbuild people invite NAME --role annotator recipe=...")
         return
     table = Table("name", "role", "code", "projects", "link works until", "last seen", box=SIMPLE_HEAD, pad_edge=False,
                   header_style="bold")  # fmt: skip
     for person in people:
         until = "revoked" if person.revoked else f"{person.expires_at:%Y-%m-%d}"
         seen = f"{person.seen_at:%Y-%m-%d %H:%M}" if person.seen_at else "never"
-        works = ", ".join(person.projects) or "every one"
-        table.add_row(printable_text(person.name), person.role, person.code, works, until, seen)
+        projects = ", ".join(person.projects) or "every one"
+        table.add_row(printable_text(person.name), person.role, person.code, projects, until, seen)
     console.print(table)
-
-
-def _say(console: Console, text: str) -> None:
-    console.print(printable_text(text), highlight=False, markup=False, soft_wrap=True)

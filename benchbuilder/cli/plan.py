@@ -1,18 +1,18 @@
-"""``benchbuild plan``: what a build would reuse, why the rest runs, and what that would ask of models."""
+"""``benchbuild plan``: what a build would reuse, why the rest runs, and what models would be asked."""
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 
 from rich.console import Console
 from rich.table import Table
 
 from benchbuilder.authoring import quote_plan
-from benchbuilder.cli.costs import budget_lines, quote_notes, quote_table
-from benchbuilder.cli.session import Session, add_overrides, add_refresh, add_verify, open_session
+from benchbuilder.cli.costs import print_quote
+from benchbuilder.cli.session import Session, add_overrides, add_refresh, add_verify, build_progress, open_session
+from benchbuilder.cli.terminal import print_line
 from benchbuilder.core import InstallationError
-from benchbuilder.pipeline import BarProgress, LineProgress, require_libraries
+from benchbuilder.pipeline import require_libraries
 
 
 def register(parser: argparse.ArgumentParser) -> None:
@@ -20,11 +20,11 @@ def register(parser: argparse.ArgumentParser) -> None:
     add_overrides(parser)
     add_refresh(parser)
     add_verify(parser)
-    parser.add_argument("--no-quote", action="store_true", help="run nothing, and do not say what models would cost")
+    parser.add_argument("--no-quote", action="store_true", help="run nothing and leave out what models would cost")
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
-    """Print the plan and, if models would be asked, a quote; for that the steps are built that ask none."""
+    """Print the plan and, if models would be asked, a quote; the quote builds the steps without a model."""
     session = open_session(args, console)
     refresh = frozenset(args.refresh or ())
     statuses = session.plan.statuses(session.store, refresh)
@@ -42,25 +42,17 @@ def run(args: argparse.Namespace, console: Console) -> int:
         try:
             require_libraries(session.loaded)
         except InstallationError as error:
-            told = f"\nwarning: a build would stop at once: {error}"
-            console.print(told, highlight=False, markup=False, soft_wrap=True)
+            print_line(console, f"\nwarning: a build would stop at once: {error}")
     if asking and not args.no_quote:
         _print_quote(session, console, refresh)
     return 0
 
 
 def _print_quote(session: Session, console: Console, refresh: frozenset[str]) -> None:
-    def say(text: str = "") -> None:
-        console.print(text, highlight=False, markup=False, soft_wrap=not console.is_terminal)
-
-    say("\nthe free steps are built, so that the quote is made from the real prompts:")
-    with contextlib.ExitStack() as stack:
-        watcher = stack.enter_context(BarProgress(console)) if console.is_terminal else LineProgress(console)
-        quoted = quote_plan(session.plan, session.store, watcher, refresh)
-    if quoted is None:
+    console.print("\nsteps without a model are built, so that the quote uses the real prompts:", highlight=False)
+    with build_progress(console) as watcher:
+        quote = quote_plan(session.plan, session.store, watcher, refresh)
+    if quote is None:
         return
-    say("\nwhat models would be asked:")
-    console.print(quote_table(quoted))
-    say()
-    for line in (*quote_notes(quoted), *budget_lines(quoted, session.plan.recipe.budget)):
-        say(line)
+    console.print("\nwhat models would be asked:", highlight=False)
+    print_quote(console, quote, session.plan.recipe.budget)

@@ -1,4 +1,4 @@
-"""``benchbuild preview``: a few rows through every step, side by side with what was asked and answered."""
+"""``benchbuild preview``: run a few rows through every step; show input, prompt, reply and result."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from rich.text import Text
 
 from benchbuilder.authoring import Preview, PreviewedRow, PreviewedStep, preview_plan, render_preview_page
 from benchbuilder.cli.session import add_overrides, open_session, progress_watcher
+from benchbuilder.cli.terminal import print_line
 from benchbuilder.core import (
     Problem,
     RecipeError,
@@ -35,47 +36,45 @@ def register(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_overrides(parser)
     parser.add_argument("--full", action="store_true", help="show prompts in full")
-    parser.add_argument("--html", metavar="FILE", help="write the same as a page, prompts in full")
+    parser.add_argument("--html", metavar="FILE", help="write the preview as a page, with full prompts")
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
-    """Run the rows and show them; what a model answers is kept, so that a build does not ask again."""
+    """Run the rows and show them; replies are stored, so a build does not ask again."""
     rows = take_row_count(args.overrides, _ROWS)
     session = open_session(args, console)
     with progress_watcher(console) as watcher:
-        done = preview_plan(session.plan, session.store, rows, watcher)
-    for step in done.steps:
+        preview = preview_plan(session.plan, session.store, rows, watcher)
+    for step in preview.steps:
         _print_step(step, console, full=args.full)
-    for name, why in done.skipped.items():
-        _say(console, f"{name:<20} left out: {why}")
-    if not done.failures() and (dry := done.first_empty_step()):
-        _say(console, f"no row came through {dry}; n={max(5, 2 * rows)} shows more")
-    _print_price(done, console)
+    for name, why in preview.skipped.items():
+        print_line(console, f"{name:<20} left out: {why}")
+    if not preview.failures() and (empty := preview.first_empty_step()):
+        print_line(console, f"no row came through {empty}; n={max(5, 2 * rows)} shows more")
+    _print_price(preview, console)
     if args.html is not None:
-        Path(args.html).write_text(render_preview_page(done, session.plan.recipe), encoding="utf-8")
-        _say(console, f"wrote {args.html}")
-    return ServiceError.exit_code if done.is_unanswered else 0
+        Path(args.html).write_text(render_preview_page(preview, session.plan.recipe), encoding="utf-8")
+        print_line(console, f"wrote {args.html}")
+    return ServiceError.exit_code if preview.is_unanswered else 0
 
 
 def take_row_count(arguments: list[str], default: int) -> int:
-    """Take ``n=NUMBER`` out of `arguments`; RecipeError if it is no number from 1 on."""
+    """Take ``n=NUMBER`` out of `arguments`; RecipeError unless it is 1 or more."""
     rows = default
-    for word in [word for word in arguments if word.startswith("n=")]:
-        arguments.remove(word)
-        if not re.fullmatch(r"n=0*[1-9][0-9]{0,6}", word):
-            raise RecipeError([Problem("n is a number of rows", where=f"command line: {word}", allowed="1 or more")])
-        rows = int(word[2:])
+    for argument in [text for text in arguments if text.startswith("n=")]:
+        arguments.remove(argument)
+        if not re.fullmatch(r"n=0*[1-9][0-9]{0,6}", argument):
+            raise RecipeError(
+                [Problem("n is a number of rows", where=f"command line: {argument}", allowed="1 or more")]
+            )
+        rows = int(argument[2:])
     return rows
-
-
-def _say(console: Console, text: str = "", style: str = "") -> None:
-    console.print(printable_text(text), style=style or None, highlight=False, markup=False, soft_wrap=True)
 
 
 def _print_step(step: PreviewedStep, console: Console, *, full: bool) -> None:
     losses = ", ".join(f"{count} {loss}" for loss, count in step.losses.items())
-    told = count_phrase(step.rows, "row") + (f" ({losses})" if losses else "")
-    _say(console, f"{step.name:<20} {told}", "bold" if step.preview_rows else "")
+    counts = count_phrase(step.rows, "row") + (f" ({losses})" if losses else "")
+    print_line(console, f"{step.name:<20} {counts}", "bold" if step.preview_rows else "")
     if not step.preview_rows:
         return
     lines = [line for row in step.preview_rows for line in _lines(row, full=full)]
@@ -91,18 +90,18 @@ def _print_step(step: PreviewedStep, console: Console, *, full: bool) -> None:
 
 
 def _lines(row: PreviewedRow, *, full: bool) -> list[tuple[str, str, str, str]]:
-    """A line a turn: the input stands in the first, the result in the last."""
+    """One line per turn, with the input in the first and the result in the last."""
     if not row.turns and row.pending_request is None and not full:
         return [(head_excerpt(row.input, _CHARACTERS), "", "", head_excerpt(_result(row), _CHARACTERS))]
     if not row.turns:
         prompt = "" if row.pending_request is None else "(would be asked)\n" + _prompt(row.pending_request, full=full)
         return [(row.input, prompt, "", _result(row))]
     lines: list[tuple[str, str, str, str]] = []
-    for place, turn in enumerate(row.turns):
+    for index, turn in enumerate(row.turns):
         reply = "no reply" if turn.reply is None else _reply(turn.reply)
-        first, last = place == 0, place == len(row.turns) - 1
+        is_first, is_last = index == 0, index == len(row.turns) - 1
         prompt = _prompt(turn.request, full=full)
-        lines.append((row.input if first else "", prompt, reply, _result(row) if last else "asked again"))
+        lines.append((row.input if is_first else "", prompt, reply, _result(row) if is_last else "asked again"))
     return lines
 
 
@@ -121,27 +120,29 @@ def _result(row: PreviewedRow) -> str:
 
 
 def _print_price(preview: Preview, console: Console) -> None:
-    _say(console)
+    print_line(console)
     if not preview.has_model:
-        _say(console, "no model is set: what needs one is dropped; see a model's replies with "
+        print_line(console, "no model is set: rows that need one are dropped; see a model's replies with "
              "model=openai model.name=NAME")  # fmt: skip
         return
     failures = preview.failures()
     for why, count in failures.items():
-        _say(console, f"{count_phrase(count, 'request')} failed: {why}")
+        print_line(console, f"{count_phrase(count, 'request')} failed: {why}")
     if not preview.spent and not failures:
-        _say(console, "this preview cost nothing: every reply was there from before")
+        print_line(console, "this preview cost nothing: every reply was stored already")
     for receipt in preview.spent:
-        _say(console, _receipt_text(receipt))
+        print_line(console, _receipt_text(receipt))
     if preview.is_unanswered:
-        _say(console, "no reply came; once the service answers, the same command asks again")
+        print_line(console, "no reply came; once the service answers, repeat the command")
         return
-    _say(console, "the replies are kept: a build does not ask for them again, and `benchbuild plan` quotes the rest")
+    print_line(
+        console, "the replies are stored: a build does not ask for them again, and `benchbuild plan` quotes the rest"
+    )
 
 
 def _receipt_text(receipt: Receipt) -> str:
     known = f"{format_dollars(receipt.usd or 0)} USD (prices of {receipt.prices_as_of})"
-    usd = "no price known" if receipt.usd is None else known if receipt.prices_as_of else "it runs here: no price"
+    usd = "no price known" if receipt.usd is None else known if receipt.prices_as_of else "runs here: no price"
     tokens = f"{receipt.prompt_tokens:,} + {receipt.completion_tokens:,} tokens"
     lost = f", {count_phrase(receipt.unanswered, 'attempt')} without an answer" if receipt.unanswered else ""
     return f"{receipt.step:<20} {count_phrase(receipt.calls, 'call')} of {receipt.model}, {tokens}, {usd}{lost}"

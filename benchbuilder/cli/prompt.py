@@ -1,4 +1,4 @@
-"""``benchbuild prompt``: the prompts of a recipe, and exactly what would be sent about a row."""
+"""``benchbuild prompt``: list the prompts of a recipe, or show exactly what would be sent for a row."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ from benchbuilder.authoring import (
     steps_named,
 )
 from benchbuilder.cli.session import Session, open_session, progress_watcher
+from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import LoadedRecipe, display_path, load_recipe
-from benchbuilder.core import DataError, Kept, Problem, RecipeError, count_phrase, outcome_text, printable_text
+from benchbuilder.core import DataError, Kept, Problem, RecipeError, count_phrase, outcome_text
 from benchbuilder.models import Reply
 
 
 def register(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("action", choices=("show", "ls"), help="show what would be sent, or list the prompts")
+    parser.add_argument("action", choices=("show", "ls"), help="show the request for a row, or list the prompts")
     parser.add_argument(
         "overrides", nargs="*", metavar="NAME key=value",
         help="for show: a prompt file (qa2d) or a step; then recipe=NAME and any override",
@@ -40,9 +41,9 @@ def run(args: argparse.Namespace, console: Console) -> int:
     if args.action == "ls":
         loaded = load_recipe(args.overrides, recipes=args.recipes)
         console.print(_prompts_table(loaded))
-        _say(console, "\nprompts are looked for in")
+        print_line(console, "\nfolders of prompts, in this order:")
         for folder in loaded.prompt_roots:
-            _say(console, display_path(folder))
+            print_line(console, display_path(folder))
         return 0
     if not args.overrides or "=" in args.overrides[0]:
         hint = "benchbuild prompt show qa2d recipe=care_mi; `benchbuild prompt ls` lists them"
@@ -65,68 +66,60 @@ def _prompts_table(loaded: LoadedRecipe) -> Table:
 def _print_request_for(session: Session, step: str, row: str, console: Console) -> None:
     plan = session.plan
     if step not in plan.nodes:
-        raise DataError(f"step {step!r} has no source behind it", next="choose a source that leads to it")
+        raise DataError(f"step {step!r} gets no rows from any source", next="choose a source that feeds it")
     with journal_lookup(session.store) as lookup, progress_watcher(console) as watcher:
         only = plan.ancestors_of([step]) - {step}
-        with open_dry_run(plan, session.store, JournalDriver(lookup), watcher, only=only) as done:
-            desk = PromptSteps(plan, done.store, done.manifests)
-            if not desk.is_ready(step):
-                told = "; ".join(f"{name}: {why}" for name, why in done.skipped.items() if name in only)
-                raise DataError(f"the rows of step {step!r} cannot be had yet", why=told, next="build first")
-            rows = input_rows_named(desk, step, row, session.store)
+        with open_dry_run(plan, session.store, JournalDriver(lookup), watcher, only=only) as dry_run:
+            prompt_steps = PromptSteps(plan, dry_run.store, dry_run.manifests)
+            if not prompt_steps.is_ready(step):
+                reasons = "; ".join(f"{name}: {why}" for name, why in dry_run.skipped.items() if name in only)
+                raise DataError(f"the rows of step {step!r} are not built yet", why=reasons, next="build first")
+            rows = input_rows_named(prompt_steps, step, row, session.store)
             if not rows:
-                raise DataError(f"step {step!r} has no rows", next="benchbuild build says what became of them")
-            told = prompt_request(desk, step, rows[0], lookup)
-    _print_request(told, console)
-    if others := [other.id for other in rows[1:]]:
-        few = ", ".join(others[:5]) + (", ..." if len(others) > 5 else "")
-        _say(console, f"\n{count_phrase(len(others), 'more row')} called so: {few}")
-
-
-def _say(console: Console, text: str = "", style: str = "") -> None:
-    console.print(printable_text(text), style=style or None, highlight=False, markup=False, soft_wrap=True)
+                raise DataError(f"step {step!r} has no rows", next="benchbuild build reports why")
+            request = prompt_request(prompt_steps, step, rows[0], lookup)
+    _print_request(request, console)
+    if other_ids := [row.id for row in rows[1:]]:
+        few = ", ".join(other_ids[:5]) + (", ..." if len(other_ids) > 5 else "")
+        print_line(console, f"\n{count_phrase(len(other_ids), 'more row')} of this name: {few}")
 
 
 def _print_request(prompt_request: PromptRequest, console: Console) -> None:
     origin = prompt_request.row.origin
-    _say(console, f"{prompt_request.step}  {prompt_request.row.id}  {origin.file}:{origin.line}", "bold")
+    print_line(console, f"{prompt_request.step}  {prompt_request.row.id}  {origin.file}:{origin.line}", "bold")
     if prompt_request.outcomes is not None:
         became = "; ".join(outcome_text(outcome) for outcome in prompt_request.outcomes)
-        made = any(isinstance(outcome, Kept) for outcome in prompt_request.outcomes)
-        _say(console, f"{'a rule makes this row' if made else 'no model is asked about this row'}: {became}")
-        asked = (
-            "if the model were asked, this would be sent:"
-            if prompt_request.request
-            else "this step has no prompt for it"
-        )
-        _say(console, asked)
+        is_made = any(isinstance(outcome, Kept) for outcome in prompt_request.outcomes)
+        print_line(console, f"{'a rule makes this row' if is_made else 'no model is asked about this row'}: {became}")
+        has_request = prompt_request.request is not None
+        print_line(console, "a model would get this request:" if has_request else "this step has no prompt for it")
     if prompt_request.request is None:
         return
     for message in prompt_request.request.messages:
-        _say(console, f"\n--- {message.role}", "bold")
-        _say(console, message.content)
-    _say(console, "\n---", "bold")
+        print_line(console, f"\n--- {message.role}", "bold")
+        print_line(console, message.content)
+    print_line(console, "\n---", "bold")
     for name, value in _settings(prompt_request).items():
-        _say(console, f"{name + ':':<10} {value}")
+        print_line(console, f"{name + ':':<10} {value}")
 
 
 def _settings(prompt_request: PromptRequest) -> dict[str, str]:
-    """What goes with the messages, and where."""
+    """What is sent with the messages, and to which model."""
     request, model = prompt_request.request, prompt_request.model
     assert request is not None
     sent = dict(request.sampling) if model is None else model.sent_settings(request.sampling)
-    found = {"settings": _plain(sent)}
+    settings = {"settings": _plain(sent)}
     if omitted := sorted(set(request.sampling) - set(sent)):
-        found["omitted"] = ", ".join(omitted) + " (the backend does not know them)"
-    found["schema"] = "none" if request.schema is None else json.dumps(request.schema, ensure_ascii=False)
+        settings["omitted"] = ", ".join(omitted) + " (unknown to the backend)"
+    settings["schema"] = "none" if request.schema is None else json.dumps(request.schema, ensure_ascii=False)
     if model is None:
-        return found | {"model": "none is set: model=openai model.name=NAME, for instance"}
+        return settings | {"model": "none is set: model=openai model.name=NAME, for instance"}
     identity = {name: value for name, value in model.identity().items() if name != "name" and value is not None}
-    found["model"] = model.label
-    found["reached"] = _plain(identity)
-    found["key"] = prompt_request.key
-    found["journal"] = "no reply yet" if prompt_request.reply is None else _reply(prompt_request.reply)
-    return found
+    settings["model"] = model.label
+    settings["reached"] = _plain(identity)
+    settings["key"] = prompt_request.key
+    settings["journal"] = "no reply yet" if prompt_request.reply is None else _reply(prompt_request.reply)
+    return settings
 
 
 def _plain(values: dict[str, object]) -> str:

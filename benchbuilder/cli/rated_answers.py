@@ -1,4 +1,4 @@
-"""What judges learn from: the answers and ratings of an evaluation, brought up to date without asking any model."""
+"""Update the answers and ratings that judges learn from, without asking any model."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from benchbuilder.pipeline import build_benchmark
 
 @dataclass(frozen=True)
 class RatedTables:
-    """Items, answers to them, and what these scored; `journal` is that of the evaluation."""
+    """Items, their answers and scores; `journal` is the folder of the evaluation's journal."""
 
     items: list[Item[Any]]
     answers: list[Answer]
@@ -27,18 +27,21 @@ class RatedTables:
 
 
 def completed_tables(evaluation: Evaluation) -> RatedTables:
-    """What is sealed of an evaluation."""
-    item, answer, score = (
+    """The finished steps of an evaluation as tables."""
+    items, answers, scores = (
         [row for table in evaluation_tables(evaluation, role).values() for row in table]
         for role in ("item", "answer", "score")
     )
-    return RatedTables(item, answer, score, evaluation.store.journal)
+    return RatedTables(items, answers, scores, evaluation.store.journal)
 
 
 def rated_tables(loaded: LoadedRecipe, overrides: Sequence[str], console: Console) -> RatedTables:
-    """The answers that are there and the ratings of the scorer that judges learn from; Waiting if there are none yet.
+    """The existing answers and their ratings by the scorer that judges learn from.
 
-    No model is asked, and the results that an evaluation wrote stay as they are.
+    No model is asked, and the written results of the evaluation stay unchanged.
+
+    Raises:
+        Waiting: If there are no ratings yet.
     """
     evaluation = plan_evaluation(loaded, Path.cwd(), with_model=chooses_model(overrides), rated_only=True)
     with progress_watcher(console) as watcher:

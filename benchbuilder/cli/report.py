@@ -1,4 +1,4 @@
-"""``benchbuild report``: write the results of an evaluation again, or two of them side by side."""
+"""``benchbuild report``: rewrite the results of an evaluation, or show two side by side."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from rich.console import Console
 
 from benchbuilder.cli.evaluate import add_benchmark_arguments, file_lines, recipe_of_single_task, recipes_of_tasks
 from benchbuilder.cli.session import add_overrides, progress_watcher
+from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import LoadedRecipe, display_path
-from benchbuilder.core import DataError, Problem, RecipeError, printable_text
+from benchbuilder.core import DataError, Problem, RecipeError
 from benchbuilder.evaluation import Evaluation, ResultsSpec, chooses_model, plan_evaluation, write_side_by_side
 from benchbuilder.pipeline import build_benchmark
 
@@ -19,13 +20,11 @@ def register(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_overrides(parser)
     add_benchmark_arguments(parser)
-    parser.add_argument(
-        "--beside", metavar="FOLDER", help="the folder of another evaluation, to be shown side by side with this one"
-    )
+    parser.add_argument("--beside", metavar="FOLDER", help="the folder of another evaluation to compare with")
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
-    """Write what can be written without asking any model."""
+    """Write the results without asking any model."""
     parts = recipes_of_tasks(args) if not args.beside else [recipe_of_single_task(args)]
     for part in parts:
         if part.recipe.evaluation is not None or len(parts) == 1:
@@ -41,14 +40,14 @@ def _write(loaded: LoadedRecipe, args: argparse.Namespace, console: Console) -> 
     if args.beside:
         written += _compare_results(evaluation, Path(args.beside))
     for note in (*evaluation.notes, *report.notes):
-        console.print(printable_text(f"note: {note}"), highlight=False, markup=False, soft_wrap=True)
+        print_line(console, f"note: {note}")
     for line in file_lines(written):
-        console.print(f"  {line}", highlight=False, markup=False, soft_wrap=True)
+        print_line(console, f"  {line}")
 
 
 def _compare_results(evaluation: Evaluation, other_folder: Path) -> list[Path]:
-    """The two evaluations side by side; DataError if the other folder holds no results."""
-    spec = next((one for one in evaluation.spec.outputs.values() if isinstance(one, ResultsSpec)), None)
+    """Write the two evaluations side by side; DataError if the other folder has no results."""
+    spec = next((output for output in evaluation.spec.outputs.values() if isinstance(output, ResultsSpec)), None)
     if spec is None:
         raise RecipeError([Problem("this recipe writes no results", key="evaluation.outputs",
                                    hint="add an output of the kind `results`")])  # fmt: skip
@@ -57,7 +56,7 @@ def _compare_results(evaluation: Evaluation, other_folder: Path) -> list[Path]:
     data = other_folder / own.name if (other_folder / own.name).exists() else next(iter(files), other_folder)
     if not data.is_file():
         raise DataError(
-            f"{display_path(other_folder)} holds no results", where="command line: --beside",
+            f"{display_path(other_folder)} has no results", where="command line: --beside",
             why=f"there is no {own.name} in it",
             next="name the folder of an evaluation, for instance builds/care_mi/evaluation",
         )  # fmt: skip

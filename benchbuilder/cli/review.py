@@ -1,4 +1,4 @@
-"""``benchbuild review``: serve the review app, in which experts judge."""
+"""``benchbuild review``: serve the review app for experts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from rich.console import Console
 from benchbuilder.annotation import add_gold_tasks, make_project, missing_review_extra, rating_tasks
 from benchbuilder.cli.annotation_session import AnnotationSession, app_session, open_annotation_session
 from benchbuilder.cli.session import Session, add_overrides, progress_watcher
-from benchbuilder.core import DataError, Problem, RecipeError, count_phrase, printable_text
+from benchbuilder.cli.terminal import print_line
+from benchbuilder.core import DataError, Problem, RecipeError, count_phrase
 from benchbuilder.pipeline import build_benchmark
 
 DEFAULT_PORT = 8765
@@ -30,35 +31,36 @@ def register(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--url", default="",
-        help="where people reach the app, if it stands behind a proxy: https://review.example.org",
+        help="where people reach the app behind a proxy, for instance https://review.example.org",
     )  # fmt: skip
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
-    """Lay out what there is to judge, and serve until Ctrl-C."""
+    """Create the tasks and serve until Ctrl-C."""
     address = args.url or f"http://{_bracketed(args.host)}:{args.port}"
     hosts, secure = _served_hosts(args, address)
     create_app, serve = _app()
     _check_free(args.host, args.port)
     session = app_session(args, console)
     for warning in session.warnings:
-        _say(console, f"warning: {warning}")
-    _bring_up_to_date(session, console)
-    with open_annotation_session(session) as desk:
-        _create_rating_projects(desk, console)
-        _print_work(desk, args.overrides, console)
-        strings = {} if desk.app_spec is None else {name: ref.file for name, ref in desk.app_spec.strings.items()}
-        app = create_app(desk.store, strings, secure=secure, hosts=hosts, site_name=address)
+        print_line(console, f"warning: {warning}")
+    _build_candidates(session, console)
+    with open_annotation_session(session) as annotation:
+        _create_rating_projects(annotation, console)
+        _print_work(annotation, args.overrides, console)
+        spec = annotation.app_spec
+        strings = {} if spec is None else {name: ref.file for name, ref in spec.strings.items()}
+        app = create_app(annotation.store, strings, secure=secure, hosts=hosts, site_name=address)
 
-        def told(_: str) -> None:
-            _say(console, f"serving at {address} (Ctrl-C stops)")
+        def print_address(_: str) -> None:
+            print_line(console, f"serving at {address} (Ctrl-C stops)")
 
-        serve(app, args.host, args.port, on_ready=told)
+        serve(app, args.host, args.port, on_ready=print_address)
     return 0
 
 
 def _app() -> tuple[Callable[..., Any], Callable[..., None]]:
-    """The app and what serves it; InstallationError without the extra ``review``."""
+    """The functions that make and serve the app; InstallationError without the extra ``review``."""
     try:
         from benchbuilder.annotation import create_app, serve_app
     except ModuleNotFoundError as error:
@@ -67,7 +69,7 @@ def _app() -> tuple[Callable[..., Any], Callable[..., None]]:
 
 
 def _check_free(host: str, port: int) -> None:
-    """DataError, before anything is laid out, if something listens there already."""
+    """DataError if something listens there already."""
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -75,7 +77,7 @@ def _check_free(host: str, port: int) -> None:
         except OSError as error:
             raise DataError(
                 f"the review app cannot listen at {host}, port {port}", why=str(error),
-                next="stop what uses the port, or choose another one with --port",
+                next="free the port, or choose another one with --port",
             ) from error  # fmt: skip
 
 
@@ -84,12 +86,12 @@ def _bracketed(host: str) -> str:
 
 
 def _served_hosts(args: argparse.Namespace, address: str) -> tuple[tuple[str, ...], bool]:
-    """The names under which the app answers, and whether it is reached by TLS."""
+    """The host names that the app answers to, and whether it is reached by TLS."""
     if not 1 <= args.port <= 65535:
         raise RecipeError([Problem("--port is a number from 1 to 65535", where="command line: --port",
                                    actual=str(args.port))])  # fmt: skip
     if _is_any_address(args.host) and not args.url:
-        raise RecipeError([Problem("--url is needed: it says by which name people reach the app",
+        raise RecipeError([Problem("--url is needed: the name by which people reach the app",
                                    where=f"command line: --host {args.host}", allowed="http://HOST:PORT",
                                    hint=f"--url http://NAME-OF-THIS-MACHINE:{args.port}")])  # fmt: skip
     parts = urlsplit(address)
@@ -101,29 +103,29 @@ def _served_hosts(args: argparse.Namespace, address: str) -> tuple[tuple[str, ..
 
 
 def _is_any_address(host: str) -> bool:
-    """Whether `host` stands for all addresses of the machine."""
+    """Whether `host` means all addresses of the machine."""
     try:
         return ipaddress.ip_address(host).is_unspecified
     except ValueError:
         return False
 
 
-def _bring_up_to_date(session: Session, console: Console) -> None:
-    """Build what the candidates are made of, unless that would ask a model that has to be paid or waited for."""
+def _build_candidates(session: Session, console: Console) -> None:
+    """Build the candidates; DataError if that would ask a model."""
     plan, store = session.plan, session.store
     statuses = plan.statuses(store)
     asking = [name for name, status in statuses.items() if status.state != "reused" and plan.nodes[name].model_spec]
     if asking:
         raise DataError(
             f"{', '.join(asking)} would ask a model",
-            why="the review app shows what is built, and asks no model itself",
+            why="the review app shows what is built and asks no model",
             next="build first, with the same arguments and annotation=app; `benchbuild plan` says what it costs",
         )
     with progress_watcher(console) as watcher:
         report = build_benchmark(plan, store, session.loaded.yaml, watcher, write_outputs=False)
     for waiting in report.waiting.values():
         if waiting.why:
-            _say(console, f"warning: {waiting.why}")
+            print_line(console, f"warning: {waiting.why}")
 
 
 def _create_rating_projects(annotation: AnnotationSession, console: Console) -> None:
@@ -131,34 +133,30 @@ def _create_rating_projects(annotation: AnnotationSession, console: Console) -> 
     for name, spec in recipe.reviews.items():
         part = recipe.for_task(spec.rows.task) if spec.rows.task else recipe
         node = annotation.session.plan.nodes.get(part.items)
-        sealed = None if node is None else store.manifest(node.name, node.key)
-        items = None if sealed is None else store.rows(sealed)
+        manifest = None if node is None else store.manifest(node.name, node.key)
+        items = None if manifest is None else store.rows(manifest)
         tasks = rating_tasks(name, spec, items, recipe.seed)
         if tasks is None:
-            wants = "the items are not built yet" if spec.rows.items else "no file of rows is named"
-            _say(console, f"{name}: left out, {wants}")
+            reason = "the items are not built yet" if spec.rows.items else "no file of rows is named"
+            print_line(console, f"{name}: left out, {reason}")
             continue
         project = make_project(name, spec, recipe.language, recipe.seed, recipe.benchmark_name)
         annotation.store.sync_project(project, add_gold_tasks(tasks, spec))
     for project in annotation.store.projects():
         if project.name not in annotation.project_specs():
             annotation.store.retire_project(project.name)
-            _say(console, f"{project.name}: no longer in the recipe; nothing of it is asked, its votes stay")
+            print_line(console, f"{project.name}: no longer in the recipe; it is closed and its votes stay")
 
 
 def _print_work(annotation: AnnotationSession, overrides: list[str], console: Console) -> None:
-    """What there is to judge, and who is there to do it."""
+    """Print how many tasks there are, and how many people."""
     for project in annotation.store.projects():
-        _say(console, f"{project.name}: {count_phrase(len(annotation.store.tasks(project.name)), 'task')}")
+        print_line(console, f"{project.name}: {count_phrase(len(annotation.store.tasks(project.name)), 'task')}")
     people = [person for person in annotation.store.people() if not person.revoked]
     roles = ("annotator", "adjudicator", "lead")
-    there = {role: sum(person.role == role for person in people) for role in roles}
-    _say(console, "people: " + ", ".join(count_phrase(n, role) for role, n in there.items()))
-    need = max((project.spec.per_task for project in annotation.store.projects()), default=0)
-    if there["annotator"] < need:
+    by_role = {role: sum(person.role == role for person in people) for role in roles}
+    print_line(console, "people: " + ", ".join(count_phrase(n, role) for role, n in by_role.items()))
+    needed = max((project.spec.per_task for project in annotation.store.projects()), default=0)
+    if by_role["annotator"] < needed:
         invite = f"benchbuild people invite NAME {shlex.join(overrides)}"
-        _say(console, f"{count_phrase(need, 'annotator')} {'is' if need == 1 else 'are'} needed: {invite}")
-
-
-def _say(console: Console, text: str) -> None:
-    console.print(printable_text(text), highlight=False, markup=False, soft_wrap=True)
+        print_line(console, f"{count_phrase(needed, 'annotator')} {'is' if needed == 1 else 'are'} needed: {invite}")

@@ -1,4 +1,4 @@
-"""``benchbuild schema``: a JSON Schema of recipe files, for editors."""
+"""``benchbuild schema``: write a JSON Schema of recipe files, for editors."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from pathlib import Path
 
 from rich.console import Console
 
+from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import recipe_schema
 
 
 def register(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("--output", metavar="FILE", help="write there instead of printing")
+    parser.add_argument("--output", metavar="FILE", help="write to this file")
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
@@ -24,6 +25,6 @@ def run(args: argparse.Namespace, console: Console) -> int:
         sys.stdout.write(text)
         return 0
     Path(args.output).write_text(text, encoding="utf-8")
-    told = f"# yaml-language-server: $schema={args.output}"
-    console.print(f"wrote {args.output}; put this line on top of a recipe: {told}", highlight=False, markup=False)
+    comment = f"# yaml-language-server: $schema={args.output}"
+    print_line(console, f"wrote {args.output}; put this line on top of a recipe: {comment}")
     return 0

@@ -1,17 +1,18 @@
-"""What the commands share: the recipe from the words of the command line, its plan and its store."""
+"""What the commands share: the recipe that the overrides choose, its plan and its store."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
 
+from benchbuilder.cli.costs import receipt_lines
 from benchbuilder.config import LoadedRecipe, load_recipe
-from benchbuilder.core import Problem
+from benchbuilder.core import Problem, ServiceError, TooManyFailures
 from benchbuilder.pipeline import (
     BarProgress,
     Checksums,
@@ -21,6 +22,7 @@ from benchbuilder.pipeline import (
     Watcher,
     check_recipe,
     make_plan,
+    open_gateway,
     unread_sources,
 )
 
@@ -44,16 +46,31 @@ def add_overrides(parser: argparse.ArgumentParser) -> None:
 def add_verify(parser: argparse.ArgumentParser) -> None:
     """Let a command take ``--verify``."""
     parser.add_argument("--verify", action="store_true",
-                        help="read all files again, even if size, times and inode are as they were")  # fmt: skip
+                        help="read all files again, even if size, times and inode are unchanged")  # fmt: skip
 
 
 def add_refresh(parser: argparse.ArgumentParser) -> None:
     """Let a command take ``--refresh STEP``."""
-    parser.add_argument("--refresh", action="append", metavar="STEP", help="run a sealed step again (repeatable)")
+    parser.add_argument("--refresh", action="append", metavar="STEP", help="run a finished step again (repeatable)")
+
+
+def split_names(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Separate plain names from overrides (``key=value`` and ``~key``): the names, then the overrides."""
+    names = [argument for argument in arguments if "=" not in argument and not argument.startswith("~")]
+    return names, [argument for argument in arguments if argument not in names]
 
 
 def open_session(args: argparse.Namespace, console: Console) -> Session:
-    """Compose, validate and check the recipe, and plan it. RecipeError with every problem at once."""
+    """Compose, validate, check and plan the recipe.
+
+    Args:
+        args: Parsed arguments, with `overrides` and `recipes`, and `verify` where the command has it.
+        console: Where the command prints.
+
+    Raises:
+        RecipeError: With every problem of the recipe at once.
+        DataError: If a file that the recipe names cannot be read.
+    """
     loaded = load_recipe(args.overrides, recipes=args.recipes)
     store = Store(loaded.recipe.build_folder(Path.cwd()))
     checksums = Checksums(store.checksums, verify=getattr(args, "verify", False))
@@ -64,8 +81,30 @@ def open_session(args: argparse.Namespace, console: Console) -> Session:
 
 
 @contextlib.contextmanager
+def build_progress(console: Console) -> Generator[Watcher]:
+    """Bars in a terminal; elsewhere one line for each finished step."""
+    if console.is_terminal:
+        with BarProgress(console) as bars:
+            yield bars
+    else:
+        yield LineProgress(console)
+
+
+@contextlib.contextmanager
+def receipts_if_stopped(plan: Plan, store: Store, watcher: Watcher) -> Generator[None]:
+    """Print what was paid so far when a build stops: at a service, at failed rows or at Ctrl-C."""
+    try:
+        yield
+    except (ServiceError, TooManyFailures, KeyboardInterrupt):
+        with open_gateway(plan, store, watcher.note) as gateway:
+            for line in receipt_lines(() if gateway is None else gateway.receipts()):
+                watcher.note(line)
+        raise
+
+
+@contextlib.contextmanager
 def progress_watcher(console: Console) -> Generator[Watcher]:
-    """Bars in a terminal that go when the work is done; elsewhere only what a user may want to know."""
+    """Bars in a terminal, removed when the work is done; elsewhere only notes."""
     if console.is_terminal:
         with _TransientBars(console) as bars:
             yield bars
@@ -74,15 +113,15 @@ def progress_watcher(console: Console) -> Generator[Watcher]:
 
 
 class _TransientBars(BarProgress):
-    """Bars that leave no line."""
+    """Bars that leave no line behind."""
 
     def end(self, step: str, summary: str) -> None:  # noqa: ARG002
-        """Take the bar away."""
+        """Remove the bar."""
         self.drop(step)
 
 
 class _NotesOnly(LineProgress):
-    """Notes alone."""
+    """Only notes."""
 
     def end(self, step: str, summary: str) -> None:
-        """Nothing is written."""
+        """Write nothing."""

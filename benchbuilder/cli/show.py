@@ -1,4 +1,4 @@
-"""``benchbuild show``: the resolved recipe with the origin of every value."""
+"""``benchbuild show``: print the resolved recipe with the origin of every value."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from benchbuilder.config import annotate_with_origins, load_recipe, render_recip
 def register(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("overrides", nargs="*", metavar="key=value", help="recipe=NAME and any override")
-    parser.add_argument("--plain", action="store_true", help="without origins, as it is written beside a benchmark")
+    parser.add_argument("--plain", action="store_true", help="leave out the origins, as in the recipe.yaml of a build")
 
 
 def run(args: argparse.Namespace, console: Console) -> int:  # noqa: ARG001
-    """Print YAML that can be read back; nothing is checked but the recipe itself."""
+    """Print YAML that can be loaded again; only the recipe itself is checked."""
     loaded = load_recipe(args.overrides, recipes=args.recipes)
     text = (
         loaded.yaml

@@ -1,9 +1,8 @@
-"""``benchbuild sweep``: build several recipes or settings, and compare what came out in one table."""
+"""``benchbuild sweep``: build several recipes or settings, and compare the results in one table."""
 
 from __future__ import annotations
 
 import argparse
-import contextlib
 import shlex
 from pathlib import Path
 
@@ -20,10 +19,10 @@ from benchbuilder.authoring import (
     write_sweep_files,
 )
 from benchbuilder.cli.costs import quote_table
-from benchbuilder.cli.session import progress_watcher
+from benchbuilder.cli.session import build_progress, progress_watcher
+from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import display_path
 from benchbuilder.core import count_phrase, printable_text
-from benchbuilder.pipeline import BarProgress, LineProgress
 
 
 def register(parser: argparse.ArgumentParser) -> None:
@@ -32,26 +31,24 @@ def register(parser: argparse.ArgumentParser) -> None:
         "overrides", nargs="+", metavar="key=a,b", help="recipe=NAME and any override; commas separate alternatives"
     )
     parser.add_argument("--evaluate", action="store_true", help="evaluate each run too")
-    parser.add_argument("--quote", action="store_true", help="ask no model: say what each build may cost")
+    parser.add_argument("--quote", action="store_true", help="ask no model; print what each build may cost")
     parser.add_argument("--output", metavar="FOLDER", default="builds/sweep", help="where runs and tables go")
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
-    """Run them all; 0 if every one was built, 75 if one waits for people, 3 if one failed."""
+    """Run them all; 0 if all are built, 75 if one waits for people, 3 if one failed, 4 if a service stopped them."""
     runs = sweep_runs(args.overrides)
     folder = Path(args.output)
     sweep = Sweep(folder, runs, args.recipes, Path.cwd())
     if args.quote:
         return _print_quotes(sweep, console)
 
-    def told(one: SweepRun) -> None:
-        words = " ".join(map(shlex.quote, one.own_overrides)) or "one run"
-        console.print(
-            printable_text(f"run {runs.index(one) + 1} of {len(runs)}: {words}"), highlight=False, markup=False
-        )
+    def print_start(run: SweepRun) -> None:
+        overrides = " ".join(map(shlex.quote, run.own_overrides)) or "one run"
+        print_line(console, f"run {runs.index(run) + 1} of {len(runs)}: {overrides}")
 
     with progress_watcher(console) as watcher:
-        outcomes = sweep.run(watcher, evaluate=args.evaluate, on_start=told)
+        outcomes = sweep.run(watcher, evaluate=args.evaluate, on_start=print_start)
     files = write_sweep_files(folder, outcomes)
     head, lines = sweep_table(outcomes)
     table = Table(*head, box=None, pad_edge=False, header_style="bold")
@@ -60,23 +57,22 @@ def run(args: argparse.Namespace, console: Console) -> int:
     console.print()
     console.print(table)
     for file in files:
-        console.print(f"  {display_path(file)}", highlight=False, markup=False)
+        print_line(console, f"  {display_path(file)}")
     if (error := first_sweep_failure(outcomes)) is not None:
         raise error
-    states = {one.state for one in outcomes}
+    states = {outcome.state for outcome in outcomes}
     if "stopped" in states:
-        console.print(f"stopped after {count_phrase(len(outcomes), 'run')} of {len(runs)}", highlight=False)
+        print_line(console, f"stopped after {count_phrase(len(outcomes), 'run')} of {len(runs)}")
         return 4
     return 3 if "failed" in states else 75 if "waits" in states else 0
 
 
 def _print_quotes(sweep: Sweep, console: Console) -> int:
-    """What each run would ask; equal requests of several runs count in each, and are paid for once."""
-    for one in sweep.runs:
-        _, plan, store = sweep.plan_run(one)
-        console.print(printable_text(one.name), highlight=False, markup=False, style="bold")
-        with contextlib.ExitStack() as stack:
-            watcher = stack.enter_context(BarProgress(console)) if console.is_terminal else LineProgress(console)
-            quoted = quote_plan(plan, store, watcher, frozenset())
-        console.print("no model would be asked" if quoted is None else quote_table(quoted))
+    """Print what each run would ask; a request that several runs share counts in each but is paid once."""
+    for run in sweep.runs:
+        _, plan, store = sweep.plan_run(run)
+        print_line(console, run.name, "bold")
+        with build_progress(console) as watcher:
+            quote = quote_plan(plan, store, watcher, frozenset())
+        console.print("no model would be asked" if quote is None else quote_table(quote))
     return 0

@@ -1,4 +1,4 @@
-"""``benchbuild votes``: votes out to other tools, and in from them."""
+"""``benchbuild votes``: export votes to other tools, and import them."""
 
 from __future__ import annotations
 
@@ -21,67 +21,70 @@ from benchbuilder.annotation import (
     read_user_table,
 )
 from benchbuilder.cli.annotation_session import AnnotationSession, app_session, open_annotation_session
+from benchbuilder.cli.session import split_names
+from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import did_you_mean, display_path
-from benchbuilder.core import DataError, Problem, RecipeError, count_phrase, printable_text
+from benchbuilder.core import DataError, Problem, RecipeError, count_phrase
 
 _ACTIONS = ("export", "import", "formats")
 
 
 def register(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("action", choices=_ACTIONS, help="write votes for another tool, bring votes in, list formats")
+    parser.add_argument("action", choices=_ACTIONS, help="export votes for another tool, import votes, or list formats")
     parser.add_argument(
         "overrides", nargs="*", metavar="FORMAT [FILE ...] key=value",
         help="a format, for import the files, recipe=NAME and any override",
     )  # fmt: skip
-    parser.add_argument("--project", default=CLAIMS_PROJECT, help=f"whose votes (default: {CLAIMS_PROJECT})")
+    parser.add_argument(
+        "--project", default=CLAIMS_PROJECT, help=f"the project of the votes (default: {CLAIMS_PROJECT})"
+    )
     parser.add_argument("--output", metavar="DIR", help="where to write (default: annotation/export of the build)")
     parser.add_argument("--users", metavar="FILE", help="the table of users of the other tool: who is who here (CSV)")
     parser.add_argument(
-        "--strict", action="store_true", help="import: a vote that differs from the one that is there is an error"
+        "--strict", action="store_true", help="import: a vote that differs from the stored one is an error"
     )
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
-    """Write or read files; what a format cannot carry is said each time."""
+    """Write or read files; print what the format cannot carry."""
     if args.action == "formats":
         _print_formats(console)
         return 0
-    names = [word for word in args.overrides if "=" not in word and not word.startswith("~")]
-    args.overrides = [word for word in args.overrides if word not in names]
+    names, args.overrides = split_names(args.overrides)
     where = f"command line: votes {args.action}"
     if not names or names[0] not in VOTE_FORMATS:
         hint = did_you_mean(names[0], list(VOTE_FORMATS)) if names else ""
-        told = f"there is no format {names[0]!r}" if names else "no format was named"
-        raise RecipeError([Problem(told, where=where, allowed=", ".join(VOTE_FORMATS), hint=hint)])
+        message = f"there is no format {names[0]!r}" if names else "no format was named"
+        raise RecipeError([Problem(message, where=where, allowed=", ".join(VOTE_FORMATS), hint=hint)])
     files = [Path(name) for name in names[1:]]
     if bool(files) != (args.action == "import"):
-        told = "no file was named" if args.action == "import" else f"{files[0]} is one word too many"
+        message = "no file was named" if args.action == "import" else f"export takes no file: {files[0]}"
         hint = "benchbuild votes import FORMAT FILE ..." if args.action == "import" else "--output says where to write"
-        raise RecipeError([Problem(told, where=where, hint=hint)])
-    with open_annotation_session(app_session(args, console)) as desk:
-        name = desk.checked_project(args.project)
-        project = desk.store.project(name)
+        raise RecipeError([Problem(message, where=where, hint=hint)])
+    with open_annotation_session(app_session(args, console)) as annotation:
+        name = annotation.checked_project(args.project)
+        project = annotation.store.project(name)
         if project is None:
-            hint = "`benchbuild review` with the same arguments lays them out"
+            hint = "`benchbuild review` with the same arguments creates them"
             raise DataError(f"the project {name!r} has no tasks yet", next=hint)
         users = None if args.users is None else _read_users(Path(args.users))
         if args.action == "export":
-            _export(desk, project, names[0], users, args, console)
+            _export(annotation, project, names[0], users, args, console)
         else:
-            _import(desk, project, names[0], files, users, args, console)
+            _import(annotation, project, names[0], files, users, args, console)
     return 0
 
 
 def _export_material(annotation: AnnotationSession, project: Project) -> ExportInput:
-    ballots = annotation.store
-    people = [Rater(person.name, person.code, person.role) for person in ballots.people()]
-    live = ballots.live_task_ids(project.name)
-    everything = ballots.tasks(project.name, include_retired=True)
+    store = annotation.store
+    people = [Rater(person.name, person.code, person.role) for person in store.people()]
+    live_ids = store.live_task_ids(project.name)
+    all_tasks = store.tasks(project.name, include_retired=True)
     return build_export_input(
-        project, [task for number, task in everything if number in live], people, ballots.vote_events(project.name),
-        ballots.events(project.name), retired=[task for number, task in everything if number not in live],
-        wordings=ballots.wordings(project.name),
+        project, [task for number, task in all_tasks if number in live_ids], people, store.vote_events(project.name),
+        store.events(project.name), retired=[task for number, task in all_tasks if number not in live_ids],
+        wordings=store.wordings(project.name),
     )  # fmt: skip
 
 
@@ -95,7 +98,9 @@ def _read_bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise DataError(f"{path} cannot be read", where=str(path), why=str(error), next="name a file") from error
+        raise DataError(
+            f"{path} cannot be read", where=str(path), why=str(error), next="name a readable file"
+        ) from error
 
 
 def _export(
@@ -107,47 +112,47 @@ def _export(
     console: Console,
 ) -> None:
     folder = Path(args.output) if args.output else annotation.session.store.workplace / "export" / project.name / name
-    writes = VOTE_FORMATS[name].writer
-    if writes is None:
-        raise RecipeError([Problem(f"{name} is only read", where="command line: votes export",
-                                   hint="the build with annotation=sheets writes packets")])  # fmt: skip
-    export = writes(_export_material(annotation, project), users)
+    writer = VOTE_FORMATS[name].writer
+    if writer is None:
+        raise RecipeError([Problem(f"{name} can only be imported", where="command line: votes export",
+                                   hint="the build with annotation=sheets writes annotation sheets")])  # fmt: skip
+    export = writer(_export_material(annotation, project), users)
     folder.mkdir(parents=True, exist_ok=True)
     for file, data in export.files.items():
         (folder / file).write_bytes(data)
-        _say(console, f"  {display_path(folder / file)}")
-    lost = [str(loss) for loss in export.losses if loss.count != 0]
-    if lost:
-        _say(console, f"what {name} does not carry:")
-    for text in lost:
-        _say(console, f"  - {text}")
+        print_line(console, f"  {display_path(folder / file)}")
+    losses = [str(loss) for loss in export.losses if loss.count != 0]
+    if losses:
+        print_line(console, f"what {name} does not carry:")
+    for text in losses:
+        print_line(console, f"  - {text}")
 
 
 def _import(
-    annotation: AnnotationSession, project: Project, name: str, files: list[Path], users: UserTable | None, args: argparse.Namespace,
+    annotation: AnnotationSession,
+    project: Project,
+    name: str,
+    files: list[Path],
+    users: UserTable | None,
+    args: argparse.Namespace,
     console: Console,
-) -> None:  # fmt: skip
-    material, reads = _export_material(annotation, project), VOTE_FORMATS[name].reader
-    read = [reads(path.name, _read_bytes(path), material, users) for path in files]
-    together = ParsedVotes(problems=[problem for brought in read for problem in brought.problems])
-    together.votes_or_raise()
-    votes = [vote for brought in read for vote in brought.votes]
+) -> None:
+    material, reader = _export_material(annotation, project), VOTE_FORMATS[name].reader
+    parsed_files = [reader(path.name, _read_bytes(path), material, users) for path in files]
+    ParsedVotes(problems=[problem for parsed in parsed_files for problem in parsed.problems]).votes_or_raise()
+    votes = [vote for parsed in parsed_files for vote in parsed.votes]
     report = annotation.store.import_votes(project.name, votes, name, strict=args.strict)
-    stale = report.stale + sum(brought.stale for brought in read)
-    _say(console, f"{count_phrase(report.new, 'new vote')}, {report.changed} changed, {report.same} as before")
+    stale = report.stale + sum(parsed.stale for parsed in parsed_files)
+    print_line(console, f"{count_phrase(report.new, 'new vote')}, {report.changed} changed, {report.same} as before")
     if stale:
-        _say(console, f"{count_phrase(stale, 'vote')} left out: about nothing that is shown now")
-    for brought in read:
-        for what, count in brought.omitted.items():
-            _say(console, f"left out, {what}: {count}")
+        print_line(console, f"{count_phrase(stale, 'vote')} left out: their tasks are no longer shown")
+    for parsed in parsed_files:
+        for reason, count in parsed.omitted.items():
+            print_line(console, f"left out, {reason}: {count}")
 
 
 def _print_formats(console: Console) -> None:
     table = Table("format", "file read back", "cannot carry", box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    for name, form in VOTE_FORMATS.items():
-        table.add_row(name, form.suffix, "; ".join(form.limitations))
+    for name, vote_format in VOTE_FORMATS.items():
+        table.add_row(name, vote_format.suffix, "; ".join(vote_format.limitations))
     console.print(table)
-
-
-def _say(console: Console, text: str) -> None:
-    console.print(printable_text(text), highlight=False, markup=False, soft_wrap=True)

@@ -88,7 +88,7 @@ BUILT_IN_KINDS: dict[str, dict[str, str]] = {
         "ask_oe": "benchbuilder.steps.ask_oe:AskOe",
         "ask_oe_triple": "benchbuilder.steps.ask_oe_triple:AskOeTriple",
         "translate": "benchbuilder.steps.translate:Translate",
-        "tidy_term": "benchbuilder.steps.normalise_term:NormaliseTerm",
+        "normalise_term": "benchbuilder.steps.normalise_term:NormaliseTerm",
         "merge_terms": "benchbuilder.steps.merge_terms:MergeTerms",
         "assemble": "benchbuilder.steps.assemble:Assemble",
         "paragraphs": "benchbuilder.steps.paragraphs:Paragraphs",

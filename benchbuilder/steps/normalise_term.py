@@ -56,7 +56,7 @@ class NormaliseTermSpec(StepSpec):
 class NormaliseTerm(Map):
     """Makes a word of each word, or drops it for what it is not."""
 
-    kind: ClassVar[str] = "tidy_term"
+    kind: ClassVar[str] = "normalise_term"
     spec_class: ClassVar[type[StepSpec]] = NormaliseTermSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(_FACT)}
     output: ClassVar[type[Row] | None] = _FACT

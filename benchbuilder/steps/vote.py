@@ -222,7 +222,7 @@ def _display_fields(row: type[Row]) -> tuple[str, ...]:
     """What the payload of a row class shows, by its examples."""
     payload: Any = row.model_fields["payload"].annotation if "payload" in row.model_fields else None
     examples: Iterable[Any] = payload.examples() if hasattr(payload, "examples") else ()
-    return tuple(dict.fromkeys(name for example in examples for name, _ in example.shown()))
+    return tuple(dict.fromkeys(name for example in examples for name, _ in example.display_fields()))
 
 
 def _decisions(

@@ -198,7 +198,7 @@ def test_votes_that_the_recipe_ships(world):
     late.parent.mkdir(parents=True)
     late.write_bytes((world.folder / "annotation" / "shipped" / "a.csv").read_bytes())
     (late.parent / "~$a.xlsx").write_bytes(b"lock")
-    assert set(world.stage().observes()) - set(before) == {"annotation/filled/round 2/a.csv"}
+    assert set(world.stage().external_inputs()) - set(before) == {"annotation/filled/round 2/a.csv"}
     assert len(world.run()[0]) == 5  # the same vote twice counts once
     missing = world.spec.model_copy(update={"votes": FileRef(path="nowhere")})
     with pytest.raises(DataError, match=r"annotation\.votes: nowhere is missing"):
@@ -362,12 +362,12 @@ def test_every_candidate_has_one_fate_and_every_paragraph_one_use(tmp_path, data
     world.evidence += paragraphs(candidate(50), data.draw(st.integers(0, 1)))
     asked = judgement_requests(make_candidate_tasks(world.candidates, world.evidence).tasks, world.spec)
     mostly = st.sampled_from([1, 1, 1, 1, 1, 0])
-    complete = data.generate(st.booleans())
+    complete = data.draw(st.booleans())
     votes = {}
     for subject in asked:
-        given_votes = {person: data.generate(mostly) for person in world.spec.people()}
+        given_votes = {person: data.draw(mostly) for person in world.spec.people()}
         if not complete:
-            absent = data.generate(st.sets(st.sampled_from(world.spec.people())))
+            absent = data.draw(st.sets(st.sampled_from(world.spec.people())))
             given_votes = {person: value for person, value in given_votes.items() if person not in absent}
         votes[subject] = given_votes
     stage = world.stage()

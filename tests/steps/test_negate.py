@@ -169,5 +169,5 @@ def test_a_statement_without_a_known_answer_is_negated_anywhere(stage):
     assert true.answer is None
     row = judged(stage, "胎盘不位于宫底。", true)
     assert (row.text, row.answer, row.seam) == ("胎盘不位于宫底。", None, Span(start=2, end=3))
-    [request] = [stage.values(true, {})]
+    [request] = [stage.prompt_values(true, {})]
     assert request == {"statement": "胎盘位于宫底。", "answer": ""}

@@ -13,8 +13,8 @@ from pydantic import ValidationError
 from benchbuilder.core.records.arrow.table import Table, schema_of
 from benchbuilder.core.records.outcomes import Dropped, Kept
 from benchbuilder.core.records.roles import Passage
-from benchbuilder.core.text.lengths import length, longer
-from benchbuilder.core.text.script import convert_script, rewrite
+from benchbuilder.core.text.lengths import is_longer_than, text_length
+from benchbuilder.core.text.script import convert_script, rewrite_texts
 from benchbuilder.retrieval.tokenizers.whitespace import WhitespaceSpec
 from benchbuilder.steps import paragraphs
 
@@ -129,7 +129,7 @@ def by_column(stage, table):
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=80)
 @given(pages, specs, st.sampled_from([1, 40, 1 << 22]))
 def test_the_same_as_page_by_page(column_words, monkeypatch, made, spec, size):
-    monkeypatch.setattr(paragraphs, "_AT_ONCE", size)
+    monkeypatch.setattr(paragraphs, "_BLOCK_BYTES", size)
     if spec["match"] == "words":
         spec = {**spec, "tokenizer": WhitespaceSpec(kind="whitespace", punctuation="apart")}
     stage = make("paragraphs", words=column_words, **spec)
@@ -144,9 +144,9 @@ def test_the_same_as_page_by_page(column_words, monkeypatch, made, spec, size):
 @given(st.lists(texts, max_size=10), st.sampled_from(["t2s", "s2twp", "tw2sp"]))
 def test_many_texts_are_converted_as_each_is(many, conversion):
     alone = [convert_script(text, conversion) for text in many]
-    assert rewrite(many, lambda text: convert_script(text, conversion)) == alone
+    assert rewrite_texts(many, lambda text: convert_script(text, conversion)) == alone
 
 
 @given(texts, st.integers(0, 9))
 def test_longer_counts_what_people_see(text, most):
-    assert longer(text, most) == (length(text) > most)
+    assert is_longer_than(text, most) == (text_length(text) > most)

@@ -143,7 +143,7 @@ def outcomes_of(made, table):
 
 
 def lines_of(branches):
-    columns = (branches.row, branches.slots, branches.outcomes, branches.reasons, branches.details)
+    columns = (branches.row_position, branches.slots, branches.outcomes, branches.reasons, branches.details)
     return list(zip(*(column.to_pylist() for column in columns), strict=True))
 
 

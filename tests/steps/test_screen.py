@@ -32,7 +32,7 @@ class Vocabulary(Tokenizer):
 
 @pytest.fixture(autouse=True)
 def _vocabulary(monkeypatch):
-    monkeypatch.setattr(registry, "create", lambda slot, spec, *args: Vocabulary(spec))
+    monkeypatch.setattr("benchbuilder.steps.screen.create_from_spec", lambda slot, spec, *args: Vocabulary(spec))
 
 
 def screened(step, *rows):

@@ -125,7 +125,7 @@ def test_a_dictionary_of_another_shape_is_told_with_its_line(tmp_path, text):
 
 
 def tidy(language: str, text: str, **spec: Any) -> str:
-    given = {**settings(language, "tidy"), "kind": "tidy_term", "from": "rows", **spec}
+    given = {**settings(language, "tidy"), "kind": "normalise_term", "from": "rows", **spec}
     context = StepContext(seed=1, language=language, step="tidy", cache=Path("cache"), workplace=Path("people"))
     [outcome] = NormaliseTerm(NormaliseTermSpec.model_validate(given), context).map(term(text, language), {})
     return outcome.row.payload.text if isinstance(outcome, Kept) else outcome.reason

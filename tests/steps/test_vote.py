@@ -151,7 +151,7 @@ def test_fewer_rows_than_wanted_all_go_on(tmp_path):
 
 def test_nobody_is_asked(tmp_path):
     rows = items()
-    kept, _, notes = run(stage(tmp_path, NoBackendSpec(kind="none"), ways={"files": files()}, choose=LOWEST), rows)
+    kept, _, notes = run(stage(tmp_path, NoBackendSpec(kind="none"), ways={"sheets": files()}, choose=LOWEST), rows)
     assert [row.of for row in kept] == [row.id for row in rows]
     assert not any(row.reviewed for row in kept)
     assert notes == {"reviewed": False}
@@ -232,7 +232,7 @@ def test_two_steps_keep_apart_in_the_app(tmp_path):
     ("spec", "key", "found"),
     [
         ({"votes": files(fields={"question": "Q", "nothing": "N"})}, "votes.fields", "nothing"),
-        ({"ways": {"files": files(fields={"nothing": "N"})}}, "ways.files.fields", "nothing"),
+        ({"ways": {"sheets": files(fields={"nothing": "N"})}}, "ways.sheets.fields", "nothing"),
         ({"choose": {**LOWEST, "question": "fun"}}, "choose.question", "fun"),
         ({"votes": files(min_evidence=1)}, "votes.min_evidence", "1"),
         (
@@ -260,11 +260,11 @@ def test_the_payload_says_what_may_be_shown(tmp_path):
 
 def test_ways_are_chosen_by_the_kind_of_the_recipes_votes(tmp_path):
     own = files(fields={"answer": "A"})
-    made = stage(tmp_path, SheetsSpec.model_validate(raw_files()), ways={"files": own, "app": app()})
+    made = stage(tmp_path, SheetsSpec.model_validate(raw_files()), ways={"sheets": own, "app": app()})
     assert made.backend.spec == own
     assert list(made.validate_inputs({"each": Item[Claim]})) == []
     with pytest.raises(RecipeError) as caught:
-        stage(tmp_path, app(), ways={"files": own})
+        stage(tmp_path, app(), ways={"sheets": own})
     assert caught.value.problems[0].key == "steps.confirm.ways"
     with pytest.raises(ValueError, match="name ways by their kinds"):
         VoteSpec.model_validate({"kind": "vote", "from": "rows", "ways": {"app": own}})

@@ -228,7 +228,7 @@ def test_what_a_quote_expects_passes_the_checks_for_every_row_of_the_sample(kind
     state, stage = writer("state_choice", strategy="model"), writer(kind)
     count = 0
     for fact in sample_facts():
-        stated = state.judge(fact, {}, state.expected(fact, {}), BY_MODEL)
+        stated = state.judge(fact, {}, state.expected_reply(fact, {}), BY_MODEL)
         rows = [fact] if kind == "state_choice" else [stated]
         if kind != "state_choice" and isinstance(made := STATE_BY_RULE.by_rule(fact, {}), Kept):
             rows.append(made.row)
@@ -236,7 +236,7 @@ def test_what_a_quote_expects_passes_the_checks_for_every_row_of_the_sample(kind
             assert not isinstance(row, ReplyFault), (fact.payload.question, row)
             if stage.exclusion(row, {}) is not None:
                 continue
-            text = stage.expected(row, {})
+            text = stage.expected_reply(row, {})
             made = stage.judge(row, {}, text, BY_MODEL)
             assert not isinstance(made, ReplyFault), (row, text, made)
             count += 1

@@ -137,7 +137,7 @@ def unused_name(name: str, used_names: Iterable[str]) -> str:
 
 def word_list_steps(loaded: LoadedRecipe, settings: WordListSettings, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """The specs of the steps; `inputs` says what each reads: ``translate`` (if any), ``tidy``, ``merge``."""
-    steps: dict[str, Any] = {"tidy": ("tidy_term", NormaliseTermSpec), "merge": ("merge_terms", MergeTermsSpec)}
+    steps: dict[str, Any] = {"tidy": ("normalise_term", NormaliseTermSpec), "merge": ("merge_terms", MergeTermsSpec)}
     if inputs.get("translate"):
         steps = {"translate": ("translate", TranslateSpec), **steps}
     made: dict[str, Any] = {}

@@ -32,7 +32,7 @@ def list_provenance(plan: WordListPlan, recipe: Recipe) -> dict[str, Any]:
             "sha256": checksums.sha256_of(spec.path.file), **({"files": files} if len(files) > 1 else {}), **described,
         }  # fmt: skip
     steps = {name: spec for name, spec in plan.plan.recipe.steps.items()
-             if spec.kind in ("translate", "tidy_term", "merge_terms")}  # fmt: skip
+             if spec.kind in ("translate", "normalise_term", "merge_terms")}  # fmt: skip
     translation = [
         part for spec in steps.values() if spec.kind == "translate" for part in _translation(spec, checksums)
     ]

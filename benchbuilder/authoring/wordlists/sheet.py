@@ -98,8 +98,8 @@ def sheet_content(
     return SheetContent(tuple(rows), dict(facts), _digest([rows, facts]))
 
 
-def _sample(sample: Any) -> str:
-    return f"{sample.text} [{sample.location}]" + ("" if sample.alone else _OTHERS_TOO)
+def _sample(sample: MatchSample) -> str:
+    return f"{sample.text} [{sample.source}]" + ("" if sample.is_only_match else _OTHERS_TOO)
 
 
 def render_word_sheet(

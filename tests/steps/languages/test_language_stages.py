@@ -79,7 +79,7 @@ SPACED = {
 def test_question_and_answer_are_joined_with_a_space():
     row = kept(make("state_choice", SPACED).map(choice("The mineral she lacks is", "iron"), {}))
     assert row.text == "The mineral she lacks is iron."
-    assert (row.answer.of(row.text), row.seam.of(row.text)) == ("iron", " is")
+    assert (row.answer.slice_of(row.text), row.seam.slice_of(row.text)) == ("iron", " is")
     assert reason(make("state_choice", {**SPACED, "max_length": 5}).map(choice("The mineral she lacks is", "iron"), {}))
     assert reason(make("state_choice", SPACED).map(choice("The subject of the thesis", "iron"), {})) == "needs_model"
 
@@ -158,15 +158,15 @@ def test_a_step_that_needs_words_refuses_overlapping_tokens(tmp_path):
         "groups": {"any": ["question"]},
         "tokenizer": grams,
     }
-    assert [c.key for c in make("topic", topic).complaints(rows)] == ["tokenizer"]
-    assert not list(make("topic", {**topic, "match": "contains"}).complaints(rows))
+    assert [c.key for c in make("topic", topic).validate_inputs(rows)] == ["tokenizer"]
+    assert not list(make("topic", {**topic, "match": "contains"}).validate_inputs(rows))
     checks = {"odd": {"because": "Odd.", "fields": ["question"], "mode": "word", "patterns": ["x"]}}
-    assert [c.key for c in make("screen", {"joiner": " ", "checks": checks, "tokenizer": grams}).complaints(rows)] == [
+    assert [c.key for c in make("screen", {"joiner": " ", "checks": checks, "tokenizer": grams}).validate_inputs(rows)] == [
         "tokenizer"
     ]
     negate = {**RULES["negate_choice"], "tokenizer": grams, "strategy": "rules"}
-    assert [c.key for c in make("negate", negate).complaints(rows)] == ["tokenizer"]
-    assert not list(make("negate", {**negate, "tokenizer": tokenizer("whitespace")}).complaints(rows))
+    assert [c.key for c in make("negate", negate).validate_inputs(rows)] == ["tokenizer"]
+    assert not list(make("negate", {**negate, "tokenizer": tokenizer("whitespace")}).validate_inputs(rows))
 
 
 def test_lengths_of_checks_are_in_words_if_the_recipe_says_so():

@@ -136,7 +136,7 @@ SPECIAL: dict[str, Callable[[Sample], tuple[Any, dict[str, Table[Any]]]]] = {
     "state_option": lambda _: right_options(),
     "deny": _deny,
     "translate": lambda _: terms("translate", "translate"),
-    "tidy_term": lambda _: terms("tidy_term", "tidy"),
+    "normalise_term": lambda _: terms("normalise_term", "tidy"),
     "merge_terms": lambda _: terms("merge_terms", "merge"),
 }
 
