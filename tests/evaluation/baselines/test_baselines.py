@@ -210,7 +210,7 @@ def test_an_unknown_model_and_an_unknown_file(tmp_path):
     refused(tmp_path / "none.jsonl", "none.jsonl cannot be read", "No such file")
     (tmp_path / "a.docx").write_bytes(b"x")
     refused(tmp_path / "a.docx", "'.docx'", "Parquet")
-    refused(jsonl(tmp_path / "empty.jsonl", []), "no answer at all")
+    refused(jsonl(tmp_path / "empty.jsonl", []), "it has no answers")
 
 
 def test_all_formats_say_the_same(tmp_path):
