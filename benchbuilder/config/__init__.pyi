@@ -2,7 +2,6 @@ from .file_refs import missing_file_problem as missing_file_problem
 from .json_schema import recipe_schema as recipe_schema
 from .load import LoadedRecipe as LoadedRecipe
 from .load import load_recipe as load_recipe
-from .load import read_kind_spec as read_kind_spec
 from .origins import ValueOrigin as ValueOrigin
 from .origins import parse_key as parse_key
 from .recipe_index import RecipeIndex as RecipeIndex
@@ -46,6 +45,7 @@ from .spec.recipe import Recipe as Recipe
 from .spec.recipe import RunSpec as RunSpec
 from .spec.review_project import ProjectSpec as ProjectSpec
 from .spec.review_project import ReviewProjectSpec as ReviewProjectSpec
+from .validate import read_kind_spec as read_kind_spec
 from .yaml_source import DefaultsChoice as DefaultsChoice
 from .yaml_source import KeyPath as KeyPath
 from .yaml_source import RecipeFile as RecipeFile

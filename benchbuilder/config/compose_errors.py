@@ -1,22 +1,47 @@
-"""What went wrong while composing, in our words."""
+"""Explains why a recipe could not be composed, in the words of recipes."""
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from benchbuilder.config.origins import parse_key
+from benchbuilder.config.composition_faults import (
+    CompositionError,
+    CompositionFault,
+    FaultKind,
+    UnresolvedValue,
+    called_function,
+    outward_name,
+)
+from benchbuilder.config.origins import ValueOrigins, parse_key
 from benchbuilder.config.recipe_index import RecipeIndex, did_you_mean
+from benchbuilder.config.search_path import bundled_folder
 from benchbuilder.config.yaml_source import KeyPath, KeyPosition, RecipeFile, describe_value, dotted_key
 from benchbuilder.core import Problem
 
 _HOSTED = "openai"
-_RESOLVER = re.compile(r"\$\{\s*([A-Za-z_][\w.]*)\s*:")
-
-
 OPEN_CHOICE = "one must be chosen here (`???`)"
+
+
+def explain_composition(error: CompositionError, overrides: Sequence[str]) -> list[Problem]:
+    """One problem for each fault of a composition; `overrides` are those of the command line."""
+    return [_explain_fault(fault, error.index, overrides) for fault in error.faults]
+
+
+def _explain_fault(fault: CompositionFault, index: RecipeIndex, overrides: Sequence[str]) -> Problem:
+    if (explain := _OVERRIDE_FAULTS.get(fault.kind)) is not None:
+        return explain(fault)
+    if fault.kind == "no_recipe":
+        return _no_recipe_problem(overrides, index)
+    if fault.kind == "missing_file":
+        return _unknown_option_problem(fault.detail, overrides, index)
+    if fault.kind == "cycle":
+        return _cycle_problem(index)
+    if fault.kind == "no_such_group":
+        return _no_such_group_problem(fault.key, override_location(fault.override), index)
+    return _HydraMessage(fault.detail, overrides, index).problem()
 
 
 def override_location(override: str) -> str:
@@ -24,11 +49,11 @@ def override_location(override: str) -> str:
     return f"command line: {override}"
 
 
-def no_recipe_problem(overrides: Sequence[str], library: RecipeIndex) -> Problem:
+def _no_recipe_problem(overrides: Sequence[str], index: RecipeIndex) -> Problem:
     """No ``recipe=NAME`` was given."""
     names = [word.lstrip("+").partition("=")[0] for word in overrides]
     typo = next((name for name in names if did_you_mean(name, ["recipe"])), "")
-    known = ", ".join(library.option_names("recipe"))
+    known = ", ".join(index.option_names("recipe"))
     hint = f"did you mean 'recipe' instead of {typo!r}?" if typo else "for instance `benchbuild recipe=NAME`"
     return Problem(
         "no recipe was named",
@@ -38,48 +63,19 @@ def no_recipe_problem(overrides: Sequence[str], library: RecipeIndex) -> Problem
     )
 
 
-def split_override_problem(overrides: Sequence[str]) -> tuple[int, Problem] | None:
-    """How many of the first words the shell made of one, and what to say; None if the first one is whole.
-
-    Torn are ``key = value``, and a list with spaces: ``key=[a, b]``.
-    """
-    count, joined = _join_split_override(overrides)
-    spaced = count > 1
-    if "=[" in joined and "]" not in joined:
-        for word in overrides[count:]:
-            if "=" in word:
-                break
-            count, joined = count + 1, f"{joined}{',' * (joined[-1] not in ',[' and word[:1] not in ',]')}{word}"
-            if "]" in word:
-                break
-    if count == 1 or joined.count("[") != joined.count("]"):
-        return None
-    advice = ["no spaces around `=`"] if spaced else []
+def _split_override_problem(fault: CompositionFault) -> Problem:
+    joined, count = fault.detail, len(fault.override.split(" "))
+    advice = ["no spaces around `=`"] if re.search(r"\s=|=\s", fault.override.partition("[")[0]) else []
     advice += ["quote the whole word for the shell"] if "[" in joined else []
+    key = joined.partition("=")[0].lstrip("+~")
     hint = f"{', and '.join(advice)}: {shlex.quote(joined)}"
-    key, where = joined.partition("=")[0].lstrip("+~"), override_location(" ".join(overrides[:count]))
-    return count, Problem(f"the shell makes {count} words of this", key=key, where=where, hint=hint)
+    return Problem(
+        f"the shell makes {count} words of this", key=key, where=override_location(fault.override), hint=hint
+    )
 
 
-def _join_split_override(words: Sequence[str]) -> tuple[int, str]:
-    """How many of the first words are one ``key=value`` with spaces around the sign, and that without them."""
-    first, second, third = (*words[:3], "", "")[:3]
-    if "=" not in first and second == "=" and third:
-        return 3, first + second + third
-    if ("=" not in first and second.startswith("=") and second != "=") or (
-        first.endswith("=")
-        and first.count("=") == 1
-        and len(first) > 1
-        and second
-        and "=" not in second
-        and second[0] != "~"
-    ):
-        return 2, first + second
-    return 1, first
-
-
-def unreadable_override_problem(override: str) -> Problem:
-    """A word that the grammar of overrides cannot read."""
+def _unreadable_override_problem(fault: CompositionFault) -> Problem:
+    override = fault.override
     key, sign, value = override.partition("=")
     if not sign:
         hint = f"did you mean recipe={key}?" if re.fullmatch(r"\w+", key) else "write key=value"
@@ -103,54 +99,77 @@ def unreadable_override_problem(override: str) -> Problem:
     return Problem(message, key=key.lstrip("+~"), where=override_location(override), actual=value, hint=hint)
 
 
-def refused_override_problem(override: str, key: str, choices: Sequence[str]) -> Problem | None:
-    """A word that may not stand there whatever it means; `choices` are the names chosen if the key is a group."""
-    where = override_location(override)
-    if re.match(r"hydra\b", key):
-        return Problem("Hydra itself cannot be configured", key=key, where=where, hint="leave this word out")
-    if (match := _RESOLVER.search(override)) and match.group(1) != "oc.select":
+def _forbidden_override_problem(fault: CompositionFault) -> Problem:
+    where = override_location(fault.override)
+    if function := called_function(fault.override):
         return Problem(
-            "functions in ${...} are not available", key=key, where=where, actual=f"${{{match.group(1)}:...}}",
+            "functions in ${...} are not available", key=fault.key, where=where, actual=f"${{{function}:...}}",
             hint="let the shell fill in the value",
         )  # fmt: skip
-    bad = next((name for name in choices if ".." in name or name.startswith(("/", "~")) or "\\" in name), None)
-    if bad is not None:
+    if name := outward_name(fault.names):
         return Problem(
-            "the name of a choice cannot lead out of the recipes", key=key, where=where, actual=bad,
+            "the name of a choice cannot lead out of the recipes", key=fault.key, where=where, actual=name,
             hint="use --recipes DIR to add a folder of recipes",
         )  # fmt: skip
-    return None
+    return Problem("Hydra itself cannot be configured", key=fault.key, where=where, hint="leave this override out")
 
 
-def several_values_problem(override: str, key: str) -> Problem:
-    """Several values for one key."""
-    value = override.partition("=")[2]
-    hint = f"a list: '{key}=[{value}]'; a text: '{key}=\"{value}\"'"
-    return Problem("one key takes one value", key=key, where=override_location(override), actual=value, hint=hint)
+def _several_values_problem(fault: CompositionFault) -> Problem:
+    value = fault.override.partition("=")[2]
+    hint = f"a list: '{fault.key}=[{value}]'; a text: '{fault.key}=\"{value}\"'"
+    where = override_location(fault.override)
+    return Problem("one key takes one value", key=fault.key, where=where, actual=value, hint=hint)
 
 
-def foreign_variant_problem(word: str, recipe: str) -> Problem:
-    """``variant=OTHER/name``."""
+def _foreign_variant_problem(fault: CompositionFault) -> Problem:
     return Problem(
-        f"a variant belongs to its recipe, and this one is not of {recipe!r}", key="variant", where=override_location(word),
-        actual=word.partition("=")[2], hint=f"write variant=NAME for {recipe}/NAME",
+        f"a variant belongs to its recipe, and this one is not of {fault.detail!r}", key="variant",
+        where=override_location(fault.override), actual=fault.override.partition("=")[2],
+        hint=f"write variant=NAME for {fault.detail}/NAME",
     )  # fmt: skip
 
 
-def invalid_name_problem(word: str, key: str) -> Problem:
-    """A group choice that is no name."""
-    found = word.partition("=")[2]
-    return Problem("this key takes the name of a file", key=key, where=override_location(word), actual=found)
+def _not_a_name_problem(fault: CompositionFault) -> Problem:
+    actual, where = fault.override.partition("=")[2], override_location(fault.override)
+    return Problem("this key takes the name of a file", key=fault.key, where=where, actual=actual)
 
 
-def unknown_option_problem(path: str, overrides: Sequence[str], library: RecipeIndex) -> Problem:
+def _nothing_to_delete_problem(fault: CompositionFault) -> Problem:
+    return Problem("there is nothing to delete", key=fault.key, where=override_location(fault.override))
+
+
+def _unmergeable_problem(fault: CompositionFault) -> Problem:
+    return Problem(
+        "this value does not fit what the recipe holds there", where=override_location(fault.override.lstrip("+")),
+        hint="see the present value with `benchbuild show`",
+    )  # fmt: skip
+
+
+def _endless_problem(fault: CompositionFault) -> Problem:
+    return Problem("references make this recipe endless", key=fault.key, where=fault.detail)
+
+
+_OVERRIDE_FAULTS: dict[FaultKind, Callable[[CompositionFault], Problem]] = {
+    "split": _split_override_problem,
+    "unreadable": _unreadable_override_problem,
+    "forbidden": _forbidden_override_problem,
+    "several_values": _several_values_problem,
+    "foreign_variant": _foreign_variant_problem,
+    "not_a_name": _not_a_name_problem,
+    "nothing_to_delete": _nothing_to_delete_problem,
+    "unmergeable": _unmergeable_problem,
+    "endless": _endless_problem,
+}
+
+
+def _unknown_option_problem(path: str, overrides: Sequence[str], index: RecipeIndex) -> Problem:
     """``group/name`` was chosen and is not there."""
     group, _, name = path.rpartition("/")
-    options = library.option_names(group)
+    options = index.option_names(group)
     what = f"there is no {group} {name!r}"
     if group.startswith("variant/"):
         what = f"the recipe {group.removeprefix('variant/')!r} has no variant {name!r}"
-    where = _chosen_at(group.split("/")[0], name, overrides, library)
+    where = _chosen_at(group.split("/")[0], name, overrides, index)
     hint = did_you_mean(name, options) or ("benchbuild ls lists them" if group == "recipe" else "")
     if not hint and group == "model" and _HOSTED in options:
         hint = f"model={_HOSTED} model.name={name}"
@@ -159,28 +178,21 @@ def unknown_option_problem(path: str, overrides: Sequence[str], library: RecipeI
     )
 
 
-def _chosen_at(group: str, name: str, words: Sequence[str], library: RecipeIndex) -> str:
+def _chosen_at(group: str, name: str, words: Sequence[str], index: RecipeIndex) -> str:
     for word in words:
         key, _, value = word.partition("=")
         if key.partition("@")[0] == group and name in re.split(r"[\[\],\s/]+", value):
             return override_location(word)
-    for file in library.opened_files.values():
+    for file in index.opened_files.values():
         for choice in file.choices:
             if name in [text.rpartition("/")[2] for text in choice.names]:
                 return file.location(choice.line)
     return ""
 
 
-def explain_composition(text: str, missing: str, overrides: Sequence[str], library: RecipeIndex) -> Problem:
-    """Hydra's message `text`, translated; `missing` is the file that it did not find."""
-    if missing:
-        return unknown_option_problem(missing, overrides, library)
-    return _HydraMessage(text, overrides, library).problem()
-
-
-def open_choice_key(key: str, library: RecipeIndex) -> str:
+def open_choice_key(key: str, index: RecipeIndex) -> str:
     """Where a recipe that was read leaves a choice open with ``???``; empty if none does."""
-    choices = ((file, choice) for file in library.opened_files.values() if file.group for choice in file.choices)
+    choices = ((file, choice) for file in index.opened_files.values() if file.group for choice in file.choices)
     return next(
         (f.location(one.line) for f, one in choices if _bare_group(one.group) == key and "???" in one.names), ""
     )
@@ -189,21 +201,19 @@ def open_choice_key(key: str, library: RecipeIndex) -> str:
 class _HydraMessage:
     """One message of Hydra's, with what is known of its place."""
 
-    def __init__(self, text: str, words: Sequence[str], library: RecipeIndex) -> None:
-        self.text, self.words, self.library = text, words, library
+    def __init__(self, text: str, words: Sequence[str], index: RecipeIndex) -> None:
+        self.text, self.words, self.index = text, words, index
         parent = re.search(r"In '?([\w/-]+)'?:", text)
-        self.file = library.opened_files.get(parent.group(1)) if parent else None
+        self.file = index.opened_files.get(parent.group(1)) if parent else None
 
     def problem(self) -> Problem:
         """The message in our words; one that is not known keeps its first line."""
         rules = (
             (r"Could not override '([^']+)'", self._no_such_choice),
-            (r"looks like a config group\s+override, but config group '([^']+)'", self._no_such_group),
             (r"You must specify '([^']+)'", self._not_chosen),
             (r"Multiple values for (\S+)\.(?:\s|$)", self._chosen_twice),
             (r"(\S+) appears more than once", self._chosen_twice),
             (r"Could not delete[^']*'([^']+)'", self._nothing_to_delete),
-            (r"Error merging override (.+)", self._unmergeable_word),
         )
         for pattern, explain in rules:
             if match := re.search(pattern, self.text):
@@ -218,19 +228,20 @@ class _HydraMessage:
         """A list where another file has a mapping: the one thing that does not merge."""
         own = _nested_keys(self.file) if self.file else []
         for key, mark in own:
-            for other in self.library.opened_files.values():
+            for other in self.index.opened_files.values():
                 there = dict(_nested_keys(other)).get(key)
                 if there is not None and self.file and there.is_mapping and not mark.is_mapping:
                     entries = [below.text or "..." for name, below in own if name[:-1] == key and name != key]
                     return Problem(
                         "a mapping is wanted", key=dotted_key(key), where=self.file.location(mark.line),
-                        actual=mark.text or describe_value(entries), hint=f"it adds to the mapping at {other.location(there.line)}",
+                        actual=mark.text or describe_value(entries),
+                        hint=f"it adds to the mapping at {other.location(there.line)}",
                     )  # fmt: skip
         return None
 
     def _choices(self, key: str) -> list[str]:
         """Where the read files choose for `key`, ``group`` or ``group@package``."""
-        files = (self.file,) if self.file else self.library.opened_files.values()
+        files = (self.file,) if self.file else self.index.opened_files.values()
         names = {file: [(choice, _bare_group(choice.group)) for choice in file.choices] for file in files}
         exact = [file.location(choice.line) for file, found in names.items() for choice, name in found if name == key]
         group = key.partition("@")[0]
@@ -254,22 +265,15 @@ class _HydraMessage:
             allowed=", ".join(options), hint=did_you_mean(key, options),
         )  # fmt: skip
 
-    def _no_such_group(self, key: str) -> Problem:
-        groups = self.library.groups()
-        return Problem(
-            "there is no such group of choices", key=key, where=self._word(f"{key}@"), allowed=", ".join(groups),
-            hint=did_you_mean(key, groups),
-        )  # fmt: skip
-
     def _not_chosen(self, key: str) -> Problem:
-        if place := open_choice_key(key, self.library):
+        if place := open_choice_key(key, self.index):
             hint = f"write one of these in the place of ???, or {key}=NAME on the command line"
-            allowed = ", ".join(self.library.option_names(key))
+            allowed = ", ".join(self.index.option_names(key))
             return Problem(OPEN_CHOICE, key=key, where=place, allowed=allowed, hint=hint)
-        recipe = next((file for name, file in self.library.opened_files.items() if name.startswith("recipe/")), None)
+        recipe = next((file for name, file in self.index.opened_files.items() if name.startswith("recipe/")), None)
         return Problem(
             f"the recipe does not choose a {key}", key=key, where=recipe.location(1) if recipe else "",
-            allowed=", ".join(self.library.option_names(key)), hint=f"write `- override /{key}: NAME` in its `defaults`",
+            allowed=", ".join(self.index.option_names(key)), hint=f"write `- override /{key}: NAME` in its `defaults`",
         )  # fmt: skip
 
     def _chosen_twice(self, key: str) -> Problem:
@@ -279,10 +283,11 @@ class _HydraMessage:
     def _nothing_to_delete(self, key: str) -> Problem:
         return Problem("there is nothing to delete", key=key, where=self._word(key))
 
-    def _unmergeable_word(self, word: str) -> Problem:
-        hint = "look at what stands there with `benchbuild show`"
-        where = override_location(word.lstrip("+"))
-        return Problem("this value does not fit what the recipe holds there", where=where, hint=hint)
+
+def _no_such_group_problem(key: str, where: str, index: RecipeIndex) -> Problem:
+    groups = index.groups()
+    hint = did_you_mean(key, groups)
+    return Problem("there is no such group of choices", key=key, where=where, allowed=", ".join(groups), hint=hint)
 
 
 def _nested_keys(file: RecipeFile) -> list[tuple[KeyPath, KeyPosition]]:
@@ -291,13 +296,13 @@ def _nested_keys(file: RecipeFile) -> list[tuple[KeyPath, KeyPosition]]:
     return [((*package, *key), mark) for key, mark in file.marks.items()]
 
 
-def explain_cycle(library: RecipeIndex) -> Problem:
+def _cycle_problem(index: RecipeIndex) -> Problem:
     """``defaults`` that lead back to their own file."""
     links = {
         name: {
             _sibling(name, text): choice.line for choice in file.choices if not choice.group for text in choice.names
         }
-        for name, file in library.opened_files.items()
+        for name, file in index.opened_files.items()
     }
 
     def walk(path: list[str]) -> list[str]:
@@ -309,7 +314,7 @@ def explain_cycle(library: RecipeIndex) -> Problem:
         return []
 
     circle = next((found for name in links if (found := walk([name]))), [])
-    places = [library.opened_files[a].location(links[a][b]) for a, b in pairwise(circle)]
+    places = [index.opened_files[a].location(links[a][b]) for a, b in pairwise(circle)]
     message = "the `defaults` of these files refer to each other in a circle"
     return Problem(message, key="defaults", where=" and ".join(places), actual=" -> ".join(circle))
 
@@ -325,20 +330,23 @@ def _bare_group(group: str) -> str:
     return group.rpartition(" ")[2].lstrip("/")
 
 
-def explain_reference(kind: str, text: str, key: str, where: str, known: Sequence[str], *, own: bool) -> Problem:
-    """A value that cannot be resolved; `kind` is the name of the exception, `text` the value as written, `known`
-    every key that there is; `own` says that the file is not one that came with benchbuilder."""
-    if kind == "MissingMandatoryValue":
-        way = f"give {key}={key.rpartition('.')[2].upper()} on the command line, or set it in your recipe"
-        hint = f"write it there, or {key}=VALUE" if own else way
+def explain_unresolved(value: UnresolvedValue, origins: ValueOrigins) -> Problem:
+    """The problem of a value that is missing or refers to nothing."""
+    origin = origins.written_origin(value.key)
+    key, where, text = dotted_key(value.key), str(origin), origin.text
+    if value.error == "MissingMandatoryValue":
+        hint = f"write it there, or {key}=VALUE"
+        if origin.root is not None and origin.root.path == bundled_folder("recipes").resolve():
+            hint = f"give {key}={key.rpartition('.')[2].upper()} on the command line, or set it in your recipe"
         return Problem("a value must be given here (`???`)", key=key, where=where, hint=hint)
-    if kind == "InterpolationToMissingValueError":
+    if value.error == "InterpolationToMissingValueError":
         return Problem("this refers to a key that still is `???`", key=key, where=where, actual=text)
-    if kind == "InterpolationKeyError":
-        hint = did_you_mean(text.strip("${ }"), known)
-        return Problem("this refers to a key that is not there", key=key, where=where, actual=text, hint=hint)
-    if kind == "GrammarParseError":
-        return Problem("this reference cannot be read", key=key, where=where, actual=text, allowed="${another.key}")
-    if kind == "circle":
+    if value.error == "InterpolationKeyError":
+        hint = did_you_mean(text.strip("${ }"), [dotted_key(known) for known in origins.entries])
+        return Problem("this refers to a key that does not exist", key=key, where=where, actual=text, hint=hint)
+    if value.error == "circle":
         return Problem("this reference leads back to itself", key=key, where=where, actual=text)
-    return Problem("this reference cannot be resolved", key=key, where=where, actual=text, allowed="${another.key}")
+    message = "this reference cannot be resolved"
+    if value.error == "GrammarParseError":
+        message = "this reference cannot be read"
+    return Problem(message, key=key, where=where, actual=text, allowed="${another.key}")

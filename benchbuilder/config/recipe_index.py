@@ -18,7 +18,10 @@ def did_you_mean(text: str, known: Sequence[str] | dict[str, object]) -> str:
 
 
 class RecipeIndex:
-    """Files are named as Hydra names them: ``group/name`` without ``.yaml``. `opened_files` holds those that were opened."""
+    """The recipe files by name, as Hydra names them: ``group/name`` without ``.yaml``.
+
+    `opened_files` holds the files that were opened so far.
+    """
 
     def __init__(self, roots: Sequence[RecipeRoot]) -> None:
         self.roots = tuple(roots)

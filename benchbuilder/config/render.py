@@ -32,9 +32,9 @@ _Dumper.add_representer(str, _text)
 def render_recipe(recipe: Recipe, *, runtime_options: bool = False) -> str:
     """The resolved recipe, defaults filled in, in a stable order; paths as they were written.
 
-    A node that a kind inherits is ``null``, as it may be written. Without `runtime_options`, what does not change the output
-    is left out, and of a path that names a place on this machine only the last part is shown, so that the text is
-    the same wherever the recipe is built.
+    A node that a kind inherits is ``null``, as it may be written. Without `runtime_options`, options that do not change
+    the output are left out, and only the last part of a path on this machine is shown. The text is then the same
+    wherever the recipe is built.
     """
     shared = {id(recipe.tokenizer), id(recipe.model), id(recipe.retriever), id(recipe.annotation)}
     data = _plain(recipe, shared, runtime_options, 0)

@@ -95,9 +95,9 @@ def test_the_schema_knows_kinds_and_their_keys(garden: Any) -> None:
     assert "required" not in bm25
     assert bm25["properties"]["tokenizer"] == {"$ref": "#/$defs/tokenizer"}
     assert "from" in definitions["step.topic"]["properties"]
-    assert schema["properties"]["steps"]["additionalProperties"] == {"$ref": "#/$defs/stage"}
+    assert schema["properties"]["steps"]["additionalProperties"] == {"$ref": "#/$defs/step"}
     assert {"defaults", "card", "paths", "schema"} <= set(schema["properties"])
-    assert "$comment" in definitions["stage.broken"]
+    assert "$comment" in definitions["step.broken"]
     for node in definitions.values():
         for reference in _references(node):
             assert reference.removeprefix("#/$defs/") in definitions

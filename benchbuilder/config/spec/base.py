@@ -18,7 +18,7 @@ class Spec(BaseModel):
 
 @dataclass(frozen=True)
 class RuntimeOption:
-    """Marks a field that changes how a step runs but not what it writes; knobs are left out of keys."""
+    """Marks a field that changes how a step runs but not what it writes; left out of keys."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,8 @@ class Slot:
 class FileRef(Spec):
     """A file or folder that a recipe refers to: `path` as written, `resolved_path` where it was found (absolute).
 
-    A plain string in YAML is a path. The loader fills `resolved_path` by resolving the path against the file that wrote it;
-    in Python, `resolved_path` is taken from `path`.
+    A plain string in YAML is a path. The loader fills `resolved_path`: it resolves the path against the file that wrote
+    it. In Python, `resolved_path` is taken from `path`.
     """
 
     path: str

@@ -1,0 +1,93 @@
+"""What can stop a composition, as facts; `benchbuilder.config.compose_errors` puts them into words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from benchbuilder.config.recipe_index import RecipeIndex
+from benchbuilder.config.yaml_source import KeyPath
+
+_FUNCTION = re.compile(r"\$\{\s*([A-Za-z_][\w.]*)\s*:")
+
+FaultKind = Literal[
+    "split", "unreadable", "several_values", "forbidden", "not_a_name", "no_recipe", "foreign_variant",
+    "missing_file", "hydra_message", "no_such_group", "nothing_to_delete", "unmergeable", "cycle", "endless",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class CompositionFault:
+    """One thing that stopped a composition.
+
+    `override` is the text of the command line that is to blame, `key` its key or group. `names` are the chosen names.
+    `detail` is what the kind of fault needs: a joined override, a file, a recipe, or Hydra's message.
+    """
+
+    kind: FaultKind
+    override: str = ""
+    key: str = ""
+    names: tuple[str, ...] = ()
+    detail: str = ""
+
+
+class CompositionError(Exception):
+    """A recipe cannot be composed; `faults` says why, `index` holds the files that were opened until then."""
+
+    def __init__(self, faults: Sequence[CompositionFault], index: RecipeIndex) -> None:
+        super().__init__(", ".join(fault.kind for fault in faults))
+        self.faults, self.index = tuple(faults), index
+
+
+@dataclass(frozen=True)
+class UnresolvedValue:
+    """A value of a composed recipe that is missing or refers to nothing: its `key`, and the name of the exception."""
+
+    key: KeyPath
+    error: str
+
+
+def join_split_override(texts: Sequence[str]) -> tuple[int, str]:
+    """How many of the first texts the shell made of one override, and that override.
+
+    The shell splits ``key = value``, and a list with spaces: ``key=[a, b]``.
+    """
+    count, joined = _join_around_sign(texts)
+    if "=[" in joined and "]" not in joined:
+        for text in texts[count:]:
+            if "=" in text:
+                break
+            count, joined = count + 1, f"{joined}{',' * (joined[-1] not in ',[' and text[:1] not in ',]')}{text}"
+            if "]" in text:
+                break
+    return (1, texts[0]) if joined.count("[") != joined.count("]") else (count, joined)
+
+
+def _join_around_sign(texts: Sequence[str]) -> tuple[int, str]:
+    first, second, third = (*texts[:3], "", "")[:3]
+    if "=" not in first and second == "=" and third:
+        return 3, first + second + third
+    ends_with_sign = first.endswith("=") and first.count("=") == 1 and len(first) > 1
+    if ("=" not in first and second.startswith("=") and second != "=") or (
+        ends_with_sign and second and "=" not in second and second[0] != "~"
+    ):
+        return 2, first + second
+    return 1, first
+
+
+def is_forbidden_override(text: str, key: str, names: Sequence[str]) -> bool:
+    """Whether an override configures Hydra, calls a function, or leads out of the recipes."""
+    return bool(re.match(r"hydra\b", key)) or called_function(text) != "" or outward_name(names) != ""
+
+
+def called_function(text: str) -> str:
+    """The function that an override calls in ``${...}``; empty if none, or only ``oc.select``."""
+    match = _FUNCTION.search(text)
+    return match.group(1) if match and match.group(1) != "oc.select" else ""
+
+
+def outward_name(names: Sequence[str]) -> str:
+    """The first of `names` that would lead out of the folders of recipes."""
+    return next((name for name in names if ".." in name or name.startswith(("/", "~")) or "\\" in name), "")

@@ -1,0 +1,323 @@
+"""Validates a composed recipe: hands each node to the spec of its kind, and collects every problem."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import PackageNotFoundError
+from importlib.metadata import version as installed_version
+from pathlib import Path
+from types import NoneType
+from typing import Any, get_args, get_origin
+
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from pydantic import BaseModel, ValidationError
+
+from benchbuilder.config.compose import ComposedRecipe
+from benchbuilder.config.file_refs import FileResolver, user_only_key_problems
+from benchbuilder.config.origins import ValueOrigins
+from benchbuilder.config.recipe_index import RecipeIndex, did_you_mean
+from benchbuilder.config.search_path import display_path
+from benchbuilder.config.spec.base import FileRef, KindSpec, Slot, Spec
+from benchbuilder.config.spec.evaluation import EvaluationSpec
+from benchbuilder.config.spec.recipe import Recipe, RunSpec, TaskSpec
+from benchbuilder.config.validation_errors import explain_validation
+from benchbuilder.config.yaml_source import KeyPath, describe_value, dotted_key
+from benchbuilder.core import InstallationError, Problem, find_kind, kinds_of_slot
+
+_SHARED_SLOTS = ("tokenizer", "model", "retriever", "annotation")
+"""What other nodes inherit, in an order in which each may inherit from the ones before."""
+_NAME = r"[a-z][a-z0-9_]*"
+_HIDDEN_KEYS = (("base_url",), ("extra_body",))
+"""Keys whose values are not repeated in messages: people put secrets there by mistake."""
+
+
+@dataclass(frozen=True)
+class ValidatedRecipe:
+    """The `recipe`, None if it could not be built; every problem; and the files that it refers to, by key."""
+
+    recipe: Recipe | None
+    problems: list[Problem]
+    files: tuple[tuple[str, FileRef], ...]
+
+
+def validate_recipe(
+    composed: ComposedRecipe, unresolved: Sequence[Problem], cwd: Path, prompts: Sequence[Path]
+) -> ValidatedRecipe:
+    """The specs of a composed recipe, and everything that is wrong, the `unresolved` values first.
+
+    Relative paths of the command line start at `cwd`; `prompts` are the folders of prompts.
+    """
+    references = FileResolver(composed.origins, cwd, prompts)
+    builder = _SpecBuilder(composed.origins, references)
+    builder.problems.update({problem.key: problem for problem in unresolved})
+    recipe = builder.recipe(_without_idle_sources(composed))
+    builder.name(composed.data.get("name"), RecipeIndex(composed.roots).paths_of(f"recipe/{composed.name}")[0][0])
+    secrets = user_only_key_problems(composed.data, composed.origins)
+    problems = dict.fromkeys([*builder.problems.values(), *references.problems, *secrets])
+    return ValidatedRecipe(recipe, list(problems), tuple(references.files))
+
+
+def read_kind_spec(slot: str, data: Mapping[str, Any]) -> Any:
+    """The spec of a kind from plain data, validated as in a recipe; kinds within it may be plain data too.
+
+    Args:
+        slot: The slot of the kind, for instance ``step``.
+        data: Its `kind` and the keys of that kind; specs that were read before are taken as they are.
+
+    Raises:
+        InstallationError: There is no such kind.
+        ValidationError: The data does not fit the kind.
+    """
+    cls: type[BaseModel] = find_kind(slot, data["kind"]).load().spec_class
+    nested = {
+        name: read_kind_spec(inner.slot, data[name])
+        for name, inner in _slots(cls).items()
+        if isinstance(data.get(name), Mapping) and "kind" in data[name]
+    }
+    return cls.model_validate({**data, **nested})
+
+
+def _without_idle_sources(composed: ComposedRecipe) -> dict[str, Any]:
+    """The data without what a recipe says of sources that were not chosen (``source=[medqa]`` leaves the others out).
+
+    What the command line says of such a source stays, and is reported: it cannot have been meant.
+    """
+    sources = composed.data.get("sources")
+    if not isinstance(sources, dict):
+        return composed.data
+    nodes: dict[str, Any] = sources
+    origins = composed.origins
+    kept = {
+        name: node
+        for name, node in nodes.items()
+        if name not in composed.idle_sources
+        or not isinstance(node, dict)
+        or "kind" in node
+        or any(origin.override for key, origin in origins.entries.items() if key[:2] == ("sources", name))
+    }
+    return {**composed.data, "sources": kept}
+
+
+class _SpecBuilder:
+    """Hands every node that names a kind to the spec of that kind."""
+
+    def __init__(self, origins: ValueOrigins, references: FileResolver) -> None:
+        self.origins, self.references = origins, references
+        self.problems: dict[str, Problem] = {}
+        self.top: dict[str, Any] = {}
+        self.done: dict[int, object] = {}
+
+    def recipe(self, raw: Mapping[str, Any]) -> Recipe | None:
+        """The recipe, or None if it could not be made."""
+        data = dict(raw)
+        self._requires(data.get("requires"))
+        self._shared_names(data)
+        slots = _slots(Recipe)
+        for name in (*_SHARED_SLOTS, *(name for name in slots if name not in _SHARED_SLOTS)):
+            if name in data:
+                data[name] = _drop_null_entries(data[name]) if name in ("outputs", "steps") else data[name]
+                data[name] = self._slot(slots[name], Recipe.model_fields[name].annotation, data[name], (name,))
+                self.top[name] = data[name]
+        if isinstance(data.get("evaluation"), dict):
+            data["evaluation"] = self._evaluation(data["evaluation"], ("evaluation",))
+        if isinstance(data.get("run"), dict) and "executor" in data["run"]:
+            slot, annotation = _slots(RunSpec)["executor"], RunSpec.model_fields["executor"].annotation
+            made = self._slot(slot, annotation, data["run"]["executor"], ("run", "executor"))
+            data["run"] = {**data["run"], "executor": made}
+        if isinstance(data.get("tasks"), dict):
+            data["tasks"] = {name: self._task(task, ("tasks", str(name))) for name, task in data["tasks"].items()}
+        built = self._validated(Recipe, data, ())
+        return built if isinstance(built, Recipe) else None
+
+    def _task(self, raw: Any, key: KeyPath) -> Any:
+        """What the recipe says of a task, its kinds made."""
+        if not isinstance(raw, dict):
+            return raw
+        data: dict[str, Any] = {**raw}
+        if isinstance(data.get("evaluation"), dict):
+            data["evaluation"] = self._evaluation(data["evaluation"], (*key, "evaluation"))
+        if isinstance(data.get("outputs"), dict):
+            slot, annotation = _slots(TaskSpec)["outputs"], TaskSpec.model_fields["outputs"].annotation
+            given: dict[str, Any] = data["outputs"]
+            made = self._slot(slot, annotation, _drop_null_entries(given), (*key, "outputs"))
+            data["outputs"] = {name: made.get(name) for name in given}
+        return data
+
+    def _evaluation(self, raw: Mapping[str, Any], key: KeyPath) -> dict[str, Any]:
+        """What the recipe says of evaluating, its kinds made; one that is ``null``, or all of them, was taken out."""
+        data = dict(raw)
+        for name, slot in _slots(EvaluationSpec).items():
+            annotation, given = EvaluationSpec.model_fields[name].annotation, data.get(name)
+            if get_origin(annotation) is dict and name in data:
+                given = _drop_null_entries(given or {})
+            if given is not None:
+                data[name] = self._slot(slot, annotation, given, (*key, name))
+        return data
+
+    def _slot(self, slot: Slot, annotation: Any, raw: Any, key: KeyPath) -> Any:
+        """What a field marked `slot` holds: a spec, a mapping or list of specs, or what it inherits."""
+        if raw is None and slot.inherit:
+            return self.top.get(slot.inherit)
+        if raw is None and NoneType in get_args(annotation):
+            return None
+        if get_origin(annotation) is dict:
+            if isinstance(raw, dict):
+                items: Any = raw.items()  # pyright: ignore[reportUnknownMemberType]
+                return {name: self._node(slot.slot, child, (*key, name)) for name, child in items}
+            self._report("a mapping of names is wanted", key, raw)
+            return {}
+        if isinstance(raw, list):
+            children: list[Any] = raw
+            return [self._node(slot.slot, child, (*key, index)) for index, child in enumerate(children)]
+        return self._node(slot.slot, raw, key)
+
+    def _node(self, slot: str, raw: Any, key: KeyPath) -> KindSpec:
+        """The spec of a node that names a kind; a stand-in if it is wrong."""
+        if not isinstance(raw, dict):
+            self._report(f"a mapping with the `kind` of a {slot} is wanted", key, raw)
+            return KindSpec(kind="?")
+        node: dict[str, Any] = raw
+        name = node.get("kind")
+        known = kinds_of_slot(slot)
+        if not isinstance(name, str) or name not in known:
+            what = f"there is no {slot} kind {name!r}" if isinstance(name, str) else f"a {slot} needs its `kind`"
+            place = (*key, "kind")
+            self.problems.setdefault(dotted_key(place), Problem(
+                what, key=dotted_key(place), where=str(self.origins.origin_of(place)), actual=str(name or ""),
+                allowed=", ".join(known), hint=did_you_mean(str(name), list(known)),
+            ))  # fmt: skip
+            return KindSpec(kind="?")
+        try:
+            cls: type[BaseModel] = known[name].load().spec_class
+        except InstallationError as error:
+            where = str(self.origins.origin_of((*key, "kind")))
+            self.problems[dotted_key(key)] = Problem(error.what, dotted_key(key), where, error.why, hint=error.next)
+            return KindSpec(kind="?")
+        data = dict(node)
+        for field, inner in _slots(cls).items():
+            if field in data or inner.inherit:
+                annotation = cls.model_fields[field].annotation
+                data[field] = self._slot(inner, annotation, data.get(field), (*key, field))
+        built = self._validated(cls, data, key)
+        return built if isinstance(built, KindSpec) else KindSpec(kind="?")
+
+    def _validated(self, cls: type[BaseModel], data: Mapping[str, Any], key: KeyPath) -> Any:
+        try:
+            return self._resolve_refs(cls.model_validate(data), key)
+        except ValidationError as error:
+            for path, problem in explain_validation(error, cls, data, key, self.origins):
+                if path[-1:] in _HIDDEN_KEYS:
+                    problem = replace(problem, actual="", where=problem.where.partition("=")[0])  # noqa: PLW2901
+                self._add(path, problem)
+        return None
+
+    def _add(self, path: KeyPath, problem: Problem) -> None:
+        """Keep a problem unless its key, one above or one below is known to be wrong already."""
+        text = dotted_key(path)
+        related = [other for other in self.problems if text.startswith(other) or other.startswith(text)]
+        if not any(_is_nested_key(text, other) for other in related):
+            self.problems[text] = problem
+
+    def _resolve_refs(self, value: Any, key: KeyPath) -> Any:
+        """`value` with every file reference placed; specs that were placed before are left alone."""
+        if id(value) in self.done:
+            return value
+        if isinstance(value, FileRef):
+            return self.references.resolve_ref(value, key)
+        if isinstance(value, Spec):
+            changed: dict[str, Any] = {}
+            for name, info in type(value).model_fields.items():
+                old = getattr(value, name)
+                new = self._resolve_refs(old, (*key, info.alias or name))
+                if new is not old:
+                    changed[name] = new
+            value = value.model_copy(update=changed) if changed else value
+            self.done[id(value)] = value
+            return value
+        if isinstance(value, tuple):
+            children: tuple[Any, ...] = value
+            placed = tuple(self._resolve_refs(child, (*key, index)) for index, child in enumerate(children))
+            return placed if any(new is not old for new, old in zip(placed, children, strict=True)) else value
+        if isinstance(value, dict):
+            items: dict[Any, Any] = value
+            return {name: self._resolve_refs(child, (*key, str(name))) for name, child in items.items()}
+        return value
+
+    def _report(self, message: str, key: KeyPath, raw: Any) -> None:
+        self._add(
+            key,
+            Problem(message, key=dotted_key(key), where=str(self.origins.origin_of(key)), actual=describe_value(raw)),
+        )
+
+    def name(self, name: Any, chosen: Path) -> None:
+        """A recipe whose `name` is not that of its file, and which would build into the folder of another."""
+        origin = self.origins.origin_of(("name",))
+        if not isinstance(name, str) or name == chosen.stem:
+            return
+        where, found, hint = str(origin), name, f"write `name: {chosen.stem}`"
+        if origin.override:
+            hint = "leave this word out; to build into another folder, give run.dir=FOLDER"
+        elif origin.group != "recipe":
+            hint = "take this line out; to build into another folder, give run.dir=FOLDER"
+        elif not re.fullmatch(_NAME, chosen.stem):
+            hint = "a name is of a-z, 0-9 and _: rename the file, and give it this name"
+        if origin.group == "recipe" and origin.file != chosen:
+            where, found = f"{display_path(chosen)}:1", f"{name} (inherited from {origin})"
+        message = "the name of a recipe is that of its file"
+        self._add(("name",), Problem(message, "name", where, found, allowed=chosen.stem, hint=hint))
+
+    def _shared_names(self, data: Mapping[str, Any]) -> None:
+        """A source and a step with one name."""
+        sources, steps = data.get("sources"), data.get("steps")
+        if isinstance(sources, dict) and isinstance(steps, dict):
+            for name in sorted(set(sources) & set(steps)):  # pyright: ignore[reportUnknownArgumentType]
+                key, other = ("steps", str(name)), self.origins.written_origin(("sources", str(name)))
+                self.problems[dotted_key(key)] = Problem(
+                    "a source has this name too", key=dotted_key(key), where=str(self.origins.written_origin(key)),
+                    actual=f"sources.{name} at {other}", hint="rename one of them",
+                )  # fmt: skip
+
+    def _requires(self, requires: Any) -> None:
+        """What the recipe needs installed."""
+        if not isinstance(requires, dict):
+            return
+        wanted: dict[str, Any] = requires
+        for name, wants in wanted.items():
+            key = ("requires", name)
+            try:
+                have = installed_version(name)
+                if SpecifierSet(str(wants)).contains(have, prereleases=True):
+                    continue
+                message, found = "another version of this package is needed", have
+            except InvalidSpecifier:
+                message, found = "this is no version range", str(wants)
+            except PackageNotFoundError:
+                message, found = "this package is needed and not installed", ""
+            self.problems[dotted_key(key)] = Problem(
+                message, key=dotted_key(key), where=str(self.origins.origin_of(key)), actual=found, allowed=str(wants),
+                hint=f"pip install '{name}{wants}'",
+            )  # fmt: skip
+
+
+def _drop_null_entries(mapping: Any) -> Any:
+    """A mapping without what is ``null`` there: a recipe takes out so what it inherits."""
+    if not isinstance(mapping, dict):
+        return mapping
+    nodes: dict[str, Any] = mapping
+    return {name: node for name, node in nodes.items() if node is not None}
+
+
+def _is_nested_key(first: str, second: str) -> bool:
+    """Whether one dotted key is the other, or above or below it."""
+    if not first or not second:
+        return True
+    short, long = sorted((first, second), key=len)
+    return long == short or long[len(short)] in ".["
+
+
+def _slots(cls: type[BaseModel]) -> dict[str, Slot]:
+    """The fields of `cls` that hold kinds."""
+    marked = ((name, mark) for name, info in cls.model_fields.items() for mark in info.metadata)
+    return {name: mark for name, mark in marked if isinstance(mark, Slot)}
