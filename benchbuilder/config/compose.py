@@ -352,7 +352,10 @@ class _RecipeFolder(ConfigSource):
         return sorted({*groups, *configs})
 
 
-class _YamlLoader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+_BaseLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _YamlLoader(_BaseLoader):  # pyright: ignore[reportUntypedBaseClass]
     """Reads YAML as OmegaConf does, over the parser in C if there is one: ``1e3`` is a number, a date is a text."""
 
 

