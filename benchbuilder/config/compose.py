@@ -101,14 +101,9 @@ def _digest(roots: Sequence[RecipeRoot]) -> str | None:
 
 
 @lru_cache(maxsize=32)
-def _compose_cached(
-    overrides: tuple[str, ...],
-    roots: tuple[RecipeRoot, ...],
-    files: str,
-    message_folder: str,  # noqa: ARG001
-) -> ComposedRecipe:
-    """The composed recipe; `files` is the digest of all files, and messages name files relative to `message_folder`."""
-    return _compose(overrides, roots, _opened_files(roots, files))
+def _compose_cached(overrides: tuple[str, ...], roots: tuple[RecipeRoot, ...], *digests: str) -> ComposedRecipe:
+    """The composed recipe; `digests` are of all files, and the folder from which messages name files."""
+    return _compose(overrides, roots, _opened_files(roots, digests[0]))
 
 
 @lru_cache(maxsize=8)
@@ -337,7 +332,7 @@ class _RecipeFolder(ConfigSource):
         return ConfigResult(config=config, path=f"file://{self.path}", provider=self.provider, header=header)
 
     def available(self) -> bool:
-        return self.is_group("")
+        return Path(self.path).is_dir()
 
     def is_group(self, config_path: str) -> bool:
         return Path(self.path, config_path).is_dir()
@@ -368,7 +363,7 @@ _YamlLoader.add_implicit_resolver("tag:yaml.org,2002:float", _FLOAT, list("-+012
 
 @lru_cache(maxsize=256)
 def parse_yaml(text: str) -> Any:
-    """The data of a YAML text that `RecipeIndex` has checked. OmegaConf copies it, so that the cache does not change."""
+    """The data of a YAML text that `RecipeIndex` has checked. OmegaConf copies it: the cache does not change."""
     return yaml.load(text, Loader=_YamlLoader)
 
 
@@ -392,9 +387,8 @@ class _Resolver:
         try:
             value: Any = node[name]
         except OmegaConfBaseException as error:
-            self.unresolved.append(
-                UnresolvedValue(key, "circle" if "Recursive" in str(error) else type(error).__name__)
-            )
+            circle = "Recursive" in str(error)
+            self.unresolved.append(UnresolvedValue(key, "circle" if circle else type(error).__name__))
             return None
         if isinstance(value, DictConfig):
             return self.mapping(value, key)
