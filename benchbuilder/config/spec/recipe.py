@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
+from benchbuilder.config.spec.annotation import Name
 from benchbuilder.config.spec.base import KindSpec, RuntimeOption, Slot, Spec, StepSpec
 from benchbuilder.config.spec.evaluation import EvaluationSpec
 from benchbuilder.config.spec.review_project import ReviewProjectSpec
@@ -76,7 +77,6 @@ class CardSpec(Spec):
         return value
 
 
-Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 _FOLDERS = frozenset({"annotation", "store"})
 """What the folder of a build holds besides the folders of tasks."""
 

@@ -85,9 +85,10 @@ def statistic_of_rows(statistic: Callable[[RowNumbers], float], rows: int, why: 
     return Statistic(of, np.ones(rows, np.bool_), why)
 
 
-def safe_ratio(numerator: Floats, denominator: Floats) -> Floats:
-    """The quotient, nan where the divisor is zero or less."""
-    return np.divide(numerator, denominator, out=np.full(np.shape(numerator), np.nan), where=denominator > 0)
+def safe_ratio(numerator: Floats | np.float64, denominator: Floats | np.float64) -> Floats:
+    """The quotient of arrays that broadcast, nan where the divisor is zero or less."""
+    above, below = np.broadcast_arrays(np.asarray(numerator, np.float64), np.asarray(denominator, np.float64))
+    return np.divide(above, below, out=np.full(above.shape, np.nan), where=below > 0)
 
 
 def centre_values(values: Floats) -> Floats:

@@ -17,11 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from benchbuilder.core import DataError, InstallationError
+from benchbuilder.core import DataError, Floats, InstallationError
 from benchbuilder.evaluation.judges.base import Case, Example, JudgeSpec, TrainedJudge
 from benchbuilder.evaluation.judges.tfidf_features import RELATIONS, CaseFeatures, extract_features
 
-Floats = NDArray[np.float64]
 _ARRAYS, _WORDS = "ridge.npz", "ridge.json"
 _FORMAT = 1
 _BLOCKS = ("answer", "added", "lost", "verdict")

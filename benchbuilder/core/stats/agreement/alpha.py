@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchbuilder.core.stats.agreement.coefficients import Counts, krippendorff_alpha
-from benchbuilder.core.stats.agreement.margins import Floats, has_variation, margin_ratio
+from benchbuilder.core.stats.agreement.margins import has_variation
+from benchbuilder.core.stats.weighted import Floats, safe_ratio
 
 MeasurementLevel = Literal["nominal", "ordinal", "interval", "ratio"]
 
@@ -37,7 +38,7 @@ def alpha_of_sums(observed: Floats, margins: Floats, expected: Floats) -> Floats
 
     `margins` of shape ``(..., C)`` hold the number of pairable values by category.
     """
-    found = 1 - margin_ratio(observed * (margins.sum(-1) - 1), expected)
+    found = 1 - safe_ratio(observed * (margins.sum(-1) - 1), expected)
     return np.where(has_variation(margins), found, np.nan)
 
 
@@ -53,7 +54,7 @@ def mid_ranks(margins: Floats) -> Floats:
 def expected_squares(margins: Floats, positions: Floats) -> Floats:
     """The squared distance summed over all ordered pairs of values whose categories lie at `positions`."""
     total = margins.sum(-1)
-    mean = margin_ratio((margins * positions).sum(-1), total)[..., None]
+    mean = safe_ratio((margins * positions).sum(-1), total)[..., None]
     return 2 * total * (margins * (positions - mean) ** 2).sum(-1)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from benchbuilder.core.stats.agreement import alpha, icc, margins, weighted
 from benchbuilder.core.stats.agreement.layout import ClusterSums, Ints, RatingLayout
-from benchbuilder.core.stats.agreement.margins import Floats, margin_ratio
+from benchbuilder.core.stats.weighted import Floats, safe_ratio
 
 _ROUNDING = 1e-9
 
@@ -79,7 +79,7 @@ class OrdinalMeasures:
         distances = (ranks[:, self._one] - ranks[:, self._other]) ** 2
         observed = (self._apart.sum_draws(weights) * distances).sum(-1)
         found = {
-            "percent": margin_ratio(agreed, (weights @ self._units)[:, 0]),
+            "percent": safe_ratio(agreed, (weights @ self._units)[:, 0]),
             "alpha": alpha.alpha_of_sums(observed, values, alpha.expected_squares(values, ranks)),
         }
         if self._two:
@@ -115,9 +115,9 @@ class IntervalMeasures:
         units, apart, near, squares = (weights @ self._sums).T
         values = self._values.sum_draws(weights)
         variance = icc.anova_mean_squares(weights @ self._scores)
-        found = {"mean_difference": margin_ratio(apart, units)}
+        found = {"mean_difference": safe_ratio(apart, units)}
         if self._tolerance is not None:
-            found["within_tolerance"] = margin_ratio(near, units)
+            found["within_tolerance"] = safe_ratio(near, units)
         expected = alpha.expected_squares(values, self._places)
         return {
             **found,

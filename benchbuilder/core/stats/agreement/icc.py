@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchbuilder.core.stats.agreement.margins import Floats
+from benchbuilder.core.stats.weighted import Floats
 
 _NOISE = 1e-12
 

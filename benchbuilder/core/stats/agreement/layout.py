@@ -9,7 +9,7 @@ from math import isfinite
 import numpy as np
 from numpy.typing import NDArray
 
-from benchbuilder.core.stats.agreement.margins import Floats
+from benchbuilder.core.stats.weighted import Floats
 
 RatingValue = str | float
 RatingsOfUnit = Mapping[str, RatingValue | None]

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchbuilder.core.stats.agreement.coefficients import Counts
-from benchbuilder.core.stats.agreement.margins import Floats, has_variation, margin_ratio
+from benchbuilder.core.stats.agreement.margins import has_variation
+from benchbuilder.core.stats.weighted import Floats, safe_ratio
 
 Weighting = Literal["linear", "quadratic"]
 
@@ -31,13 +32,13 @@ def weighted_kappa_of_margins(
     """Weighted kappa of the `observed` distance summed over units, and of how often each rater gave each value."""
     total = rows.sum(-1)
     expected = _squares(rows, columns, values) if weighting == "quadratic" else _steps(rows, columns, values)
-    return np.where(has_variation(rows + columns), 1 - margin_ratio(observed * total, expected), np.nan)
+    return np.where(has_variation(rows + columns), 1 - safe_ratio(observed * total, expected), np.nan)
 
 
 def _squares(rows: Floats, columns: Floats, values: Floats) -> Floats:
     """The squared distance summed over every value of the one rater with every value of the other."""
     total = rows.sum(-1)
-    centre = margin_ratio(((rows + columns) * values).sum(-1), 2 * total)[..., None]
+    centre = safe_ratio(((rows + columns) * values).sum(-1), 2 * total)[..., None]
     away = values - centre
     squares = ((rows + columns) * away**2).sum(-1)
     return total * squares - 2 * (rows * away).sum(-1) * (columns * away).sum(-1)
