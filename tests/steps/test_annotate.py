@@ -314,7 +314,7 @@ def test_a_whole_life_in_xlsx(world):
         titles = [cell.value for cell in work[1]]
         for line in work.iter_rows(min_row=2):
             for title, cell in zip(titles, line, strict=True):
-                if "[q:" in title and not cell.protection.lock:
+                if "[q:" in title and not cell.protection.locked:
                     cell.value = value(title)
         book.save(world.folder / "annotation" / "filled" / file.name)
 

@@ -122,7 +122,7 @@ def test_threshold_counts_are_those_of_the_votes_so_far(world):
     assert "at least 3 in force 1 1 1" in table
     vote(world, NAMES[1], 3)
     text = plain(world.browser("Lead", "lead").get("/lead/claims").text)
-    assert "everything is decided (2; open: 2)" in text
+    assert "fully decided tasks (2; open: 2)" in text
 
 
 def test_a_project_without_gates_and_without_disputes(tmp_path):
