@@ -9,6 +9,7 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
+from benchbuilder.core import write_atomically
 from benchbuilder.pipeline.store.folder import Store
 
 _FILE = "last_command.json"
@@ -20,10 +21,7 @@ def save_last_command(store: Store, overrides: Sequence[str]) -> None:
     kept = _without_secrets(overrides)
     if kept == (_read_last_command(store) or []):
         return
-    place = store.folder / "store" / _FILE
-    draft = place.with_suffix(".tmp")
-    draft.write_text(json.dumps(kept, ensure_ascii=False), encoding="utf-8")
-    draft.replace(place)
+    write_atomically(store.folder / "store" / _FILE, json.dumps(kept, ensure_ascii=False))
 
 
 def _without_secrets(words: Sequence[str]) -> list[str]:

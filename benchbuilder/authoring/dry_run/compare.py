@@ -30,6 +30,7 @@ from benchbuilder.core import (
     outcome_text,
     row_text,
     text_fields_block,
+    write_atomically,
 )
 from benchbuilder.models import (
     Conversation,
@@ -318,8 +319,5 @@ def _record_time(file: Path, key: str, result: ComparisonResult) -> None:
     seconds, timed = known.get(key, (0.0, 0))
     if result.timed_replies:
         seconds, timed = seconds + result.seconds, timed + result.timed_replies
-        file.parent.mkdir(parents=True, exist_ok=True)
-        draft = file.with_suffix(".tmp")
-        draft.write_text(json.dumps({**known, key: [round(seconds, 3), timed]}, sort_keys=True), encoding="utf-8")
-        draft.replace(file)
+        write_atomically(file, json.dumps({**known, key: [round(seconds, 3), timed]}, sort_keys=True))
     result.seconds, result.timed_replies = seconds, min(timed, result.calls)

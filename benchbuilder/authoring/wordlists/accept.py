@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benchbuilder.authoring.wordlists.sheet import SheetContent, WordDecision
-from benchbuilder.core import DataError, compose_characters, escape_cell, normalise_space
+from benchbuilder.core import DataError, compose_characters, escape_cell, normalise_space, write_atomically
 
 GENERATED_HEADER = "# Word list, reviewed: "
 """How a list begins that was written here, and may be written again."""
@@ -121,7 +121,4 @@ def _write_generated(path: Path, data: bytes) -> None:
             f"{path} is there already", where=str(path), why="it was not written by this command",
             next="name another file with --output, or move this one away",
         )  # fmt: skip
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(path.name + ".tmp")
-    draft.write_bytes(data)
-    draft.replace(path)
+    write_atomically(path, data)

@@ -29,7 +29,7 @@ from benchbuilder.annotation import (
     unescape_formula,
 )
 from benchbuilder.authoring.wordlists.match_counts import SAMPLES, MatchCounts
-from benchbuilder.core import DataError, Term, csv_rows, head_excerpt
+from benchbuilder.core import DataError, Term, csv_rows, head_excerpt, write_atomically
 
 WordDecisionValue = Literal["keep", "drop"]
 DECISION_COLUMNS = ("keep", "word", "correction", "comment", "by")
@@ -243,13 +243,9 @@ def decisions_by_word(
 
 def save_sheet_content(content: SheetContent, folder: Path) -> Path:
     """Keep what a sheet shows, so that the sheet can be taken back; the file."""
-    folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{content.digest[:12]}.json"
     text = json.dumps({"facts": content.facts, "rows": content.rows}, ensure_ascii=False, indent=1)
-    draft = path.with_suffix(".tmp")
-    draft.write_text(text + "\n", encoding="utf-8")
-    draft.replace(path)
-    return path
+    return write_atomically(path, text + "\n")
 
 
 def find_sheet_content(filled_sheet: FilledSheet, folder: Path, path: Path) -> SheetContent:
