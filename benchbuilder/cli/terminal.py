@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from rich.console import Console
 
-from benchbuilder.core import printable_text
-
 
 class Terminal(Console):
     """A console that passes a closed pipe (``| head``) on as BrokenPipeError."""
@@ -17,4 +15,6 @@ class Terminal(Console):
 
 def print_line(console: Console, text: str = "", style: str = "") -> None:
     """Print `text` as it is, without markup or wrapping; control characters are made visible."""
+    from benchbuilder.core import printable_text  # here, because listings print tables only and start faster
+
     console.print(printable_text(text), style=style or None, highlight=False, markup=False, soft_wrap=True)

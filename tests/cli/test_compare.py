@@ -189,8 +189,8 @@ def test_models_are_compared_and_paid_once(server: FakeOpenAI, capsys: Capture, 
         (["state_choice", "--with", "rules", "--with", "rules"], "two candidates are called 'rules'"),
         (["stat_choice", "--with", "rules"], "did you mean 'state_choice'?"),
         (["state_choice", "--with", "gpt-4o"], "overrides such as 'model=openai model.name=NAME'"),
-        (["state_choice", "--with", " "], "a candidate without words"),
-        (["state_choice", "--with", "model='openai"], "the words cannot be told apart"),
+        (["state_choice", "--with", " "], "a candidate without overrides"),
+        (["state_choice", "--with", "model='openai"], "the overrides cannot be separated"),
         (["state_choice", "--with", "model=none"], "the strategy `model` needs a model"),
         (["ask_oe_choice", "--with", "rules steps.ask_oe_choice.from=replace_choice"], "the rows of another step"),
         (["state_choice", "--with", "rules", "n=some"], "n is a number of rows"),
@@ -225,7 +225,7 @@ def test_a_dead_service_is_no_candidate(nobody: str, capsys: Capture) -> None:
     assert told.count("no connection to") == 1
     assert "gone: 3 rows failed: no connection to" in told
     assert "0 of 3 rows: the candidates differ." in told  # who did not answer differs from nobody
-    assert "fill in the packets" not in told
+    assert "fill in the sheets" not in told
 
 
 def test_failed_rows_are_left_out_of_the_share(server: FakeOpenAI, capsys: Capture) -> None:

@@ -48,7 +48,7 @@ def lines(capsys: pytest.CaptureFixture[str]) -> list[str]:
 def test_plan_quotes_and_asks_nobody(server: FakeOpenAI, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", *RECIPE, *words(server)]) == 0
     told = lines(capsys)
-    assert "the free steps are built, so that the quote is made from the real prompts:" in told
+    assert "steps without a model are built, so that the quote uses the real prompts:" in told
     (total,) = (line.split() for line in told if line.startswith("all steps"))
     assert int(total[2]) > 5
     assert float(total[5]) > 0
@@ -91,7 +91,7 @@ def test_a_build_that_stops_tells_what_it_cost_and_the_next_plan_the_rest(
     assert main(["plan", *build, "budget.tokens=25000"]) == 0
     told = lines(capsys)
     assert f"so far: {receipt}" in told
-    assert any("from before will be used again: they cost nothing" in line for line in told)
+    assert any("from earlier runs will be used again: they cost nothing" in line for line in told)
     assert any("the quote comes close to budget.tokens=25000" in line for line in told)
 
     assert main(build) == 0
@@ -194,7 +194,7 @@ def test_another_model_is_told_in_a_word(server: FakeOpenAI, capsys: pytest.Capt
 def test_lines_of_receipts_have_their_plurals() -> None:
     receipt = Receipt("s", "m", "http://x", 0, 0, 0, 0, 0, 0, 2, 9, None, "", {})
     assert list(receipt_lines([receipt])) == [
-        "2 attempts got no answer but may be billed: the sum holds the most that this can cost"
+        "2 attempts got no answer but may be billed: the sum includes the most that this can cost"
     ]
     (_, more) = receipt_lines([replace(receipt, calls=1)])
     assert more.startswith("2 more attempts")

@@ -176,4 +176,4 @@ def test_a_copy_is_compared_with_its_original_also_by_the_text_of_its_files(
     assert told.startswith("  ~ steps.choices_on_topic.words: ")
     assert len([line for line in lines if line.startswith("  - sources.")]) == 2  # a line a source, not a line a key
     assert main(["diff", "clinic_zu"]) == 2
-    assert "this is no copied recipe" in capsys.readouterr().err
+    assert "this recipe is not a copy" in capsys.readouterr().err

@@ -188,7 +188,7 @@ def test_a_benchmark_of_others_is_evaluated_beside_ours(here: Path, capsys: pyte
     assert main(["report", *RECIPE, "--beside", str(theirs)]) == 0
     assert (STORE / "beside.html").exists()
     assert main(["report", *RECIPE, "--beside", "nowhere"]) == 3
-    assert "holds no results" in said(capsys)
+    assert "has no results" in said(capsys)
 
 
 def test_two_benchmarks_of_one_name_do_not_share_a_folder(here: Path, capsys: pytest.CaptureFixture[str]):
@@ -266,4 +266,4 @@ def test_another_verdict_table_runs_the_verdicts_alone(here: Path, capsys: pytes
 
 def test_a_recipe_without_evaluation_says_how_to_get_one(garden: Any, capsys: pytest.CaptureFixture[str]):
     assert main(["evaluate", "recipe=garden"]) == 2
-    assert "says nothing of evaluating" in said(capsys)
+    assert "has no evaluation" in said(capsys)

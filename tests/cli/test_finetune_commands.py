@@ -73,7 +73,7 @@ def test_export_writes_what_a_service_takes_and_says_what_it_trains_on(
     assert finetune("export", words) == 0
     told = said(capsys)
     assert "a job of 3 epochs trains on " in told
-    assert "what that costs is not known" in told
+    assert "the cost is unknown" in told
     assert "nothing was sent" in told
     assert server.stats()["calls"] == {}
     train, valid = lines("train.jsonl"), lines("valid.jsonl")
@@ -123,7 +123,7 @@ def test_nothing_is_sent_without_yes_and_a_budget(
     assert finetune("submit", words) == 0
     assert "nothing was sent" in said(capsys)
     assert finetune("submit", words, "--yes") == 2
-    assert "say how much it may" in said(capsys)
+    assert "give a budget" in said(capsys)
     assert finetune("submit", words, "--yes", "--budget", "100") == 2
     assert "--budget needs a price" in said(capsys)
     assert finetune("submit", words, "--yes", "--budget-tokens", "1000") == 2
@@ -202,7 +202,7 @@ def test_a_job_that_fails_or_is_ended_says_so(words: list[str], server: FakeOpen
     ("words_", "message"),
     [
         (["judge=nobody"], "the recipe has no judge 'nobody'"), ([], "no judge was named"),
-        ([f"judge={NAME}", "loose"], "one judge at a time"), ([f"judge={NAME}"], "is not one of a service"),
+        ([f"judge={NAME}", "loose"], "one judge at a time"), ([f"judge={NAME}"], "does not run at a service"),
         (["ridge_correctness"], "that a service fine-tunes"),
     ],
 )  # fmt: skip
@@ -216,7 +216,7 @@ def test_words_that_mean_nothing_are_refused(
 def test_status_without_a_job_says_how_to_make_one(words: list[str], server: FakeOpenAI, capsys: Any):
     judge = "judge=tuned_interpretability"
     assert main(["finetune", "status", judge, *words_for(server)]) == 3
-    assert "finetune submit makes one" in said(capsys)
+    assert "finetune submit creates one" in said(capsys)
 
 
 def test_whoever_asks_openai_is_told_when_it_ends(words: list[str], capsys: pytest.CaptureFixture[str]):

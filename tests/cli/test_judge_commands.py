@@ -51,7 +51,7 @@ def test_a_file_of_answers_gets_scores_and_intervals(here: Path, capsys: pytest.
     lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     (here / "mine.jsonl").write_text(lines, encoding="utf-8")
     assert main(["judge", "score", NAME, "mine.jsonl", *RECIPE]) == 0
-    assert f"50 answers scored by {NAME}, each with an interval of 0." in said(capsys)
+    assert f"50 answers scored by {NAME}, each ± 0." in said(capsys)
     scored = [json.loads(line) for line in (here / f"mine.{NAME}.jsonl").read_text(encoding="utf-8").splitlines()]
     assert [{name: row[name] for name in rows[0]} for row in scored] == rows
     assert {row["label"] for row in scored} <= {"learned", ""}
@@ -69,13 +69,13 @@ def test_a_judge_refuses_another_rubric_and_a_warning_tells_of_other_settings(
     words = ["judge", "score", NAME, "one.csv", *RECIPE]
     assert main([*words, "evaluation.rubric=rubric.md"]) == 3
     told = said(capsys)
-    assert "was not made for this" in told
+    assert "was made for something else" in told
     assert "--anyway" in told
     assert main([*words, "evaluation.rubric=rubric.md", "--anyway"]) == 0
     assert main([*words, "evaluation.rubric=rubric.md", "evaluation.any_rubric=true"]) == 0
     capsys.readouterr()
     assert main([*words, f"evaluation.judges.{NAME}.longest=1"]) == 0
-    assert f"warning: {NAME} was trained by other settings" in said(capsys)
+    assert f"warning: {NAME} was trained with other settings" in said(capsys)
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_a_judge_whose_model_lies_beside_the_recipe_is_trained_and_reported_on(
     assert "warning" not in told
     (JUDGES / "encoder_correctness/held_out/judge.json").write_text("{}", encoding="utf-8")
     assert main(["judge", "report", *names, *quick]) == 0
-    assert "note: encoder_correctness cannot be asked, so it gets no robustness card: the judge 'encoder_cor" in said(
+    assert "note: encoder_correctness cannot be opened, so it gets no robustness card: the judge 'encoder_cor" in said(
         capsys
     )
     page = JUDGES / "judges_encoder_correctness-ridge_correctness.json"
@@ -144,7 +144,7 @@ def test_settings_of_training_that_changed_are_warned_of(here: Path, capsys: pyt
     words = [*quiet, "evaluation.training.split=by_model", "evaluation.bootstrap.level=0.9"]
     keys = "(evaluation.training.split, evaluation.bootstrap.level)"
     assert main(["judge", "report", NAME, *words]) == 0
-    assert f"warning: {NAME} was trained by other settings than the recipe has now {keys}" in said(capsys)
+    assert f"warning: {NAME} was trained with other settings than the recipe has now {keys}" in said(capsys)
     assert main(["judge", "report", NAME, *quiet]) == 0
     assert "warning" not in said(capsys)
     assert main(["evaluate", "--quote", *words]) == 0
@@ -196,7 +196,7 @@ def test_a_judge_gets_its_model_by_the_words_that_are_named(
 def test_a_file_is_not_written_over_itself(here: Path, capsys: pytest.CaptureFixture[str]):
     (here / "self.csv").write_text("question,answer\nq,a\n", encoding="utf-8")
     assert main(["judge", "score", NAME, "self.csv", "--output", "./self.csv", *RECIPE]) == 2
-    assert "write over the file that is read" in said(capsys)
+    assert "the output would overwrite the input" in said(capsys)
 
 
 def test_a_recipe_without_evaluation_and_a_folder_without_a_build(
@@ -206,4 +206,4 @@ def test_a_recipe_without_evaluation_and_a_folder_without_a_build(
     assert main(["judge", "train", *RECIPE]) == 3
     assert "build the benchmark first" in said(capsys)
     assert main(["judge", "train", "recipe=care_mi", "evaluation=[]"]) == 2
-    assert "this recipe says nothing of evaluating" in said(capsys)
+    assert "this recipe has no evaluation" in said(capsys)

@@ -100,7 +100,7 @@ def test_rows_are_found_by_what_they_come_from_and_what_came_of_them(
     assert main(["prompt", "show", "negate", "--row", item["fact"], *BARE, *words(server)]) == 0
     told = capsys.readouterr().out
     assert "a rule makes this row: " in told
-    assert "if the model were asked, this would be sent:" in told
+    assert "a model would get this request:" in told
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,7 @@ def test_replies_of_a_recipe_without_a_model_are_not_written(
 ) -> None:
     assert main(["replies", *BARE, "--output", "none.jsonl"]) == 2
     told = capsys.readouterr().err
-    assert "this recipe asks no model: give the words that you built with" in told
+    assert "this recipe asks no model: give the overrides of the build" in told
     assert f"model.base_url={server.base_url}" in told
     assert not (at_home / "none.jsonl").exists()
 
@@ -279,10 +279,10 @@ def test_a_preview_of_a_service_that_fails_says_so(empty: Path, server: FakeOpen
     told = capsys.readouterr().out
     assert re.search(r"^\d requests? failed: .*500", told, re.MULTILINE)
     assert "cost nothing" not in told
-    assert "the replies are kept" not in told
+    assert "the replies are stored" not in told
     page = (empty / "page.html").read_text(encoding="utf-8")
     assert "failed: " in page
-    assert "every reply was there from before" not in page
+    assert "every reply was stored already" not in page
 
 
 def test_the_page_of_a_preview_has_the_other_steps_in_one_table(empty: Path) -> None:

@@ -61,10 +61,10 @@ def test_invitations(here, capsys):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["invite"], "nobody was named"), (["invite", "a/b"], "'a/b' cannot be a name"),
+        (["invite"], "no person was named"), (["invite", "a/b"], "'a/b' is not a valid name"),
         (["invite", "x", "--days", "0"], "--days is a number of days"), (["revoke", "nobody"], "nobody"),
         (["invite", "wang"], "wang"),
-        (["allow", "wang", "--project", "nothing"], "there is no project 'nothing'"),
+        (["allow", "wang", "--project", "nothing"], "the recipe has no project 'nothing'"),
     ],
 )  # fmt: skip
 def test_wrong_words_about_people(here, capsys, words, told):
@@ -82,7 +82,7 @@ def test_votes_go_out_and_come_in(here, capsys, tmp_path):
     told = capsys.readouterr().out
     new = int(re.search(r"(\d+) new votes, 0 changed, 0 as before", told)[1])
     assert new >= 2 * 4 * 5
-    assert "left out: about nothing that is shown now" in told
+    assert "left out: their tasks are no longer shown" in told
     assert main(["votes", "import", "packets", *map(str, votes), *SAMPLE]) == 0
     assert f"0 new votes, 0 changed, {new} as before" in capsys.readouterr().out
     assert main(["votes", "export", "label_studio", "--output", str(tmp_path / "ls"), *SAMPLE]) == 0
@@ -106,9 +106,10 @@ def test_votes_go_out_and_come_in(here, capsys, tmp_path):
     ("words", "told"),
     [
         (["export"], "no format was named"), (["export", "labelstudio"], "did you mean 'label_studio'"),
-        (["export", "packets"], "packets is only read"), (["export", "csv", "x.csv"], "x.csv is one word too many"),
+        (["export", "packets"], "packets can only be imported"),
+        (["export", "csv", "x.csv"], "export takes no file: x.csv"),
         (["import", "csv"], "no file was named"), (["import", "csv", "missing.csv"], "missing.csv cannot be read"),
-        (["export", "csv", "--project", "nothing"], "there is no project 'nothing'"),
+        (["export", "csv", "--project", "nothing"], "the recipe has no project 'nothing'"),
         (["export", "csv", "--project", "answers"], "'answers' has no tasks yet"),
     ],
 )  # fmt: skip

@@ -346,8 +346,8 @@ def test_show_tells_what_the_recipes_list_hits(here: Path, capsys: pytest.Captur
     told = said(capsys)
     assert "mine.txt: 3 words" in told
     assert Path("builds/care_mi/words/ledger.tsv").read_bytes() == ledger
-    assert "1 word hit nothing" in told
-    assert "hit nothing: 独角兽" in told
+    assert "1 word match nothing" in told
+    assert "match nothing: 独角兽" in told
     shown = {row["word"]: row for row in rows()}
     assert f"新生儿 {' '.join(shown['新生儿'][f'hits {n}'] for n in ('medqa', 'mlecqa', 'bios', 'cpubmed'))}" in told
 

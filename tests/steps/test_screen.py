@@ -4,7 +4,6 @@ import pytest
 from preparation_rows import choice, make, triple, zh
 from pydantic import ValidationError
 
-from benchbuilder.core import registry
 from benchbuilder.core.errors import DataError
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.payloads import Choice, Fact, Triple

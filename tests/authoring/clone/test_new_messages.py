@@ -14,7 +14,7 @@ CASES: dict[str, tuple[str, str]] = {
     "nothing asked": (
         "new", """\
         error: 1 problem in the recipe
-        - a name and a recipe to copy are wanted
+        - a name and a recipe to copy are needed
             at:      new
             hint:    for instance `benchbuild new my_field --from care_mi`, or `benchbuild new --plugin my_plugin`
         """,
@@ -76,7 +76,7 @@ CASES: dict[str, tuple[str, str]] = {
     "kind without plugin": (
         "new wall --from garden --kind source", """\
         error: 1 problem in the recipe
-        - only a plugin has kinds
+        - --kind is for plugins
             at:      --kind source
             hint:    give --plugin NAME
         """,
@@ -84,7 +84,7 @@ CASES: dict[str, tuple[str, str]] = {
     "plugin from a recipe": (
         "new wall --from garden --plugin wall", """\
         error: 1 problem in the recipe
-        - a plugin is no copy of a recipe
+        - a plugin is not a copy of a recipe
             at:      --plugin wall
             hint:    give --plugin NAME alone, or NAME --from RECIPE
         """,

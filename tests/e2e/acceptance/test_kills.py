@@ -74,7 +74,7 @@ def test_ctrl_c_keeps_everything_answered(sample: Callable[..., Sample]) -> None
     process.send_signal(signal.SIGINT)
     said, _ = process.communicate(timeout=60)
     assert process.returncode == 130, said
-    assert "stopped; what was committed is kept" in said
+    assert "stopped; committed steps are kept" in said
     log = build.server.log()
     assert all(entry["status"] == 200 for entry in log)
     assert {messages(entry) for entry in log} == journaled(build)

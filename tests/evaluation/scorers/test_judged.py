@@ -127,7 +127,7 @@ def test_it_refuses_another_language_or_rubric_unless_told_to(judges: Path, rubr
 def test_it_refuses_what_is_not_trained_or_was_trained_otherwise(judges: Path, rubric: FileRef, tmp_path: Path):
     with pytest.raises(DataError, match="'none' is not trained yet"):
         scorer(judges, rubric, folder=str(tmp_path / "none")).fingerprint()
-    with pytest.raises(DataError, match="trained by other settings") as told:
+    with pytest.raises(DataError, match="trained with other settings") as told:
         scorer(judges, rubric, judge=ridge(longest=1)).fingerprint()
     assert "judge train ridge" in told.value.next
 

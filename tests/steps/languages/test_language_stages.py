@@ -161,9 +161,9 @@ def test_a_step_that_needs_words_refuses_overlapping_tokens(tmp_path):
     assert [c.key for c in make("topic", topic).validate_inputs(rows)] == ["tokenizer"]
     assert not list(make("topic", {**topic, "match": "contains"}).validate_inputs(rows))
     checks = {"odd": {"because": "Odd.", "fields": ["question"], "mode": "word", "patterns": ["x"]}}
-    assert [c.key for c in make("screen", {"joiner": " ", "checks": checks, "tokenizer": grams}).validate_inputs(rows)] == [
-        "tokenizer"
-    ]
+    assert [
+        c.key for c in make("screen", {"joiner": " ", "checks": checks, "tokenizer": grams}).validate_inputs(rows)
+    ] == ["tokenizer"]
     negate = {**RULES["negate_choice"], "tokenizer": grams, "strategy": "rules"}
     assert [c.key for c in make("negate", negate).validate_inputs(rows)] == ["tokenizer"]
     assert not list(make("negate", {**negate, "tokenizer": tokenizer("whitespace")}).validate_inputs(rows))
