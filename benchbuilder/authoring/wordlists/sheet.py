@@ -28,7 +28,7 @@ from benchbuilder.annotation import (
     strip_archive_dates,
     unescape_formula,
 )
-from benchbuilder.authoring.wordlists.match_counts import SAMPLES, MatchCounts
+from benchbuilder.authoring.wordlists.match_counts import SAMPLES, MatchCounts, MatchSample
 from benchbuilder.core import DataError, Term, csv_rows, head_excerpt, write_atomically
 
 WordDecisionValue = Literal["keep", "drop"]
