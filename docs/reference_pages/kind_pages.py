@@ -81,7 +81,7 @@ def recipe_schema() -> str:
         prose(Recipe),
         table(HEADER, [(*row[:3], row[3] or TOP[row[0].strip("`")]) for row in spec_rows(Recipe)]),
         "## Files and prompts",
-        "A *file* is a path. A relative one hangs on the folder of recipes that wrote it, on the command line on the "
+        "A *file* is a path. A relative one is relative to the folder of recipes that names it, on the command line to the "
         "current folder. A *prompt* is named by its place below a folder of prompts, for instance `zh/qa2d.j2`. A "
         "*column* is a name in the header or record, or an index from 0.",
         "## Wiring",
@@ -103,7 +103,7 @@ def recipe_schema() -> str:
             rows = spec_rows(spec, skip)
             parts += [f"### {slot}: {name}", prose(spec), table(HEADER, rows) or "It has no keys of its own."]
     specs.append(ReviewProjectSpec)
-    parts += ["## Reviews (`reviews.NAME`)", "### ReviewSpec"]
+    parts += ["## Reviews (`reviews.NAME`)", "### ReviewProjectSpec"]
     parts += [prose(cls) for cls in (ReviewProjectSpec, ProjectSpec, AnnotationSpec)]
     parts += [table(HEADER, spec_rows(ReviewProjectSpec, ("kind",))), "## Nested keys"]
     skipped = {*top.values(), ReviewProjectSpec}

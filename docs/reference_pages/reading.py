@@ -71,8 +71,11 @@ def field_texts(cls: type[Any]) -> Mapping[str, str]:
 
 def link(cls: type[Any]) -> str:
     """A nested spec, linked to its table."""
-    tops = {"RunSpec": "run", "Threshold": "tolerate", "CardSpec": "card", "EvaluationSpec": "evaluation"}
-    anchor = tops.get(cls.__name__, cls.__name__.lower())
+    sections = {
+        "RunSpec": "run", "ToleranceSpec": "tolerate", "BudgetSpec": "budget", "CardSpec": "card",
+        "EvaluationSpec": "evaluation",
+    }  # fmt: skip
+    anchor = sections.get(cls.__name__, cls.__name__.lower())
     return f"[{cls.__name__}](#{anchor})"
 
 
