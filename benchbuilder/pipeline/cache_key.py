@@ -1,4 +1,4 @@
-"""What a step was asked: the parts of its key, by readable names."""
+"""The key of a step: a hash of everything that shapes its rows, as parts with readable names."""
 
 from __future__ import annotations
 
@@ -17,12 +17,18 @@ FileHasher = Callable[[Path], str]
 
 
 def spec_key_inputs(spec: BaseModel, sha256_of: FileHasher, prefix: str = "") -> dict[str, str]:
-    """The fields of a spec as flat text, knobs left out, files by content hash, kinds with their distribution."""
+    """The fields of a spec as flat text, without runtime options; a file counts by its content.
+
+    Args:
+        spec: The spec.
+        sha256_of: Gives the checksum of a file or folder.
+        prefix: What the names of the parts begin with.
+    """
     parts: dict[str, str] = {}
     for name, info in type(spec).model_fields.items():
         if name == "from_" or any(isinstance(mark, RuntimeOption) for mark in info.metadata):
             continue
-        # what a step inherits is named as users know it: `annotation.min_evidence`, not `votes.min_evidence`
+        # an inherited kind is named as users know it: `annotation.min_evidence`
         inherited = next((mark.inherit for mark in info.metadata if isinstance(mark, Slot)), "")
         parts.update(_parts(getattr(spec, name), sha256_of, f"{prefix}{inherited or info.alias or name}"))
     return parts
@@ -50,7 +56,7 @@ def _parts(value: Any, sha256_of: FileHasher, name: str) -> dict[str, str]:
 
 
 def kind_key_inputs(slot: str, spec: KindSpec) -> dict[str, str]:
-    """The versions of a kind: its own, and of its distribution where that is a plugin."""
+    """The version of a kind, of the kinds within its spec, and of its distribution if that is a plugin."""
     kind = find_kind(slot, spec.kind)
     parts = {f"{slot} kind": spec.kind, "kind version": str(getattr(kind.load(), "version", 1))}
     if kind.distribution != "benchbuilder":
@@ -69,13 +75,13 @@ def cache_key_of(key_inputs: Mapping[str, str]) -> str:
 
 
 def _replaced_kinds(previous: Mapping[str, str], current: Mapping[str, str]) -> list[str]:
-    """The kinds within a spec (a model, a retriever) of which another one was chosen: all else about them follows."""
+    """The kinds within a spec (a model, a retriever) that were replaced by another kind."""
     kinds = [name.removesuffix(".kind") for name in current if name.endswith(".kind") and name in previous]
     return [slot for slot in kinds if previous[f"{slot}.kind"] != current[f"{slot}.kind"]]
 
 
 def _slot_prefixes(slot: str) -> tuple[str, ...]:
-    """How the parts of a key begin that say more of a kind within a spec."""
+    """How the names of the parts begin that belong to a kind within a spec."""
     return f"{slot}.", f"{slot}: ", f"file {slot}.", f"version of {slot} "
 
 
@@ -85,30 +91,30 @@ def without_kind(key_inputs: Mapping[str, str], slot: str) -> dict[str, str]:
 
 
 def _kind_label(parts: Mapping[str, str], slot: str) -> str:
-    """A kind within a spec as people call it: by its name, if it has one, and its kind."""
+    """The name and kind of a kind within a spec."""
     kind, name = (json.loads(parts.get(f"{slot}.{part}", "null")) for part in ("kind", "name"))
     return f"{name} ({kind})" if name else str(kind)
 
 
 def describe_key_changes(previous: Mapping[str, str], current: Mapping[str, str]) -> list[str]:
-    """In words, what differs between two keys: the step's own parts first, then its inputs."""
-    told: list[str] = []
-    switched = _replaced_kinds(previous, current)
+    """What differs between two keys, in words: the step's own parts first, then its inputs."""
+    changes: list[str] = []
+    replaced = _replaced_kinds(previous, current)
     for name in sorted(set(previous) | set(current), key=lambda part: (part.startswith("input "), part)):
         if previous.get(name) == current.get(name):
             continue
-        if own := next((slot for slot in switched if name.startswith(_slot_prefixes(slot))), None):
+        if own := next((slot for slot in replaced if name.startswith(_slot_prefixes(slot))), None):
             if name == f"{own}.kind":
-                told.append(f"{own}: {_kind_label(previous, own)} -> {_kind_label(current, own)}")
+                changes.append(f"{own}: {_kind_label(previous, own)} -> {_kind_label(current, own)}")
             continue
         if name.startswith("input "):
-            told.append(f"{name.removeprefix('input ')} changed")
+            changes.append(f"{name.removeprefix('input ')} changed")
         elif name not in previous:
-            told.append(f"{name} is new")
+            changes.append(f"{name} is new")
         elif name not in current:
-            told.append(f"{name} is gone")
+            changes.append(f"{name} is gone")
         elif name.startswith("file ") or len(previous[name]) + len(current[name]) > 60:
-            told.append(f"{name} changed")
+            changes.append(f"{name} changed")
         else:
-            told.append(f"{name}: {previous[name]} -> {current[name]}")
-    return told
+            changes.append(f"{name}: {previous[name]} -> {current[name]}")
+    return changes

@@ -1,4 +1,4 @@
-"""The words that a folder was last built with, for who forgot them."""
+"""Remembers the overrides of the last build."""
 
 from __future__ import annotations
 
@@ -17,23 +17,25 @@ _USER = re.compile(r"://[^/]*@")
 
 
 def save_last_command(store: Store, overrides: Sequence[str]) -> None:
-    """Keep the words of a build, but for those that could hold a password, inside the store: they may name places."""
-    kept = _without_secrets(overrides)
-    if kept == (_read_last_command(store) or []):
-        return
-    write_atomically(store.folder / "store" / _FILE, json.dumps(kept, ensure_ascii=False))
+    """Save the overrides of a build in the store, except those that may hold a password."""
+    safe = _without_secrets(overrides)
+    if safe != (_read_last_command(store) or []):
+        write_atomically(store.folder / "store" / _FILE, json.dumps(safe, ensure_ascii=False))
 
 
-def _without_secrets(words: Sequence[str]) -> list[str]:
-    return [word for word in words if not _USER.search(word)]
+def _without_secrets(overrides: Sequence[str]) -> list[str]:
+    return [override for override in overrides if not _USER.search(override)]
 
 
 def last_command_hint(store: Store, overrides: Sequence[str], recipe_yaml: str) -> str:
-    """What to do if the folder was last built with another recipe than `overrides` make; empty if it was not.
+    """What to do if the folder was last built with another recipe; empty if it was not.
 
-    `recipe_yaml` is the recipe that `overrides` make.
+    Args:
+        store: The store of the folder.
+        overrides: The overrides of this command.
+        recipe_yaml: The recipe that they make.
     """
-    told = "this folder was last built with another recipe: give the arguments of that build"
+    hint = "this folder was last built with another recipe: give the arguments of that build"
     built = ""
     with contextlib.suppress(FileNotFoundError, UnicodeDecodeError):
         built = (store.folder / "recipe.yaml").read_text(encoding="utf-8")
@@ -41,14 +43,14 @@ def last_command_hint(store: Store, overrides: Sequence[str], recipe_yaml: str) 
         return ""
     last = _read_last_command(store)
     if last is None or set(last) == set(_without_secrets(overrides)):
-        return told if built and last is None else ""
-    return f"{told}: {shlex.join(last)}"
+        return hint if built and last is None else ""
+    return f"{hint}: {shlex.join(last)}"
 
 
 def _read_last_command(store: Store) -> list[str] | None:
-    """The words of the last build, if they are known."""
+    """The overrides of the last build, if they are known."""
     with contextlib.suppress(FileNotFoundError, ValueError):
-        words: Any = json.loads((store.folder / "store" / _FILE).read_text(encoding="utf-8"))
-        if isinstance(words, list) and words and all(isinstance(word, str) for word in words):
-            return list(words)
+        overrides: Any = json.loads((store.folder / "store" / _FILE).read_text(encoding="utf-8"))
+        if isinstance(overrides, list) and overrides and all(isinstance(override, str) for override in overrides):
+            return list(overrides)
     return None

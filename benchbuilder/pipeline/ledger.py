@@ -1,4 +1,4 @@
-"""The ledger: every branch that was not kept, with its reason, and the books of each step."""
+"""Writes the ledger: every branch that was not kept, with its reason."""
 
 from __future__ import annotations
 
@@ -21,30 +21,34 @@ from benchbuilder.pipeline.store.manifest import Manifest
 
 _UNSEEN_MARKS = "\\x00-\\x1f\\x7f-\\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
 _UNSEEN = re.compile(f"[{_UNSEEN_MARKS}]")
-"""Control characters, and those that turn or hide what stands beside them."""
+"""Control characters, and characters that reverse or hide their neighbours."""
 _NEEDS_CARE = f'["\\\\{_UNSEEN_MARKS}]|^[{"".join(FORMULA_STARTS).replace("-", "")}-]'
 LEDGER_COLUMNS = ("step", "outcome", "reason", "detail", "partition", "file", "line", "row", "slot", "port")
 
 
 MAX_LEDGER_LINES = 100_000
-"""How many branches of a step are named for one reason; of others it is said how many there are."""
+"""How many branches of a step are listed for one reason; the others are counted."""
 
 
 def write_ledger(manifests: Mapping[str, Manifest], store: Store, path: Path) -> None:
-    """A TSV with one line per branch that was dropped, failed, not applicable or left unused, in flow order.
+    """Write a TSV with one line per branch that was dropped, failed, not applicable or unused, step by step.
 
-    Of a step, at most `MAX_LEDGER_LINES` branches are named for one outcome and reason; a last line counts the others.
+    Args:
+        manifests: The steps, in order; for one outcome and reason, at most `MAX_LEDGER_LINES` branches of a step are
+            listed, and a last line counts the others.
+        store: The store that holds them.
+        path: The file.
     """
     temporary = path.with_suffix(".tmp")
     with temporary.open("wb") as stream:
         stream.write(("\t".join(LEDGER_COLUMNS) + "\n").encode())
         for name, manifest in manifests.items():
             totals = _not_kept_counts(manifest)
-            left = {reason: min(total, MAX_LEDGER_LINES) for reason, total in totals.items()}
+            remaining = {reason: min(total, MAX_LEDGER_LINES) for reason, total in totals.items()}
             for part in store.outcome_parts(manifest):
-                if not any(left.values()):
+                if not any(remaining.values()):
                     break
-                _write_part(stream, name, part, left)
+                _write_part(stream, name, part, remaining)
             for (outcome, reason), total in sorted(totals.items()):
                 if total > MAX_LEDGER_LINES:
                     stream.write(
@@ -60,7 +64,7 @@ def write_ledger(manifests: Mapping[str, Manifest], store: Store, path: Path) ->
 
 
 def _not_kept_counts(manifest: Manifest) -> Counter[tuple[str, str]]:
-    """How many branches were not kept, by outcome and reason."""
+    """The number of branches that were not kept, by outcome and reason."""
     totals = Counter[tuple[str, str]]()
     for _, outcome, reason, count in manifest.counts:
         if outcome != "kept":
@@ -71,10 +75,10 @@ def _not_kept_counts(manifest: Manifest) -> Counter[tuple[str, str]]:
 
 
 def _write_part(stream: BinaryIO, step: str, part: Path, remaining: dict[tuple[str, str], int]) -> None:
-    """Write the lines of one file of outcomes, as many of each outcome and reason as are `remaining`."""
+    """Write the lines of one file of outcomes, and count them down in `remaining`."""
     compute: Any = pc
-    said = read_columns(part, ["outcome", "reason"])
-    pairs: Any = compute.binary_join_element_wise(said.column("outcome"), said.column("reason"), "\t")
+    columns = read_columns(part, ["outcome", "reason"])
+    pairs: Any = compute.binary_join_element_wise(columns.column("outcome"), columns.column("reason"), "\t")
     codes = pairs.combine_chunks().dictionary_encode()
     numbers, places = codes.indices.to_numpy(zero_copy_only=False), list[Any]()
     for number, pair in enumerate(codes.dictionary.to_pylist()):
@@ -95,7 +99,7 @@ def _write_part(stream: BinaryIO, step: str, part: Path, remaining: dict[tuple[s
 
 
 def _cells(values: Any) -> Any:
-    """A column as cells: those that need it one by one, the others as they are."""
+    """A column as cells; only cells that need quoting or escaping are changed."""
     if not pa.types.is_string(values.type):
         return values.cast(pa.string())
     compute: Any = pc
@@ -107,18 +111,19 @@ def _cells(values: Any) -> Any:
 
 
 def _summary_line(step: str, outcome: str, reason: str, count: int, place: Path) -> bytes:
-    told = f"and {count:,} more: `benchbuild why ROW` tells of each, outcomes-*.parquet in {display_path(place)} names them"
-    row = {"step": step, "outcome": outcome, "reason": reason, "detail": told}
+    parts = f"outcomes-*.parquet in {display_path(place)}"
+    detail = f"and {count:,} more: `benchbuild why ROW` explains each, {parts} lists them"
+    row = {"step": step, "outcome": outcome, "reason": reason, "detail": detail}
     return ("\t".join(_quoted(_cell(row.get(name, ""))) for name in LEDGER_COLUMNS) + "\n").encode()
 
 
 def _quoted(cell: str) -> str:
-    """A cell as readers of delimited text want it."""
+    """A cell with its quotation marks doubled, as readers of CSV expect."""
     return f'"{cell.replace(chr(34), chr(34) * 2)}"' if '"' in cell else cell
 
 
 def _cell(value: Any) -> Any:
-    """A cell that stays on its line, that no spreadsheet takes for a formula and no terminal for a command."""
+    """A cell without line breaks, formulas and terminal commands."""
     return _UNSEEN.sub(_code, escape_cell(value)) if isinstance(value, str) else value
 
 

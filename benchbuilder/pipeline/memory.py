@@ -1,4 +1,4 @@
-"""How much memory the processes of a build take."""
+"""Measures the memory of the processes of a build."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _RESET_PEAK = "5"
 
 
 def reset_peak_memory(workers: Iterable[int]) -> None:
-    """Begin anew with the peaks of this process and of worker processes, where the system can (Linux)."""
+    """Reset the peak memory of this process and of worker processes; on Linux only."""
     for process in ("self", *workers):
         with contextlib.suppress(OSError):
             Path(f"/proc/{process}/clear_refs").write_text(_RESET_PEAK, encoding="ascii")
 
 
 def release_free_memory() -> None:
-    """Hand what was freed back to the system, where its allocators keep it for later."""
+    """Return freed memory to the system instead of keeping it for later."""
     pa.default_memory_pool().release_unused()
     if sys.platform == "linux":
         with contextlib.suppress(OSError, AttributeError):
@@ -30,9 +30,9 @@ def release_free_memory() -> None:
 
 
 def peak_memory_mb(workers: Iterable[int]) -> float:
-    """Megabytes that this process and worker processes had resident at most, each for itself, added up.
+    """The sum of the peak resident memory of this process and the worker processes, in megabytes.
 
-    Since `reset_peak_memory`; where the system does not tell, those of this process since its start.
+    Since `reset_peak_memory`; on systems without `/proc`, the peak of this process since its start.
     """
     peaks = [peak for process in ("self", *workers) if (peak := _peak_kb(str(process))) is not None]
     if not peaks:

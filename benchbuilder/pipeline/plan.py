@@ -1,4 +1,4 @@
-"""The plan: every step and its key, known before anything runs."""
+"""Plans a recipe: every source and step with its key, before anything runs."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Node:
 
 @dataclass(frozen=True)
 class NodeStatus:
-    """What a build would do with a node: `why` in words, `note` for what a user may want to do about it."""
+    """What a build would do with a node: `why` explains it, `note` says what a user may want to do about it."""
 
     node: Node
     state: Literal["reused", "retry", "run"]
@@ -78,7 +78,7 @@ class Plan:
     nodes: Mapping[str, Node]
 
     def ancestors_of(self, names: Iterable[str]) -> set[str]:
-        """The nodes `names` and all that they hang on."""
+        """The nodes `names` and all nodes before them."""
         needed = set(names)
         for name, node in reversed(list(self.nodes.items())):
             if name in needed:
@@ -86,7 +86,7 @@ class Plan:
         return needed
 
     def statuses(self, store: Store, refresh: frozenset[str] = frozenset()) -> dict[str, NodeStatus]:
-        """For every node, whether the store has it, and if not, why it runs; RecipeError if `refresh` names none."""
+        """For every node, whether the store has it, and if not, why it runs; RecipeError if `refresh` names no node."""
         if unknown := sorted(refresh - set(self.nodes)):
             raise RecipeError([_unknown_step_problem(name, self.nodes) for name in unknown])
         found: dict[str, NodeStatus] = {}
@@ -101,14 +101,14 @@ class Plan:
         if manifest is None:
             latest = store.latest(node.name)
             if latest is None:
-                former = (store.steps / node.name / "latest").exists()
+                former = store.has_former_layout(node.name)
                 why = "built by an earlier version of benchbuilder" if former else "never built here"
                 return NodeStatus(node, "run", why)
             changes = describe_key_changes(latest.key_inputs, node.key_inputs)
             more = [f"{len(changes) - _LISTED_CHANGES} more"] if len(changes) > _LISTED_CHANGES else []
             return NodeStatus(node, "run", "; ".join([*changes[:_LISTED_CHANGES], *more]))
-        if again := [name for name in node.upstream() if found[name].state != "reused"]:
-            return NodeStatus(node, "run", f"{', '.join(again)} run{'s' if len(again) == 1 else ''} first")
+        if rerun := [name for name in node.upstream() if found[name].state != "reused"]:
+            return NodeStatus(node, "run", f"{', '.join(rerun)} run{'s' if len(rerun) == 1 else ''} first")
         for name in node.upstream():
             upstream = store.manifest(name, self.nodes[name].key)
             if upstream is not None and manifest.inputs.get(name) != upstream.digest:
@@ -118,9 +118,9 @@ class Plan:
             return NodeStatus(node, "retry", f"{failed} branches failed last time")
         note = ""
         if isinstance(node.producer, Step) and (
-            told := describe_key_changes(manifest.external_inputs, node.producer.external_inputs())
+            changes := describe_key_changes(manifest.external_inputs, node.producer.external_inputs())
         ):
-            note = f"{'; '.join(told)} since {node.name} was sealed: --refresh {node.name} counts it"
+            note = f"{'; '.join(changes)} since {node.name} was committed: --refresh {node.name} counts it"
         return NodeStatus(node, "reused", note=note)
 
 
@@ -135,16 +135,24 @@ def _unknown_step_problem(name: str, nodes: Mapping[str, Node]) -> Problem:
 
 
 def workers_of(run: RunSpec) -> int:
-    """How many shards are made at the same time: as many as this process has cores, unless the recipe says."""
+    """How many shards are made at the same time: the number of cores, unless the recipe sets it."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return run.workers or cores or 1
 
 
 def make_plan(recipe: Recipe, store: Store, sha256_of: FileHasher) -> Plan:
-    """The plan of `recipe`. Reads the files that the recipe refers to (for their checksums) and nothing else.
+    """Plan a recipe; files are read for their checksums only.
 
-    A step whose rows would come from no source at all (a recipe without triples has steps for triples) is left out.
-    RecipeError if that leaves no items, or a port empty that is needed.
+    A step that gets rows from none of the chosen sources is left out.
+
+    Args:
+        recipe: The recipe.
+        store: The store of the build.
+        sha256_of: Gives the checksum of a file or folder.
+
+    Raises:
+        RecipeError: No rows reach the items or a required port, or references are wrong.
+        DataError: A file cannot be read.
     """
     wired = expand_wiring(recipe)
     if problems := missing_source_problems(recipe, wired):
@@ -163,12 +171,12 @@ def make_plan(recipe: Recipe, store: Store, sha256_of: FileHasher) -> Plan:
 def _source(recipe: Recipe, name: str, sha256_of: FileHasher) -> Node:
     spec = recipe.sources[name]
     source: Source = create_from_spec("source", spec, name, recipe.language)
-    asked = {"name": name, "language": source.language} | kind_key_inputs("source", spec)
+    key_inputs = {"name": name, "language": source.language} | kind_key_inputs("source", spec)
     # a source may read a folder or a glob: its files are hashed as it lists them, its spec says only what it asks for
-    asked |= spec_key_inputs(spec, lambda _: "")
-    asked |= {f"file {ref.path}": sha256_of(ref.file) for ref in source.files()}
-    asked |= {f"version of {part}": version for part, version in source.fingerprint().items()}
-    return Node(name, source, asked, cache_key_of(asked), {}, source.output)
+    key_inputs |= spec_key_inputs(spec, lambda _: "")
+    key_inputs |= {f"file {ref.path}": sha256_of(ref.file) for ref in source.files()}
+    key_inputs |= {f"version of {part}": version for part, version in source.fingerprint().items()}
+    return Node(name, source, key_inputs, cache_key_of(key_inputs), {}, source.output)
 
 
 def check_files_unchanged(node: Node, sha256_of: FileHasher) -> None:
@@ -220,7 +228,7 @@ def _without_inputs(key_inputs: Mapping[str, str], upstream: Iterable[str]) -> d
 
 
 def unread_sources(recipe: Recipe, store: Store, checksums: Checksums) -> tuple[str, ...]:
-    """The sources that a build would read: those that `store` has not sealed as they are. Opens no file."""
+    """The sources that a build would read, because the store does not have them as they are. Opens no file."""
     found: list[str] = []
     for name in recipe.sources:
         try:
@@ -249,11 +257,11 @@ def _step(
     )
     stage: Step = create_from_spec("step", spec, context)
     inputs = {port: names for port, names in inputs.items() if names}
-    asked = {"name": name, "seed": str(recipe.seed), "language": recipe.language}
-    asked |= kind_key_inputs("step", spec) | spec_key_inputs(spec, sha256_of)
-    asked |= {f"version of {part}": version for part, version in stage.fingerprint().items()}
+    key_inputs = {"name": name, "seed": str(recipe.seed), "language": recipe.language}
+    key_inputs |= kind_key_inputs("step", spec) | spec_key_inputs(spec, sha256_of)
+    key_inputs |= {f"version of {part}": version for part, version in stage.fingerprint().items()}
     for port, names in inputs.items():
-        asked[f"order of port {port}"] = " ".join(names)
-        asked |= {f"input {upstream}": nodes[upstream].key for upstream in names}
+        key_inputs[f"order of port {port}"] = " ".join(names)
+        key_inputs |= {f"input {upstream}": nodes[upstream].key for upstream in names}
     row = stage.output if stage.output is not None else nodes[inputs["each"][0]].row
-    return Node(name, stage, asked, cache_key_of(asked), inputs, row)
+    return Node(name, stage, key_inputs, cache_key_of(key_inputs), inputs, row)

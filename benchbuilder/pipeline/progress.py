@@ -1,4 +1,4 @@
-"""Progress of a build, for people who watch it."""
+"""Shows the progress of a build."""
 
 from __future__ import annotations
 
@@ -9,48 +9,48 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 
 
 class Watcher(Protocol):
-    """Is told what a build does."""
+    """Follows a build."""
 
     def begin(self, step: str, total: int | None, unit: str) -> None:
-        """Step `step` begins; it has `total` rows or units to go through, if that is known."""
+        """Step `step` begins; `total` is its number of rows or units, if known."""
         ...
 
     def advance(self, step: str, count: int) -> None:
-        """`count` more are done."""
+        """`count` more rows or units are done."""
         ...
 
     def end(self, step: str, summary: str) -> None:
-        """The step is sealed, reused or waiting; `summary` says so in a line."""
+        """The step is built, reused or waiting, as `summary` says in a line."""
         ...
 
     def note(self, text: str) -> None:
-        """Something that a user may want to know while a step is at work."""
+        """Something that a user may want to know while a step runs."""
         ...
 
 
 class LineProgress:
-    """A plain line when a step ends: for logs and pipes."""
+    """Writes a plain line when a step ends: for logs and pipes."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
 
     def begin(self, step: str, total: int | None, unit: str) -> None:
-        """Nothing is written before the end."""
+        """Write nothing before the end."""
 
     def advance(self, step: str, count: int) -> None:
-        """Nothing is written before the end."""
+        """Write nothing before the end."""
 
     def end(self, step: str, summary: str) -> None:
-        """One line a step."""
+        """Write one line per step."""
         self._console.print(f"{step:<20} {summary}", highlight=False, soft_wrap=True, markup=False)
 
     def note(self, text: str) -> None:
-        """An indented line."""
+        """Write an indented line."""
         self._console.print(f"{'':<20} {text}", highlight=False, soft_wrap=True, markup=False)
 
 
 class BarProgress:
-    """A bar for the step at work, and a line above it for each that is done: for terminals."""
+    """Shows a bar for the step that runs, and a line above it for each that is done: for terminals."""
 
     def __init__(self, console: Console) -> None:
         self._progress = Progress(
@@ -77,15 +77,15 @@ class BarProgress:
             self._progress.advance(self._tasks[step], count)
 
     def end(self, step: str, summary: str) -> None:
-        """Replace the bar by a line."""
+        """Replace the bar with a line."""
         self.drop(step)
         self._lines.end(step, summary)
 
     def drop(self, step: str) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         if step in self._tasks:
             self._progress.remove_task(self._tasks.pop(step))
 
     def note(self, text: str) -> None:
-        """A line above the bars."""
+        """Write a line above the bars."""
         self._lines.note(text)

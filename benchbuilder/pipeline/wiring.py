@@ -1,4 +1,4 @@
-"""How the steps of a recipe are wired: references expanded to names of sources and steps."""
+"""Expands the references in `from` to names of sources and steps, and puts the steps in order."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def expand_wiring(recipe: Recipe) -> StepWiring:
     """For each step, port -> the names of the sources and steps that it reads, in order, each once.
 
     ``sources.NAME`` is one source, ``sources.PAYLOAD`` or ``sources.ROLE`` every source with such rows (none, if the
-    recipe has none). RecipeError for a reference to what is not there.
+    recipe has none). RecipeError for a reference to nothing.
     """
     rows = {name: source_row_class(recipe, name) for name in recipe.sources}
     problems: list[Problem] = []
@@ -53,7 +53,7 @@ def expand_wiring(recipe: Recipe) -> StepWiring:
 
 
 def missing_source_problems(recipe: Recipe, wired: StepWiring) -> list[Problem]:
-    """What is needed and has none of the chosen sources behind it: ports that are not optional, and the items.
+    """Required ports, and items, that get no rows from any of the chosen sources.
 
     A step with no source behind its `each` is left out of a build (a recipe without triples has steps for triples).
     """
@@ -67,18 +67,18 @@ def missing_source_problems(recipe: Recipe, wired: StepWiring) -> list[Problem]:
         for port, names in wired[step].items():
             if port in stage.ports and not stage.ports[port].optional and not fed.intersection(names):
                 rows = row_name(stage.ports[port].row)
-                message, hint = "none of the chosen sources stands behind this port", f"add a source of rows `{rows}`"
+                message, hint = "no rows of the chosen sources reach this port", f"add a source of rows `{rows}`"
                 problems.append(Problem(message, key=f"steps.{step}.from.{port}", hint=hint))
     for task, part in recipe.by_task().items():
         if part.items in recipe.steps and part.items not in fed:
             key = f"tasks.{task}.items" if task else "items"
-            message = "no source stands behind the items"
+            message = "no rows of the chosen sources reach the items"
             problems.append(Problem(message, key=key, actual=_available_outputs(recipe), hint=_reads(recipe)))
     return problems
 
 
 def source_references(recipe: Recipe) -> list[str]:
-    """What the steps read of sources, as they write it (``sources.triple``), each once."""
+    """The references to sources in the steps (``sources.triple``), each once."""
     found = (ref for step in recipe.steps for refs in recipe.step_spec(step).from_.values() for ref in refs)
     return list(dict.fromkeys(ref for ref in found if ref.startswith("sources.")))
 
@@ -96,8 +96,8 @@ def _reads(recipe: Recipe) -> str:
 def step_row_class(recipe: Recipe, step: str, each: Sequence[str], rows: Mapping[str, type[Row]]) -> type[Row]:
     """The class of the rows that `step` makes; `each` are the nodes on its `each` port, `rows` the classes of theirs.
 
-    A step that passes rows on makes those of its first input. If its recipe has no source for it, the reference says
-    which rows there would be (``sources.triple``: facts of triples), so that an empty table has its exact schema.
+    A step that passes rows on makes rows of its first input. Without a source, the reference gives the class
+    (``sources.triple``: facts of triples), so that an empty table has its exact schema.
     """
     stage: type[Step] = find_kind("step", recipe.steps[step].kind).load()
     if stage.output is not None:
@@ -114,7 +114,7 @@ def step_row_class(recipe: Recipe, step: str, each: Sequence[str], rows: Mapping
 
 
 def _names(ref: str, recipe: Recipe, rows: Mapping[str, type[Row]]) -> tuple[str, ...] | None:
-    """What a reference stands for; None if for nothing."""
+    """The sources or the step that a reference names; None if there are none."""
     if not ref.startswith("sources."):
         return (ref,) if ref in recipe.steps else None
     name = ref.removeprefix("sources.")
@@ -139,7 +139,7 @@ def _unknown(step: str, port: str, ref: str, recipe: Recipe) -> Problem:
 
 
 def flow_order(recipe: Recipe, wired: StepWiring) -> list[str]:
-    """Sources and steps so that each stands behind all that it reads; RecipeError for a circle."""
+    """Sources and steps, each after all that it reads; RecipeError for a circle."""
     order: list[str] = list(recipe.sources)
     done, path = set(order), list[str]()
 

@@ -46,7 +46,7 @@ def test_a_payload_that_no_source_has_is_no_rows(garden: Any) -> None:
     with pytest.raises(RecipeError) as caught:
         check_recipe(loaded)
     (problem,) = caught.value.problems
-    assert (problem.key, problem.message) == ("items", "no source stands behind the items")
+    assert (problem.key, problem.message) == ("items", "no rows of the chosen sources reach the items")
     assert "sources.quiz" in problem.actual
 
 

@@ -59,7 +59,7 @@ def test_items_count_under_their_classes(build: FinishedBuild, tmp_path: Path) -
 
 def test_how_many_items_were_judged_is_told(build: FinishedBuild, tmp_path: Path) -> None:
     made = item_entries(build)
-    told = f"{sum(one.reviewed for one in made)} of {len(made)} items were judged by people"
+    told = f"People judged {sum(one.reviewed for one in made)} of {len(made)} items"
     assert told in page(build, tmp_path)
     spec: dict[str, Any] = {"kind": "card", "file": "README.md", "language": "en", "tags": (), "task_categories": ()}
     card = DatasetCard(DatasetCardSpec(**spec, cue_words=())).write(build, tmp_path)[0].read_text(encoding="utf-8")

@@ -144,14 +144,14 @@ def test_steps_without_a_source_are_left_out(bench: Bench) -> None:
     bench.items = "more"
     with pytest.raises(RecipeError, match="1 problem") as caught:
         bench.build()
-    assert "items: no source stands behind the items" in str(caught.value)
+    assert "items: no rows of the chosen sources reach the items" in str(caught.value)
 
 
 def test_a_port_without_a_source_is_a_wrong_recipe(bench: Bench) -> None:
     bench.steps["new"]["from"] = {"each": "old", "known": "sources.triple"}
     with pytest.raises(RecipeError) as caught:
         bench.build()
-    assert "steps.new.from.known: none of the chosen sources stands behind this port" in str(caught.value)
+    assert "steps.new.from.known: no rows of the chosen sources reach this port" in str(caught.value)
 
 
 def test_an_error_in_a_stage_keeps_what_was_made(bench: Bench) -> None:
@@ -321,7 +321,7 @@ def test_a_vote_that_comes_in_while_votes_are_counted_is_late(voting: Bench, mon
     monkeypatch.setattr(engine_kinds.Vote, "gather", overtaken)
     voting.build()
     monkeypatch.undo()
-    assert voting.build().notes == ["votes.txt changed since vote was sealed: --refresh vote counts it"]
+    assert voting.build().notes == ["votes.txt changed since vote was committed: --refresh vote counts it"]
 
 
 def test_late_votes_are_noted_and_counted_when_asked_for(voting: Bench) -> None:
@@ -332,7 +332,7 @@ def test_late_votes_are_noted_and_counted_when_asked_for(voting: Bench) -> None:
     _vote(voting, "no")
     report = voting.build()
     assert not report.built_steps
-    assert report.notes == ["votes.txt changed since vote was sealed: --refresh vote counts it"]
+    assert report.notes == ["votes.txt changed since vote was committed: --refresh vote counts it"]
     assert voting.texts("after") == ["A B=YES", "C=YES"]
     report = voting.build(refresh=("vote",))
     assert report.built_steps == ["vote", "after"]

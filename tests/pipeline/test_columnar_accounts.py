@@ -214,7 +214,7 @@ def test_verdicts_may_be_columns(reasons: list[str | None]) -> None:
 @pytest.mark.parametrize(
     ("told", "reasons", "details"),
     [
-        ("2 rows but 1 verdicts", text("fine"), text("", "")),
+        ("2 rows but 1 results", text("fine"), text("", "")),
         ("undeclared reasons \\['mood'\\]", text("mood", None), text("", "")),
         ("its details are string, 1 of them null", text(None, None), text("", None)),
         ("its details are int64", text(None, None), pa.array([1, 2])),

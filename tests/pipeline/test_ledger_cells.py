@@ -94,7 +94,7 @@ def test_of_many_tickets_with_one_reason_the_first_are_named_and_the_others_coun
         ("dropped", "off_topic", "row-1"), ("dropped", "off_topic", "row-2"), ("dropped", "off_topic", "row-3"),
         ("dropped", "rare", "row-8"), ("failed", "", "row-9"), ("dropped", "off_topic", ""),
     ]  # fmt: skip
-    assert lines[-1][3].startswith("and 4 more: `benchbuild why ROW` tells of each")
+    assert lines[-1][3].startswith("and 4 more: `benchbuild why ROW` explains each")
 
 
 def test_files_are_read_no_further_than_the_lines_go(tmp_path, monkeypatch):

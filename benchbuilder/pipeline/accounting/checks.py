@@ -1,4 +1,4 @@
-"""What the branches of rows must be: one outcome each, reasons of the closed list, rows that come from their rows."""
+"""Checks of row accounting: one outcome for each branch, declared reasons, and rows that come from their parents."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from benchbuilder.steps import Gather, Map, Step
 
 
 def accounting_error(step: str, what: str, why: str) -> AccountingError:
-    """What to raise where the accounts of a step do not balance."""
+    """The error to raise where the counts of a step do not add up."""
     return AccountingError(
-        f"the accounts of step {step!r} do not balance: {what}",
+        f"the counts of step {step!r} do not add up: {what}",
         why=why,
         next="this is a bug in the kind of the step; nothing of the shard was committed: report it with this message",
     )
@@ -41,9 +41,16 @@ def source_accounting_error(source: str, what: str, why: str) -> AccountingError
 
 
 def check_outcomes(stage: Step, row_id: str, outcomes: Sequence[Outcome], output: type[Row]) -> None:
-    """Each branch of a row exactly one outcome, reasons from the closed list, rows of class `output` that come from it.
+    """Check that each branch of a row has one outcome.
 
-    AccountsError otherwise.
+    Args:
+        stage: The step.
+        row_id: The id of the row.
+        outcomes: The outcomes of its branches.
+        output: The class of the rows that the step makes.
+
+    Raises:
+        AccountingError: A branch has no or two outcomes, a reason is undeclared, or a kept row is no child of the row.
     """
     step = stage.context.step
     slots = [outcome.slot for outcome in outcomes]
@@ -66,12 +73,14 @@ def check_outcomes(stage: Step, row_id: str, outcomes: Sequence[Outcome], output
         if isinstance(outcome, Dropped | NotApplicable) and outcome.reason not in stage.reasons:
             raise accounting_error(step, f"row {row_id} has the undeclared reason {outcome.reason!r}",
                           f"declared: {', '.join(stage.reasons) or 'none'}")  # fmt: skip
-        said = outcome.detail if isinstance(outcome, Dropped) else outcome.error if isinstance(outcome, Failed) else ""
-        check_details(step, [said])
+        detail = (
+            outcome.detail if isinstance(outcome, Dropped) else outcome.error if isinstance(outcome, Failed) else ""
+        )
+        check_details(step, [detail])
 
 
 def check_details(step: str, details: Sequence[object]) -> None:
-    """Every detail is a string; AccountsError otherwise."""
+    """AccountingError unless every detail is a string."""
     if wrong := [detail for detail in details if not isinstance(detail, str)]:
         raise accounting_error(step, f"a row has the detail {wrong[0]!r}", "a detail is a string")
 
@@ -87,14 +96,14 @@ def _check_kept(step: str, row_id: str, row: Row, output: type[Row]) -> None:
 
 
 def check_unique(step: str, ids: pa.ChunkedArray[Any] | Sequence[str]) -> None:
-    """Ids are unique in a table; AccountsError otherwise."""
+    """AccountingError if an id occurs twice in a table."""
     unique = UniqueIds()
     unique.add(ids if isinstance(ids, pa.ChunkedArray) else pa.array(ids, pa.string()))
     unique.check(step)
 
 
 def check_outcome_batch(stage: Map | Gather, table: Table[Any], branches: OutcomeBatch, output: type[Row]) -> Any:
-    """The same as `check_outcomes`, of branches that were made by the column of `table`: which of them are kept."""
+    """Check outcomes that are given as columns, as `check_outcomes` does; gives a mask of the kept branches."""
     step, ids = stage.context.step, combined_column(table.arrow, "id")
     _check_columns(step, branches, output)
     places: Any = branches.row_position.to_numpy(zero_copy_only=False)
@@ -112,7 +121,7 @@ def check_outcome_batch(stage: Map | Gather, table: Table[Any], branches: Outcom
 
 
 def _check_columns(step: str, branches: OutcomeBatch, output: type[Row]) -> None:
-    """Columns of one length and of the right types, rows of class `output`."""
+    """Check that columns have one length and the right types, and rows the class `output`."""
     texts = {
         "slot": branches.slots,
         "outcome": branches.outcomes,
@@ -140,12 +149,12 @@ def _check_columns(step: str, branches: OutcomeBatch, output: type[Row]) -> None
 def _check_order(step: str, places: Any, count: int) -> None:
     if len(places) and (places[0] < 0 or places[-1] >= count or (places[1:] < places[:-1]).any()):
         raise accounting_error(
-            step, "its branches name rows that are not there, or in disorder", f"it was given {count} rows"
+            step, "its branches name rows that are not there, or in disorder", f"it got {count} rows"
         )
 
 
 def _check_slots(stage: Map | Gather, ids: Any, places: Any, slots: Any) -> None:
-    """Each row has the slots that its stage declares, each once; of `many` it has one at least."""
+    """Check that each row has the declared slots, each once, or of `many` at least one."""
     declared = stage.slots if isinstance(stage, Map) else "many"
     counts: Any = np.bincount(places, minlength=len(ids))
     if declared == "many":
@@ -170,7 +179,7 @@ _OUTCOME_NAMES = ("kept", "dropped", "not_applicable", "failed")
 
 
 def _check_outcome_fields(stage: Step, ids: Any, places: Any, branches: OutcomeBatch) -> Any:
-    """Known outcomes, each with what it may say; which of the branches are kept."""
+    """Check the outcomes, reasons and details of branches; gives a mask of the kept ones."""
     outcomes, reasons = (
         _positions(branches.outcomes, _OUTCOME_NAMES),
         _positions(branches.reasons, tuple(stage.reasons)),
@@ -191,7 +200,7 @@ def _check_outcome_fields(stage: Step, ids: Any, places: Any, branches: OutcomeB
 
 
 def _positions(texts: Any, known: tuple[str, ...]) -> Any:
-    """The place of each text among the `known` ones; -1 where it is none of them."""
+    """The position of each text among the `known` ones; -1 if it is none of them."""
     found: Any = pc.index_in(texts, value_set=pa.array(known, pa.string()))
     return found.fill_null(-1).to_numpy(zero_copy_only=False)
 
@@ -202,7 +211,7 @@ def _empty(texts: Any) -> Any:
 
 
 def _check_children(step: str, ids: Any, rows: pa.Table) -> None:
-    """Each row is the one whose id is beside it in `ids`, or a child of it."""
+    """Check that each row has the id at its position in `ids`, or is a child of that row."""
     compute: Any = pc
     right: Any = compute.equal(combined_column(rows, "id"), ids).to_numpy(zero_copy_only=False)
     if right.all():

@@ -13,17 +13,17 @@ from benchbuilder.pipeline.accounting.shard import OUTCOME_SCHEMA, Shard, filter
 
 
 def failed_row_ids(outcomes: pa.Table) -> set[str]:
-    """Ids of the `each` rows that have a failed branch."""
+    """The ids of the `each` rows with a failed branch."""
     return {str(row) for row in filter_outcomes(outcomes, outcome="failed").column("row").to_pylist()}
 
 
 _NAMED_REASONS = 3
-"""How many of the commonest reasons are told where too many rows failed."""
+"""How many of the commonest reasons an error about failed rows names."""
 _ROW_SPECIFIC = re.compile(r"""\s*\(after \d+ attempts?\)|'[^']*'|"[^"]*"|\b(?=\w*\d)[\w-]{12,}\b""")
 
 
 def common_reasons(details: Iterable[str]) -> Counter[str]:
-    """How often rows failed for the same reason, told as the first row tells it; what is the row's own is set aside.
+    """How many rows failed for each reason, without the parts that differ from row to row.
 
     >>> common_reasons(["busy (after 6 attempts)", "busy (after 2 attempts)", "no reply to 'a'", "no reply to 'b'"])
     Counter({'busy': 2, "no reply to 'a'": 2})
@@ -39,15 +39,15 @@ def common_reasons(details: Iterable[str]) -> Counter[str]:
 def too_many_failures(
     step: str, outcomes: Sequence[pa.Table], branches: int, tolerated: float, ledger: str
 ) -> TooManyFailures:
-    """What to tell of a step of which more branches failed than are tolerated."""
-    told = pa.concat_tables(filter_outcomes(table, outcome="failed") for table in outcomes).column("detail")
-    reasons = common_reasons(str(detail) for detail in told.to_pylist())
-    common = "; ".join(f"{reason} ({n} of {len(told)})" for reason, n in reasons.most_common(_NAMED_REASONS))
+    """The error of a step of which more branches failed than the recipe tolerates."""
+    details = pa.concat_tables(filter_outcomes(table, outcome="failed") for table in outcomes).column("detail")
+    reasons = common_reasons(str(detail) for detail in details.to_pylist())
+    common = "; ".join(f"{reason} ({n} of {len(details)})" for reason, n in reasons.most_common(_NAMED_REASONS))
     return TooManyFailures(
-        f"{len(told)} of {branches} branches of step {step!r} failed",
+        f"{len(details)} of {branches} branches of step {step!r} failed",
         where=f"each is named in {ledger}",
         why=f"most often: {common}; the recipe tolerates {tolerated:.1%} (tolerate.failed_rows)",
-        next="the same command tries the failed rows again; what was kept is kept",
+        next="the same command runs the failed rows again; kept rows stay",
     )
 
 

@@ -1,4 +1,4 @@
-"""The law: every branch has exactly one outcome, and a shard that does not balance is not committed."""
+"""Row accounting: makes shards in which every branch has exactly one outcome."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ OUTCOME_SCHEMA = pa.schema(
     ]
     + [pa.field("line", pa.int64(), nullable=False)]
 )
-"""One line per branch: which row of which port, its outcome, the row it became, and where the row comes from."""
+"""One line per branch: the row and its port, the outcome, the row that it became, and where the row comes from."""
 
 
 @dataclass(slots=True)
 class Shard:
-    """What one shard of a step made: rows, the outcome of every branch, and what was counted besides."""
+    """The result of one shard of a step: rows, the outcome of every branch, and further counts."""
 
     rows: Table[Any]
     outcomes: pa.Table
@@ -59,17 +59,17 @@ class Shard:
         return _rebuild_shard, (row_name(self.rows.row), self.rows.arrow, self.outcomes, self.tallies, self.notes)
 
     def counts(self) -> Counter[tuple[str, str, str]]:
-        """OutcomeBatch by (partition, outcome, reason), the unused rows of whole ports left out."""
+        """Branches by (partition, outcome, reason), without the unused rows of `whole` ports."""
         counts = count_outcomes_by(self.outcomes, ("partition", "outcome", "reason"))
         return Counter({names: n for names, n in counts.items() if names[1] != "unused"})
 
 
-def _rebuild_shard(row: str, rows: pa.Table, *books: Any) -> Shard:
-    return Shard(Table(rows, row_class(row)), *books)
+def _rebuild_shard(row: str, rows: pa.Table, *others: Any) -> Shard:
+    return Shard(Table(rows, row_class(row)), *others)
 
 
 def filter_outcomes(outcomes: pa.Table, **values: str | int) -> pa.Table:
-    """The lines of a outcomes table whose columns have these values."""
+    """The lines of an outcomes table whose columns have these values."""
     compute: Any = pc
     for name, value in values.items():
         outcomes = outcomes.filter(compute.equal(outcomes.column(name), value))
@@ -77,14 +77,14 @@ def filter_outcomes(outcomes: pa.Table, **values: str | int) -> pa.Table:
 
 
 def count_outcomes_by(outcomes: pa.Table, names: tuple[str, str, str]) -> Counter[tuple[str, str, str]]:
-    """How many lines of a outcomes table share the values of three columns."""
+    """How many lines of an outcomes table share the values of three columns."""
     grouped = outcomes.group_by(list(names), use_threads=False).aggregate([([], "count_all")])
     columns = [grouped.column(name).to_pylist() for name in (*names, "count_all")]
     return Counter({(a, b, c): n for a, b, c, n in zip(*columns, strict=True)})
 
 
 def outcome_line(port: str, row: Row | Mapping[str, Any], outcome: Outcome) -> dict[str, Any]:
-    """The line of the outcomes table for one branch of `row_position` (or of its envelope as plain data)."""
+    """The line of the outcomes table for one branch of `row` (or of its header as plain data)."""
     if isinstance(row, Row):
         row_id, partition, file, line = row.id, row.partition, row.origin.file, row.origin.line
     else:
@@ -100,15 +100,15 @@ def outcome_line(port: str, row: Row | Mapping[str, Any], outcome: Outcome) -> d
     else:
         name, detail = "failed", outcome.error
     return {
-        "port": port, "row": row_id, "slot": outcome.slot, "outcome": name, "reason": reason, "detail": detail, "out": out,
-        "partition": partition, "file": file, "line": line,
+        "port": port, "row": row_id, "slot": outcome.slot, "outcome": name, "reason": reason, "detail": detail,
+        "out": out, "partition": partition, "file": file, "line": line,
     }  # fmt: skip
 
 
 def account_map(
     stage: Map, rows: Sequence[Row], outcomes_by_row: Sequence[Sequence[Outcome]], output: type[Row]
 ) -> Shard:
-    """The balanced shard of a map."""
+    """The shard of a map; AccountingError if its counts do not add up."""
     lines: list[dict[str, Any]] = []
     kept: list[Row] = []
     for row, outcomes in zip(rows, outcomes_by_row, strict=True):
@@ -119,25 +119,29 @@ def account_map(
 
 
 def account_batch(stage: Map | Gather, table: Table[Any], branches: OutcomeBatch, output: type[Row]) -> Shard:
-    """The balanced shard of what was made by the column of a table of `each` rows."""
+    """The shard of outcomes that are given as columns; AccountingError if its counts do not add up."""
     kept = check_outcome_batch(stage, table, branches, output)
     places: Any = branches.row_position.to_numpy(zero_copy_only=False)
     rows = branches.rows.arrow
     whole = len(places) == len(table) and bool((places == np.arange(len(table))).all())
     lines = table.arrow if whole else table.arrow.select(["id", "partition", "origin"]).take(pa.array(places))
-    said = {
+    columns = {
         "slot": branches.slots,
         "outcome": branches.outcomes,
         "reason": branches.reasons,
         "detail": branches.details,
     }
-    return Shard(branches.rows, _lines(lines, kept, combined_column(rows, "id"), said))
+    return Shard(branches.rows, _lines(lines, kept, combined_column(rows, "id"), columns))
 
 
 def _lines(table: pa.Table, kept: Any, out: Any, columns_by_name: Mapping[str, Any]) -> pa.Table:
-    """The outcomes of branches of port `each`, one for each line of `table`; `out` are the ids that the kept ones became.
+    """The outcomes table of branches of the port `each`.
 
-    `columns_by_name` holds the columns of the other fields.
+    Args:
+        table: The row of each branch.
+        kept: A mask of the kept branches.
+        out: The ids of the rows that the kept ones became.
+        columns_by_name: The columns of the other fields.
     """
     count = table.num_rows
     if len(out) != count:
@@ -156,13 +160,13 @@ def _lines(table: pa.Table, kept: Any, out: Any, columns_by_name: Mapping[str, A
 
 
 def account_filter(stage: Filter, table: Table[Any], screened: FilterResult) -> Shard:
-    """The balanced shard of a filter: one verdict a row."""
+    """The shard of a filter; AccountingError if its counts do not add up."""
     step, count = stage.context.step, len(table)
     reasons, details = _decode_dictionary(screened.reasons), _decode_dictionary(screened.details)
     if len(reasons) != count or len(details) != count:
-        raise accounting_error(step, f"{count} rows but {len(reasons)} verdicts", "a filter gives one verdict a row")
-    given = reasons.unique().to_pylist() if isinstance(reasons, pa.Array) else reasons
-    if unknown := {reason for reason in given if reason is not None} - set(stage.reasons):
+        raise accounting_error(step, f"{count} rows but {len(reasons)} results", "a filter gives one result per row")
+    distinct = reasons.unique().to_pylist() if isinstance(reasons, pa.Array) else reasons
+    if unknown := {reason for reason in distinct if reason is not None} - set(stage.reasons):
         raise accounting_error(step, f"undeclared reasons {sorted(unknown)}", f"declared: {', '.join(stage.reasons)}")
     if not isinstance(details, pa.Array):
         check_details(step, details)
@@ -170,38 +174,41 @@ def account_filter(stage: Filter, table: Table[Any], screened: FilterResult) -> 
         raise accounting_error(
             step, f"its details are {details.type}, {details.null_count} of them null", "a detail is a string"
         )
-    told: Any = reasons if isinstance(reasons, pa.Array) else pa.array(reasons, pa.string())
+    reason_column: Any = reasons if isinstance(reasons, pa.Array) else pa.array(reasons, pa.string())
     compute: Any = pc
-    kept = told.is_null()
-    rows: Any = table.arrow if told.null_count == count else table.arrow.filter(kept)
-    said = {
+    kept = reason_column.is_null()
+    rows: Any = table.arrow if reason_column.null_count == count else table.arrow.filter(kept)
+    columns = {
         "slot": constant_column("", count),
         "outcome": compute.if_else(kept, "kept", "dropped"),
-        "reason": compute.fill_null(told, ""),
+        "reason": compute.fill_null(reason_column, ""),
         "detail": details if isinstance(details, pa.Array) else pa.array(details, pa.string()),
     }
-    lines = _lines(table.arrow, kept.to_numpy(zero_copy_only=False), combined_column(rows, "id"), said)
+    lines = _lines(table.arrow, kept.to_numpy(zero_copy_only=False), combined_column(rows, "id"), columns)
     return Shard(Table(rows, table.row), lines, screened.tallies)
 
 
 def _decode_dictionary(texts: Any) -> Any:
-    """Texts themselves, where they are given by their places in a dictionary."""
+    """Texts as a plain array, if they are dictionary-encoded."""
     return texts.dictionary_decode() if isinstance(texts, pa.DictionaryArray) else texts
 
 
 def account_gather(
     stage: Gather, tables: Mapping[str, Table[Any]], gathered: GatherResult | OutcomeBatch, output: type[Row]
 ) -> Shard:
-    """The balanced result of a gather: every `each` row has its outcomes, every `whole` row is a parent or unused."""
+    """The shard of a gather: every `each` row has its outcomes, every `whole` row is a parent or unused.
+
+    AccountingError if its counts do not add up.
+    """
     step = stage.context.step
     if isinstance(gathered, OutcomeBatch):
         if whole := sorted(port for port in tables if stage.ports[port].mode == "whole"):
             raise accounting_error(
-                step, f"the rows of {', '.join(whole)} have no outcomes", "branches by the column have `each` only"
+                step, f"the rows of {', '.join(whole)} have no outcomes", "outcomes as columns are of port `each` only"
             )
         return account_batch(stage, tables["each"], gathered, output)
-    envelopes = {port: _row_headers(table) for port, table in tables.items() if stage.ports[port].mode != "lookup"}
-    each = envelopes.pop("each")
+    headers = {port: _row_headers(table) for port, table in tables.items() if stage.ports[port].mode != "lookup"}
+    each = headers.pop("each")
     check_unique(step, [row_id for row_id, _ in gathered.outcomes])
     if {row_id for row_id, _ in gathered.outcomes} != set(each):
         missing = set(each).symmetric_difference(row_id for row_id, _ in gathered.outcomes)
@@ -214,12 +221,12 @@ def account_gather(
         check_outcomes(stage, row_id, outcomes, output)
         lines += [outcome_line("each", each[row_id], outcome) for outcome in outcomes]
         kept += [outcome.row for outcome in outcomes if isinstance(outcome, Kept)]
-    if strange := set(gathered.unused) - set(envelopes):
+    if strange := set(gathered.unused) - set(headers):
         raise accounting_error(
             step, f"ports {sorted(strange)} have unused rows", "only rows of a `whole` port can be unused"
         )
     used = {parent for row in kept for parent in row.parents} | {row.id for row in kept}
-    for port, rows in envelopes.items():
+    for port, rows in headers.items():
         lines += _account_whole_port(stage, port, rows, used, gathered.unused.get(port, {}))
     return Shard(Table.of(kept, output), pa.Table.from_pylist(lines, schema=OUTCOME_SCHEMA), notes=gathered.notes)
 
@@ -227,7 +234,7 @@ def account_gather(
 def _account_whole_port(
     stage: Gather, port: str, rows: Mapping[str, dict[str, Any]], used: set[str], unused: Mapping[str, str]
 ) -> list[dict[str, Any]]:
-    """The lines of a whole port's unused rows: each row is a parent of an output or unused, never both or neither."""
+    """The lines of a `whole` port's unused rows; each of its rows is either a parent of an output or unused."""
     step = stage.context.step
     if lost := set(rows) - used - set(unused):
         raise accounting_error(

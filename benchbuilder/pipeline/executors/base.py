@@ -1,4 +1,4 @@
-"""Executors: who makes the shards of a step, and where."""
+"""Executors: they make the shards of a step, in this process or elsewhere."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from benchbuilder.config import KindSpec
 
 
 class StepWork(Protocol):
-    """The shards of one step. Picklable; what it opens is opened once in a process, whichever shards are made there."""
+    """The shards of one step. Picklable; it opens files and models once per process."""
 
     @property
     def step(self) -> str:
@@ -20,7 +20,7 @@ class StepWork(Protocol):
 
     @property
     def cache(self) -> Path:
-        """The folder below which lies what the stage prepared for its workers; workers put their own things there."""
+        """The folder of the files that the step prepared for its workers; workers may write there too."""
         ...
 
     @property
@@ -33,42 +33,50 @@ class StepWork(Protocol):
         ...
 
     def relocated(self, places: Mapping[Path, Path]) -> StepWork:
-        """The same work on another machine, where files and folders lie elsewhere: `places` maps those of `shared`, of
-        `inputs`, and `cache`, from here to there. What lies below `cache` keeps its name below it."""
+        """The same work on another machine.
+
+        Args:
+            places: Where the paths of `shared`, `inputs` and `cache` are there; paths below `cache` keep their names.
+        """
         ...
 
     def make_shard(self, index: int, folder: Path) -> tuple[str, ...]:
-        """Make shard `index` and put its files into `folder`, each under its name at once when it is whole.
+        """Make shard `index` and put its files into `folder`; a file has its name only once it is complete.
 
-        Their names; the last one is the receipt that makes the others count.
+        Returns:
+            The names of the files; the last one is the receipt that makes the others count.
         """
         ...
 
 
 class Executor(ABC):
-    """Has shards made by workers.
+    """Makes shards with workers.
 
-    Equal work gives equal files, wherever it is done: nothing that an executor decides may shape them.
+    Equal work gives equal files, wherever it runs: no decision of an executor may shape them.
     """
 
     kind: ClassVar[str]
     spec_class: ClassVar[type[KindSpec]]
 
     def __init__(self, spec: Any, workers: int) -> None:
-        """`workers`: how many shards may be made at the same time."""
+        """`workers` is how many shards may be made at the same time."""
         self.spec = spec
         self.workers = workers
 
     @abstractmethod
     def map(self, work: StepWork, indices: Sequence[int], folder: Path) -> Iterator[int]:
-        """Have the shards `indices` made and their files put into `folder`; each index when its files are all there.
+        """Make shards and put their files into `folder`.
 
-        In any order. What a worker raises is raised here; ServiceError if workers die for good.
+        Yields:
+            The index of each shard once all of its files are there, in any order.
+
+        Raises:
+            ServiceError: Workers died and could not be replaced. Errors of a worker are raised here too.
         """
 
     def processes(self) -> tuple[int, ...]:
-        """The worker processes on this machine, for whoever wants to know how much memory a build takes."""
+        """The worker processes on this machine, so that their memory can be measured."""
         return ()
 
     def close(self) -> None:
-        """Let the workers go; a build is over."""
+        """End the workers at the end of a build."""

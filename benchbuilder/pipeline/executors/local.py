@@ -1,4 +1,4 @@
-"""The executor kind `local`: shards in this process, or in processes of this machine."""
+"""The executor kind `local`: makes shards in this process, or in several processes of this machine."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from benchbuilder.pipeline.executors.base import Executor, StepWork
 
 
 class LocalExecutor(Executor):
-    """One worker means this process, more mean processes of their own, which are started when they are first needed.
+    """One worker is this process; several are processes of their own, started when first needed.
 
-    A step of one shard is done in this process, whatever the number of workers.
+    A step of one shard runs in this process, whatever the number of workers.
     """
 
     kind: ClassVar[str] = "local"
@@ -50,16 +50,16 @@ class LocalExecutor(Executor):
             self._pool = None
             raise ServiceError(
                 f"a worker process of step {work.step!r} died",
-                why="usually the machine ran out of memory; or a script builds outside of `if __name__ == '__main__':`",
-                next="the same command goes on where it stopped; run.workers=1 or a smaller run.memory_mb needs less",
+                why="usually the machine ran out of memory, or a script builds outside of `if __name__ == '__main__':`",
+                next="give the same command again, it continues; with run.workers=1 it needs less memory",
             ) from error
 
     def processes(self) -> tuple[int, ...]:
-        """The worker processes that there are."""
+        """The ids of the worker processes."""
         return () if self._pool is None else tuple(self._pool._processes)  # pyright: ignore[reportPrivateUsage]
 
     def _stop(self) -> None:
-        """End the worker processes in the middle of their shards: what they had not written is made again."""
+        """Kill the worker processes; shards that were not written are made again."""
         for process in [] if self._pool is None else list(self._pool._processes.values()):  # pyright: ignore[reportPrivateUsage]
             process.terminate()
         self.close()
@@ -71,7 +71,7 @@ class LocalExecutor(Executor):
             self._pool = None
 
     def _spread(self, work: StepWork, indices: Sequence[int], folder: Path) -> Iterator[int]:
-        """Over processes, with few shards on the way at a time, so that an error stops the others soon."""
+        """Make shards in worker processes, few at a time, so that an error stops the others soon."""
         if self._pool is None:
             context = multiprocessing.get_context("spawn")
             self._pool = ProcessPoolExecutor(self.workers, mp_context=context, initializer=begin_worker_process)
@@ -97,9 +97,9 @@ def _shard_result(index: int, future: Future[None]) -> int:
 
 
 _FORGET_TIMEOUT_S = 0.05
-"""So long a worker is busy with forgetting, so that each of them gets at it."""
+"""How long a worker sleeps after it released a step, so that each worker gets one of these calls."""
 _opened_work: dict[int, StepWork] = {}
-"""The work that this process is at, by its number."""
+"""The work that this process has open, by number."""
 
 
 def _make(job: int, packed: bytes, index: int, folder: Path) -> None:
@@ -110,7 +110,7 @@ def _make(job: int, packed: bytes, index: int, folder: Path) -> None:
 
 
 def _forget(job: int) -> None:
-    """Let go of what work that is over has opened: the next steps may need the memory."""
+    """Release what finished work has opened: the next steps may need the memory."""
     if _opened_work.pop(job, None) is not None:
         gc.collect()
         pa.default_memory_pool().release_unused()

@@ -1,4 +1,4 @@
-"""The files of shards: rows and outcomes as Parquet, and the receipt that makes them count."""
+"""The files of a shard: its rows and outcomes as Parquet, and the receipt that makes them count."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from benchbuilder.core import Row, StoreError, Table, schema_of
 from benchbuilder.pipeline.accounting.shard import OUTCOME_SCHEMA, Shard
 
 TABLE_COPY = "table-"
-"""How the names of copies of tables begin that lie in a cache to be memory-mapped; they last as long as a build."""
+"""How the names of memory-mapped copies of tables begin; they are removed when a build ends."""
 _BATCH_ROWS = 65_536
 
 
 _PARTITION = "partition"
-"""The column of which a file holds few values."""
+"""The column with few different values."""
 
 
 def part_name(index: int) -> str:
@@ -34,12 +34,16 @@ def outcomes_name(index: int) -> str:
 
 
 def receipt_name(index: int) -> str:
-    """The file that is written last: a shard is there if it is."""
+    """The file that is written last: without it, a shard does not count."""
     return f"shard-{index:05d}.json"
 
 
 def write_shard(folder: Path, index: int, shard: Shard) -> tuple[str, ...]:
-    """Write a balanced shard: rows and outcomes first, the receipt last, each under its name at once when it is whole."""
+    """Write a shard: rows and outcomes first, the receipt last; a file has its name only once it is complete.
+
+    Returns:
+        The names of the files.
+    """
     for name, table in ((part_name(index), shard.rows.arrow), (outcomes_name(index), shard.outcomes)):
         path = folder / name
         temporary = path.with_suffix(".tmp")
@@ -74,23 +78,23 @@ def _read_receipt(path: Path) -> dict[str, Any]:
 
 
 def read_part(path: Path, schema: pa.Schema) -> pa.Table:
-    """A Parquet file of just this schema; StoreError if it is damaged."""
+    """A whole Parquet file as a table of this schema; StoreError if it is damaged."""
     with _report_damage(path):
         return _check_schema(pq.ParquetFile(path, memory_map=True).read(use_threads=False), schema)
 
 
 def read_slice(path: Path, schema: pa.Schema, start: int, count: int) -> pa.Table:
-    """Consecutive rows of a Parquet file of this schema, of which little more is read; StoreError if it is damaged."""
+    """Consecutive rows of a Parquet file; only the row groups that hold them are read. StoreError if it is damaged."""
     with _report_damage(path):
         reader = pq.ParquetFile(path, memory_map=True)
         groups: list[int] = []
-        first = at = 0
+        first = position = 0
         for group in range(reader.metadata.num_row_groups):
-            end = at + reader.metadata.row_group(group).num_rows
-            if end > start and at < start + count:
-                first = first if groups else at
+            end = position + reader.metadata.row_group(group).num_rows
+            if end > start and position < start + count:
+                first = first if groups else position
                 groups.append(group)
-            at = end
+            position = end
         return _check_schema(reader.read_row_groups(groups, use_threads=False), schema).slice(start - first, count)
 
 
@@ -118,7 +122,7 @@ def read_columns(path: Path, names: Sequence[str], *, by_dictionary: bool = Fals
 
 
 def read_footer(path: Path) -> pq.FileMetaData:
-    """What a Parquet file says of itself; StoreError if it is damaged."""
+    """The metadata of a Parquet file; StoreError if it is damaged."""
     with _report_damage(path):
         return pq.read_metadata(path)
 
@@ -130,7 +134,7 @@ def count_rows(path: Path) -> int:
 
 @contextlib.contextmanager
 def _report_damage(path: Path) -> Generator[None]:
-    """Tell whoever reads a file of a sealed step what to do if it is damaged."""
+    """Turn errors of reading into a StoreError that says what to do."""
     try:
         yield
     except (OSError, ValueError, pa.ArrowException) as error:
@@ -138,7 +142,7 @@ def _report_damage(path: Path) -> Generator[None]:
 
 
 def damaged_error(folder: Path, why: str) -> StoreError:
-    """The error of a step whose files in folder `folder` are not what they were."""
+    """The error of a step whose files in `folder` are damaged."""
     return StoreError(
         f"step {folder.parent.name!r} is damaged in the store",
         where=str(folder),
@@ -148,7 +152,7 @@ def damaged_error(folder: Path, why: str) -> StoreError:
 
 
 def write_bytes_atomically(path: Path, data: bytes) -> None:
-    """Write a small file, under its name at once when it is whole."""
+    """Write a small file; it has its name only once it is complete."""
     temporary = path.with_suffix(path.suffix + ".tmp")
     temporary.write_bytes(data)
     temporary.replace(path)

@@ -1,4 +1,4 @@
-"""The work of a step: its rows cut into shards, and how one of these is made from files into files."""
+"""Cuts the rows of a step into shards, and makes one shard from files into files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class RowRange:
 
 @dataclass(frozen=True)
 class ShardRanges:
-    """Rows of class `row` in files, cut into shards; a piece may be a part of a file."""
+    """Rows of the class `row` in files, cut into shards; a shard may begin and end within a file."""
 
     row: str
     shards: tuple[tuple[RowRange, ...], ...]
@@ -56,9 +56,13 @@ class ShardRanges:
 
 
 def plan_shards(row: str, parts: Sequence[Path], rows: int, most_bytes: int = 1 << 62) -> ShardRanges:
-    """Rows in Parquet files cut into shards of `rows` rows, or of fewer where these would take more than `most_bytes`.
+    """Cut the rows of Parquet files into shards.
 
-    The bytes are those of the values in the files before compression.
+    Args:
+        row: The name of their row class.
+        parts: The files, in order.
+        rows: Rows of a shard.
+        most_bytes: Bytes of a shard before compression; a shard has fewer rows if they would take more.
     """
     files = [read_footer(part) for part in parts]
     count = sum(meta.num_rows for meta in files)
@@ -89,15 +93,12 @@ def _read(piece: RowRange, schema: pa.Schema) -> pa.Table:
 
 @dataclass(frozen=True)
 class ShardTask:
-    """The shards of a map or filter, from the files of its rows into files of their own.
-
-    Picklable; it opens its job once in a process, or once for each copy of itself in this process.
-    """
+    """The shards of a map or filter. Picklable; each copy opens its job once."""
 
     job: StepJob
     cut: ShardRanges
     prepared: tuple[Path, ...] = ()
-    """What the stage made for all workers."""
+    """The files that the step prepared for all workers."""
     _opened: list[ShardWorker] = field(default_factory=list[ShardWorker], compare=False, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -110,7 +111,7 @@ class ShardTask:
 
     @property
     def cache(self) -> Path:
-        """The folder below which lies what was prepared."""
+        """The folder of the prepared files."""
         return self.job.stage.context.cache
 
     @property
@@ -125,14 +126,14 @@ class ShardTask:
         return tuple(dict.fromkeys(piece.path for piece in self.cut.shards[index]))
 
     def make_shard(self, index: int, folder: Path) -> tuple[str, ...]:
-        """Make a shard and put its files into `folder`; their names, the receipt's last."""
+        """Make a shard and put its files into `folder`; gives their names, the receipt's last."""
         if not self._opened:
             self._opened.append(ShardWorker(self.job))
         return write_shard(folder, index, self._opened[0].run(self.cut.table(index)))
 
     def relocated(self, places: Mapping[Path, Path]) -> ShardTask:
-        """The same work where files and folders lie elsewhere: those of `shared`, of `inputs`, and `cache`."""
-        # those of a rehearsal are not that of its stages
+        """The same work for a machine where the paths of `shared`, `inputs` and `cache` are elsewhere."""
+        # a dry run keeps the copies of its tables in a cache of its own
         caches = {files.cache for files in self.job.ports.values() if files.cache is not None}
         there = dict.fromkeys(caches, places[self.cache]) if self.cache in places else {}
         sink = io.BytesIO()
@@ -142,14 +143,14 @@ class ShardTask:
 
 
 class _RelocatingPickler(pickle.Pickler):
-    """Pickles what it is given with other places of files and folders."""
+    """Pickles objects with other paths in the place of some."""
 
     def __init__(self, sink: io.BytesIO, places: Mapping[Path, Path]) -> None:
         super().__init__(sink)
         self._places = places
 
     def reducer_override(self, obj: Any) -> Any:
-        """References to files and paths, where they are to lie."""
+        """File references and paths, as they are on the other machine."""
         if isinstance(obj, FileRef) and obj.file in self._places:
             return type(obj).model_validate, ({"path": obj.path, "resolved_path": str(self._places[obj.file])},)
         if isinstance(obj, Path) and obj in self._places:

@@ -1,4 +1,4 @@
-"""One shard of a step: what to run, on which rows, in whichever process."""
+"""Runs a map or filter on the rows of one shard, in any process."""
 
 from __future__ import annotations
 
@@ -20,13 +20,12 @@ from benchbuilder.pipeline.shards.files import TABLE_COPY, count_rows, read_batc
 from benchbuilder.steps import Filter, Map, PromptedMap, Step
 
 _FEW_ROWS = 20_000
-"""A table of so many rows is simply loaded."""
+"""Tables of up to so many rows are loaded into memory."""
 
 
 @dataclass(frozen=True)
 class TableFiles:
-    """A table as files: the name of its row class, its Parquet parts in order, and where a copy may be put that can be
-    memory-mapped."""
+    """A table as files: its row class by name, its Parquet parts in order, and the folder for a memory-mapped copy."""
 
     row: str
     parts: tuple[Path, ...]
@@ -43,10 +42,10 @@ class TableFiles:
 
 
 class StoredTable(Table[Any]):
-    """A large table in Parquet files, of which nothing is held in memory.
+    """A large table in Parquet files; none of it is held in memory.
 
-    `batches` reads through it. `arrow` is a memory-mapped copy in Arrow's own format, for those who go to single rows;
-    it is made in the cache when it is first asked for, and shared by all processes of a machine.
+    `batches` reads it from the files. `arrow` gives access to single rows: a memory-mapped copy in Arrow's own format,
+    made in the cache when first used, and shared by all processes of a machine.
     """
 
     def __init__(self, row: type[Row], parts: Sequence[Path], cache: Path) -> None:
@@ -72,7 +71,7 @@ class StoredTable(Table[Any]):
             yield from read_batches(part, schema_of(self.row), names)
 
     def find(self, ids: Collection[str]) -> Table[Any]:
-        """The rows of these ids; of files that have none, nothing but the ids is read."""
+        """The rows of these ids; of files without any, only the ids are read."""
         wanted, schema = pa.array(sorted(ids), pa.string()), schema_of(self.row)
         found = [schema.empty_table()]
         for part in self._parts if len(wanted) else ():
@@ -129,7 +128,7 @@ class ShardWorker:
         self._parents = {port: ParentIndex(files.load()) for port, files in parents.items()}
 
     def run(self, table: pa.Table) -> Shard:
-        """The balanced shard of these rows of the `each` port."""
+        """The shard of these rows of the `each` port."""
         stage, rows = self.job.stage, Table(table, row_class(self.job.row))
         if isinstance(stage, Filter):
             return account_filter(stage, rows, stage.screen(rows))
@@ -145,16 +144,16 @@ class ShardWorker:
         return account_map(stage, listed, outcomes, output)
 
     def conversations(self, table: pa.Table) -> ShardConversations:
-        """The conversations about these rows of the `each` port, none of them begun."""
+        """The conversations about these rows of the `each` port; none has begun."""
         return ShardConversations(self, list(Table(table, row_class(self.job.row))))
 
     def ancestors_by_port(self, rows: Sequence[Row]) -> list[dict[str, Row]]:
         """For each row its ancestors by parent port."""
         joined: list[dict[str, Row]] = [{} for _ in rows]
         for port, parents in self._parents.items():
-            for row, mine, ancestor in zip(rows, joined, parents.find(rows), strict=True):
+            for row, by_port, ancestor in zip(rows, joined, parents.find(rows), strict=True):
                 if ancestor is not None:
-                    mine[port] = ancestor
+                    by_port[port] = ancestor
                 elif not self.job.stage.ports[port].optional:
                     raise AccountingError(
                         f"row {row.id} of step {self.job.stage.context.step!r} has no ancestor in port {port!r}",
@@ -166,14 +165,14 @@ class ShardWorker:
 
 @dataclass
 class ShardConversations:
-    """Rows of one shard that are talked about with a model, and what came of those whose conversations ended."""
+    """The conversations about the rows of one shard, and the outcomes of those that ended."""
 
     worker: ShardWorker
     rows: Sequence[Row]
     outcomes_by_position: dict[int, list[Outcome]] = field(default_factory=dict[int, list[Outcome]])
 
     def conversations(self) -> Iterator[tuple[int, Conversation]]:
-        """A conversation for each row, by its place; made when asked for."""
+        """Each row's position and its conversation, made one at a time."""
         stage = self.worker.job.stage
         if not isinstance(stage, PromptedMap):
             raise TypeError(f"{stage.kind} puts no prompts")
@@ -181,7 +180,15 @@ class ShardConversations:
             yield place, stage.converse(row, parents)
 
     def record_outcome(self, position: int, outcome: list[Outcome] | str) -> bool:
-        """Write down how a conversation ended: its outcomes, or why the row failed. Whether it was the last one."""
+        """Record how a conversation ended.
+
+        Args:
+            position: The position of its row.
+            outcome: The outcomes of the row, or why it failed.
+
+        Returns:
+            Whether it was the last conversation of the shard.
+        """
         if isinstance(outcome, str):
             slots = self.worker.job.stage.slots if isinstance(self.worker.job.stage, Map) else ("",)
             outcome = [Failed(outcome, slot) for slot in (("",) if slots == "many" else slots)]
@@ -189,7 +196,7 @@ class ShardConversations:
         return len(self.outcomes_by_position) == len(self.rows)
 
     def build_shard(self) -> Shard:
-        """The balanced shard, in the order of the rows."""
+        """The shard, in the order of the rows."""
         stage = self.worker.job.stage
         if not isinstance(stage, Map):
             raise TypeError(f"{stage.kind} puts no prompts")
@@ -208,18 +215,18 @@ class ParentIndex:
         """For each row the nearest of itself and its ancestors that is in the table."""
         places = self._nearest(rows)
         needed = sorted({place for place in places if place is not None})
-        there = Table(take_rows(self._table.arrow, np.array(needed, np.int64)), self._table.row)
-        found = dict(zip(needed, there, strict=True))
-        return [None if place is None else found[place] for place in places]
+        found = Table(take_rows(self._table.arrow, np.array(needed, np.int64)), self._table.row)
+        row_at = dict(zip(needed, found, strict=True))
+        return [None if place is None else row_at[place] for place in places]
 
     def _nearest(self, rows: Sequence[Row]) -> list[int | None]:
-        """Where they stand: the rows themselves are looked for, then the nearest ancestors of those that are left."""
+        """The positions in the table of the rows themselves, or of their nearest ancestors in it."""
         places: list[int | None] = [None] * len(rows)
-        left, distance = list(range(len(rows))), 0
-        while left:
-            ids = [rows[at].parents[distance - 1] if distance else rows[at].id for at in left]
-            for at, place in zip(left, self._places.find(ids), strict=True):
-                places[at] = place
+        missing, distance = list(range(len(rows))), 0
+        while missing:
+            ids = [rows[index].parents[distance - 1] if distance else rows[index].id for index in missing]
+            for index, place in zip(missing, self._places.find(ids), strict=True):
+                places[index] = place
             distance += 1
-            left = [at for at in left if places[at] is None and distance <= len(rows[at].parents)]
+            missing = [n for n in missing if places[n] is None and distance <= len(rows[n].parents)]
         return places

@@ -1,1 +1,1 @@
-"""Where a build keeps what it made."""
+"""Keeps the steps of a build: their rows, outcomes and manifests."""

@@ -12,9 +12,9 @@ from benchbuilder.core import DataError
 
 
 class Checksums:
-    """SHA-256 of files; a file whose path, size, times and inode are as before is not read again.
+    """SHA-256 of files; a file whose path, size, times and inode are unchanged is not read again.
 
-    `verify`: it is read all the same, once, and what was remembered counts no more.
+    With `verify`, every file is read once more and nothing remembered counts.
     """
 
     def __init__(self, memory: Path, *, verify: bool = False) -> None:
@@ -31,7 +31,7 @@ class Checksums:
         return self._sha256_by(path, self._of_file)
 
     def remembered_sha256(self, path: Path) -> str:
-        """The same, without reading: DataError if a file is not there, is not known, or is not as it was."""
+        """The same without reading; DataError if a file is missing, unknown or changed."""
         return self._sha256_by(path, self._known_sha256)
 
     def _sha256_by(self, path: Path, of_file: Callable[[Path], str]) -> str:
@@ -58,7 +58,7 @@ class Checksums:
         return digest
 
     def save(self) -> None:
-        """Write the memory down."""
+        """Save the checksums for the next build."""
         self._memory.parent.mkdir(parents=True, exist_ok=True)
         draft = self._memory.with_suffix(".draft")
         draft.write_text(json.dumps(self._known, sort_keys=True), encoding="utf-8")
@@ -72,7 +72,7 @@ def _sha256_of_files(folder: Path, paths: Iterable[Path], of_file: Callable[[Pat
 
 
 def _file_stamp(path: Path) -> list[object]:
-    """What tells whether a file is as it was."""
+    """Size, times and inode of a file: they tell whether it changed."""
     with _reading(path):
         stat = path.stat()
     return [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino]

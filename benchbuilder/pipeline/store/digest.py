@@ -1,4 +1,4 @@
-"""The digest of a table: a hash of its values, whatever chunks, buffers or versions of Arrow they lie in."""
+"""The digest of a table: a hash of its values, independent of chunks, buffers and the version of Arrow."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _ROWS = 65_536
 def table_digest(table: pa.Table) -> str:
     """SHA-256 of the rows in order.
 
-    Equal rows give equal digests, however they are cut into chunks and whether they come from memory or from a file:
-    what lies in the buffers under a null, and padding, do not count.
+    Equal rows give equal digests, in any chunks, from memory or from a file: padding and the bytes under a null do
+    not count.
     """
     digest = TableDigest(table.num_rows, table.schema.names)
     digest.update(table)
@@ -25,9 +25,9 @@ def table_digest(table: pa.Table) -> str:
 
 
 class TableDigest:
-    """The digest of a table that comes in pieces, of which it holds the last few rows alone.
+    """The digest of a table that comes in pieces; only the last few rows are held in memory.
 
-    `rows` is how many there will be, `names` are the columns.
+    `rows` is the total number of rows, `names` are the columns.
     """
 
     def __init__(self, rows: int, names: Sequence[str]) -> None:
@@ -47,7 +47,7 @@ class TableDigest:
             self._waiting += table.num_rows - start
 
     def hexdigest(self) -> str:
-        """The digest; all rows were fed."""
+        """The digest, once all rows were fed."""
         if self._waiting:
             self._window(self._rest)
         self._rest, self._waiting = [], 0

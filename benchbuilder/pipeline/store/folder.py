@@ -37,10 +37,10 @@ _MARK = "draft.json"
 
 
 class Store:
-    """Steps of one build below `folder`.
+    """The steps of one build, below `folder`.
 
-    Everything in it can be made again, except `workplace` (people's work) and `journal` (paid replies). `workplace` is
-    that of another store where people worked for both, and `journal` one that several builds share.
+    Everything in it can be made again, except `workplace` (people's work) and `journal` (paid replies). `workplace` may
+    be that of another store, if people worked for both. Several builds may share a `journal`.
     """
 
     def __init__(self, folder: Path, workplace: Path | None = None, journal: Path | None = None) -> None:
@@ -53,7 +53,7 @@ class Store:
 
     @contextmanager
     def lock(self) -> Generator[None]:
-        """Hold the store for one build; StoreError if another holds it."""
+        """Hold the store for one build; StoreError if another build holds it."""
         (self.folder / "store").mkdir(parents=True, exist_ok=True)
         lock = FileLock(self.folder / "store" / "lock")
         try:
@@ -68,23 +68,23 @@ class Store:
             self._recover()
             yield
         finally:
-            self._forget_copies()
+            self._remove_copies()
             lock.release()
 
-    def _forget_copies(self) -> None:
-        """Remove the copies of tables that the steps of a build looked things up in: other rows make other copies."""
+    def _remove_copies(self) -> None:
+        """Remove the memory-mapped copies of tables; the next build may have other rows."""
         for path in self.cache.glob(f"{TABLE_COPY}*"):
-            with suppress(OSError):  # some systems let nobody remove what somebody still reads
+            with suppress(OSError):  # some systems do not remove files that are being read
                 path.unlink()
 
     @contextmanager
     def open_scratch(self) -> Generator[Store]:
-        """A store that is thrown away, on the same file system."""
+        """A temporary store on the same file system."""
         with tempfile.TemporaryDirectory(prefix=_SCRATCH, dir=self.folder / "store") as folder:
             yield Store(Path(folder))
 
     def _recover(self) -> None:
-        """Finish or undo what a killed build left between taking an old seal away and putting the new one there."""
+        """Finish or undo what a killed build left half done when it replaced a step."""
         for scratch in (self.folder / "store").glob(f"{_SCRATCH}*"):
             shutil.rmtree(scratch)
         for old in self.steps.glob(f"*/*{_OLD}"):
@@ -99,7 +99,7 @@ class Store:
         return self.steps / step / key[:20]
 
     def manifest(self, step: str, key: str) -> Manifest | None:
-        """The manifest of a step under a key, if it was sealed."""
+        """The manifest of a step under a key, if it was committed."""
         return self._read(self.step_folder(step, key) / "manifest.json")
 
     def manifests(self, step: str) -> list[Manifest]:
@@ -108,13 +108,18 @@ class Store:
         found = [manifest for path in paths if (manifest := self._read(path)) is not None]
         return sorted(found, key=lambda manifest: manifest != latest)
 
+    def has_former_layout(self, step: str) -> bool:
+        """Whether an earlier version of benchbuilder built a step last."""
+        latest = self.steps / step / "latest"
+        return latest.exists() and _is_former(latest.parent / latest.read_text(encoding="utf-8") / "manifest.json")
+
     def former_layout_note(self) -> str:
         """What to say of a folder that an earlier version of benchbuilder built; empty for other folders."""
-        paths = [latest.parent / latest.read_text(encoding="utf-8") for latest in self.steps.glob("*/latest")]
-        if not paths or not all(_is_former(path / "manifest.json") for path in paths):
+        steps = [latest.parent.name for latest in self.steps.glob("*/latest")]
+        if not steps or not all(map(self.has_former_layout, steps)):
             return ""
         return (
-            f"{display_path(self.folder)} was built by an earlier version of benchbuilder, whose files have another layout: "
+            f"{display_path(self.folder)} was built by an earlier version of benchbuilder, with another layout of files: "
             "building again makes every step anew; replies that were paid for stay in use"
         )
 
@@ -133,7 +138,7 @@ class Store:
             ) from error
 
     def latest(self, step: str) -> Manifest | None:
-        """The manifest of the step that was sealed or reused last, under any key."""
+        """The manifest of a step as it was last committed or reused, under any key."""
         try:
             key = (self.steps / step / "latest").read_text(encoding="utf-8")
         except FileNotFoundError:
@@ -141,16 +146,16 @@ class Store:
         return self._read(self.steps / step / key / "manifest.json")
 
     def rows(self, manifest: Manifest) -> Table[Any]:
-        """The rows of a sealed step, memory-mapped."""
+        """The rows of a committed step, memory-mapped."""
         cls = row_class(manifest.row)
         return Table(self._concat(manifest, part_name, schema_of(cls)), cls)
 
     def outcomes(self, manifest: Manifest) -> pa.Table:
-        """The outcomes of a sealed step's branches."""
+        """The outcomes of a committed step's branches."""
         return self._concat(manifest, outcomes_name, OUTCOME_SCHEMA)
 
     def parts(self, manifest: Manifest) -> tuple[Path, ...]:
-        """The files that hold the rows of a sealed step, in order; StoreError if they hold fewer or more."""
+        """The files that hold the rows of a committed step, in order; StoreError if they hold fewer or more."""
         place = self.step_folder(manifest.step, manifest.key)
         parts = tuple(place / part_name(index) for index in range(manifest.shards))
         if (rows := sum(count_rows(part) for part in parts)) != manifest.rows:
@@ -158,7 +163,7 @@ class Store:
         return parts
 
     def outcome_parts(self, manifest: Manifest) -> tuple[Path, ...]:
-        """The files that hold the outcomes of a sealed step's branches, in order."""
+        """The files that hold the outcomes of a committed step's branches, in order."""
         place = self.step_folder(manifest.step, manifest.key)
         return tuple(place / outcomes_name(index) for index in range(manifest.shards))
 
@@ -171,15 +176,15 @@ class Store:
         return table
 
     def draft(self, step: str, key: str, shape: Mapping[str, Any]) -> StepDraft:
-        """A step in the making; shards that an interrupted build committed under the same `shape` are kept."""
+        """A step in the making; shards that an interrupted build committed under the same `shape` stay."""
         return StepDraft(self.step_folder(step, key), shape)
 
 
 class StepDraft:
-    """A step in the making, in a folder beside `place`, which takes its place when it is sealed.
+    """A step in the making: a folder next to `place` that replaces it when the step is committed.
 
-    `shape` says how the input was cut; shards of another shape are thrown away. What was sealed before stays until
-    then: a build that is killed loses neither the old seal nor the new shards.
+    `shape` says how the input was cut; shards of another shape are removed. A build that is killed loses neither the
+    former step nor the new shards.
     """
 
     def __init__(self, place: Path, shape: Mapping[str, Any]) -> None:
@@ -193,11 +198,11 @@ class StepDraft:
             write_bytes_atomically(mark, text.encode())
 
     def has_shard(self, index: int) -> bool:
-        """Whether shard `index` is there; its receipt is written last."""
+        """Whether shard `index` is complete."""
         return (self.folder / receipt_name(index)).exists()
 
     def commit_shard(self, index: int, shard: Shard) -> None:
-        """Write a balanced shard."""
+        """Write a shard."""
         write_shard(self.folder, index, shard)
 
     def load_shard(self, index: int, row: type[Row]) -> Shard:
@@ -205,14 +210,14 @@ class StepDraft:
         return read_shard(self.folder, index, row)
 
     def row_counts(self, count: int) -> tuple[int, int]:
-        """How many rows, and how many outcomes, the first `count` shards hold."""
+        """The number of rows and of outcomes in the first `count` shards."""
         names = (part_name, outcomes_name)
         rows, outcomes = (sum(count_rows(self.folder / name(index)) for index in range(count)) for name in names)
         return rows, outcomes
 
     def commit_step(self, manifest: Manifest) -> None:
-        """Write the manifest and put the folder in its place: from here on the step is there."""
-        self._remove_leftovers(manifest.shards)
+        """Write the manifest and put the folder in the place of the step."""
+        self._remove_unused_files(manifest.shards)
         write_bytes_atomically(self.folder / "manifest.json", manifest.model_dump_json(indent=1).encode())
         old = self.target.with_name(self.target.name + _OLD)
         if self.target.exists():
@@ -221,8 +226,8 @@ class StepDraft:
         shutil.rmtree(old, ignore_errors=True)
         mark_latest(self.target)
 
-    def _remove_leftovers(self, shards: int) -> None:
-        """Remove what is no part of the step: shards of an interrupted build that were cut otherwise, half a file."""
+    def _remove_unused_files(self, shards: int) -> None:
+        """Remove files that are no part of the step: half-written ones, and further shards of an interrupted build."""
         names = {name(index) for index in range(shards) for name in (part_name, outcomes_name, receipt_name)}
         for path in self.folder.iterdir():
             if path.name not in names | {_MARK}:
@@ -238,7 +243,7 @@ def _is_former(manifest: Path) -> bool:
 
 
 def mark_latest(folder: Path) -> None:
-    """Remember `place` as the one that its step was last sealed or reused under."""
+    """Record `folder` as the one that its step was last committed or reused under."""
     latest = folder.parent / "latest"
     if not latest.exists() or latest.read_text(encoding="utf-8") != folder.name:
         write_bytes_atomically(latest, folder.name.encode())

@@ -1,4 +1,4 @@
-"""The manifest that seals a step: what was asked, what came out, and the books."""
+"""The manifest of a committed step: its key, the digest of its rows, and its counts."""
 
 from __future__ import annotations
 
@@ -16,13 +16,28 @@ def sorted_counts(counts: Counter[tuple[str, str, str]]) -> tuple[CountLine, ...
 
 
 class Manifest(FrozenModel):
-    """Seal of one step.
+    """What one committed step was made of, and what it made.
 
-    `key` is what was asked and `key_inputs` the parts that it is a hash of; `inputs` maps each input node to its digest;
-    `digest` is what came out (rows in order, independent of shards), `outcomes` the same of the branches' outcomes. `counts`
-    holds branches by (partition, outcome, reason), `units` source units by (file, outcome, reason), `auxiliary` what became
-    of the rows of joined files. `external_inputs` hashes what people contributed. `state` is ``partial`` while rows have
-    failed.
+    Attributes:
+        step: The name of the step or source.
+        kind: Its kind.
+        row: The name of the class of its rows.
+        key: The hash of `key_inputs`.
+        key_inputs: Everything that shapes the rows, by readable names.
+        inputs: The digest of each input node.
+        digest: The digest of the rows in order, whatever the shards.
+        outcomes: The digest of the outcomes of the branches.
+        rows: The number of rows.
+        shards: The number of shards.
+        counts: Branches by (partition, outcome, reason).
+        unused: Unused rows of `whole` ports by (port, partition, reason).
+        units: Source units by (file, outcome, reason).
+        auxiliary: Rows of joined files by what became of them.
+        tallies: Further counts of the kind.
+        notes: Further facts of the kind, as plain data.
+        external_inputs: Hashes of what people or models contributed.
+        reasons: A sentence for each declared reason.
+        state: ``incomplete`` while rows have failed.
     """
 
     step: str

@@ -84,7 +84,7 @@ class UniqueIds:
         """AccountsError if an id of the rows of `step` stood there twice."""
         if twice := self.duplicates():
             raise AccountingError(
-                f"the accounts of step {step!r} do not balance: {len(twice)} id"
+                f"the counts of step {step!r} do not add up: {len(twice)} id"
                 f"{' occurs' if len(twice) == 1 else 's occur'} twice, for instance {min(twice)}",
                 why="equal rows must come from different parents",
                 next="this is a bug in the kind of the step; nothing of the shard was committed: report it with this "
