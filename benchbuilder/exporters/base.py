@@ -1,4 +1,4 @@
-"""Exporters: what is written when the build is done."""
+"""Exporters: they write the outputs of a build."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from benchbuilder.models import Receipt
 
 @dataclass(frozen=True)
 class StepCounts:
-    """The books of one step or source, as its manifest holds them.
+    """The counts of one step or source, as in its manifest.
 
-    `counts` maps (partition, outcome, reason) to a number of branches; outcome is ``kept``, ``dropped``, ``not_applicable``
-    or ``failed``. `units` maps (file, outcome, reason) to source units, for sources only. `tallies` and `notes` are what
-    the stage counted besides. `reasons` explains every reason of the step in a sentence.
+    `counts` maps (partition, outcome, reason) to a number of branches; the outcome is ``kept``, ``dropped``,
+    ``not_applicable`` or ``failed``. `units` maps (file, outcome, reason) to source units, for sources only. `tallies`
+    and `notes` are further counts and facts of the kind. `reasons` explains every reason of the step in a sentence.
     """
 
     step: str
@@ -38,10 +38,18 @@ class StepCounts:
 
 @dataclass(frozen=True)
 class FinishedBuild:
-    """A finished build, for exporters: tables by step name, the books in flow order, and the resolved recipe.
+    """A finished build, for exporters.
 
-    `recipe` is the resolved recipe as plain data. `ledger` iterates the drops as plain dicts. `state` is ``done`` or
-    ``waiting`` (for votes: no items yet). `items` names the step whose rows are the benchmark.
+    Attributes:
+        tables: The tables by step.
+        step_counts: The counts of each step, in order.
+        recipe: The resolved recipe as plain data.
+        recipe_yaml: The resolved recipe as text.
+        ledger: The file of dropped rows.
+        items: The step whose rows are the benchmark.
+        state: ``done``, or ``waiting`` while people's votes are missing.
+        waiting: What people still have to do.
+        receipts: Requests to models and their cost, by step and model, over all runs.
     """
 
     tables: Mapping[str, Table[Any]]
@@ -53,7 +61,6 @@ class FinishedBuild:
     state: str
     waiting: str = ""
     receipts: tuple[Receipt, ...] = ()
-    """What models were asked and what it cost, by step and model, over all runs of this build."""
 
 
 class Exporter(ABC):
@@ -66,12 +73,20 @@ class Exporter(ABC):
         self.spec = spec
 
     def can_write(self, finished: FinishedBuild) -> bool:
-        """Whether there is what it needs: while votes are missing there are candidates but no items."""
+        """Whether the build has what it needs: while votes are missing there are candidates but no items."""
         return finished.items in finished.tables
 
     @abstractmethod
     def write(self, finished: FinishedBuild, folder: Path) -> list[Path]:
-        """Write into `folder`; the files that were written."""
+        """Write into `folder`.
+
+        Args:
+            finished: The build.
+            folder: The output folder, which exists.
+
+        Returns:
+            The files that were written.
+        """
 
 
 FileName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
@@ -79,7 +94,7 @@ FileName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 
 
 class RowsSpec(KindSpec):
-    """`source_step` is the step whose rows are written (``null``: the recipe's `items`), `file` the name of the file."""
+    """`step` is the step whose rows are written (``null``: the recipe's `items`), `file` the name of the file."""
 
     step: str | None = None
     file: FileName

@@ -38,7 +38,8 @@ def replaced(build, *items, row=Item[Claim]):
 def item(**fields):
     claim = Claim(**{"type": "oe", "question": "问？", "answer": "对。", "answer_wrong": "错。", **fields})
     return Item[Claim].build(
-        origin=Origin(file="a.jsonl", line=7), produced_by=ProducedBy(rule="annotate"), language="zh", partition="medqa",
+        origin=Origin(file="a.jsonl", line=7), produced_by=ProducedBy(rule="annotate"), language="zh",
+        partition="medqa",
         payload=claim, candidate="candidate-1", fact="fact-1", reviewed=True,
     )  # fmt: skip
 

@@ -66,8 +66,8 @@ def test_whether_a_table_is_there_is_known_without_reading_it(tmp_path: Path, mo
 def test_rows_are_found_by_id_in_memory_and_in_files(tmp_path: Path) -> None:
     rows = [
         Passage.build(
-            base="b", document=str(n), title="", text="x", produced_by=ProducedBy(rule="r"), language="en", partition="p",
-            origin=Origin(file="f", line=n),
+            base="b", document=str(n), title="", text="x", produced_by=ProducedBy(rule="r"), language="en",
+            partition="p", origin=Origin(file="f", line=n),
         ) for n in range(6)
     ]  # fmt: skip
     parts = [tmp_path / "a.parquet", tmp_path / "b.parquet"]

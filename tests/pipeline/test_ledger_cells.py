@@ -60,8 +60,8 @@ def outcome(number, name, reason, detail=""):
 def manifest_of(outcomes):
     counts = Counter((f["partition"], f["outcome"], f["reason"]) for f in outcomes if f["outcome"] != "unused")
     unused = Counter((f["port"], f["partition"], f["reason"]) for f in outcomes if f["outcome"] == "unused")
-    return Manifest(step="s", kind="k", row="r", key="key", key_inputs={}, inputs={}, digest="", outcomes="", rows=0, shards=1,
-                    counts=sorted_counts(counts), unused=sorted_counts(unused))  # fmt: skip
+    return Manifest(step="s", kind="k", row="r", key="key", key_inputs={}, inputs={}, digest="", outcomes="", rows=0,
+                    shards=1, counts=sorted_counts(counts), unused=sorted_counts(unused))  # fmt: skip
 
 
 def written(folder, outcomes, rows=100):

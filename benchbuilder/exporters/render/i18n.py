@@ -1,4 +1,4 @@
-"""What reports and cards say, by language: the texts stand in YAML files beside this module."""
+"""The texts of reports and cards by language, from the YAML files next to this module."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from pydantic import AfterValidator
 
 _OWN_STRINGS = "benchbuilder.exporters.render"
 DEFAULT_LANGUAGE = "en"
-"""The language of the program itself: its reports speak it where nothing else fits."""
+"""The language of reports for which there is no better one."""
 
 
 @cache
 def text_languages() -> tuple[str, ...]:
-    """The languages that there are texts for: those of the files beside this module."""
+    """The languages with texts: those of the files next to this module."""
     folder = files(_OWN_STRINGS).joinpath("strings")
     return tuple(sorted(entry.name.removesuffix(".yaml") for entry in folder.iterdir()))
 
 
 def nearest_language(language: str) -> str:
-    """The language of `text_languages` that speaks to who reads a language tag; `DEFAULT_LANGUAGE` if there is none.
+    """The language with texts for a language tag; `DEFAULT_LANGUAGE` if there is none.
 
     >>> nearest_language("en-GB"), nearest_language("xx")
     ('en', 'en')
@@ -40,7 +40,7 @@ def _check_language(language: str) -> str:
 
 
 Language = Annotated[str, AfterValidator(_check_language)]
-"""A language that there are texts for."""
+"""A language with texts."""
 
 
 class ReportTexts:
@@ -55,7 +55,7 @@ class ReportTexts:
         self._texts = texts_of(language, packages)
 
     def __call__(self, key: str, **values: object) -> str:
-        """The text of dotted `key`, with `values` in its places; KeyError if there is none."""
+        """The text of a dotted `key`, with `values` filled in; KeyError if there is none."""
         text = self._texts[key]
         return text.format(**values) if values else text
 
@@ -93,7 +93,7 @@ def format_number(value: float) -> str:
 
 
 def format_percent(proportion: float) -> str:
-    """A share of one in per cent.
+    """A proportion in per cent.
 
     >>> format_percent(0.1234)
     '12.3 %'

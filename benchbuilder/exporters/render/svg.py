@@ -1,4 +1,4 @@
-"""Charts as inline SVG: drawn for a column some 420 units wide, coloured by the page's style sheet."""
+"""Draws charts as inline SVG, 420 units wide; the style sheet of the page colours them."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ class Series:
 
 
 def svg_element(name: str, *children: Markup | str, **attributes: str | float) -> Markup:
-    """One element; texts and attribute values are escaped, ``_`` in names of attributes becomes ``-``.
+    """An SVG element; texts and attribute values are escaped, ``_`` in names of attributes becomes ``-``.
 
     >>> svg_element("text", "a < b", text_anchor="end", x=1.50)
     Markup('<text text-anchor="end" x="1.5">a &lt; b</text>')
     """
-    given = (
+    values = (
         (key.rstrip("_").replace("_", "-"), _plain(value) if isinstance(value, float) else value)
         for key, value in attributes.items()
     )
-    opened = Markup("").join(Markup(' {}="{}"').format(key, value) for key, value in given)
+    opened = Markup("").join(Markup(' {}="{}"').format(key, value) for key, value in values)
     return Markup("<{}{}>{}</{}>").format(name, opened, Markup("").join(children), name)
 
 
@@ -65,7 +65,7 @@ def _on_letter(char: str) -> bool:
 
 
 def shorten_label(text: str, width: float) -> str:
-    """`text`, cut with an ellipsis where it would be wider than `svg_element` at 12 px."""
+    """`text`, cut with an ellipsis if it is wider than `width` at 12 px."""
     if width_of(text) <= width:
         return text
     kept = split_characters(text)
@@ -99,7 +99,7 @@ def _picture(height: float, title: str, *children: Markup) -> Markup:
 
 
 def bar_chart(rows: Sequence[Bar], title: str, label_width: float = 104) -> Markup:
-    """Horizontal bars from zero, each with its label in front and its value behind."""
+    """Horizontal bars from zero, each with its label on the left and its value on the right."""
     room = CHART_WIDTH - label_width - 8 - max((width_of(row.display) for row in rows), default=0) - 10
     top = max((row.value for row in rows), default=0) or 1
     drawn: list[Markup] = []
@@ -118,9 +118,15 @@ def bar_chart(rows: Sequence[Bar], title: str, label_width: float = 104) -> Mark
 def column_chart(
     labels: Sequence[str], layers: Sequence[Series], title: str, *, axis: str, totals: bool = False, marked: int = -1
 ) -> Markup:
-    """Stacked columns from zero over `labels`, with an `axis` title below.
+    """Stacked columns from zero.
 
-    `totals` writes each column's sum on top; all columns but number `marked` are then pale, if it is given.
+    Args:
+        labels: The labels of the columns.
+        layers: The series, from the bottom up.
+        title: The title, for screen readers.
+        axis: The title of the axis.
+        totals: Whether to write the sum of each column on top.
+        marked: The column that is highlighted; -1 highlights none.
     """
     sums = [sum(layer.values[index] for layer in layers) for index in range(len(labels))]
     scale = axis_ticks(max(sums, default=0))
@@ -177,7 +183,7 @@ def _axis(labels: Sequence[str], pitch: float, y: float, axis: str, marked: int)
 
 
 def ribbon_chart(parts: Sequence[tuple[float, str]], whole: float, title: str) -> Markup:
-    """One thin bar of `parts` (value, CSS class) on a track that stands for `whole`; stretches to its container."""
+    """One thin bar of `parts` (value, CSS class) on a track of length `whole`; stretches to its container."""
     x, drawn = 0.0, [svg_element("title", title)]
     for value, css in parts:
         width = value / whole * 100 if whole else 0.0

@@ -1,4 +1,4 @@
-"""Tables of results as Markdown, LaTeX and CSV."""
+"""Writes tables of results as Markdown, LaTeX and CSV."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _TEX = {
 
 
 def escape_latex(text: str) -> str:
-    r"""`text` as LaTeX that says just that.
+    r"""`text` with the special characters of LaTeX escaped.
 
     >>> escape_latex("a_b & 5 %")
     'a\\_b \\& 5 \\%'
@@ -36,7 +36,7 @@ def escape_latex(text: str) -> str:
 
 
 def table_as_markdown(result_table: ResultTable) -> str:
-    """The table as GitHub reads it; intervals stand in brackets."""
+    """The table as GitHub Markdown, with intervals in parentheses."""
     rows = [
         [_cell_with_interval(result_table, line, index) for index in range(len(result_table.columns))]
         for line in result_table.lines
@@ -55,12 +55,12 @@ def _cell_with_interval(result_table: ResultTable, line: TableLine, index: int) 
 
 
 def table_as_latex(result_table: ResultTable, stamp: Mapping[str, str]) -> str:
-    """The table with booktabs; an interval stands in small type below its value."""
+    """The table with booktabs; an interval is in small type below its value."""
     shape = "".join("l" if column.format == "words" else "r" for column in result_table.columns)
-    said = "; ".join(f"{name} {value}" for name, value in stamp.items())
+    details = "; ".join(f"{name} {value}" for name, value in stamp.items())
     lines = [
-        f"% {_one_line(result_table.title)} ({_one_line(said)})",
-        r"% \usepackage{booktabs}; names in Chinese characters want XeLaTeX or LuaLaTeX with a font that has them",
+        f"% {_one_line(result_table.title)} ({_one_line(details)})",
+        r"% \usepackage{booktabs}; names in Chinese characters need XeLaTeX or LuaLaTeX with a font that has them",
         f"\\begin{{tabular}}{{{shape}}}",
         r"\toprule",
         _row(escape_latex(column.label) for column in result_table.columns),
@@ -89,9 +89,9 @@ def _one_line(text: str) -> str:
 
 
 def table_as_csv(result_table: ResultTable, stamp: Mapping[str, str]) -> str:
-    """Every value with all its decimals; what belongs to a value stands in columns of its own.
+    """The table with all decimals; intervals, counts and the like have columns of their own.
 
-    Every line ends with its group and with `stamp`: which benchmark, which recipe.
+    Every line ends with its group and with `stamp`, for instance the benchmark and the recipe.
     """
     parts = [[] if c.format == "words" else described_parts([line.cells[i] for line in result_table.lines], "low")
              for i, c in enumerate(result_table.columns)]  # fmt: skip
@@ -119,7 +119,7 @@ def _exact(value: float | str | None) -> str:
 
 
 def csv_table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """Comma-separated lines; no cell of text reads as a formula, numbers stay numbers."""
+    """Comma-separated lines; text that looks like a formula is escaped, numbers stay numbers."""
     stream = io.StringIO(newline="")
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow([escape_cell(name) for name in head])

@@ -1,4 +1,4 @@
-"""Tables of results as data: one shape, from which HTML, Markdown, LaTeX, CSV and JSON are written."""
+"""Tables of results as data, from which HTML, Markdown, LaTeX, CSV and JSON are written."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any, Literal
 from benchbuilder.exporters.render.i18n import format_dollars
 
 ValueFormat = Literal["words", "score", "signed", "count", "percent", "usd", "decimal"]
-"""How a column's values read: a score with three decimals, the same with its sign, a whole number, a share in per cent,
-US dollars, a number with one decimal."""
+"""The format of a column: words, a score with three decimals, the same with its sign, a whole number, per cent, US
+dollars, or a number with one decimal."""
 TableBlock = Literal["reference", "own", "published"]
-"""What a line is: a rule to measure others by, a result of this run, or a figure that others published."""
+"""The kind of a line: a reference, a result of this run, or a published figure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class TableColumn:
 
 @dataclass(frozen=True, slots=True)
 class TableCell:
-    """A value with what belongs to it, or `text_cell`; where neither is there, `why` says why in words."""
+    """A value with its interval and counts, or words; if it has neither, `why` gives the reason."""
 
     value: float | None = None
     words: str = ""
@@ -39,7 +39,7 @@ class TableCell:
 
 @dataclass(frozen=True, slots=True)
 class TableLine:
-    """One line. `tag` is said behind the first cell, `group` names the kind of contender in data files."""
+    """One line. `tag` follows the first cell, `group` names the kind of system in data files."""
 
     cells: tuple[TableCell, ...]
     group: str = ""
@@ -49,7 +49,7 @@ class TableLine:
 
 @dataclass(frozen=True, slots=True)
 class ResultTable:
-    """A table. `name` is unique and fit for a file name; the first `keys` columns say what a line is about."""
+    """A table. `name` is unique and a valid file name; the first `keys` columns identify a line."""
 
     name: str
     title: str
@@ -78,8 +78,8 @@ def count_cell(number: int) -> TableCell:
 def format_value(value: float, form: ValueFormat) -> str:
     """A value as people read it.
 
-    >>> format_value(0.6712, "score"), format_value(-0.02, "signed"), format_value(1234.0, "count"), format_value(0.5, "percent")
-    ('0.671', '−0.020', '1,234', '50.0 %')
+    >>> format_value(0.6712, "score"), format_value(-0.02, "signed"), format_value(1234.0, "count")
+    ('0.671', '−0.020', '1,234')
     """
     if form == "count":
         return f"{value:,.0f}"
@@ -96,10 +96,10 @@ def format_value(value: float, form: ValueFormat) -> str:
 
 
 def format_cell(cell: TableCell, form: ValueFormat) -> str:
-    """What a cell says, without its interval.
+    """The text of a cell, without its interval.
 
-    >>> format_cell(TableCell(0.5, sd=0.25), "score"), format_cell(TableCell(words="a"), "words"), format_cell(TableCell(), "score")
-    ('0.500 ± 0.250', 'a', '–')
+    >>> format_cell(TableCell(0.5, sd=0.25), "score"), format_cell(TableCell(words="a"), "words")
+    ('0.500 ± 0.250', 'a')
     """
     if cell.value is None:
         return cell.words or ("" if form == "words" else "–")
@@ -144,6 +144,6 @@ def _cell(cell: TableCell) -> dict[str, Any]:
 
 
 def described_parts(cells: Sequence[TableCell], low: str) -> list[str]:
-    """Which parts besides the value any of `cells` has; `low` is the name of the first of an interval."""
+    """The parts besides the value that any of `cells` has; `low` is the name of an interval's lower bound."""
     parts = [part for part in ("sd", low, "high", "n") if any(getattr(cell, part) is not None for cell in cells)]
     return [*parts, *(["why"] if any(cell.why for cell in cells) else [])]

@@ -1,4 +1,4 @@
-"""Jinja templates of the exporters: HTML escaped by default, Markdown made harmless by default."""
+"""Renders the Jinja templates of exporters, with values escaped for HTML or Markdown."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WEB = re.compile(r"https?://[^\s<>()\"'\\]+\Z")
 
 
 def is_web_address(text: str) -> bool:
-    """Whether a reader can be sent there: an http or https address without characters that end a link.
+    """Whether `text` is an http or https address without characters that end a link.
 
     >>> is_web_address("https://example.org/a"), is_web_address("javascript:alert(1)")
     (True, False)
@@ -49,14 +49,14 @@ def visible_text(text: str) -> str:
 
 
 def markdown_link(title: str, url: str) -> Markup:
-    """A Markdown link, or the two as plain text where `url` is no web address."""
+    """A Markdown link, or plain text if `url` is no web address."""
     if is_web_address(url):
         return Markup(f"[{markdown_text(title)}]({url})")
     return Markup(markdown_text(f"{title} ({url})" if url else title))
 
 
 def code_block(text: str) -> Markup:
-    """`text` as a code block that nothing in it can end."""
+    """`text` as a code block whose fence does not occur in it."""
     runs = [len(run) for run in re.findall("`+", text)]
     fence = "`" * max(3, *(length + 1 for length in runs), 3)
     return Markup(f"{fence}text\n{text.strip()}\n{fence}")

@@ -1,4 +1,4 @@
-"""What the annotators' judgements amount to, read from the notes of the steps that gathered them."""
+"""Summarises the annotators' judgements, from the notes of the steps that gathered them."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from benchbuilder.exporters.base import FinishedBuild
 
 AGREEMENT_MEASURES = ("percent", "kappa", "ac1", "alpha")
 _EQUIVALENT_MEASURES = {"percent": "within_tolerance", "kappa": "weighted_kappa"}
-"""What stands in the place of a measure on other scales."""
+"""The equivalent of a measure on other scales."""
 
 
 @dataclass(frozen=True)
 class AgreementMeasure:
-    """A measure with its bootstrap interval, or words where it (or only the interval) is undefined."""
+    """A measure with its bootstrap interval; `words` explains a measure or interval that is undefined."""
 
     value: float | None
     low: float | None = None
@@ -26,12 +26,12 @@ class AgreementMeasure:
 
 @dataclass(frozen=True)
 class ReportedAgreement:
-    """How far annotators agree on one guiding question, over `count` things that at least two judged.
+    """The agreement of annotators on one guiding question, over `count` things that at least two judged.
 
-    `yes` of `judged` decisions were yes in the end (of a scale or a scalar: high enough); `gates` says whether the
-    question decides what is kept. Of scalars, `percent` is the share of pairs within the tolerance; where a measure is
-    not one of this scale it has no value and says —. `icc` is there for scalars alone. `is_imbalanced` is the prevalence
-    paradox: nearly all agree, yet kappa is low.
+    `yes` of `judged` decisions were yes (on a scale: high enough). `gates` says whether the question decides what is
+    kept. On scalars, `percent` is the proportion of pairs within the tolerance. A measure that does not apply to the
+    scale has no value and the words —. `icc` is for scalars only. `is_imbalanced` marks the prevalence paradox: nearly
+    all agree, yet kappa is low.
     """
 
     name: str
@@ -50,7 +50,7 @@ class ReportedAgreement:
 class ThresholdCounts:
     """How many candidates are kept if at least `threshold` paragraphs must support them.
 
-    `without` says for each gating question how many would be kept if it did not gate.
+    `without` gives, for each question with a threshold, how many would be kept without it.
     """
 
     threshold: int
@@ -62,7 +62,7 @@ class ThresholdCounts:
 
 @dataclass(frozen=True)
 class GateCounts:
-    """What one gate dropped, and what was left after it. `name` is a guiding question or ``min_evidence``."""
+    """What one filter threshold dropped and kept. `name` is a guiding question or ``min_evidence``."""
 
     name: str
     dropped: int
@@ -71,7 +71,7 @@ class GateCounts:
 
 @dataclass(frozen=True)
 class AnnotationSummary:
-    """All of it. `people` counts the votes of each person that count; `minimum` is the threshold in force."""
+    """The judgements of one step. `people` counts each person's valid votes; `minimum` is the threshold in force."""
 
     agreement: tuple[ReportedAgreement, ...]
     thresholds: tuple[ThresholdCounts, ...]
@@ -84,7 +84,7 @@ class AnnotationSummary:
 
 
 def annotation_summaries(finished: FinishedBuild) -> dict[str, AnnotationSummary]:
-    """What people judged, by step; empty where nobody was asked or votes are missing."""
+    """The judgements by step; empty if nobody was asked or votes are missing."""
     return {
         account.step: _summary_of_notes(account.notes)
         for account in finished.step_counts
@@ -108,14 +108,14 @@ def _summary_of_notes(notes: Mapping[str, Any]) -> AnnotationSummary:
 
 
 def _agreement(name: str, row: Mapping[str, Any], notes: Mapping[str, Any]) -> ReportedAgreement:
-    asked: Mapping[str, Any] = notes.get("questions", {}).get(name, {})
+    question: Mapping[str, Any] = notes.get("questions", {}).get(name, {})
     return ReportedAgreement(
         name=name,
-        label=asked.get("label") or name,
-        text=asked.get("text", ""),
-        gates=asked.get("required") is not None,
-        yes=asked.get("yes", 0),
-        judged=asked.get("judged", 0),
+        label=question.get("label") or name,
+        text=question.get("text", ""),
+        gates=question.get("required") is not None,
+        yes=question.get("yes", 0),
+        judged=question.get("judged", 0),
         count=row["n"],
         measures={
             key: _measure(row.get(key) or row.get(_EQUIVALENT_MEASURES.get(key, ""))) for key in AGREEMENT_MEASURES

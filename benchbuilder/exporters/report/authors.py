@@ -1,4 +1,4 @@
-"""The models behind a benchmark, as its card names them."""
+"""The models that wrote texts of a benchmark, for its card."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _PROMPTS = ("system", "prompt", "pairs", "repair")
 
 @dataclass(frozen=True)
 class PromptingStep:
-    """A step that puts prompts to a model: what it may write, and by which settings.
+    """A step that puts prompts to a model, and its settings.
 
-    `settings` are those that are sent, `omitted` the names of those that the model's backend does not know. `rows` are
-    what the model wrote, of `total`. `replies_file` names the file of replies that stood in for the model, if any.
+    `settings` are sent; `omitted` names those that the backend does not accept. The model wrote `rows` of `total`
+    rows. `recorded_in` names the file of recorded replies that replaced the model, if any.
     """
 
     step: str
@@ -40,25 +40,25 @@ def prompting_steps(finished: FinishedBuild) -> list[PromptingStep]:
 
 
 def _prompting_step(finished: FinishedBuild, step: str) -> Iterator[PromptingStep]:
-    said: Mapping[str, Any] = (finished.recipe.get("steps") or {}).get(step) or {}
-    node: Any = said.get("model")
-    if not isinstance(node, Mapping) or node.get("kind", "none") == "none" or said.get("strategy") == "rules":
+    spec_data: Mapping[str, Any] = (finished.recipe.get("steps") or {}).get(step) or {}
+    node: Any = spec_data.get("model")
+    if not isinstance(node, Mapping) or node.get("kind", "none") == "none" or spec_data.get("strategy") == "rules":
         return
     kind: type[Model] = find_kind("model", node["kind"]).load()
     spec: KindSpec = kind.spec_class.model_validate(node)
     model = kind(spec)
-    chosen = {name: value for name, value in (said.get("sampling") or {}).items() if value is not None}
+    chosen = {name: value for name, value in (spec_data.get("sampling") or {}).items() if value is not None}
     sent = model.sent_settings(chosen)
-    rows = [made["rule"] for made in finished.tables[step].column("produced_by")] if step in finished.tables else []
+    rows = [mark["rule"] for mark in finished.tables[step].column("produced_by")] if step in finished.tables else []
     yield PromptingStep(
         step=step,
         model=model.label,
         backend=node["kind"],
         recorded_in=model.replies_file,
-        strategy=str(said.get("strategy", "model")),
+        strategy=str(spec_data.get("strategy", "model")),
         settings=sent,
         omitted=tuple(name for name in chosen if name not in sent),
-        prompts=tuple(said[name]["path"] for name in _PROMPTS if said.get(name)),
-        rows=sum(rule.startswith(f"{said['kind']}/model") for rule in rows),
+        prompts=tuple(spec_data[name]["path"] for name in _PROMPTS if spec_data.get(name)),
+        rows=sum(rule.startswith(f"{spec_data['kind']}/model") for rule in rows),
         total=len(rows),
     )

@@ -1,4 +1,4 @@
-"""What somebody who knows nothing would score on the true/false items."""
+"""Scores of rules without knowledge on the true/false items."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class BlindBaseline:
 
     @property
     def score(self) -> float:
-        """Share of right answers."""
+        """The proportion of right answers."""
         return self.correct / self.total
 
 
 @dataclass(frozen=True)
 class PolarityCounts:
-    """How many true/false items of a source are rightly answered by yes, and by no."""
+    """How many true/false items of a source have the answer yes, and how many no."""
 
     source: str
     yes: int
@@ -34,7 +34,7 @@ class PolarityCounts:
 
     @property
     def total(self) -> int:
-        """Both."""
+        """All of them."""
         return self.yes + self.no
 
 
@@ -50,8 +50,8 @@ def score_blind_baselines(
 ) -> list[BlindBaseline]:
     """The scores of ``always_yes``, ``always_no`` and, with `cue_words`, ``cue``: over all, then by source.
 
-    ``cue`` answers no to a question that holds one of the words, yes to any other: what a benchmark gives away by
-    its wording alone.
+    ``cue`` answers no to a question with one of the words and yes to any other: it measures what the wording alone
+    gives away.
     """
     asked = [entry for entry in entries if entry.expected]
     answers = {
@@ -62,7 +62,7 @@ def score_blind_baselines(
     names = ["always_yes", "always_no", *(["cue"] if cue_words else [])]
     found: list[BlindBaseline] = []
     for name in names:
-        right = [said == (e.expected == "yes") for said, e in zip(answers[name], asked, strict=True)]
+        right = [answer == (e.expected == "yes") for answer, e in zip(answers[name], asked, strict=True)]
         for source in ("", *sources):
             chosen = [ok for ok, e in zip(right, asked, strict=True) if source in ("", e.source)]
             if chosen:

@@ -1,4 +1,4 @@
-"""The charts of the report, each with the numbers that it shows."""
+"""Draws the charts of the report."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class ChartColours:
         self._types = {name: f"k{index % 3}" for index, name in enumerate(types)}
 
     def source(self, name: str) -> str:
-        """The class of a source; grey for names that are none (the whole, knowledge bases)."""
+        """The class of a source; grey for other names (all sources, knowledge bases)."""
         return self._sources.get(name, "all")
 
     def type(self, name: str) -> str:
@@ -109,7 +109,7 @@ def evidence_columns(
 def threshold_columns(
     rows: Sequence[ThresholdCounts], sources: Sequence[str], colours: ChartColours, t: ReportTexts
 ) -> Markup:
-    """Rows kept under each threshold, by source; the threshold that the recipe chose stands out."""
+    """Rows kept under each threshold, by source; the recipe's own threshold is highlighted."""
     layers = [Series(s, colours.source(s), [row.by_source.get(s, 0) for row in rows]) for s in sources]
     if not any(sum(layer.values) for layer in layers):
         layers = [Series(t("report.all_sources"), "all", [row.kept for row in rows])]
@@ -120,7 +120,7 @@ def threshold_columns(
 
 
 def funnel_ribbon(outcomes: OutcomeCounts, branch: SourceFunnel, colours: ChartColours, title: str) -> Markup:
-    """One step of a branch as a bar; all steps of the branch share one scale."""
+    """One step of a source's funnel as a bar; all its steps share one scale."""
     whole = max([branch.units.total, *(s.outcomes.total for s in branch.steps if s.role != "evidence")], default=0)
     parts = [
         (float(outcomes.kept), colours.source(branch.source)),

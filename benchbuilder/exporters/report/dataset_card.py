@@ -1,4 +1,4 @@
-"""The dataset card: what a stranger must know before using the benchmark."""
+"""The exporter kind `card`: a dataset card in Markdown."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _HUB_LICENCES = frozenset((
 class DatasetCardSpec(KindSpec):
     """`language` is the language of the card's headings; `tags` and `task_categories` go to the Hub as they are.
 
-    `cue_words` are words that give a negative answer away: the card says, by source, how often they alone are right.
+    `cue_words` are words that give away a negative answer: the card says, by source, how often they alone are right.
     """
 
     file: FileName
@@ -70,12 +70,12 @@ class DatasetCard(Exporter):
 
 
 def _card_texts(t: ReportTexts) -> Any:
-    """The texts of the card: they are Markdown already, what is filled into them is not."""
+    """The texts of the card are Markdown already; the values filled in are escaped."""
 
-    def say(key: str, **values: object) -> Markup:
+    def card_text(key: str, **values: object) -> Markup:
         return Markup(t(key, **{name: markdown_text(v) if isinstance(v, str) else v for name, v in values.items()}))
 
-    return say
+    return card_text
 
 
 def _context(finished: FinishedBuild, made: Sequence[ReportEntry], spec: DatasetCardSpec) -> dict[str, Any]:
@@ -107,7 +107,7 @@ def _all_sources(finished: FinishedBuild) -> list[str]:
 
 
 def _front_matter(finished: FinishedBuild, count: int, spec: DatasetCardSpec) -> str:
-    """What the Hub reads. The licence is the recipe's; one that the Hub has no name for is `other` with its name."""
+    """The front matter for the Hub; a licence that the Hub does not know is `other` with its name."""
     recipe, card = finished.recipe, finished.recipe["card"]
     data: dict[str, Any] = {"language": [recipe["language"]], **_licence(card["licence"]), "pretty_name": card["title"]}
     data["size_categories"] = [next((name for top, name in _SIZES if count < top), "n>1M")]

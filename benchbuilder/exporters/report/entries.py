@@ -1,4 +1,4 @@
-"""What a benchmark holds, as reports speak of it: one entry per item, or per candidate before there are items."""
+"""The entries of a report: one per item, or per candidate while there are no items."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ReportEntry:
 
     @property
     def source(self) -> str:
-        """The source that it counts under, or the class that a step sorted it into."""
+        """Its source, or the class that a step sorted it into."""
         return self.row.partition
 
     @property
@@ -43,7 +43,7 @@ class ReportEntry:
         return self.cells.get("full-question") or self.cells.get("question") or next(iter(self.cells.values()), "")
 
     def column(self, name: str) -> str:
-        """The name by which reports know a cell: an answer on which a verdict is asked is not the right one."""
+        """The name of a cell in reports: in a true/false item, the answer need not be the right one."""
         about_it = bool(self.expected) and "answer-wrong" not in self.cells
         return f"item-{name}" if name == "answer" and about_it else name
 
@@ -104,7 +104,7 @@ def sources_of(finished: FinishedBuild) -> list[str]:
 
 
 def groups_of(entries: Iterable[ReportEntry], sources: Sequence[str]) -> list[str]:
-    """What entries count under: `sources`, or the classes that steps sorted them into, as they come."""
+    """The groups of entries: `sources`, or the classes that steps sorted them into, as they first occur."""
     present = list(dict.fromkeys(entry.source for entry in entries))
     return list(sources) if set(present) <= set(sources) else present
 
@@ -121,7 +121,7 @@ def count_entries(entries: Iterable[ReportEntry]) -> Counter[tuple[str, str]]:
 
 
 def sample_entries(entries: Sequence[ReportEntry], count: int, seed: int) -> list[ReportEntry]:
-    """`count` entries drawn at random by `seed`, spread as evenly as can be over sources and types."""
+    """`count` entries drawn at random by `seed`, spread evenly over sources and types."""
     groups: defaultdict[tuple[str, str], list[ReportEntry]] = defaultdict(list)
     for entry in sorted(entries, key=lambda entry: entry.row.id):
         groups[entry.source, entry.type].append(entry)

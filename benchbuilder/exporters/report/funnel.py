@@ -1,4 +1,4 @@
-"""The books of a build, read for people: where the rows of each source went, and why."""
+"""Summarises the counts of a build: where the rows of each source went, and why."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OUTCOME_NAMES = ("kept", "dropped", "not_applicable", "failed")
 
 @dataclass(frozen=True)
 class OutcomeCounts:
-    """OutcomeBatch of one step by outcome."""
+    """The branches of one step by outcome."""
 
     kept: int
     dropped: int
@@ -43,7 +43,7 @@ class StepFunnel:
 
 @dataclass(frozen=True)
 class SourceFunnel:
-    """The way of one source: its units (`joined` counts rows of files that were joined to them), then each step."""
+    """The funnel of one source: its units, then each step; `joined` counts rows of files joined to the units."""
 
     source: str
     role: str
@@ -70,7 +70,7 @@ class ReasonCounts:
 
 @dataclass(frozen=True)
 class WordMatches:
-    """What the word lists of the recipe found: hits by source and word, and the words that were never found."""
+    """How many rows each listed word matched, by source, and the words that matched none."""
 
     matches: Mapping[str, Mapping[str, int]]
     unmatched: tuple[str, ...]
@@ -78,9 +78,9 @@ class WordMatches:
 
 
 def source_funnels(finished: FinishedBuild, groups: Iterable[str] = ()) -> list[SourceFunnel]:
-    """The way of every source and knowledge base, in flow order, then of each of `groups` that is none of them.
+    """The funnel of every source and knowledge base, in order, then of each of `groups` that is no source.
 
-    Such a group is what a step sorted rows into: it has no units of its own, and its role is ``group``.
+    Such a group is a class that a step sorted rows into: it has no units, and its role is ``group``.
     """
     found = [_source_funnel(finished, account) for account in finished.step_counts if not account.inputs]
     known = {branch.source for branch in found}
@@ -127,7 +127,7 @@ def _ranked(counts: Counter[str]) -> tuple[tuple[str, int], ...]:
 
 
 def outcome_totals(account: StepCounts) -> OutcomeCounts:
-    """OutcomeBatch of a step over all sources; for a source its units."""
+    """The branches of a step over all sources; for a source, its units."""
     counts = Counter[str]()
     for (_, outcome, _), n in (account.counts if account.inputs else account.units).items():
         counts[outcome] += n
@@ -150,8 +150,8 @@ def reason_counts(finished: FinishedBuild, outcome: str) -> list[ReasonCounts]:
 
 
 def word_matches(finished: FinishedBuild) -> WordMatches | None:
-    """What the word lists found, ``None`` if no step looked for words."""
-    hits: dict[str, Counter[str]] = {}
+    """The matches of the word lists; ``None`` if no step looked for words."""
+    matches: dict[str, Counter[str]] = {}
     listed: dict[str, None] = {}
     seen = False
     for account in finished.step_counts:
@@ -163,10 +163,10 @@ def word_matches(finished: FinishedBuild) -> WordMatches | None:
         listed.update(dict.fromkeys(_load(path)))
         for (_, partition, word), n in tallied.items():
             listed.setdefault(word)
-            hits.setdefault(partition, Counter())[word] += n
-    found = {word for counts in hits.values() for word, n in counts.items() if n}
+            matches.setdefault(partition, Counter())[word] += n
+    found = {word for counts in matches.values() for word, n in counts.items() if n}
     silent = tuple(word for word in listed if word not in found)
-    ranked = {name: dict(_ranked(Counter({w: n for w, n in c.items() if n}))) for name, c in hits.items()}
+    ranked = {name: dict(_ranked(Counter({w: n for w, n in c.items() if n}))) for name, c in matches.items()}
     return WordMatches(ranked, silent, len(listed)) if seen else None
 
 
@@ -179,7 +179,7 @@ def _word_list(finished: FinishedBuild, step: str) -> Path | None:
 
 
 def _load(path: Path | None) -> tuple[str, ...]:
-    """The words of the list; none where it is gone since the step ran (its tallies still say what was found)."""
+    """The words of the list; none if the file is gone, as the tallies of the step still hold what matched."""
     try:
         return load_words(path) if path is not None else ()
     except DataError:
@@ -195,6 +195,6 @@ def holds_sample_votes(recipe: Mapping[str, Any]) -> bool:
 
 
 def receipts_in_flow_order(finished: FinishedBuild) -> list[Receipt]:
-    """The receipts in the order of their steps; those of steps that there are no more come last."""
+    """The receipts in the order of the steps; those of former steps come last."""
     places = {account.step: place for place, account in enumerate(finished.step_counts)}
     return sorted(finished.receipts, key=lambda receipt: places.get(receipt.step, len(places)))

@@ -1,4 +1,4 @@
-"""The report: one HTML file that says where every row went and what the benchmark holds."""
+"""The exporter kind `report`: one HTML page that shows where every row went and what the benchmark holds."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ from benchbuilder.exporters.report.entries import (
 class ReportSpec(KindSpec):
     """`language` is the language of headings and explanations, not of the benchmark.
 
-    `sample_entries` is how many random entries are shown in full. `cue_words` are words that give a negative answer away:
-    the report says how often they alone would be right.
+    `examples` is how many random entries are shown in full. `cue_words` are words that give away a negative answer: the
+    report says how often they alone are right.
     """
 
     file: FileName
@@ -55,7 +55,7 @@ class Report(Exporter):
     spec: ReportSpec
 
     def can_write(self, finished: FinishedBuild) -> bool:  # noqa: ARG002
-        """Always: what is missing is said in the page."""
+        """Always: the page says what is missing."""
         return True
 
     def write(self, finished: FinishedBuild, folder: Path) -> list[Path]:

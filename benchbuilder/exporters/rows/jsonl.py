@@ -1,4 +1,4 @@
-"""Rows as JSON lines."""
+"""The exporter kind `jsonl`: rows as JSON lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows as Parquet."""
+"""The exporter kind `parquet`: rows as Parquet."""
 
 from __future__ import annotations
 

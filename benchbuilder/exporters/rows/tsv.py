@@ -1,4 +1,4 @@
-"""Rows as tab-separated text."""
+"""The exporter kind `tsv`: rows as tab-separated text."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class TsvSpec(RowsSpec):
 class Tsv(RowsExporter):
     r"""One line per row under a header; cells as the payload flattens itself, several paragraphs joined by ``\n``.
 
-    Every cell is escaped (see `benchbuilder.core.text.cells.escape_cell`): no cell holds a line break or a tab, none reads
-    as a formula. Cells that hold a quote mark are quoted, as csv readers expect by default.
+    Every cell is escaped (see `benchbuilder.core.escape_cell`): it has no line break or tab and does not read as a
+    formula. Cells with a quotation mark are quoted, as CSV readers expect by default.
     """
 
     kind: ClassVar[str] = "tsv"

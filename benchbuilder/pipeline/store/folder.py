@@ -119,7 +119,7 @@ class Store:
         if not steps or not all(map(self.has_former_layout, steps)):
             return ""
         return (
-            f"{display_path(self.folder)} was built by an earlier version of benchbuilder, with another layout of files: "
+            f"{display_path(self.folder)} was built by an earlier version of benchbuilder, with other file names: "
             "building again makes every step anew; replies that were paid for stay in use"
         )
 
