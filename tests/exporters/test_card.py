@@ -154,7 +154,8 @@ def test_what_the_wording_gives_away_stands_in_the_card(tmp_path):
 _MODEL = {"kind": "openai", "name": "gpt|4", "unsupported": "omit"}
 _WRITER = {
     "kind": "ask_tf", "strategy": "rules_then_model", "model": _MODEL, "system": None,
-    "prompt": {"path": "zh/ask_tf.j2", "resolved_path": "/home/zh/ask_tf.j2"}, "pairs": {"path": "zh/pairs.yaml", "resolved_path": "/home"},
+    "prompt": {"path": "zh/ask_tf.j2", "resolved_path": "/home/zh/ask_tf.j2"},
+    "pairs": {"path": "zh/pairs.yaml", "resolved_path": "/home"},
     "sampling": {"temperature": 0.0, "max_new_tokens": 128, "top_k": 4, "top_p": None},
 }  # fmt: skip
 
