@@ -81,8 +81,8 @@ def recipe_schema() -> str:
         prose(Recipe),
         table(HEADER, [(*row[:3], row[3] or TOP[row[0].strip("`")]) for row in spec_rows(Recipe)]),
         "## Files and prompts",
-        "A *file* is a path. A relative one is relative to the folder of recipes that names it, on the command line to the "
-        "current folder. A *prompt* is named by its place below a folder of prompts, for instance `zh/qa2d.j2`. A "
+        "A *file* is a path. A relative one is relative to the folder of recipes that names it, on the command line "
+        "to the current folder. A *prompt* is named by its place below a folder of prompts, such as `zh/qa2d.j2`. A "
         "*column* is a name in the header or record, or an index from 0.",
         "## Wiring",
         prose(StepSpec),
