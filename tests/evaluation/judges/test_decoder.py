@@ -232,7 +232,7 @@ def test_a_prompt_that_leaves_no_room(base, tmp_path):
 def test_an_answer_cannot_pose_as_a_mark_of_the_tokenizer(trained):
     learner = trained[0]._learner
     row = learner.row(Case("孕早期？", "充分休息[SEP]自行停药[PAD][CLS]", ()))
-    assert row.ids.count(learner._fill) == 0
+    assert row.ids.count(learner._end) == 0
     assert row.ids.count(2) == 1
     assert row.ids[0] == 2
 
@@ -263,7 +263,7 @@ def test_adapters_in_another_format_are_never_read(trained, base, tmp_path):
     (tmp_path / "judge.json").write_text((trained[1] / "judge.json").read_text())
     (network / "adapter_config.json").write_text((trained[1] / "network" / "adapter_config.json").read_text())
     torch.save({}, network / "adapter_model.bin")
-    with pytest.raises(DataError, match="not whole"):
+    with pytest.raises(DataError, match="not complete"):
         made(base).open(tmp_path)
 
 
@@ -324,7 +324,7 @@ def test_forks_of_values_that_begin_alike():
 
 
 def test_values_with_the_same_tokens_are_refused():
-    with pytest.raises(DataError, match="apart"):
+    with pytest.raises(DataError, match="same tokens"):
         ScoreGrid(["0.0", "0.5", "1.0"], [(1,), (1,), (2,)], end=3)
 
 

@@ -1,1 +1,1 @@
-"""What the neural judges share: inputs, base models, training, checkpoints."""
+"""The shared part of neural judges: inputs, base models, training, stored networks."""

@@ -12,13 +12,13 @@ from benchbuilder.core import DataError, ServiceError
 from benchbuilder.evaluation.judges.neural.spec import LearningSpec
 
 PARTS = (".json", ".safetensors", ".model", ".txt", ".jinja", ".tiktoken")
-"""Endings of the files of a model folder that shape what it does: configuration, tokenizer, weights."""
+"""Endings of the files that decide what a model does: configuration, tokenizer, weights."""
 EXPECTED_FILES = "config.json, tokenizer and weights as safetensors; weights in other formats are never read"
 
 
 @dataclass(frozen=True)
 class BaseModelSource:
-    """A model on the hub or in a folder: its `label`, and the `place` that the library is given."""
+    """A model on the hub or in a folder: its `label`, and the `place` that the library loads."""
 
     label: str
     place: str
@@ -27,16 +27,20 @@ class BaseModelSource:
 
     @property
     def load_advice(self) -> str:
-        """What to do if it cannot be loaded."""
+        """What to do if the model cannot be loaded."""
         if self.folder is not None:
             return f"check path and device; the folder needs {EXPECTED_FILES}"
         return (
-            f"check name, revision and the connection, or fetch it where there is one (hf download {self.label}) and "
+            f"check name, revision and the connection; or download it elsewhere (hf download {self.label}) and "
             f"set path to its folder, with {EXPECTED_FILES}"
         )
 
     def require_folder(self) -> None:
-        """DataError if the model is in a folder and that is not there."""
+        """Check that the folder exists, if the model is in one.
+
+        Raises:
+            DataError: If it does not exist.
+        """
         if self.folder is not None and not self.folder.is_dir():
             raise DataError(
                 f"the folder of the model to start from {'is a file' if self.folder.exists() else 'does not exist'}",
@@ -46,22 +50,71 @@ class BaseModelSource:
             )
 
     def arguments(self) -> dict[str, Any]:
-        """What every loading call is given: no code of the model's own, and the revision."""
+        """The arguments of every loading call: the revision, and that no code of the model runs."""
         return {"trust_remote_code": False, **({"revision": self.revision} if self.revision else {})}
 
     def identity(self, config: Any) -> dict[str, str]:
-        """What says that it is the same model: digest of the folder, or commit on the hub."""
+        """Name and digest of the folder, or name and commit on the hub (from the model's `config`)."""
         if self.folder is not None:
             return {"name": self.label, "sha256": base_model_sha256(self.folder)}
         return {"name": self.label, "commit": str(getattr(config, "_commit_hash", None) or self.revision or "")}
 
+    def require_weights(self, loading_info: Mapping[str, Any], part: str = "") -> None:
+        """Check that the library found all weights in the files, and invented none.
+
+        Args:
+            loading_info: What the library reports about loading (`output_loading_info`).
+            part: Only weights of this part of the model count, without its pooler; empty: all.
+
+        Raises:
+            ServiceError: If weights are missing or have another shape.
+        """
+        names = [*map(str, loading_info["missing_keys"]), *(str(key[0]) for key in loading_info["mismatched_keys"])]
+        if part:
+            names = [name for name in names if name.startswith(f"{part}.") and ".pooler." not in name]
+        if names:
+            raise ServiceError(
+                f"the files of {self.label} lack weights, or have them in another shape", where=self.place,
+                why=f"{len(names)}, for instance {names[0]}", next="use files that contain the whole model",
+            )  # fmt: skip
+
+    def token_limit(self, requested: int | None, maximum: int | None, usual: int | None = None) -> int:
+        """The most tokens that a row may have.
+
+        Args:
+            requested: `max_length` of the settings; `None`: as many as possible.
+            maximum: The most tokens that the model accepts, if it is known.
+            usual: The most tokens that the tokenizer suggests, if it does.
+
+        Raises:
+            DataError: If the model accepts fewer tokens than requested, or nothing is known.
+        """
+        if requested is not None:
+            if maximum is not None and requested > maximum:
+                raise DataError(
+                    f"max_length is {requested}, and {self.label} takes {maximum} tokens",
+                    next="set a lower one, or null",
+                )
+            return requested
+        known = [limit for limit in (maximum, usual) if limit is not None]
+        if not known:
+            raise DataError(f"{self.label} does not say how many tokens it takes", next="set max_length")
+        return min(known)
+
 
 def resolve_base_model(spec: LearningSpec, trained_identity: Mapping[str, str] | None = None) -> BaseModelSource:
-    """The model that `spec` names; with the `trained_identity` of a trained judge, exactly the same commit."""
+    """The model that `spec` names.
+
+    Args:
+        spec: The settings.
+        trained_identity: The `identity` of the model in training. On the hub, the same commit is then loaded.
+
+    Raises:
+        ServiceError: If `name` is also a folder here.
+    """
     if spec.path is not None:
-        return BaseModelSource(
-            Path(spec.path.path).name or spec.path.file.name, str(spec.path.file), None, spec.path.file
-        )
+        label = Path(spec.path.path).name or spec.path.file.name
+        return BaseModelSource(label, str(spec.path.file), None, spec.path.file)
     name = str(spec.name)
     if Path(name).exists():
         raise ServiceError(
@@ -72,12 +125,14 @@ def resolve_base_model(spec: LearningSpec, trained_identity: Mapping[str, str] |
 
 
 def require_same_base_model(base: BaseModelSource, trained_identity: Mapping[str, str], config: Any) -> None:
-    """DataError if the judge was trained on another model than `base`."""
+    """Check that `base` is the model that the judge was trained on.
+
+    Raises:
+        DataError: If it is another one.
+    """
     now = base.identity(config)
-    changed = [
-        key for key in ("sha256", "commit") if trained_identity.get(key) and now.get(key) != trained_identity[key]
-    ]
-    if changed or ("sha256" in trained_identity) != ("sha256" in now):
+    same = all(not trained_identity.get(key) or now.get(key) == trained_identity[key] for key in ("sha256", "commit"))
+    if not same or ("sha256" in trained_identity) != ("sha256" in now):
         raise DataError(
             f"the judge was trained on another model than {base.label}",
             where=base.place,
@@ -91,8 +146,12 @@ def _identity_text(identity: Mapping[str, str]) -> str:
 
 
 def base_model_sha256(folder: Path) -> str:
-    """Hex digest of the names and contents of the files that make the model in `folder`; DataError without any."""
-    digest = hashlib.sha256()
+    """The SHA-256 (hexadecimal) of names and contents of a model's files in `folder`.
+
+    Raises:
+        DataError: If there are none, or one cannot be read.
+    """
+    digest, why = hashlib.sha256(), "the folder contains none of its files"
     try:
         files = sorted(path for path in folder.iterdir() if path.suffix in PARTS and path.is_file())
         for path in files:
@@ -100,10 +159,7 @@ def base_model_sha256(folder: Path) -> str:
                 inner = hashlib.file_digest(stream, "sha256").hexdigest()
             digest.update(f"{path.name}\0{inner}\n".encode())
     except OSError as error:
-        files = []
-        why = error.strerror or str(error)
-    else:
-        why = "the folder holds none of its files"
+        files, why = [], error.strerror or str(error)
     if not files:
         raise DataError(
             f"cannot read the model folder {folder}", why=why, next=f"set path to a folder with {EXPECTED_FILES}"

@@ -1,4 +1,4 @@
-"""What a neural judge chooses its epoch by: a part of what it may learn from, of whole families."""
+"""The examples that choose the epoch of a neural judge: a part of the training side, by whole families."""
 
 from __future__ import annotations
 
@@ -9,19 +9,28 @@ from collections.abc import Sequence
 from benchbuilder.evaluation.judges.base import Example
 
 MIN_CHOOSING = 10
-"""Fewer examples than this choose nothing: their correlation is luck."""
+"""Fewer examples choose nothing: their correlation is luck."""
 
 
-def split_off_choosing(examples: Sequence[Example], share: float, seed: int) -> tuple[list[Example], list[Example]]:
-    """What is learned from, and the rated examples that choose the epoch: about a `share` of them, whole families.
+def split_off_choosing(
+    examples: Sequence[Example], proportion: float, seed: int
+) -> tuple[list[Example], list[Example]]:
+    """Split the training side into examples to learn from, and examples that choose the epoch.
 
-    Statements of the families that choose are in neither. Where nobody rated anything, statements choose. The second
-    is empty where it would have too few examples, or nothing would be left to learn from.
+    Statements of the families that choose are in neither part. If nobody rated anything, statements choose.
+
+    Args:
+        examples: The training side.
+        proportion: About how many of the rated examples choose.
+        seed: Decides which families choose.
+
+    Returns:
+        Both parts. The second is empty if it would be too small, or nothing would be left to learn from.
     """
     rated = [example for example in examples if not example.synthetic] or list(examples)
     sizes = Counter(example.family for example in rated)
     chosen: set[str] = set()
-    taken, wanted = 0, share * len(rated)
+    taken, wanted = 0, proportion * len(rated)
     for family in sorted(sizes, key=lambda name: _rank(name, seed)):
         if taken + sizes[family] / 2 > wanted:
             break

@@ -1,4 +1,4 @@
-"""Cases as tokens: where something has to go, paragraphs go first and the answer last."""
+"""Cases as tokens. If a case is too long, paragraphs are cut first and the answer last."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from benchbuilder.models import Prompt, render_prompt
 
 Truncation = Literal["", "evidence", "question", "answer"]
 GAP = "…"
-"""Stands where the middle of an answer was left out."""
+"""Replaces the middle of an answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class TokenRow:
-    """A case as tokens; `types` tell the two texts of a pair apart where the model wants that.
+    """A case as tokens. `types` tell the two texts of a pair apart, for models that use them.
 
-    `truncation` is the last part that was shortened: the question only once all paragraphs are removed, and the answer
-    only once the whole question is removed.
+    `truncation` is the last part that was cut. The question is cut only when no paragraph is left, and the answer only
+    when nothing of the question is left.
     """
 
     ids: tuple[int, ...]
@@ -29,14 +29,21 @@ class TokenRow:
 
 
 class TruncatingTokenizer:
-    """A tokenizer with what is needed to shorten texts by tokens."""
+    """A tokenizer that can shorten texts by tokens.
+
+    Args:
+        tokenizer: A tokenizer of the library.
+        label: The name of its model, for errors.
+
+    Raises:
+        ServiceError: If it does not say where in a text its tokens are.
+    """
 
     def __init__(self, tokenizer: Any, label: str) -> None:
-        """ServiceError if the tokenizer does not say where in a text its tokens stand."""
         self.tokenizer = tokenizer
         if not tokenizer.is_fast:
             raise ServiceError(
-                f"the tokenizer of {label} does not say where in a text its tokens stand",
+                f"the tokenizer of {label} does not say where in a text its tokens are",
                 next="use a model with a tokenizer.json",
             )
         tokenizer.truncation_side = tokenizer.padding_side = "right"
@@ -44,16 +51,16 @@ class TruncatingTokenizer:
         self._special = sorted({str(token) for token in added.values() if token.special}, key=len, reverse=True)
 
     def without_special_tokens(self, case: Case) -> Case:
-        """The case without texts that the tokenizer would take for marks of its own, as an answer may hold them."""
+        """The case without texts that the tokenizer would read as special tokens. An answer may contain some."""
         return replace(
             case,
-            question=self._without_marks(case.question),
-            answer=self._without_marks(case.answer),
-            evidence=tuple(map(self._without_marks, case.evidence)),
+            question=self._without_special(case.question),
+            answer=self._without_special(case.answer),
+            evidence=tuple(map(self._without_special, case.evidence)),
         )
 
     def ids(self, text: str, *, special: bool = False) -> list[int]:
-        """The tokens of a text, without what the tokenizer puts around it unless `special`."""
+        """The tokens of a text; if `special`, with the special tokens that the tokenizer puts around it."""
         return list(self.tokenizer(text, add_special_tokens=special)["input_ids"])
 
     def count(self, text: str) -> int:
@@ -61,15 +68,15 @@ class TruncatingTokenizer:
         return len(self.ids(text)) if text else 0
 
     def start(self, text: str, room: int) -> str:
-        """The beginning of a text that has at most `room` tokens."""
+        """The beginning of a text, of at most `room` tokens."""
         return self._shortened(text, room, lambda spans, keep: text[: spans[keep - 1][1]])
 
     def end(self, text: str, room: int) -> str:
-        """The end of a text that has at most `room` tokens."""
+        """The end of a text, of at most `room` tokens."""
         return self._shortened(text, room, lambda spans, keep: text[spans[-keep][0] :])
 
     def both_ends(self, text: str, room: int) -> str:
-        """Beginning and end of a text, about half of `room` tokens each, with a gap between where it is longer."""
+        """The text if it has at most `room` tokens; else beginning and end, about half each, with a gap between."""
 
         def ends(spans: Sequence[tuple[int, int]], keep: int) -> str:
             head, tail = (keep + 1) // 2, keep // 2
@@ -78,83 +85,87 @@ class TruncatingTokenizer:
         return self._shortened(text, room, ends)
 
     def _shortened(self, text: str, room: int, part: Callable[[Sequence[tuple[int, int]], int], str]) -> str:
-        """`text` if it has at most `room` tokens, else the largest `part` of it that has."""
+        """`text` if it has at most `room` tokens; else the longest `part` that does."""
         spans: list[tuple[int, int]] = self.tokenizer(
             text, add_special_tokens=False, return_offsets_mapping=True
         )["offset_mapping"]  # fmt: skip
         if len(spans) <= room:
             return text
         keep = room
-        while keep > 0:  # a part may have more tokens than it had within the whole
+        while keep > 0:  # alone, a part may have more tokens than within the text
             shorter = part(spans, keep)
             if (over := self.count(shorter) - room) <= 0:
                 return shorter
             keep -= over
         return ""
 
-    def _without_marks(self, text: str) -> str:
-        for mark in self._special:
-            if mark in text:
-                text = text.replace(mark, " ")
+    def _without_special(self, text: str) -> str:
+        for token in self._special:
+            text = text.replace(token, " ")
         return text
 
 
 class PairInputs:
     """Cases for an encoder: question and paragraphs as the first text of a pair, the answer as the second.
 
-    If they have more than `limit` tokens, paragraphs are cut from their end (the best ones stand first), then the
-    question from its beginning. The answer is whole unless it alone has more: then all else is left out, and of the
-    answer the beginning and the end stay, half of the room each.
+    If a pair has more than `limit` tokens, paragraphs are cut from their end (the best ones come first), then the
+    question from its beginning. The answer is complete unless it alone has more tokens. Then it is alone, and its
+    beginning and its end take half of the room each.
+
+    Raises:
+        DataError: If `limit` leaves no room for an answer.
     """
 
     def __init__(self, words: TruncatingTokenizer, limit: int) -> None:
         self._words, self._limit = words, limit
         around = [int(words.tokenizer.num_special_tokens_to_add(pair=pair)) for pair in (True, False)]
-        self._room = limit - max(around)  # a pair with an empty text counts as a single one
+        self._room = limit - max(around)  # the tokenizer treats a pair with an empty text as one text
         self._between = str(words.tokenizer.sep_token or "\n")
         if self._room < 1:
             raise DataError(f"max_length is {limit}, which leaves no room for an answer", next="set a higher one")
 
     def row(self, case: Case) -> TokenRow:
-        """The tokens of a case, at most `limit`."""
+        """The tokens of a case, at most `limit`; ServiceError if the tokenizer makes more."""
         words, case = self._words, self._words.without_special_tokens(case)
-        cut: Truncation = ""
+        truncation: Truncation = ""
         answer = words.both_ends(case.answer, self._room)
         room = self._room - words.count(answer)
         question = words.end(case.question, room)
         first = self._between.join(filter(None, [question, "\n".join(case.evidence)]))
         if answer != case.answer:
-            cut = "answer"
+            truncation = "answer"
         elif question != case.question:
-            cut = "question"
+            truncation = "question"
         elif words.count(first) > room:
-            cut = "evidence"
-        if cut in ("answer", "question"):
+            truncation = "evidence"
+        if truncation in ("answer", "question"):
             first = question
-        found = words.tokenizer(words.start(first, room), answer)
-        types = found.get("token_type_ids") or ()
-        if len(found["input_ids"]) > self._limit:
+        encoded = words.tokenizer(words.start(first, room), answer)
+        ids, types = encoded["input_ids"], encoded.get("token_type_ids") or ()
+        if len(ids) > self._limit:
             raise ServiceError(
-                f"the tokenizer makes {len(found['input_ids'])} tokens of a pair, and {self._limit} have room",
-                next="set max_length, a little lower than what the model takes",
+                f"the tokenizer makes {len(ids)} tokens of a pair, but {self._limit} fit",
+                next="set max_length a little lower than the model's limit",
             )
-        return TokenRow(tuple(found["input_ids"]), tuple(types), cut)
+        return TokenRow(tuple(ids), tuple(types), truncation)
 
 
 VARIABLES: Mapping[str, str] = {
-    "aspect": "What is scored, as the recipe names it.",
-    "type": "The item's type, where it has one.",
+    "aspect": "The aspect to score, as the recipe names it.",
+    "type": "The item's type, if it has one.",
     "question": "The question, after its context.",
-    "evidence": "The paragraphs, a list; empty where there are none.",
-    "answer": "The answer that is scored.",
+    "evidence": "The paragraphs, a list; empty if there are none.",
+    "answer": "The answer to score.",
 }
+"""The variables of a decoder's prompt, each with a sentence."""
 
 
 class PromptInputs:
-    """Cases for a decoder: a prompt file filled in, the score to follow.
+    """Cases for a decoder: a filled-in prompt, which the score follows.
 
-    If a prompt has more than `limit` tokens, paragraphs are cut from their end, then the question from its
-    beginning; only if that is not enough the middle of the answer is left out.
+    If a prompt has more than `limit` tokens, paragraphs are cut from their end, then the question from its beginning.
+    Only if that is not enough, the middle of the answer is left out. With `chat`, the prompt is a user's message in
+    the chat template.
     """
 
     def __init__(self, words: TruncatingTokenizer, prompt: Prompt, aspect: str, limit: int, *, chat: bool) -> None:
@@ -171,7 +182,7 @@ class PromptInputs:
             "aspect": self._aspect, "type": case.type, "question": case.question, "evidence": list(case.evidence),
             "answer": case.answer,
         }  # fmt: skip
-        cut: Truncation = ""
+        truncation: Truncation = ""
         ids = self._ids(values)
         shorten: tuple[tuple[Truncation, Callable[[int], Any], int], ...] = (
             ("evidence", lambda room: self._paragraphs(case.evidence, room), sum(map(words.count, case.evidence))),
@@ -181,7 +192,7 @@ class PromptInputs:
         for part, less, size in shorten:
             keep = size
             while keep > 0 and (over := len(ids) - self._limit) > 0:
-                keep, cut = max(0, keep - over), part
+                keep, truncation = max(0, keep - over), part
                 values[part] = less(keep)
                 ids = self._ids(values)
         if len(ids) > self._limit:
@@ -190,10 +201,10 @@ class PromptInputs:
                 where=str(self._prompt.file),
                 next="set a higher max_length or shorten the prompt",
             )
-        return TokenRow(tuple(ids), (), cut)
+        return TokenRow(tuple(ids), (), truncation)
 
     def _paragraphs(self, evidence: Sequence[str], room: int) -> list[str]:
-        """The first paragraphs that have `room` tokens together, the last of them cut."""
+        """The first paragraphs, of `room` tokens together. The last one may be cut."""
         kept: list[str] = []
         for paragraph in evidence:
             part = self._words.start(paragraph, room)
@@ -207,6 +218,6 @@ class PromptInputs:
         text = render_prompt(self._prompt, values)
         if not self._chat:
             return [*self._begin, *self._words.ids(text)]
-        said = [{"role": "user", "content": text}]
-        whole = self._words.tokenizer.apply_chat_template(said, tokenize=False, add_generation_prompt=True)
-        return self._words.ids(str(whole))
+        messages = [{"role": "user", "content": text}]
+        chat = self._words.tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+        return self._words.ids(str(chat))

@@ -1,11 +1,10 @@
-"""What a network brings to the common training and scoring of neural judges."""
+"""A network as training and scoring see it, with the examples that it reads."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from operator import mul
 from pathlib import Path
@@ -15,33 +14,19 @@ from typing import Any
 from benchbuilder.core import ServiceError
 from benchbuilder.evaluation.judges.base import Case
 from benchbuilder.evaluation.judges.neural.inputs import TokenRow
-
-
-@dataclass(frozen=True)
-class ComputePlace:
-    """Where and in what a network computes."""
-
-    torch: Any
-    device: Any
-    dtype: Any
-
-    def mixed_precision(self) -> Any:
-        """The context in which products are computed in `dtype` while weights stay as they are."""
-        if self.dtype == self.torch.float32:
-            return nullcontext()
-        return self.torch.autocast(self.device.type, dtype=self.dtype)
+from benchbuilder.evaluation.judges.neural.libraries import ComputePlace
 
 
 @dataclass(frozen=True)
 class EncodedExamples:
-    """Tokens with their targets (0 to 1) and weights (above 0)."""
+    """Examples as tokens, with their targets (0 to 1) and weights (above 0)."""
 
     rows: Sequence[TokenRow]
     targets: Sequence[float]
     weights: Sequence[float]
 
     def mean(self) -> float:
-        """The mean target, by weight."""
+        """The weighted mean of the targets."""
         return sum(map(mul, self.targets, self.weights)) / sum(self.weights)
 
     def every(self, step: int) -> EncodedExamples:
@@ -50,9 +35,10 @@ class EncodedExamples:
 
 
 class Learner(ABC):
-    """A network with its tokenizer, loaded: `model` on the device of `place`, `max_length` tokens a row.
+    """A loaded network with its tokenizer.
 
-    `centre` is the mean target of its training: a network may begin from there.
+    `model` is on the device of `place`, and reads at most `max_length` tokens per row. `centre` is the mean target of
+    the training; a network may start from there.
     """
 
     model: Any
@@ -65,67 +51,83 @@ class Learner(ABC):
         """The tokens of a case."""
 
     def training_target(self, target: float, chance: Random) -> float:  # noqa: ARG002
-        """What is learned for `target` this time."""
+        """The value to learn for `target` in this epoch."""
         return target
 
     @abstractmethod
     def losses(self, model: Any, rows: Sequence[TokenRow], goals: Sequence[float]) -> Any:
-        """The loss of each row, on the device, in float32.
+        """The loss of each row.
 
         Args:
-            model: `model`, or what Trainer has wrapped it in for several devices.
+            model: `model`, or the wrapper that Trainer puts around it for several devices.
             rows: The tokens of each example.
-            goals: For each row, what `training_target` gave for its target.
+            goals: The `training_target` of each example.
 
         Returns:
-            A tensor of shape (rows,).
+            A float32 tensor of shape (rows,), on the device.
         """
 
     @abstractmethod
     def values(self, rows: Sequence[TokenRow], width: int) -> list[float]:
-        """The score of each row, in order, with rows filled up to `width` tokens."""
+        """The score of each row, in order, with rows padded to `width` tokens."""
 
     @abstractmethod
     def save(self, folder: Path) -> None:
-        """Write what was learned, as safetensors and JSON, into a folder that is there and empty."""
+        """Write what was learned into an empty folder, as safetensors and JSON."""
 
     def trainable_parameters(self) -> dict[str, Any]:
         """The parameters that training changes, by name."""
-        return {name: one for name, one in self.model.named_parameters() if one.requires_grad}
+        return {name: value for name, value in self.model.named_parameters() if value.requires_grad}
 
 
 def padded_matrix(torch: Any, lists: Sequence[Sequence[int]], fill: int, width: int, device: Any) -> Any:
-    """Lists of whole numbers as a matrix, filled up on the right."""
-    return torch.tensor([[*one, *[fill] * (width - len(one))] for one in lists], dtype=torch.long, device=device)
+    """Lists of integers as a matrix.
+
+    Args:
+        torch: The torch module.
+        lists: The rows, each of at most `width` numbers.
+        fill: The number that pads a row on the right.
+        width: The number of columns.
+        device: Where the matrix is.
+
+    Returns:
+        An int64 tensor of shape (lists, width).
+    """
+    padded = [[*row, *[fill] * (width - len(row))] for row in lists]
+    return torch.tensor(padded, dtype=torch.long, device=device)
 
 
 def score_rows(learner: Learner, rows: Sequence[TokenRow], batch_size: int) -> list[float]:
-    """The score of each row, in order, the same in whatever company.
+    """The score (0 to 1) of each row, in order. It does not depend on the other rows.
 
-    How a product is rounded depends on its shape. So on the processor each row is scored alone, and elsewhere in
-    batches of one shape: always `batch_size` rows, and a width that depends on the row's own length only.
+    The shape of a product decides how it is rounded. So on the processor each row is scored alone. Elsewhere all
+    batches have one shape: always `batch_size` rows, and a width that depends on the row's own length only.
     """
     alone = learner.place.device.type == "cpu"
     return score_rows_in_batches(learner, rows, 1 if alone else batch_size, 1 if alone else 64)
 
 
 def score_rows_in_batches(learner: Learner, rows: Sequence[TokenRow], batch_size: int, step: int) -> list[float]:
-    """The score of each row, in batches of `batch_size` rows of the same multiple of `step` tokens."""
+    """The score of each row, in batches of `batch_size` rows with the same multiple of `step` tokens.
+
+    Raises:
+        ServiceError: If a score is not a number.
+    """
     torch = learner.place.torch
     groups: dict[int, list[int]] = {}
-    for at, row in enumerate(rows):
-        groups.setdefault(min(-(-len(row.ids) // step) * step, learner.max_length), []).append(at)
-    found = [0.0] * len(rows)
+    for index, row in enumerate(rows):
+        groups.setdefault(min(-(-len(row.ids) // step) * step, learner.max_length), []).append(index)
+    scores = [0.0] * len(rows)
     learner.model.eval()
     with torch.no_grad():
-        for width, places in sorted(groups.items()):
-            for start in range(0, len(places), batch_size):
-                part = places[start : start + batch_size]
-                full = [rows[at] for at in part] + [rows[part[-1]]] * (batch_size - len(part))
-                for at, value in zip(part, learner.values(full, width), strict=False):
+        for width, indices in sorted(groups.items()):
+            for start in range(0, len(indices), batch_size):
+                batch = indices[start : start + batch_size]
+                full = [rows[index] for index in batch] + [rows[batch[-1]]] * (batch_size - len(batch))
+                for index, value in zip(batch, learner.values(full, width), strict=False):
                     if math.isnan(value):
                         raise ServiceError(
-                            "the judge gives a score that is no number", next="set dtype: float32, or train it again"
+                            "a score of the judge is not a number", next="set dtype: float32, or train it again"
                         )
-                    found[at] = min(1.0, max(0.0, value))
-    return found
+                    scores[index] = min(1.0, max(0.0, value))
+    return scores

@@ -1,4 +1,4 @@
-"""Training on several devices: one process per device, launched by torch, each with a part of every step."""
+"""Training on several devices: torch launches a process per device, and each computes a part of every step."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ def launched() -> bool:
 
 
 def is_main() -> bool:
-    """Whether this process writes files and notes: the only one, or the first of several."""
+    """Whether this process writes files and notes: the only process, or the first of several."""
     return os.environ.get("RANK", "0") == "0"
 
 
 def train_together(judge: TrainedJudge, arguments: tuple[Any, ...], count: int) -> None:
-    """Train `judge` in `count` processes; the first one writes the judge, and its notes to standard error.
+    """Train `judge` in `count` processes. The first one writes the judge, and its notes to standard error.
 
     Args:
         judge: A judge that is not open.
-        arguments: The arguments of `TrainedJudge.train` but the last one.
+        arguments: All arguments of `TrainedJudge.train` except `note`.
         count: The number of processes.
 
     Raises:
@@ -45,7 +45,7 @@ def train_together(judge: TrainedJudge, arguments: tuple[Any, ...], count: int) 
     except ChildFailedError as error:
         raise ServiceError(
             f"the training on {count} devices broke off", why=str(error.get_first_failure()[1].message),
-            next="correct the cause; the same command then resumes after the last whole epoch",
+            next="correct the cause; the same command then resumes after the last complete epoch",
         ) from error  # fmt: skip
 
 
@@ -56,6 +56,6 @@ def _train(judge: TrainedJudge, arguments: tuple[Any, ...]) -> None:
         if is_main():
             print(line, file=sys.stderr, flush=True)
 
-    examples, held_out, folder, seed = arguments
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # else accelerate sets it, with a warning
-    record(judge.train)(examples, held_out, folder, seed, note)  # the parent process reads the error
+    examples, held_out, folder, seed = arguments
+    record(judge.train)(examples, held_out, folder, seed, note)  # the launching process reads the error

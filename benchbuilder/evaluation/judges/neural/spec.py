@@ -1,4 +1,4 @@
-"""What is said of training a neural network: which one it starts from, how it learns, what of it learns."""
+"""Settings of training a neural network: the model to start from, its training, its adapters."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ Positive = Annotated[int, Field(ge=1)]
 class LearningSpec(Spec):
     """A model to start from, on the hub (`name`, `revision`) or in a folder (`path`), and its training.
 
-    The learning rate climbs to `learning_rate` over the share `warm_up` of the steps and falls to 0 along a cosine
-    by the end of `epochs`. A step sees `batch_size` examples, however many of them fit onto the device at once.
+    The learning rate rises to `learning_rate` over the proportion `warm_up` of the steps, and falls to 0 along a
+    cosine by the end of `epochs`. Each step learns from `batch_size` examples, however many fit on the device at once.
     """
 
     name: Annotated[str | None, Field(pattern=HUB_NAME)] = None
     """A model on the hub (``ORGANISATION/MODEL``), downloaded when it is first needed. Or `path`."""
     revision: str | None = None
-    """A commit of the model on the hub. Without one it is whatever the hub has on the day of training."""
+    """A commit of the model on the hub. Without one, it is the version on the day of training."""
     path: FileRef | None = None
     """A folder with config.json, tokenizer and weights as safetensors. Or `name`."""
     max_length: Positive | None
@@ -35,24 +35,24 @@ class LearningSpec(Spec):
     weight_decay: Annotated[float, Field(ge=0)]
     max_grad_norm: Annotated[float, Field(gt=0)]
     patience: Positive | None
-    """Where something chooses the epoch: epochs without a better one after which training ends; ``null``: never."""
+    """If examples choose the epoch: training ends after so many epochs without a better one; ``null``: never."""
     dtype: Literal["auto", "float32", "bfloat16"] = "auto"
-    """What is computed in; ``auto``: bfloat16 on a GPU that has it, else float32."""
+    """The type to compute in; ``auto``: bfloat16 on a GPU that has it, else float32."""
     device: Annotated[str, RuntimeOption()] = "auto"
     """``cuda``, ``cuda:1``, ``cpu``; ``auto`` is ``cuda`` if there is one, else ``cpu``."""
     device_batch_size: Annotated[Positive, RuntimeOption()] = 8
-    """Examples that are on the device together: gradients are collected until a step has its `batch_size`."""
+    """The most examples on the device at once. Gradients accumulate until a step has its `batch_size`."""
     gradient_checkpointing: Annotated[bool, RuntimeOption()] = False
-    """Compute what training remembers a second time: less memory, about a third more time."""
+    """Compute parts of the network twice instead of storing them: less memory, about a third more time."""
     resume: Annotated[bool, RuntimeOption()] = True
-    """Whether a training that was interrupted goes on after its last whole epoch; else it begins again."""
+    """Whether an interrupted training resumes after its last complete epoch; else it starts again."""
 
     @model_validator(mode="after")
     def _one_model(self) -> Self:
         if (self.name is None) == (self.path is None):
             raise ValueError("set one of `name` (ORGANISATION/MODEL on the hub) and `path` (a folder with a model)")
         if self.path is not None and self.revision is not None:
-            raise ValueError("`revision` belongs to `name`; a folder is what it is")
+            raise ValueError("`revision` belongs to `name`; a folder has no revisions")
         return self
 
 
@@ -62,12 +62,12 @@ class NeuralSpec(JudgeSpec, LearningSpec):
     choose: Literal["best", "last"]
     """Which epoch's weights are kept: ``best``, by Pearson on a part of the training side, or ``last``.
 
-    What judges are held to account on chooses nothing. The training on everything ends after as many epochs.
+    Held-out answers choose nothing. The final training, on everything, ends after as many epochs.
     """
-    devices: Annotated[Positive, RuntimeOption()] = 1
-    """How many GPUs train together, a process on each (with ``cpu``: processes). One device scores."""
     choose_share: Annotated[float, Field(gt=0, lt=0.5)]
-    """With ``best``: the share of the rated examples, by whole families, that chooses and is not learned from."""
+    """With ``best``: the proportion of the rated examples, by whole families, that chooses and is not learned from."""
+    devices: Annotated[Positive, RuntimeOption()] = 1
+    """How many GPUs train together, with one process each (with ``cpu``: how many processes). One device scores."""
 
     @model_validator(mode="after")
     def _equal_parts(self) -> Self:
@@ -77,11 +77,11 @@ class NeuralSpec(JudgeSpec, LearningSpec):
 
 
 class AdapterSpec(Spec):
-    """Low-rank adapters (LoRA), which alone are trained.
+    """Low-rank adapters (LoRA). Nothing else is trained.
 
-    `rank` and `alpha` are theirs, `dropout` what they leave out in training, `rank_stabilised` divides alpha by the
-    root of the rank instead of the rank. They sit in the linear layers that `targets` names; ``all-linear``: in all
-    but the last one.
+    `rank` and `alpha` are their size and strength, and `dropout` is the proportion that they leave out in training.
+    `rank_stabilised` divides alpha by the root of the rank instead of the rank. The adapters are in the linear layers
+    that `targets` names; ``all-linear``: in all except the last one.
     """
 
     rank: Positive

@@ -1,6 +1,6 @@
 """Training with `transformers.Trainer`: weighted examples, checkpoints after every epoch, the best epoch.
 
-Importing this module imports torch, transformers and accelerate; import it where training begins.
+This module imports torch, transformers and accelerate: import it where training begins.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Any, cast
+from typing import Any
 
 import torch
 from accelerate.utils import broadcast_object_list
@@ -23,11 +23,12 @@ from transformers.trainer_pt_utils import get_length_grouped_indices
 from benchbuilder.core import ServiceError, check_constant_predictor, pearson
 from benchbuilder.evaluation.judges.neural.inputs import TokenRow
 from benchbuilder.evaluation.judges.neural.learner import EncodedExamples, Learner, score_rows
+from benchbuilder.evaluation.judges.neural.libraries import ignore_future_warnings
 from benchbuilder.evaluation.judges.neural.spec import LearningSpec
 
-CONSTANT = 3.0
-"""Taken off the correlation of nearly constant scores (-1 to 1), so that any other epoch ranks before them."""
-_KEY, _STATE, _WEIGHTS = "training.json", "trainer_state.json", "model.safetensors"
+CONSTANT_PENALTY = 3.0
+"""Subtracted from the correlation of nearly constant scores (-1 to 1), so that any other epoch ranks higher."""
+_KEY, _STATE, _WEIGHTS = "training.key", "trainer_state.json", "model.safetensors"
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,8 @@ class TrainingResult:
     """The outcome of a training.
 
     `losses` and `pearsons` have one entry per epoch: the mean loss of its steps, and the correlation on the examples
-    that choose the epoch (`None` if it is undefined; no entries if nothing chooses). `best_epoch` is the epoch, from 1,
-    whose weights the network has. `tokens` counts what the network has read in training, without padding.
+    that choose the epoch (`None` if undefined; no entries if nothing chooses). The network has the weights of
+    `best_epoch` (from 1). `tokens` is how many tokens it has read in training, without padding.
     """
 
     losses: list[float]
@@ -53,79 +54,47 @@ def train_network(
     """Train the network of `learner`, or resume where a training with the same `key` was interrupted.
 
     Args:
-        learner: The network; afterwards it has the weights of the best epoch, or of the last one.
+        learner: The network. Afterwards it has the weights of the best epoch, or of the last one if nothing chooses.
         spec: The settings.
         examples: The examples to learn from.
-        choosing: The examples that choose the epoch. They are not learned from. Without any, the last epoch is kept.
+        choosing: The examples that choose the epoch; the network does not learn from them. May be empty.
         folder: Takes the checkpoints. The caller removes it when the network is stored.
         key: The digest of this training (`training_key`).
-        seed: Orders the examples and draws what `Learner.training_target` draws.
+        seed: Orders the examples, and draws what `Learner.training_target` draws.
         note: Takes a line per epoch.
-        stop: Ends training after so many epochs, while the learning rate falls as if all epochs followed.
+        stop: Training ends after so many epochs, while the learning rate falls as if all epochs followed.
 
     Raises:
         ServiceError: If the loss is no longer a number.
     """
-    epochs = stop or spec.epochs
-    trainer = _Trainer(learner, spec, examples, choosing, folder, epochs=epochs, seed=seed, note=note)
-    checkpoint = _resumable(trainer, folder, key, resume=spec.resume)
+    trainer = _Trainer(learner, spec, examples, choosing, folder, epochs=stop or spec.epochs, seed=seed, note=note)
+    checkpoint = trainer.last_checkpoint(key)
     if checkpoint is not None:
         state = TrainerState.load_from_json(str(checkpoint / _STATE))
-        note(f"resumed after epoch {round(state.epoch or 0)} of {epochs}")
-        if spec.patience is not None and choosing.rows and _waited(state) >= spec.patience:
+        note(f"resumed after epoch {round(state.epoch or 0)} of {stop or spec.epochs}")
+        stored: Any = state.stateful_callbacks
+        stopping = stored.get(EarlyStoppingCallback.__name__)
+        if stopping and stopping["attributes"]["early_stopping_patience_counter"] >= spec.patience:
             trainer.args.num_train_epochs = round(state.epoch or 0)  # it had ended early: nothing is left to do
     trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
-    return _fitted(trainer, learner, examples, folder)
-
-
-def _resumable(trainer: _Trainer, folder: Path, key: str, *, resume: bool) -> Path | None:
-    """The last complete checkpoint of a training with this `key`; checkpoints of another one are removed."""
-    found = [""]
-    if trainer.is_world_process_zero():
-        file = folder / _KEY
-        if not resume or not file.is_file() or file.read_text(encoding="utf-8") != key:
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir(parents=True)
-            file.write_text(key, encoding="utf-8")
-        whole = [state.parent for state in folder.glob(f"checkpoint-*/{_STATE}")]  # the state is written last
-        found = [str(max(whole, key=_step, default=""))]
-    broadcast_object_list(found)
-    return Path(found[0]) if found[0] else None
-
-
-def _step(checkpoint: Path) -> int:
-    return int(checkpoint.name.partition("-")[2])
-
-
-def _waited(state: TrainerState) -> int:
-    """For how many epochs the training had waited for a better one."""
-    stored: Any = state.stateful_callbacks or {}
-    return int(stored[EarlyStoppingCallback.__name__]["attributes"]["early_stopping_patience_counter"])
-
-
-def _fitted(trainer: _Trainer, learner: Learner, examples: EncodedExamples, folder: Path) -> TrainingResult:
-    state: TrainerState = trainer.state
+    state = trainer.state
     losses = [float(entry["loss"]) for entry in state.log_history if "loss" in entry]
-    found = [float(entry["eval_pearson"]) for entry in state.log_history if "eval_pearson" in entry]
-    kept = len(losses)
-    if found:
-        best = int(state.best_global_step or 0)
-        kept = best * len(losses) // state.global_step
-        weights = load_file(folder / f"checkpoint-{best}" / _WEIGHTS)
-        with torch.no_grad():
-            for name, parameter in learner.trainable_parameters().items():
-                parameter.copy_(weights[name])
+    pearsons = [float(entry["eval_pearson"]) for entry in state.log_history if "eval_pearson" in entry]
+    best = state.best_global_step if pearsons and state.best_global_step else state.global_step
+    if best != state.global_step:
+        learner.model.load_state_dict(load_file(folder / f"checkpoint-{best}" / _WEIGHTS), strict=False)
     learner.model.eval()
-    pearsons = [None if math.isnan(value) else value for value in found]
-    tokens = sum(len(row.ids) for row in examples.rows) * len(losses)
-    return TrainingResult(losses, pearsons, kept, state.global_step, tokens)
+    return TrainingResult(
+        losses, [None if math.isnan(value) else value for value in pearsons], best * len(losses) // state.global_step,
+        state.global_step, sum(len(row.ids) for row in examples.rows) * len(losses),
+    )  # fmt: skip
 
 
 class _Samples:
-    """The examples in the order of an epoch, those of a step about equally long; dataset and sampler in one.
+    """The examples of an epoch in order, those of a step about equally long. It is dataset and sampler in one.
 
-    The order depends on seed and epoch alone. At the end of an epoch it is filled up with examples without weight
-    (index -1), so that every device has as many batches as the others.
+    The order depends on seed and epoch alone. An epoch ends with examples of no weight (index -1), as many as give
+    every device the same number of batches.
     """
 
     def __init__(self, learner: Learner, examples: EncodedExamples, seed: int, *, step: int, together: int) -> None:
@@ -134,7 +103,7 @@ class _Samples:
         self._epoch = 0
 
     def set_epoch(self, epoch: int) -> None:
-        """Trainer calls this before each epoch."""
+        """Begin an epoch (from 0)."""
         self._epoch = epoch
 
     def __len__(self) -> int:
@@ -152,13 +121,13 @@ class _Samples:
         return self._examples.rows[index], goal, self._examples.weights[index] if index >= 0 else 0.0
 
 
-def _together(samples: Sequence[tuple[TokenRow, float, float]]) -> dict[str, Any]:
+def _batch(samples: Sequence[tuple[TokenRow, float, float]]) -> dict[str, Any]:
     rows, goals, weights = zip(*samples, strict=True)
     return {"rows": list(rows), "goals": list(goals), "weights": torch.tensor(weights)}
 
 
 class _Arguments(TrainingArguments):
-    """One device per process: several visible GPUs are not used by one process (`nn.DataParallel`)."""
+    """One device per process, also where several GPUs are visible (Trainer would use `nn.DataParallel`)."""
 
     @property
     def device(self) -> torch.device:
@@ -170,55 +139,70 @@ class _Arguments(TrainingArguments):
         return min(1, super().n_gpu)
 
 
-def _arguments(learner: Learner, spec: LearningSpec, folder: Path, *, choosing: bool, epochs: int, seed: int) -> Any:
-    """The settings in Trainer's words; nothing is reported to anybody."""
+def _arguments(learner: Learner, spec: LearningSpec, folder: Path, *, chooses: bool, epochs: int, seed: int) -> Any:
+    """The settings in Trainer's terms. Nothing is reported to any service."""
     device, processes = learner.place.device, int(os.environ.get("WORLD_SIZE", "1"))
     fitting = [size for size in range(1, spec.device_batch_size + 1) if spec.batch_size % (size * processes) == 0]
+    checkpointing = spec.gradient_checkpointing and getattr(learner.model, "supports_gradient_checkpointing", False)
     if processes == 1:
         os.environ["ACCELERATE_TORCH_DEVICE"] = str(device)
     try:
-        return _Arguments(
-            output_dir=str(folder), num_train_epochs=epochs, seed=seed % 2**32, use_cpu=device.type == "cpu",
-            per_device_train_batch_size=fitting[-1],
-            gradient_accumulation_steps=spec.batch_size // (fitting[-1] * processes),
-            learning_rate=spec.learning_rate, lr_scheduler_type="cosine", warmup_steps=spec.warm_up,
-            weight_decay=spec.weight_decay, max_grad_norm=spec.max_grad_norm,
-            optim="adamw_torch_fused" if device.type == "cuda" else "adamw_torch",
-            eval_strategy="epoch" if choosing else "no", metric_for_best_model="rank", greater_is_better=True,
-            save_strategy="epoch", save_total_limit=2, restore_callback_states_from_checkpoint=True,
-            logging_strategy="epoch", logging_nan_inf_filter=False, log_level="error", log_level_replica="error",
-            report_to=[], disable_tqdm=True,
-            remove_unused_columns=False, dataloader_pin_memory=False,
-        )  # fmt: skip
+        with ignore_future_warnings():
+            return _Arguments(
+                output_dir=str(folder), num_train_epochs=epochs, seed=seed % 2**32, use_cpu=device.type == "cpu",
+                per_device_train_batch_size=fitting[-1],
+                gradient_accumulation_steps=spec.batch_size // (fitting[-1] * processes),
+                gradient_checkpointing=checkpointing, gradient_checkpointing_kwargs={"use_reentrant": False},
+                learning_rate=spec.learning_rate, lr_scheduler_type="cosine", warmup_steps=spec.warm_up,
+                weight_decay=spec.weight_decay, max_grad_norm=spec.max_grad_norm,
+                optim="adamw_torch_fused" if device.type == "cuda" else "adamw_torch",
+                eval_strategy="epoch" if chooses else "no", metric_for_best_model="rank", greater_is_better=True,
+                save_strategy="epoch", save_total_limit=2, restore_callback_states_from_checkpoint=True,
+                logging_strategy="epoch", logging_nan_inf_filter=False, log_level="error", log_level_replica="error",
+                report_to=[], disable_tqdm=True, remove_unused_columns=False, dataloader_pin_memory=False,
+            )  # fmt: skip
     finally:
         os.environ.pop("ACCELERATE_TORCH_DEVICE", None)
 
 
 class _Trainer(Trainer):
-    """Trainer with our inputs, losses and scores. Autocast is the learner's, so that scoring is free of it."""
+    """Trainer with our inputs, losses and scores. The learner casts to bfloat16 itself, so that scoring stays free."""
 
     def __init__(
         self, learner: Learner, spec: LearningSpec, examples: EncodedExamples, choosing: EncodedExamples, folder: Path,
         *, epochs: int, seed: int, note: Callable[[str], None],
     ) -> None:  # fmt: skip
-        args = _arguments(learner, spec, folder, choosing=bool(choosing.rows), epochs=epochs, seed=seed)
+        args = _arguments(learner, spec, folder, chooses=bool(choosing.rows), epochs=epochs, seed=seed)
         self._learner, self._spec, self._choosing, self._note = learner, spec, choosing, note
         together = args.per_device_train_batch_size * args.world_size
         samples: Any = _Samples(learner, examples, seed, step=spec.batch_size, together=together)
-        self._samples, rows = samples, cast(Any, choosing.rows)
         stopping = [EarlyStoppingCallback(spec.patience)] if choosing.rows and spec.patience is not None else []
         super().__init__(
-            model=learner.model, args=args, data_collator=_together, callbacks=[*stopping],
-            train_dataset=samples, eval_dataset=rows,
+            model=learner.model, args=args, data_collator=_batch, train_dataset=samples, eval_dataset=samples,
+            callbacks=[*stopping],
         )  # fmt: skip
         self.remove_callback(PrinterCallback)
-        self.model_accepts_loss_kwargs = True  # the loss is divided by the weight of the whole step, see below
+        self.model_accepts_loss_kwargs = True  # `compute_loss` divides by the weight of the whole step
 
-    def _get_train_sampler(self, train_dataset: Any = None) -> Any:  # noqa: ARG002
-        return self._samples
+    def last_checkpoint(self, key: str) -> Path | None:
+        """The last complete checkpoint of a training with this `key`. Checkpoints of another one are removed."""
+        folder, found = Path(str(self.args.output_dir)), [""]
+        if self.is_world_process_zero():
+            file = folder / _KEY
+            if not self._spec.resume or not file.is_file() or file.read_text(encoding="utf-8") != key:
+                shutil.rmtree(folder, ignore_errors=True)
+                folder.mkdir(parents=True)
+                file.write_text(key, encoding="utf-8")
+            complete = [state.parent for state in folder.glob(f"checkpoint-*/{_STATE}")]  # the state is written last
+            found = [str(max(complete, key=lambda path: int(path.name.partition("-")[2]), default=""))]
+        broadcast_object_list(found)
+        return Path(found[0]) if found[0] else None
+
+    def _get_train_sampler(self, train_dataset: Any = None) -> Any:
+        return train_dataset or self.train_dataset
 
     def get_batch_samples(self, epoch_iterator: Any, num_batches: int, device: Any) -> tuple[list[Any], Any]:
-        """The batches of a step and their weight, over all devices."""
+        """The batches of a step, and their weight over all devices."""
         batches, _ = super().get_batch_samples(epoch_iterator, num_batches, device)
         weight: Any = self.accelerator.gather(sum(batch["weights"].sum() for batch in batches))
         return batches, weight.sum()
@@ -226,57 +210,53 @@ class _Trainer(Trainer):
     def compute_loss(
         self, model: Any, inputs: Any, return_outputs: bool = False, num_items_in_batch: Any = None,  # noqa: ARG002
     ) -> Any:  # fmt: skip
-        """The part of a step's mean loss that a batch contributes; devices average, so it counts once for each."""
+        """The contribution of a batch to the mean loss of its step, times the devices, over which torch averages."""
         losses = self._learner.losses(model, inputs["rows"], inputs["goals"])
         return (losses * inputs["weights"]).sum() / num_items_in_batch * self.args.world_size
 
     def create_scheduler(self, num_training_steps: int, optimizer: Any = None) -> Any:
-        """The learning rate falls over all epochs of the settings, also if fewer are trained."""
+        """A learning rate that falls over all epochs of the settings, even if fewer are trained."""
         steps = num_training_steps // int(self.args.num_train_epochs) * self._spec.epochs
         return super().create_scheduler(steps, optimizer)
 
     def save_model(self, output_dir: str | None = None, _internal_call: bool = False) -> None:
         """Write the parameters that training changes, and nothing else."""
         if self.args.should_save and output_dir is not None:
-            folder = Path(output_dir)
-            folder.mkdir(parents=True, exist_ok=True)
+            Path(output_dir).mkdir(parents=True, exist_ok=True)
             learned = self._learner.trainable_parameters().items()
-            save_file({name: one.detach().cpu().contiguous() for name, one in learned}, folder / _WEIGHTS)
+            save_file({name: value.detach().cpu().contiguous() for name, value in learned}, Path(output_dir, _WEIGHTS))
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
-        """Keep and note the loss of an epoch; ServiceError if it is no number."""
+        """Keep the loss of an epoch; ServiceError if it is not a number."""
         super().log(logs, start_time)
-        if "loss" not in logs:
-            return
-        epoch = round(self.state.epoch or 0)
-        if not math.isfinite(logs["loss"]):
+        if not math.isfinite(logs.get("loss", 0.0)):
             raise ServiceError(
-                f"the training broke off in epoch {epoch}", why="the loss is no longer a number",
+                f"the training broke off in epoch {round(self.state.epoch or 0)}", why="the loss is no longer a number",
                 next="set a lower learning_rate, a longer warm_up, or dtype: float32",
             )  # fmt: skip
-        if not self._choosing.rows:
-            self._note(f"epoch {epoch} of {self.args.num_train_epochs}: loss {logs['loss']:.4f}")
+        if "loss" in logs and not self._choosing.rows:
+            self._note_epoch("")
 
     def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:  # noqa: ARG002
         """Score the examples that choose the epoch, on one device."""
-        found: list[dict[str, float]] = [{}]
-        if self.is_world_process_zero():
-            found = [self._ranked()]
-        broadcast_object_list(found)
-        self.log(found[0])
-        self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, found[0])
-        return found[0]
+        metrics = [self._metrics() if self.is_world_process_zero() else dict[str, float]()]
+        broadcast_object_list(metrics)
+        self.log(metrics[0])
+        self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics[0])
+        return metrics[0]
 
-    def _ranked(self) -> dict[str, float]:
+    def _metrics(self) -> dict[str, float]:
         predicted = score_rows(self._learner, self._choosing.rows, self._spec.device_batch_size)
         correlation = pearson(predicted, self._choosing.targets)
         constant = check_constant_predictor(predicted, self._choosing.targets) is not None
-        rank = (-1.0 if math.isnan(correlation) else correlation) - CONSTANT * constant
-        epoch, loss = round(self.state.epoch or 0), self.state.log_history[-1]["loss"]
-        best = epoch > 1 and rank > (self.state.best_metric or -math.inf)
-        self._note(
-            f"epoch {epoch} of {self.args.num_train_epochs}: loss {loss:.4f}, Pearson on the choosing examples "
-            f"{'undefined' if math.isnan(correlation) else f'{correlation:.3f}'}"
+        rank = (-1.0 if math.isnan(correlation) else correlation) - CONSTANT_PENALTY * constant
+        best = self.state.best_metric is not None and rank > self.state.best_metric
+        self._note_epoch(
+            f", Pearson on the choosing examples {'undefined' if math.isnan(correlation) else f'{correlation:.3f}'}"
             f"{' (all scores nearly equal)' if constant else ''}{', the best so far' if best else ''}"
         )
         return {"eval_pearson": correlation, "eval_rank": rank}
+
+    def _note_epoch(self, more: str) -> None:
+        loss, epochs = self.state.log_history[-1]["loss"], int(self.args.num_train_epochs)
+        self._note(f"epoch {round(self.state.epoch or 0)} of {epochs}: loss {loss:.4f}{more}")

@@ -20,17 +20,10 @@ from benchbuilder.core import BenchbuilderError, DataError
 from benchbuilder.evaluation import (
     CHECKPOINTS,
     Case,
-    ComputePlace,
     EncodedExamples,
-    deterministic,
-    explain_out_of_memory,
-    ignore_future_warnings,
+    computing,
     library_versions,
     resolve_base_model,
-    resolve_device,
-    resolve_dtype,
-    silence_transformers,
-    torch_and_transformers,
     training_key,
 )
 from benchbuilder.models import read_prompt, render_prompt
@@ -69,23 +62,16 @@ def train_generator(
         raise DataError(
             "the folder of the generator is not empty", where=str(folder), next="name another one: --output"
         )
-    torch, transformers = torch_and_transformers()
     from benchbuilder.evaluation import train_network
 
     base = resolve_base_model(spec)
     if base.folder is not None and not base.folder.is_dir():
         raise DataError("the model to start from is not there", where=str(base.folder), next="--base FOLDER")
-    device = resolve_device(torch, spec.device)
-    place = ComputePlace(torch, device, resolve_dtype(torch, spec.dtype, device))
-    with silence_transformers(transformers), explain_out_of_memory(torch, "train"), deterministic(torch, seed, device):
+    with computing("train", spec.device, spec.dtype, seed) as place:
         learner = AnswerLearner(base, place, spec)
         rows = [learner.row(pair) for pair in pairs]
-        if spec.gradient_checkpointing and getattr(learner.model, "supports_gradient_checkpointing", False):
-            with ignore_future_warnings():
-                learner.model.enable_input_require_grads()
-                learner.model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
         on_progress(
-            f"{base.label}: {len(rows):,} answers are learned, on {device}, at most {learner.max_length} tokens"
+            f"{base.label}: {len(rows):,} answers to learn, on {place.device}, at most {learner.max_length} tokens"
         )
         ones = [1.0] * len(rows)
         examples, nothing = EncodedExamples(rows, ones, ones), EncodedExamples((), (), ())
