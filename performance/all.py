@@ -26,7 +26,7 @@ def main() -> int:
     """Measure; 1 if a target is missed (never with ``--quick``), 2 if a measurement failed."""
     given = _arguments()
     sizes = QUICK if given.quick else FULL
-    if given.first is not None:
+    if given.one is not None:
         print(json.dumps(tasks(sizes)[given.one](Place(given.data, given.real, sizes))))
         return 0
     if given.write_readme:
@@ -62,7 +62,7 @@ def _measure(given: argparse.Namespace, data: Path) -> int:
         print("\n".join(named))
         return 0
     results: dict[str, Any] = {"run": machine.describe(quick=given.quick), "tasks": {}}
-    if given.trained_learner and given.output.exists():
+    if given.resume and given.output.exists():
         results = _former(json.loads(given.output.read_text(encoding="utf-8")), results)
     failed: list[str] = []
     for name in named:
@@ -74,7 +74,7 @@ def _measure(given: argparse.Namespace, data: Path) -> int:
             continue
         results["tasks"][name] = found
         _write(given.output, results)
-        print(f"{name:24} {table.unassigned(found)}", flush=True)
+        print(f"{name:24} {table.short(found)}", flush=True)
     _write(given.output, results)
     lines = table.lines(results)
     print(f"\n{table.text(lines)}")

@@ -69,7 +69,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="fewer questions")
     parser.add_argument("--one", nargs=4, help=argparse.SUPPRESS)
     given = parser.parse_args()
-    if given.first is not None:
+    if given.one is not None:
         return evaluate(given.one[0], int(given.one[1]), given.one[2], given.one[3] == "report")
     items = QUICK if given.quick else ITEMS
     found: list[tuple[float, float]] = []

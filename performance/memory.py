@@ -34,7 +34,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="fewer requests")
     parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
     given = parser.parse_args()
-    if given.first is not None:
+    if given.one is not None:
         by_gateway(given.one[0], int(given.one[1]), IN_FLIGHT)
         unit = 2**20 if sys.platform == "darwin" else 2**10
         print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit)

@@ -163,8 +163,8 @@ def main() -> int:
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=WAYS)
     parser.add_argument("--one", nargs=4, help=argparse.SUPPRESS)
     given = parser.parse_args()
-    if given.first is not None:
-        way, base_url, count, in_flight = given.first
+    if given.one is not None:
+        way, base_url, count, in_flight = given.one
         print(json.dumps(measure(way, base_url, int(count), int(in_flight))))
         return 0
     missed = False
