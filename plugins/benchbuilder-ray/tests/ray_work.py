@@ -46,12 +46,12 @@ class Doubling:
     def inputs(self, index: int) -> tuple[Path, ...]:
         return (self.folder / "in" / f"{index}.txt",)
 
-    def moved(self, places: Mapping[Path, Path]) -> Doubling:
+    def relocated(self, places: Mapping[Path, Path]) -> Doubling:
         there = places[self.folder / "words.txt"].parent
         assert all(place == there / path.relative_to(self.folder) for path, place in places.items())
         return replace(self, folder=there)
 
-    def make(self, index: int, folder: Path) -> tuple[str, ...]:
+    def make_shard(self, index: int, folder: Path) -> tuple[str, ...]:
         opened = _OPENED.get(str(self.folder))
         if opened is None:
             factor = int((self.folder / "cache" / "index" / "factor.txt").read_text(encoding="utf-8"))

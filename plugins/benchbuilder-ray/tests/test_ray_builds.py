@@ -66,7 +66,7 @@ def test_a_build_over_s3_that_loses_a_machine(
             cluster.lose(cluster.others[0])
         return fetched(self, index, future)
 
-    monkeypatch.setattr(StepRun, "_fetched", lose_one)
+    monkeypatch.setattr(StepRun, "_on_fetched", lose_one)
     storage = StorageClient(s3)
     storage._files.mkdir("builds")
     endpoint = s3.options["endpoint_url"]

@@ -39,7 +39,7 @@ def _here(work: Doubling, indices: range) -> dict[str, str]:
     folder = work.folder / "here"
     folder.mkdir()
     for index in indices:
-        ray_work.replace(work, slow=0, deadly=None, bad=None, marks=None).make(index, folder)
+        ray_work.replace(work, slow=0, deadly=None, bad=None, marks=None).make_shard(index, folder)
     return _texts(folder)
 
 
@@ -194,7 +194,7 @@ def test_other_versions_on_a_machine(executor: Any, tmp_path: Path, monkeypatch:
     assert {"Python", "benchbuilder", "benchbuilder-ray", "pyarrow", "ray"} <= set(found.installed_versions)
     assert "pytest" not in found.installed_versions
     other = Versions({**found.installed_versions, "pyarrow": "1.0", "not-there": "2.0"}, found.optional)
-    monkeypatch.setattr(Versions, "found", lambda: other)
+    monkeypatch.setattr(Versions, "detect", lambda: other)
     over = executor()
     with pytest.raises(InstallationError, match="has other versions than this machine") as caught:
         list(over.map(doubling(tmp_path, 1), [0], tmp_path / "out"))

@@ -68,7 +68,7 @@ class NumbersTable(MeshTableFile):
 class MeshSpec(SourceSpec):
     """Where the concepts are.
 
-    `read_descriptors` is the XML of the National Library of Medicine; where it is set, `terms`, `entry_terms` and
+    `descriptors` is the XML of the National Library of Medicine; where it is set, `terms`, `entry_terms` and
     `tree_numbers` are not read. Without it `terms` (one row a concept) and `tree_numbers` are needed.
     """
 

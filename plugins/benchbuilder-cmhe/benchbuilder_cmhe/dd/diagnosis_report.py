@@ -92,7 +92,10 @@ class Diagnoses(Exporter):
 
 
 def _environment() -> Environment:
-    loaders = [PackageLoader("benchbuilder_cmhe.dd", "templates"), PackageLoader("benchbuilder.exporters", "templates")]
+    loaders = [
+        PackageLoader("benchbuilder_cmhe.dd", "templates"),
+        PackageLoader("benchbuilder.exporters.report", "templates"),
+    ]
     environment = Environment(
         loader=ChoiceLoader(loaders), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
         keep_trailing_newline=True,

@@ -20,7 +20,7 @@ from benchbuilder_cmhe.dd.proofread import Proofread, ProofreadSpec
 
 from .dd_sample import ROW, context, step
 
-NOBODY, SOMEBODY = KindSpec(kind="none"), KindSpec(kind="files")
+NOBODY, SOMEBODY = KindSpec(kind="none"), KindSpec(kind="sheets")
 NOSE = Diagnosis(name="过敏性鼻炎", code="J30.400", entry="过敏性鼻炎", how="alias", score=100.0, chapter="X",
                  block="J30-J39", category="J30")  # fmt: skip
 TOE = Diagnosis(name="=痛风", code="M10.900", entry="痛风", how="exact", score=100.0, chapter="XIII", block="M05-M14",

@@ -183,7 +183,7 @@ def test_a_model_alters_under_an_instruction(tmp_path: Path) -> None:
     said = outcome.row.payload
     assert said.answer == "急性期应该卧床休息，抬高患肢，多喝水，适量饮酒。"
     assert [change.rule for change in said.changes] == ["model"]
-    assert said.changes[0].told() == "model: 不要 → 适量"
+    assert said.changes[0].summary() == "model: 不要 → 适量"
 
 
 def test_generated_answers_are_the_models_own(tmp_path: Path) -> None:
