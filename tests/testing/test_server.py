@@ -234,6 +234,16 @@ def test_other_paths_have_rules_too(server: FakeOpenAI, client: openai.OpenAI):
     assert client.batches.list().data[0].metadata == {"intent": "i-1"}
 
 
+def test_a_request_counts_once_all_of_it_is_here(server: FakeOpenAI):
+    with socket.create_connection(("127.0.0.1", server.port)) as connection:
+        connection.sendall(b"POST /v1/batches HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{")
+        time.sleep(0.1)
+        assert server.stats()["calls"] == {}
+        connection.sendall(b"}")
+        assert connection.recv(65536).startswith(b"HTTP/1.1 400")
+    assert server.stats()["calls"] == {"POST /v1/batches": 1}
+
+
 # --- answers that do not arrive, as a socket sees them
 
 

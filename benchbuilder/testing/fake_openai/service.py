@@ -78,6 +78,8 @@ class FakeService:
         """Apply the rules to every path but chat, which applies them itself, and the control endpoints."""
         if request.path == CHAT_PATH or request.path.startswith("/control/"):
             return await handler(request)
+        # a request counts once all of it is here; aiohttp keeps the form or body for the handler
+        await (request.post() if request.content_type.startswith("multipart/") else request.read())
         call = f"{request.method} {request.path}"
         self._log.calls[call] += 1
         number = self._log.calls[call]
