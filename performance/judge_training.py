@@ -146,7 +146,7 @@ def judge(way: str, shape: Shape, model: Path, device: str) -> TrainedJudge:
         "device_batch_size": shape.together, "max_length": shape.length,
     }  # fmt: skip
     if kind == "decoder":
-        said["prompt"] = {"path": said["prompt"], "at": str(ROOT / "prompts" / said["prompt"])}
+        said["prompt"] = {"path": said["prompt"], "resolved_path": str(ROOT / "prompts" / said["prompt"])}
     return registry.create_from_spec("judge", registry.find_kind("judge", kind).load().spec_class(**said))
 
 
