@@ -93,7 +93,7 @@ def train_generator(
 def training_pairs(
     overrides: Sequence[str], recipes: Sequence[str], pairs: str, answers: str, cwd: Path
 ) -> tuple[list[Case], int]:
-    """What the step `training_pairs` would ask about the rows of the step `training_pairs`, with their answers; the recipe's seed."""
+    """The prompts of the step `answers` for the rows of the step `pairs`, with their answers, and the recipe's seed."""
     recipe = load_recipe(list(overrides), recipes=recipes, cwd=cwd).recipe
     store = Store(recipe.build_folder(cwd))
     plan = make_plan(recipe, store, Checksums(store.checksums).sha256_of)
