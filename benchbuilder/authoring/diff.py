@@ -198,9 +198,11 @@ def compare_builds(left: BuiltBenchmark, right: BuiltBenchmark) -> list[Benchmar
     tasks = [task for task in left.items if task in right.items]
     if not tasks:
         raise DataError(
-            "the two benchmarks have no task in common", where=f"{display_path(left.folder)} and {display_path(right.folder)}",
-            why=f"{', '.join(left.items)} against {', '.join(right.items)}", next="compare builds of the same recipe",
-        )  # fmt: skip
+            "the two benchmarks have no task in common",
+            where=f"{display_path(left.folder)} and {display_path(right.folder)}",
+            why=f"{', '.join(left.items)} against {', '.join(right.items)}",
+            next="compare builds of the same recipe",
+        )
     keys = tuple(recipe_key_changes(left.recipe_yaml, right.recipe_yaml))
     return [_compare_task(task, left.lineage(task), right.lineage(task), keys) for task in tasks]
 
@@ -266,7 +268,8 @@ def _item_change(
 def _causes_of_absence(
     rows: list[Any], present: Lineage, absent: Lineage, *, later: bool = False
 ) -> dict[str, tuple[ChangeCause, str, str]]:
-    """For each item that is `present` and not `absent`, where its line broke off there, and why; `later` if `present` is the
+    """For each item that is `present` and not `absent`, where its line broke off there, and why; `later` if `present`
+    is the
     second benchmark."""
     line = {row.id: [row.id, *row.parents] for row in rows}
     ids = pa.array(sorted({one for ancestors in line.values() for one in ancestors}), pa.string())

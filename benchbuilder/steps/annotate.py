@@ -3,12 +3,15 @@
 ``GatherResult.notes`` of a reviewed step is plain JSON data:
 
 - ``measure_agreement``: for each guiding question that is not a text, in their order, its ``scale`` and what
-  `measure_agreement.ratings.measure_ratings` documents: ``n``, ``clusters`` (candidates), ``raters``, and for each measure of
-  that scale either ``{"value", "low", "high"}`` (bounds may be null with a ``why``) or ``{"undefined": words}``
-- ``questions``: for each guiding question its ``label``, ``text`` and ``subject``, its ``gating_questions`` decision (null
+  `measure_agreement.ratings.measure_ratings` documents: ``n``, ``clusters`` (candidates), ``raters``, and for each
+  measure of that scale either ``{"value", "low", "high"}`` (bounds may be null with a ``why``) or ``{"undefined":
+  words}``
+- ``questions``: for each guiding question its ``label``, ``text`` and ``subject``, its ``gating_questions`` decision
+(null
   where it gates nothing) and how often it was decided ``yes`` (1; of other answers: high enough for its gate) of
   ``judged``
-- ``threshold_table``: for each threshold ``min_evidence``, ``kept``, ``by_partition`` and ``without`` (gate -> kept if that
+- ``threshold_table``: for each threshold ``min_evidence``, ``kept``, ``by_partition`` and ``without`` (gate -> kept
+if that
   gate were not there); ``min_evidence`` beside it is the one in force
 - ``gates``: for each gate in order ``gate``, ``dropped`` there and ``kept`` after it
 - ``backend``: ``annotators`` (person -> votes that count), ``unanimous`` and ``adjudicated`` (decisions), ``unneeded``

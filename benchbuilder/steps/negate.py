@@ -55,7 +55,9 @@ class NegateSpec(WriterSpec):
     method: Literal["seam", "search"]
     """``seam``: at the predicate before the answer; ``search``: by an ordered text search."""
     seams: tuple[SeamNegation, ...]
-    """For ``seam``; the longest end that fits counts. One with ``%column%`` stands for one of every word in `open_word_forms`."""
+    """For ``seam``; the longest end that fits counts. One with ``%column%`` stands for one of every word in
+    `open_word_forms`.
+    """
     forms: tuple[FileRef, ...] = ()
     """Tables of word forms, whose columns `seams` may name."""
     whole_words: tuple[str, ...]

@@ -135,7 +135,8 @@ class Topic(Filter):
         return f"no word in {', '.join(fields)}" if fields else ""
 
     def _match_exact(self, row_numbers: Any, values: Any, lookups: list[tuple[Any, Any]]) -> WordMatches:
-        """`lookups` holds the texts that were looked up for these rows, and their words: where an end of a triple is its
+        """`lookups` holds the texts that were looked up for these rows, and their words: where an end of a triple is
+        its
         own only term, both fields hold the same."""
         words = next((words for texts, words in lookups if len(texts) == len(values) and texts.equals(values)), None)
         if words is None:

@@ -1,9 +1,9 @@
 """Asks people what they think of rows, and lets go on what they want.
 
-``GatherResult.notes`` of a reviewed step has ``measure_agreement``, ``questions``, ``gates``, ``backend`` and ``comments`` as
-`annotate` documents them, and ``chosen``: the `choose` of the step with ``of``, how many rows it chose from, and
-``last``, the decision on the last one that was chosen; null where the step chooses nothing.
-Of an unreviewed step it is ``{"reviewed": False}``; a reviewed one has ``"reviewed": True``.
+``GatherResult.notes`` of a reviewed step has ``measure_agreement``, ``questions``, ``gates``, ``backend`` and
+``comments`` as `annotate` documents them, and ``chosen``: the `choose` of the step with ``of``, how many rows it
+chose from, and ``last``, the decision on the last one that was chosen; null where the step chooses nothing. Of an
+unreviewed step it is ``{"reviewed": False}``; a reviewed one has ``"reviewed": True``.
 """
 
 from __future__ import annotations

@@ -193,9 +193,9 @@ def test_what_no_longer_holds_is_taken_away_and_named(
     monkeypatch.chdir(tmp_path)
     small = [RECIPE, "source=[mlecqa,textbook]"]
     assert main([*small, "annotation=none"]) == 0
-    assert "taken away" not in capsys.readouterr().out
+    assert "removed outdated" not in capsys.readouterr().out
     assert main([*small, "paths.votes=null"]) == 75
-    assert "builds/care_mi/items.jsonl" in capsys.readouterr().out.partition("taken away")[2]
+    assert "builds/care_mi/items.jsonl" in capsys.readouterr().out.partition("removed outdated")[2]
     assert main([*small, "annotation=none"]) == 0
     assert (tmp_path / "builds/care_mi/items.jsonl").exists()
 

@@ -68,9 +68,16 @@ def facts(edges):
 def statement(fact):
     text = f"{fact.payload.head}：{fact.payload.tail}"
     return Statement.child(
-        fact, produced_by=fact.produced_by, polarity="true", text=text, joined="template", context="", fact=fact.id, checks=(),
+        fact,
+        produced_by=fact.produced_by,
+        polarity="true",
+        text=text,
+        joined="template",
+        context="",
+        fact=fact.id,
+        checks=(),
         answer=Span(start=len(fact.payload.head) + 1, end=len(text)),
-    )  # fmt: skip
+    )
 
 
 def told(stage, rows):

@@ -28,9 +28,15 @@ WIKI = ["神经管缺陷是一类先天畸形。", "胎盘是母体与胎儿之�
 
 def passage(base, number, text):
     return Passage.build(
-        base=base, document=f"{base}-{number}", title=f"第{number}节", text=text,
-        origin=Origin(file=f"{base}.jsonl", line=number), produced_by=ProducedBy(rule="corpus"), language="zh", partition=base,
-    )  # fmt: skip
+        base=base,
+        document=f"{base}-{number}",
+        title=f"第{number}节",
+        text=text,
+        origin=Origin(file=f"{base}.jsonl", line=number),
+        produced_by=ProducedBy(rule="corpus"),
+        language="zh",
+        partition=base,
+    )
 
 
 def candidate(**changes):

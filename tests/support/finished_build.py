@@ -235,18 +235,27 @@ def recipe(word_list: Path | None = None, **card) -> dict:
     }  # fmt: skip
     source = {"language": "zh", "licence": "", "title": "", "url": "", "citation": ""}
     return {
-        "schema": 1, "name": "care_mi", "language": "zh", "seed": 11, "variant": None, "items": "items",
+        "schema": 1,
+        "name": "care_mi",
+        "language": "zh",
+        "seed": 11,
+        "variant": None,
+        "items": "items",
         "sources": {
             **{name: {**source, "kind": "triples"} for name in (*SOURCES, *BASES)},
             "medqa": {**source, "title": "MedQA", "licence": "MIT", "url": "https://example.org/medqa"},
             "mlecqa": {**source, "title": "MLEC|QA", "url": "javascript:alert(1)", "citation": "@misc{m}"},
         },
-        "steps": {"topic": {"kind": "topic",
-                            "words": {"path": "words.txt", "resolved_path": str(word_list)} if word_list else "gone.txt"}},
+        "steps": {
+            "topic": {
+                "kind": "topic",
+                "words": {"path": "words.txt", "resolved_path": str(word_list)} if word_list else "gone.txt",
+            }
+        },
         "annotation": {"kind": "sheets", "votes": {"path": "sample/votes", "resolved_path": "sample/votes"}},
         "outputs": {"items_jsonl": {"kind": "jsonl", "step": None, "file": "items.jsonl"}},
         "card": said,
-    }  # fmt: skip
+    }
 
 
 def finished(count: int = 60, state: str = "done", reviewed: bool = True, **more) -> FinishedBuild:

@@ -50,9 +50,16 @@ def item(number: int, right: str, wrong: str, question: str, *, fact: str = "", 
     )
     payload = Claim(type="oe", question=question, answer=right, answer_wrong=wrong, evidence=found)
     return Item[Claim].build(
-        of=f"candidate-{number}", origin=Origin(file="f", line=number), produced_by=MADE, language="zh", partition=source,
-        payload=payload, candidate=f"candidate-{number}", fact=fact or f"fact-{number}", reviewed=True,
-    )  # fmt: skip
+        of=f"candidate-{number}",
+        origin=Origin(file="f", line=number),
+        produced_by=MADE,
+        language="zh",
+        partition=source,
+        payload=payload,
+        candidate=f"candidate-{number}",
+        fact=fact or f"fact-{number}",
+        reviewed=True,
+    )
 
 
 def answer(of: Item[Any], model: str, text: str) -> Answer:

@@ -158,7 +158,8 @@ class _RecipeEditor:
         at = len(first) + 1 if first.startswith("# @package") else 0
         self.editor.insert(
             at,
-            f"# Copied from {self.origin}; {self.wish.name}/{ORIGIN_FILE} says from which version. Open places hold {OPEN_PLACE}:\n"
+            f"# Copied from {self.origin}; {self.wish.name}/{ORIGIN_FILE} names the version. "
+            f"Open places hold {OPEN_PLACE}:\n"
             f"# `benchbuild check recipe={self.wish.name}` lists them, and what is left over of {self.origin}.\n"
             + (f"# {self.origin} says of itself:\n#\n" if text[at : at + 1] == "#" else ""),
         )

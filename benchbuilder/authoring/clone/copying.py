@@ -66,8 +66,12 @@ class CopiedFiles:
 
     def _add_file(self, path: Path, root: Path) -> None:
         """Take in a file below the root of recipes, and what it refers to."""
-        self._assign_place(path, self._free_place("recipes", self.names.recipe_file(PurePosixPath(path.relative_to(root).as_posix()))),
-                    "recipes", root)  # fmt: skip
+        self._assign_place(
+            path,
+            self._free_place("recipes", self.names.recipe_file(PurePosixPath(path.relative_to(root).as_posix()))),
+            "recipes",
+            root,
+        )
         editor = _editor(path)
         for reference in self._references(path, editor) if editor is not None else ():
             if reference.file in self.places or self._data_placeholder(path, reference):
@@ -165,7 +169,9 @@ class CopiedFiles:
         return absolute.removeprefix(f"{own}/") if own else absolute
 
     def _examples(self, path: Path, editor: YamlEditor) -> None:
-        """Keep the examples of the copied prompt_roots. Each says the language of its prompt: the folder no longer does."""
+        """Keep the examples of the copied prompt_roots. Each says the language of its prompt: the folder no longer
+        does.
+        """
         folder = next(folder for folder in self.loaded.prompt_roots if path.is_relative_to(folder))
         tag, _, about = path.relative_to(folder).parts[0].partition("_")
         tag = self.names.language if tag == self.names.origin else tag

@@ -76,7 +76,7 @@ class YamlEditor:
         return [name.value for name, _ in node.value] if isinstance(node, yaml.MappingNode) else []
 
     def replace(self, key: KeyPath, text: str, *, old_value_label: str = "") -> None:
-        """Write `text` as the value of `key`. What stood there stays as a comment that begins with `old_value_label`."""
+        """Write `text` as the value of `key`; the former value stays as a comment after `old_value_label`."""
         found = self.find_entry(key)
         if found is None:
             return

@@ -74,8 +74,15 @@ def _check_name(name: str, slots: Sequence[str]) -> None:
             told = f"{taken.distribution} has a {slot} kind of this name"
             problems.append(Problem(told, where=f"--plugin {name}", hint="choose another name"))
         if slot not in SKELETON_SLOTS:
-            problems.append(Problem("there is no skeleton of this kind", where=f"--kind {','.join(slots)}", actual=slot,
-                                    allowed=", ".join(SKELETON_SLOTS), hint=did_you_mean(slot, SKELETON_SLOTS)))  # fmt: skip
+            problems.append(
+                Problem(
+                    "there is no skeleton of this kind",
+                    where=f"--kind {','.join(slots)}",
+                    actual=slot,
+                    allowed=", ".join(SKELETON_SLOTS),
+                    hint=did_you_mean(slot, SKELETON_SLOTS),
+                )
+            )
     if not slots:
         problems.append(Problem("a plugin brings at least one kind", where="--kind", allowed=", ".join(SKELETON_SLOTS)))
     if problems:

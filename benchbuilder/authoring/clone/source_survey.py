@@ -31,9 +31,9 @@ _MOST_LETTERS = 200_000
 
 @dataclass(slots=True)
 class SourceSurvey:
-    """`relations_without_sentence` maps (table, relation) to how many triples it has and the first of them; `unmatched_words` the word lists to
-    those of their words, with lines, that no step which reads the list would find in a unit; `list_sizes` to how many words
-    they have. `is_complete` says that every source was read to its end.
+    """`relations_without_sentence` maps (table, relation) to how many triples it has and the first of them;
+    `unmatched_words` the word lists to those of their words, with lines, that no step which reads the list would find
+    in a unit; `list_sizes` to how many words they have. `is_complete` says that every source was read to its end.
     """
 
     relations_without_sentence: dict[tuple[str, str], tuple[int, str]] = field(

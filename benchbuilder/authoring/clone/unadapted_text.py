@@ -120,9 +120,10 @@ class UnadaptedText:
                 count = len({term for _, term in found})
                 yield Problem(
                     f"{count} {'terms' if count > 1 else 'term'} from the word list or the name of {record.recipe}",
-                    where=file.location(found[0][0]), actual=_abbreviated_list(f"{term} (line {line})" for line, term in found),
+                    where=file.location(found[0][0]),
+                    actual=_abbreviated_list(f"{term} (line {line})" for line, term in found),
                     hint="say it with what your field is about, or write `# keep` behind what is right as it is",
-                )  # fmt: skip
+                )
 
 
 def _unchanged_word_lists(record: OriginRecord, files: Iterable[_CloneFile]) -> Iterator[Problem]:
@@ -143,9 +144,12 @@ def _rules_in_other_language(record: OriginRecord, files: Iterable[_CloneFile], 
         sort = "rules" if file.place.parts[1] == "rules" else "words"
         line = file.lines[0][0] if file.lines else 1
         yield Problem(
-            f"{sort} in another language: still as in {record.recipe}", where=file.location(line), actual=record.language,
-            allowed=language, hint="write it in the language of your recipe, or choose an option that is",
-        )  # fmt: skip
+            f"{sort} in another language: still as in {record.recipe}",
+            where=file.location(line),
+            actual=record.language,
+            allowed=language,
+            hint="write it in the language of your recipe, or choose an option that is",
+        )
 
 
 def _prompts_in_other_language(
@@ -194,9 +198,12 @@ def _texts_in_other_script(
         if scripts.main_script and scripts.main_script != wanted and share >= _SHARE:
             sort = "the prompt" if file.is_prompt else "rules" if file.place.parts[1] == "rules" else "this"
             yield Problem(
-                f"{sort} in another script than the sources", where=file.location(first_line_in(scripts.main_script, file.lines)),
-                actual=scripts.main_script.lower(), allowed=wanted.lower(), hint="write it in the language of your sources",
-            )  # fmt: skip
+                f"{sort} in another script than the sources",
+                where=file.location(first_line_in(scripts.main_script, file.lines)),
+                actual=scripts.main_script.lower(),
+                allowed=wanted.lower(),
+                hint="write it in the language of your sources",
+            )
 
 
 def _unchanged_card(record: OriginRecord, loaded: LoadedRecipe) -> Iterator[Problem]:
@@ -206,8 +213,12 @@ def _unchanged_card(record: OriginRecord, loaded: LoadedRecipe) -> Iterator[Prob
             if name in ("licence", "correct_as_of"):  # may well be true of both
                 continue
             origin = loaded.origins.origin_of(("card", name))
-            yield Problem(f"still what {record.recipe} says", key=f"card.{name}", where=str(origin),
-                          hint="say what is true of yours")  # fmt: skip
+            yield Problem(
+                f"still what {record.recipe} says",
+                key=f"card.{name}",
+                where=str(origin),
+                hint="say what is true of yours",
+            )
 
 
 def _unchanged_sources(record: OriginRecord, loaded: LoadedRecipe, root: Path) -> Iterator[Problem]:
@@ -215,8 +226,13 @@ def _unchanged_sources(record: OriginRecord, loaded: LoadedRecipe, root: Path) -
     for key, ref in loaded.files:
         if key.startswith("sources.") and any(ref.file.resolve().is_relative_to(other) for other in others):
             origin = loaded.origins.origin_of(tuple(key.split(".")))
-            yield Problem(f"still data that came with {record.recipe}", key=key, where=str(origin),
-                          actual=display_path(ref.file), hint="give the path of your own, or take the source out")  # fmt: skip
+            yield Problem(
+                f"still data that came with {record.recipe}",
+                key=key,
+                where=str(origin),
+                actual=display_path(ref.file),
+                hint="give the path of your own, or take the source out",
+            )
 
 
 def _uncopied_options(record: OriginRecord, loaded: LoadedRecipe, root: Path) -> Iterator[Problem]:
@@ -243,10 +259,13 @@ def _relations_without_sentence(survey: SourceSurvey) -> Iterator[Problem]:
         }
         yield Problem(
             f"of the relations in the sources, {len(found)} without a sentence: their triples are dropped",
-            where=next(iter(found.values()))[1], allowed=f"a row in {display_path(Path(table))}:1",
-            actual=_abbreviated_list(f"{relation} ({count} times, first in {place})" for relation, (count, place) in found.items()),
+            where=next(iter(found.values()))[1],
+            allowed=f"a row in {display_path(Path(table))}:1",
+            actual=_abbreviated_list(
+                f"{relation} ({count} times, first in {place})" for relation, (count, place) in found.items()
+            ),
             hint="write a row for each that you want, or one for `*`",
-        )  # fmt: skip
+        )
 
 
 def _unmatched_words(survey: SourceSurvey) -> Iterator[Problem]:
@@ -258,8 +277,12 @@ def _unmatched_words(survey: SourceSurvey) -> Iterator[Problem]:
                 where=f"{display_path(file)}:{min(words.values())}",
                 actual=_abbreviated_list(f"{word} (line {line})" for word, line in words.items()),
                 hint="take them out, or write them as the sources do"
-                + (": only whole words count, so a plural is a word of its own" if file in survey.whole_word_lists else ""),
-            )  # fmt: skip
+                + (
+                    ": only whole words count, so a plural is a word of its own"
+                    if file in survey.whole_word_lists
+                    else ""
+                ),
+            )
 
 
 def _prompt_languages(file: _CloneFile, recipe: str) -> tuple[str, str]:

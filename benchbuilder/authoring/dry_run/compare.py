@@ -73,8 +73,8 @@ class ComparisonResult:
     """What a candidate made of the rows, in their order, and what that took.
 
     `calls` are distinct requests that were answered, `kept_replies` those of them whose replies were kept from before.
-    `seconds` is the wall time of the runs in which `timed_replies` of the replies came. `replies_without_usage` replies have no tokens.
-    `usd` is what all the replies cost, whenever they came; ``None`` if a price is not known.
+    `seconds` is the wall time of the runs in which `timed_replies` of the replies came. `replies_without_usage`
+    replies have no tokens. `usd` is what all the replies cost, whenever they came; ``None`` if a price is not known.
     """
 
     label: str
@@ -145,8 +145,8 @@ def run_comparison(
 ) -> Comparison:
     """Run every candidate over `count` rows of `step`, chosen by the recipe's seed among those of `plan`.
 
-    All replies go through the journal of the build, so that each is paid for once; `timing_file` is the file in which the
-    seconds of earlier runs are kept. RecipeError if `step` puts no prompts; DataError if its rows cannot be had.
+    All replies go through the journal of the build, so that each is paid for once; `timing_file` is the file in which
+    the seconds of earlier runs are kept. RecipeError if `step` puts no prompts; DataError if its rows cannot be had.
     """
     node = prompting_node(plan, step)
     budget = plan.recipe.budget

@@ -149,8 +149,10 @@ def _notes(
     if len(comparison.results) > 1:
         notes.append(f"{len(comparison.disagreements())} of {len(comparison.ids)} rows: the candidates differ.")
     if _active_raters(texts_to_rate, ratings):
-        wrote = ", ".join(f"{one.label} wrote {one.passed_count} of {one.applicable_count - one.failed_count} rows" for one in
-                          comparison.results)  # fmt: skip
+        wrote = ", ".join(
+            f"{one.label} wrote {one.passed_count} of {one.applicable_count - one.failed_count} rows"
+            for one in comparison.results
+        )
         notes.append(f"The accuracy by a rater is a share of judged texts: {wrote}.")
     return [*notes, *_cost_notes(comparison), *_rating_notes(texts, ratings, seed)]
 

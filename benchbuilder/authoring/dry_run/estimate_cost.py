@@ -52,9 +52,9 @@ class StepQuote:
     """What a step would ask. At most: every repair round is used, and every reply is as long as it may be.
 
     `answered` are requests whose replies are kept from before: they are free and stand in no other number. Equal
-    requests count once. `counting_method` says how tokens were counted. `usd` is ``None`` where no price is known; `is_local`
-    says that the model runs in this process. `refused` are rows that the stand-in for a reply did not bring through
-    the step's checks: what would become of them in later steps is not in the quote.
+    requests count once. `counting_method` says how tokens were counted. `usd` is ``None`` where no price is known;
+    `is_local` says that the model runs in this process. `refused` are rows that the stand-in for a reply did not
+    bring through the step's checks: what would become of them in later steps is not in the quote.
     """
 
     step: str

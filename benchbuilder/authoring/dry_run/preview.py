@@ -33,8 +33,8 @@ from benchbuilder.steps import Map, PromptedMap, Writer
 class PreviewedRow:
     """A row on its way through a step: what went in, the turns with the model, and what came out.
 
-    `outcome` is ``kept``, ``dropped``, ``not applicable`` or ``failed``; `method` is ``rule``, ``model`` or empty. `pending_request`
-    is the request that a model would get, where none is set.
+    `outcome` is ``kept``, ``dropped``, ``not applicable`` or ``failed``; `method` is ``rule``, ``model`` or empty.
+    `pending_request` is the request that a model would get, where none is set.
     """
 
     id: str

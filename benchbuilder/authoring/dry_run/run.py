@@ -73,9 +73,10 @@ def open_dry_run(
 ) -> Generator[DryRun]:
     """Build the free steps of `plan` in `store`, where a build finds them, and the others in a scratch store.
 
-    The others ask `driver`, but what a build would reuse is taken from `store` (unless `refresh` names it). `only` names
-    the nodes that are wanted (with all that they hang on). With `rows`, each step that puts prompts works on that many
-    rows, those first that no rule can do, and none is taken from `store`. Steps that wait for people are left out.
+    The others ask `driver`, but what a build would reuse is taken from `store` (unless `refresh` names it). `only`
+    names the nodes that are wanted (with all that they hang on). With `rows`, each step that puts prompts works on
+    that many rows, those first that no rule can do, and none is taken from `store`. Steps that wait for people are
+    left out.
     """
     wanted = set(plan.nodes) if only is None else only
     free = nodes_without_prompts(plan)

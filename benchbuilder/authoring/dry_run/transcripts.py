@@ -44,7 +44,9 @@ class TranscriptTurn:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """The turns about a row, and the row's outcomes; ``None`` while a reply is missing, which is that of the last turn."""
+    """The turns about a row, and the row's outcomes; ``None`` while a reply is missing, which is that of the last
+    turn.
+    """
 
     turns: tuple[TranscriptTurn, ...]
     outcomes: tuple[Outcome, ...] | None

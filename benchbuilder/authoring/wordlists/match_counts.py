@@ -120,8 +120,11 @@ class _MatchSearch:
         wanted = _rows_by_position(table, np.unique(rows[chosen]))
         for at in chosen.tolist():
             word, item = int(words[at]), wanted[int(rows[at])]
-            shown = MatchSample(_text_around(self.hits.words[word], item, spec), f"{item.origin.file}:{item.origin.line}",
-                           bool(alone[at]))  # fmt: skip
+            shown = MatchSample(
+                _text_around(self.hits.words[word], item, spec),
+                f"{item.origin.file}:{item.origin.line}",
+                bool(alone[at]),
+            )
             self.best[word].append((not shown.is_only_match, int(places[at]), item.id, shown))
         for word in np.unique(words[chosen]).tolist():
             self.best[word] = sorted(self.best[word], key=itemgetter(0, 1, 2))[:SAMPLES]

@@ -29,8 +29,8 @@ class TopicStep:
 
 @dataclass(frozen=True)
 class WordListPlan:
-    """A planned word list: `lists` are its sources, `words_node` the node of its words ("" without lists), `topic_steps` the
-    steps whose rows its words are looked for in.
+    """A planned word list: `lists` are its sources, `words_node` the node of its words ("" without lists),
+    `topic_steps` the steps whose rows its words are looked for in.
     """
 
     plan: Plan

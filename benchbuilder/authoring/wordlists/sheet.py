@@ -76,7 +76,8 @@ class FilledSheet:
 def sheet_content(
     terms: Sequence[Term], match_counts: MatchCounts, facts: Mapping[str, Any], min_matches: int = 0
 ) -> SheetContent:
-    """What a sheet shows of `terms` and their `match_counts`: those first that hit most. `facts` say how they were made.
+    """What a sheet shows of `terms` and their `match_counts`: those first that hit most. `facts` say how they were
+    made.
 
     Words that hit fewer than `min_matches` rows are not shown, and named in the facts.
     """

@@ -47,7 +47,9 @@ def r_squared(first: OptionalValues, second: OptionalValues) -> float:
 
 
 def partial_correlation(first: OptionalValues, second: OptionalValues, control: OptionalValues) -> float:
-    """Pearson's correlation of what is left of `first` and `second` once the best line on `control` is taken off each."""
+    """Pearson's correlation of what is left of `first` and `second` once the best line on `control` is taken off
+    each.
+    """
     return partial_correlation_statistic(first, second, control).value()
 
 

@@ -16,7 +16,8 @@ def escape_cell(text: str) -> str:
 
     Backslash, tab, line feed and carriage return are written as ``\\``, ``\t``, ``\n`` and ``\r``. A cell that a
     spreadsheet could read as a formula (it begins with ``=``, ``+``, ``-`` or ``@``, of either width) gets an
-    apostrophe in front, and so does one that begins with an apostrophe: `unescape_cell` gives back exactly what was there.
+    apostrophe in front, and so does one that begins with an apostrophe: `unescape_cell` gives back exactly what was
+    there.
 
     >>> escape_cell("=1+1"), escape_cell("two\nlines")
     ("'=1+1", 'two\\nlines')

@@ -53,7 +53,8 @@ def most_similar(needle: str, haystack: str, max_distance: int) -> Span | None:
 
 
 def common_proportion(expected: str, text: str) -> float:
-    """How much of `expected` stands in `text` in the same order: the longest common subsequence, as a share of `expected`.
+    """How much of `expected` stands in `text` in the same order: the longest common subsequence, as a share of
+    `expected`.
 
     Widths, white space and case do not count.
 

@@ -23,8 +23,8 @@ def split_words(text: str, ignore: str = "") -> list[str]:
 
 
 def contains_text(whole: str, part: str, matching: LengthUnit, ignore: str = "") -> bool:
-    """Whether `whole` holds `part`, in the form in which answers are compared: ``split_characters`` anywhere, or all its
-    ``words`` in a row. A text that has no word is looked for as characters; an empty one is held by none.
+    """Whether `whole` holds `part`, in the form in which answers are compared: ``split_characters`` anywhere, or all
+    its ``words`` in a row. A text that has no word is looked for as characters; an empty one is held by none.
 
     >>> contains_text("environmental", "Iron", "characters"), contains_text("environmental", "Iron", "words")
     (True, False)

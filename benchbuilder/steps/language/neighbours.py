@@ -22,8 +22,8 @@ _SIDES = (("head", "head_terms"), ("tail", "tail_terms"))
 def triples_naming(table: Table[Any], keys: Collection[str], ignore: str) -> pa.Table:
     """The triples of `table` that name a concept of `keys` or a synonym of one, at either end.
 
-    Names are compared by `comparison_key` with `ignore`; synonyms are all names of an end that has one of `keys`. What comes
-    back has the columns `TRIPLE_COLUMNS`.
+    Names are compared by `comparison_key` with `ignore`; synonyms are all names of an end that has one of `keys`.
+    What comes back has the columns `TRIPLE_COLUMNS`.
     """
     first = _triples_touching(table, keys, ignore)
     wider = with_synonyms(first, keys, ignore)

@@ -24,9 +24,16 @@ class StepRun:
     """One step. Shards move from `waiting` over `staged` (inputs on the storage) to a worker's, and come back."""
 
     def __init__(
-        self, spec: RaySpec, pool: WorkerPool, object_storage: ObjectStorage, transfers: Executor, work: StepWork, indices: Sequence[int],
-        folder: Path, workers: int,
-    ) -> None:  # fmt: skip
+        self,
+        spec: RaySpec,
+        pool: WorkerPool,
+        object_storage: ObjectStorage,
+        transfers: Executor,
+        work: StepWork,
+        indices: Sequence[int],
+        folder: Path,
+        workers: int,
+    ) -> None:
         """`transfers` carries files; `workers` is how many may work at the same time."""
         self._spec, self._crew, self._depot, self._movers = spec, pool, object_storage, transfers
         self._work, self._indices, self._folder, self._workers = work, tuple(indices), folder, workers

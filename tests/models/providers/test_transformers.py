@@ -258,9 +258,7 @@ def test_prompts_that_are_too_long(chat: Path, t5: Path):
     long = ask("叶酸。" * 40)
     for folder in (chat, t5):
         model = made(folder, max_input_tokens=30)
-        with pytest.raises(
-            RefusedRequestError, match=r"\d+ tokens, and \S+ accepts 30 \(max_input_tokens\)"
-        ):
+        with pytest.raises(RefusedRequestError, match=r"\d+ tokens, and \S+ accepts 30 \(max_input_tokens\)"):
             model.generate([ask("短"), long])
         cut = made(folder, max_input_tokens=30, overflow="truncate")
         body: dict[str, Any] = json.loads(cut.generate([long])[0])

@@ -33,9 +33,9 @@ class SourceBatch:
 class OutcomeBatch:
     """What became of a table of rows: a line per branch, those of one row beside each other, in the order of the rows.
 
-    `row_position` (int64) is the row's place in the table, `slots`, `outcomes` (``kept``, ``dropped``, ``not_applicable`` or
-    ``failed``), `reasons` and `details` are strings ("" where there is nothing to say). `rows` are the rows that kept
-    branches became, in order: each the very row of the table, or a child of it.
+    `row_position` (int64) is the row's place in the table, `slots`, `outcomes` (``kept``, ``dropped``,
+    ``not_applicable`` or ``failed``), `reasons` and `details` are strings ("" where there is nothing to say). `rows`
+    are the rows that kept branches became, in order: each the very row of the table, or a child of it.
     """
 
     row_position: pa.Array[Any]
@@ -49,7 +49,8 @@ class OutcomeBatch:
 def pass_through_batch(
     table: Table[Any], positions: Sequence[int], outcomes_by_row: Sequence[Sequence[Outcome]]
 ) -> OutcomeBatch:
-    """The branches of a table whose rows pass as they are, but for those at `positions` (rising): these have `outcomes_by_row`.
+    """The branches of a table whose rows pass as they are, but for those at `positions` (rising): these have
+    `outcomes_by_row`.
 
     Rows that pass have the one slot "".
     """

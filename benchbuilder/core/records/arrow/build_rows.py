@@ -68,9 +68,13 @@ def content_digests(columns: Sequence[pa.Array[Any]], size: int = 16) -> NDArray
 
 
 def child_rows(
-    row: type[Row], parents: pa.Table, produced_by: ProducedBy, slots: pa.Array[Any], fields: Mapping[str, pa.Array[Any]],
+    row: type[Row],
+    parents: pa.Table,
+    produced_by: ProducedBy,
+    slots: pa.Array[Any],
+    fields: Mapping[str, pa.Array[Any]],
     lineage: pa.Array[Any] | None = None,
-) -> Table[Any]:  # fmt: skip
+) -> Table[Any]:
     """Rows made of `parents` (one line for each child), with the columns `fields` of their role.
 
     Origin, language and partition carry over. `lineage` holds the ancestors of each, nearest first, where there are
@@ -219,7 +223,8 @@ def _hashed(prefix: str, texts: Any) -> pa.Array[Any]:
 
 
 def joined_ancestors(parents: pa.Table, other_parents: pa.Table) -> pa.Array[Any]:
-    """The ancestors of rows made of a line of `parents` and the line of `other_parents` beside it, as `Row.child` has them.
+    """The ancestors of rows made of a line of `parents` and the line of `other_parents` beside it, as `Row.child` has
+    them.
 
     These are the two, then those of the one, then those of the other, each once.
     """

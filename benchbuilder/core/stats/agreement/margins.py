@@ -1,7 +1,7 @@
 """Formulas of agreement on nominal judgements, from how much agrees and how often each category is given.
 
-`agreement_count` has shape ``(...)``; margins have shape ``(..., C)`` for C categories and hold, in the unit of `agreement_count`, how
-much fell into each category. A whole bootstrap is one call. Undefined is ``nan``.
+`agreement_count` has shape ``(...)``; margins have shape ``(..., C)`` for C categories and hold, in the unit of
+`agreement_count`, how much fell into each category. A whole bootstrap is one call. Undefined is ``nan``.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ Boundaries = Callable[[str], Collection[int]]
 
 
 class SwapRule(Spec):
-    """A table of terms (see `SwapTable`). With `whole_words` a term counts only where the tokenizer sees whole words."""
+    """A table of terms (see `SwapTable`). With `whole_words`, only whole words of the tokenizer count."""
 
     table: FileRef
     whole_words: bool = True

@@ -21,13 +21,25 @@ RECIPES = Path(benchbuilder_cmhe.__file__).parent / "recipes"
 TEXTS = ("2型糖尿病", "痛风", "代谢性疾病", "心电图检查")
 OPTIONS = tuple(Option(key=key, text=text) for key, text in zip("ABCD", TEXTS, strict=True))
 ITEM = Item[ConceptQuestion].build(
-    origin=Origin(file="terms.tsv", line=1), produced_by=ProducedBy(rule="ask_concept"), language="zh", partition="disease",
-    candidate="c", fact="f", reviewed=False,
+    origin=Origin(file="terms.tsv", line=1),
+    produced_by=ProducedBy(rule="ask_concept"),
+    language="zh",
+    partition="disease",
+    candidate="c",
+    fact="f",
+    reviewed=False,
     payload=ConceptQuestion(
-        concept="T1", concept_class="disease", aspect="symptoms", names=("痛风",), mask="【某疾病】",
-        question="“痛风”有哪些症状？", options=OPTIONS, answer_key="B", answer="痛风",
+        concept="T1",
+        concept_class="disease",
+        aspect="symptoms",
+        names=("痛风",),
+        mask="【某疾病】",
+        question="“痛风”有哪些症状？",
+        options=OPTIONS,
+        answer_key="B",
+        answer="痛风",
     ),
-)  # fmt: skip
+)
 
 
 def label(text: str) -> str:

@@ -38,9 +38,12 @@ CONCEPTS = {
 def fact(name: str, line: int = 1, **fields: Any) -> Fact[Concept]:
     payload = {"code": f"T{line}", "name": name, "names": (name,), "tree_numbers": ()} | fields
     return Fact[Concept].build(
-        origin=Origin(file="terms.tsv", line=line), produced_by=ProducedBy(rule="mesh"), language="zh", partition="terms",
+        origin=Origin(file="terms.tsv", line=line),
+        produced_by=ProducedBy(rule="mesh"),
+        language="zh",
+        partition="terms",
         payload=Concept.model_validate(payload),
-    )  # fmt: skip
+    )
 
 
 def facts(concepts: dict[str, str] = CONCEPTS, **fields: Any) -> list[Fact[Concept]]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 from benchbuilder.core.context import StepContext
-from benchbuilder.core.records.row import ProducedBy, Origin
+from benchbuilder.core.records.row import Origin, ProducedBy
 
 import benchbuilder_cmhe
 from benchbuilder_cmhe.dd.classification import ClassificationSpec

@@ -9,16 +9,27 @@ from benchbuilder_cmhe.dd.hierarchy import CodePlace, Hierarchy, HierarchyNode, 
 from benchbuilder_cmhe.dd.hierarchy_files import read_hierarchy
 
 NODES = [
-    HierarchyNode("I", "chapter", "infections"), HierarchyNode("A00-A09", "block", "gut", "I"), HierarchyNode("A01", "category", "", "A00-A09"),
-    HierarchyNode("A80-A89", "block", "", "I"), HierarchyNode("A92-A99", "block", "", "I"),
-    HierarchyNode("II", "chapter"), HierarchyNode("C00-C97", "block", "", "II"), HierarchyNode("C00-C75", "block", "", "C00-C97"),
-    HierarchyNode("C15-C26", "block", "", "C00-C75"), HierarchyNode("C16", "category", "stomach", "C15-C26"),
-    HierarchyNode("VI", "chapter"), HierarchyNode("G00-G09", "block", "", "VI"), HierarchyNode("G01", "category", "", "G00-G09"),
-    HierarchyNode("X", "chapter", "breathing"), HierarchyNode("J30-J39", "block", "upper", "X"), HierarchyNode("J40-J47", "block", "lower", "X"),
-    HierarchyNode("J30", "category", "", "J30-J39"), HierarchyNode("J31", "category", "", "J30-J39"),
+    HierarchyNode("I", "chapter", "infections"),
+    HierarchyNode("A00-A09", "block", "gut", "I"),
+    HierarchyNode("A01", "category", "", "A00-A09"),
+    HierarchyNode("A80-A89", "block", "", "I"),
+    HierarchyNode("A92-A99", "block", "", "I"),
+    HierarchyNode("II", "chapter"),
+    HierarchyNode("C00-C97", "block", "", "II"),
+    HierarchyNode("C00-C75", "block", "", "C00-C97"),
+    HierarchyNode("C15-C26", "block", "", "C00-C75"),
+    HierarchyNode("C16", "category", "stomach", "C15-C26"),
+    HierarchyNode("VI", "chapter"),
+    HierarchyNode("G00-G09", "block", "", "VI"),
+    HierarchyNode("G01", "category", "", "G00-G09"),
+    HierarchyNode("X", "chapter", "breathing"),
+    HierarchyNode("J30-J39", "block", "upper", "X"),
+    HierarchyNode("J40-J47", "block", "lower", "X"),
+    HierarchyNode("J30", "category", "", "J30-J39"),
+    HierarchyNode("J31", "category", "", "J30-J39"),
     HierarchyNode("J40", "category", "", "J40-J47"),
     HierarchyNode("J30.1", "subcategory", "", "J30"),
-]  # fmt: skip
+]
 
 CLAML = """<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE ClaML SYSTEM "ClaML.dtd">
