@@ -30,7 +30,7 @@ from benchbuilder.evaluation.judges.card import (
 
 _DRAFT, _OLD, _LOCK = ".draft", ".old", ".lock"
 _KEY = "training.key"
-"""Names what an unfinished draft is a draft of."""
+"""The file in a draft that names the training that writes it."""
 _TEXT, _NUMBER = pa.string(), pa.float64()
 _PREDICTION = pa.schema(
     [
@@ -55,8 +55,8 @@ def replacing_judge(folder: Path, name: str, key: str = "") -> Generator[Path]:
     Args:
         folder: The folder of all judges.
         name: The name of the judge.
-        key: Names what is written. With a key, a block that fails or is killed leaves its folder, and the next block
-            with the same key gets it back. Without one, the folder is always new.
+        key: Names the training. With a key, a block that fails or is killed leaves its folder, and the next block
+            with the same key resumes in it. Without one, the folder is always new.
 
     Raises:
         StoreError: Another process is training a judge of this name.
@@ -89,7 +89,7 @@ def replacing_judge(folder: Path, name: str, key: str = "") -> Generator[Path]:
 
 
 def _key_of(draft: Path) -> str:
-    """What a draft is a draft of; empty if it cannot be gone on with."""
+    """The key of the training that wrote a draft; empty if no training can resume in it."""
     return (draft / _KEY).read_text(encoding="utf-8") if (draft / _KEY).is_file() else ""
 
 
@@ -197,7 +197,7 @@ def _file_places(spec: BaseModel | None) -> dict[str, str]:
 def clean_judge_folders(folder: Path) -> None:
     """Remove what killed trainings left below `folder`, and put back the judges that they had moved.
 
-    Drafts that a training can go on with stay.
+    Drafts in which a training can resume stay.
     """
     for leftover in sorted([*folder.glob(f"*{_DRAFT}"), *folder.glob(f"*{_OLD}")]):
         lock = FileLock(folder / f"{leftover.stem}{_LOCK}")

@@ -129,7 +129,7 @@ class TrainedJudge(ScoringJudge):
 
     trains: ClassVar[bool] = True
     resumes: ClassVar[bool] = False
-    """Whether `train` goes on in a folder where the same training was interrupted."""
+    """Whether `train` resumes in a folder where the same training was interrupted."""
 
     @abstractmethod
     def train(

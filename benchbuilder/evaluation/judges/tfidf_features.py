@@ -51,7 +51,15 @@ class SentencePart:
 
 
 def extract_features(case: Case, max_ngram: int) -> CaseFeatures:
-    """What there is to see of a case, with n-grams of up to `longest` characters."""
+    """The features of a case.
+
+    Args:
+        case: The case; its statements are not read.
+        max_ngram: The longest n-grams of the answer, in characters.
+
+    Returns:
+        Counts of n-grams, and the numbers of `RELATIONS`.
+    """
     parts, asked = sentence_parts(case.answer), sentence_parts(case.question)
     windows = tuple(dict.fromkeys(part for text in sorted(case.evidence) for part in sentence_parts(text)))
     own = Counter(gram for part in parts for gram in character_ngrams(part.text, 1, max_ngram))
@@ -95,7 +103,7 @@ def extract_features(case: Case, max_ngram: int) -> CaseFeatures:
 
 @lru_cache(maxsize=8192)
 def sentence_parts(text: str) -> tuple[SentencePart, ...]:
-    """The sentences and clauses of a text: what stands between marks, without white space, width or case."""
+    """The sentences and clauses of a text, cut at punctuation, without white space, differences of width, and case."""
     cut = "".join(_bare_character(character) for character in to_half_width(compose_characters(text)).casefold())
     return tuple(
         SentencePart(bare, frozenset(character_ngrams(bare, 2, 2)) or frozenset({bare}))
@@ -106,7 +114,7 @@ def sentence_parts(text: str) -> tuple[SentencePart, ...]:
 
 @lru_cache(maxsize=65536)
 def _bare_character(character: str) -> str:
-    """A letter or number as it is, a mark that ends or divides as a line end, and nothing for all else."""
+    """A letter or number unchanged, a line end for a mark that ends or divides, and nothing for other characters."""
     category = unicodedata.category(character)
     if category[0] in "LNM":
         return character
@@ -133,7 +141,7 @@ def _proportion_known(features: Grams, known_features: Grams) -> float:
 
 
 def _nearest(part: SentencePart, windows: Sequence[SentencePart]) -> tuple[float, SentencePart | None]:
-    """How much of `part` stands in the window that holds most of it, and that window: the one with least besides."""
+    """The proportion of `part` in the window that contains most of it, and this window (of several, the shortest)."""
     best: tuple[int, int, str] | None = None
     found: SentencePart | None = None
     for window in windows:
@@ -144,9 +152,9 @@ def _nearest(part: SentencePart, windows: Sequence[SentencePart]) -> tuple[float
 
 
 def _difference_ngrams(aligned: Iterable[tuple[SentencePart, SentencePart]]) -> tuple[Counter[str], Counter[str]]:
-    """What sentences have that their windows lack, and the reverse: n-grams of one and two characters.
+    """The n-grams of one and two characters that sentences have and their windows lack, and the reverse.
 
-    Of a window, only what lies between the first and the last character that the two share counts.
+    Of a window, only the part from the first to the last shared character counts.
     """
     added, lost = Counter[str](), Counter[str]()
     for part, window in aligned:
@@ -160,7 +168,7 @@ def _difference_ngrams(aligned: Iterable[tuple[SentencePart, SentencePart]]) -> 
 
 
 def _new_characters(parts: Sequence[SentencePart], beyond: Mapping[str, int]) -> Counter[str]:
-    """Pairs of an opening (of a sentence) and a character that the question has beyond the evidence."""
+    """Pairs of an opening of a sentence, and a character that the question has and the evidence lacks."""
     openings = {gram for part in parts for gram in character_ngrams(part.text[:_OPENING], 1, 2)}
     asked = [gram for gram in beyond if len(gram) == 1] or [""]
     return Counter(f"{opening}|{gram}" for opening in openings for gram in asked)
