@@ -81,7 +81,7 @@ def test_nothing_but_too_many_requests(sample: Callable[..., Sample]) -> None:
 @pytest.mark.parametrize(
     ("effect", "says"), [("unauthorized", "OPENAI_API_KEY"), ("no_model", "model"), ("quota", "quota")]
 )
-def test_what_no_waiting_mends_stops_at_once(sample: Callable[..., Sample], effect: str, says: str) -> None:
+def test_a_permanent_error_stops_at_once(sample: Callable[..., Sample], effect: str, says: str) -> None:
     build = sample()
     build.server.configure(rules=[{"do": effect}])
     ended = build.build()
