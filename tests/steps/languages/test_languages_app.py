@@ -61,7 +61,7 @@ def test_the_page_shows_and_keeps_what_is_written(code: str, tmp_path: Path) -> 
     answers = {name: "1" if 'type="radio"' in page and name == names[0] else typed for name in names}
     sent = ann.client.post("/p/small/1", data=data | answers | {"action": "submit", "note": typed})
     assert sent.status_code in (200, 303), sent.text
-    votes = world.ballots.counting_votes("small")
+    votes = world.ballots.vote_events("small")
     assert {vote.value for vote in votes} == {1, typed}
     assert typed in html.unescape(ann.get("/p/small/1").text)
     assert question in html.unescape(ann.get("/p/small/list").text)
