@@ -165,9 +165,13 @@ HOSTED = "model=openai model.name=x"
         (f"{HOSTED} model.base_url=127.0.0.1:18801", "hint:    http://127.0.0.1:18801/v1", "found:   http"),
         (f"{HOSTED} model.base_url=127.0.0.1:18801/v1/", "hint:    http://127.0.0.1:18801/v1", "/v1/v1"),
         (f"{HOSTED} model.base_url=me:{SECRET}@127.0.0.1:18801", "not an address", SECRET),
-        (f"{HOSTED} model.base_url=http://me:{SECRET}@127.0.0.1:18801", "no user, password or query", SECRET),
+        (
+            f"{HOSTED} model.base_url=http://me:{SECRET}@127.0.0.1:18801",
+            "must not hold user, password or query",
+            SECRET,
+        ),
         (f"{HOSTED} model.base_url=127.0.0.1:1/v1?{SECRET}", "not an address", SECRET),
-        (f"{HOSTED} model.base_url=http://127.0.0.1:1/v1?{SECRET}", "no user, password or query", SECRET),
+        (f"{HOSTED} model.base_url=http://127.0.0.1:1/v1?{SECRET}", "must not hold user, password or query", SECRET),
         ("steps.state_choice.prompt=zh/mine.j2", ", or ./prompts beside your ./recipes", "site-packages"),
     ],
 )

@@ -333,13 +333,13 @@ class Cast:
     """Votes that stand in memory."""
 
     def __init__(self, judging, votes):
-        self.judging, self.cast = judging, votes
+        self.annotation_spec, self.cast = judging, votes
 
     def external_inputs(self, workplace):
         return {}
 
     def collect(self, subjects, workplace):
-        return ballot_of(self.judging, self.cast)
+        return ballot_of(self.annotation_spec, self.cast)
 
     def ask(self, tasks, ballot, wanted, context):
         return AnnotatorInstructions(count_missing(wanted, "annotators", "adjudicator"), "here", "judge")
@@ -349,7 +349,7 @@ def ballot_of(spec, cast):
     ballot = Votes()
     for subject, votes in cast.items():
         for person, value in votes.items():
-            spec.cast(ballot, subject, person, value)
+            spec.record_vote(ballot, subject, person, value)
     return ballot
 
 

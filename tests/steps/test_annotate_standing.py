@@ -42,7 +42,7 @@ def test_standing_and_stage_decide_alike(tmp_path, seed):
             reason = {"min_evidence": "too_little_evidence"}.get(row.gate, f"not_{row.gate}")
             assert outcomes[candidate.id]["reason"] == reason
             if row.gate == "min_evidence":
-                assert outcomes[candidate.id]["detail"].startswith(f"{row.decided:g} supporting")
+                assert outcomes[candidate.id]["detail"].startswith(f"{row.decision:g} supporting")
     assert found.count("open") == 0
     assert [(gate.name, gate.dropped, gate.kept) for gate in found.gates] == [
         (gate["gate"], gate["dropped"], gate["kept"]) for gate in notes["gates"]

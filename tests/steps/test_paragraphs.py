@@ -117,7 +117,7 @@ def by_column(stage, table):
     tickets = stage.map_columns(table)
     assert tickets.rows.arrow.schema.equals(schema_of(Passage))
     rows, found = iter(tickets.rows), defaultdict(list)
-    names = ("row", "slots", "fates", "reasons", "details")
+    names = ("row_position", "slots", "outcomes", "reasons", "details")
     for place, slot, fate, reason, detail in zip(*(getattr(tickets, name).to_pylist() for name in names), strict=True):
         found[place].append(Kept(next(rows), slot) if fate == "kept" else Dropped(reason, detail, slot))
         assert fate == "dropped" or (reason, detail) == ("", "")

@@ -91,7 +91,7 @@ def test_packets_go_out_by_step_and_show_just_the_fields(tmp_path):
     assert waiting.missing == {"a: claim": 12, "b: claim": 12, "c: claim": 12}
     assert waiting.what == "36 judgements are missing: a 12 on rows, b 12 on rows, c 12 on rows"
     assert "annotation/confirm/to_fill" in waiting.where
-    assert "put them into annotation/confirm/votes" in waiting.next
+    assert "put them into annotation/confirm/filled" in waiting.next
     (sheet,) = (tmp_path / "annotation" / "confirm" / "to_fill").glob("a-*.csv")
     with sheet.open(encoding="utf-8-sig", newline="") as stream:
         head, *lines = list(csv.reader(stream))

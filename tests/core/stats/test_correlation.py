@@ -67,7 +67,7 @@ def test_columns_of_different_length_are_refused():
 )
 def test_a_draw_without_variation_is_undefined_and_the_others_are_not(name):
     statistic = getattr(correlation, name)([0.1, 0.1, 0.7], [0.3, 0.5, 0.9])
-    found = statistic.of(np.array([[2.0, 1.0, 0.0], [1.0, 1.0, 1.0], [0.0, 0.0, 3.0]]))
+    found = statistic.compute(np.array([[2.0, 1.0, 0.0], [1.0, 1.0, 1.0], [0.0, 0.0, 3.0]]))
     assert np.isnan(found).tolist() == [True, False, True]
 
 
