@@ -38,16 +38,16 @@ class RayExecutor(Executor):
         """As the port says. InstallationError if a machine has other versions, RecipeError if it lacks a storage."""
         if not indices:
             return
-        cluster, depot, crew = self._open_parts()
+        cluster, object_storage, pool = self._open_parts()
         workers = min(self.spec.workers or 10_000, max(1, cluster.capacity(self.spec.needs(work.step))), len(indices))
-        movers = ThreadPoolExecutor(transfer_threads(workers), thread_name_prefix="benchbuilder-ray")
-        running = StepRun(self.spec, crew, depot, movers, work, indices, folder, workers).run()
+        transfers = ThreadPoolExecutor(transfer_threads(workers), thread_name_prefix="benchbuilder-ray")
+        running = StepRun(self.spec, pool, object_storage, transfers, work, indices, folder, workers).run()
         self._running.append(running)
         try:
             yield from running
         finally:
             self._running.remove(running)
-            movers.shutdown(wait=True, cancel_futures=True)
+            transfers.shutdown(wait=True, cancel_futures=True)
 
     def _open_parts(self) -> tuple[Cluster, ObjectStorage, WorkerPool]:
         if self._open is None:
@@ -55,14 +55,14 @@ class RayExecutor(Executor):
                 cluster = Cluster(self.spec, self.workers)
                 stack.callback(cluster.close)
                 place = self._storage_location(cluster, stack)
-                depot = ObjectStorage(place)
-                stack.callback(depot.close)
-                depot.open()
+                object_storage = ObjectStorage(place)
+                stack.callback(object_storage.close)
+                object_storage.open()
                 versions = Versions.detect()
-                cluster.check(versions, place, depot.token)
-                crew = WorkerPool(place, depot.run, versions)
-                stack.callback(crew.close)
-                self._closing, self._open = stack.pop_all(), (cluster, depot, crew)
+                cluster.check(versions, place, object_storage.token)
+                pool = WorkerPool(place, object_storage.run, versions)
+                stack.callback(pool.close)
+                self._closing, self._open = stack.pop_all(), (cluster, object_storage, pool)
         return self._open
 
     def _storage_location(self, cluster: Cluster, stack: ExitStack) -> StorageLocation:

@@ -35,7 +35,7 @@ class StepRun:
         workers: int,
     ) -> None:
         """`transfers` carries files; `workers` is how many may work at the same time."""
-        self._spec, self._crew, self._depot, self._movers = spec, pool, object_storage, transfers
+        self._spec, self._pool, self._object_storage, self._transfers = spec, pool, object_storage, transfers
         self._work, self._indices, self._folder, self._workers = work, tuple(indices), folder, workers
         self._needs = spec.needs(work.step)
         self._waiting = deque(indices)
@@ -47,7 +47,7 @@ class StepRun:
         self._remaining = len(indices)
         self._losses = Counter[int]()
         self._false_starts = 0
-        self._is_started: tuple[Any, ...] = ()
+        self._begin_arguments: tuple[Any, ...] = ()
         self._assigned: dict[Future[Any], Callable[[Future[Any]], int | None]] = {}
         self._calls: dict[int, Future[Any]] = {}
         """What was asked of workers last, by shard."""
@@ -57,7 +57,7 @@ class StepRun:
         ended = False
         try:
             shared = self._upload_shared()
-            self._is_started = self._crew.share_values(self._work, self._indices, shared)
+            self._begin_arguments = self._pool.share_values(self._work, self._indices, shared)
             while self._remaining:
                 self._start_workers()
                 self._stage_inputs()
@@ -70,10 +70,10 @@ class StepRun:
         finally:
             for future in self._assigned:
                 future.cancel()
-            for hand in self._ray_workers:
-                (self._crew.release if ended else self._crew.terminate)(hand)
-            for hand in self._starting:
-                self._crew.terminate(hand)
+            for worker in self._ray_workers:
+                (self._pool.release if ended else self._pool.terminate)(worker)
+            for worker in self._starting:
+                self._pool.terminate(worker)
 
     def _upload_shared(self) -> list[tuple[Path, StoredFile | None]]:
         """What every shard needs, on the storage; folders with all that is in them."""
@@ -82,16 +82,18 @@ class StepRun:
             paths = [top, *sorted(top.rglob("*"))] if top.is_dir() else [top]
             for path in paths:
                 folder = path.is_dir()
-                found.append((path, None if folder else self._movers.submit(self._depot.upload, path, shared=True)))
+                found.append(
+                    (path, None if folder else self._transfers.submit(self._object_storage.upload, path, shared=True))
+                )
         return [(path, None if future is None else future.result()) for path, future in found]
 
     def _start_workers(self) -> None:
         """As many workers as there are shards for, and room."""
         while len(self._ray_workers) + len(self._starting) < min(self._workers, self._remaining):
-            hand = self._crew.acquire(self._needs)
-            self._starting.append(hand)
-            future: Future[Any] = hand.actor.begin.remote(*self._is_started).future()
-            self._assigned[future] = lambda done, hand=hand: self._on_started(hand, done)
+            worker = self._pool.acquire(self._needs)
+            self._starting.append(worker)
+            future: Future[Any] = worker.actor.begin.remote(*self._begin_arguments).future()
+            self._assigned[future] = lambda done, worker=worker: self._on_started(worker, done)
 
     def _on_started(self, worker: RayWorker, future: Future[Any]) -> None:
         loss = _worker_loss(future)
@@ -100,7 +102,7 @@ class StepRun:
             self._ray_workers.append(worker)
             self._false_starts = 0
             return
-        self._crew.terminate(worker)
+        self._pool.terminate(worker)
         self._false_starts += 1
         if self._false_starts > self._spec.retries + self._workers:
             raise ServiceError(
@@ -115,11 +117,11 @@ class StepRun:
         while self._waiting and self._moving + len(self._staged) < ahead:
             index = self._waiting.popleft()
             self._moving += 1
-            future = self._movers.submit(self._upload, index)
+            future = self._transfers.submit(self._upload, index)
             self._assigned[future] = lambda done, index=index: self._on_uploaded(index, done)
 
     def _upload(self, index: int) -> _Inputs:
-        return [(path, self._depot.upload(path, shared=False)) for path in self._work.inputs(index)]
+        return [(path, self._object_storage.upload(path, shared=False)) for path in self._work.inputs(index)]
 
     def _on_uploaded(self, index: int, future: Future[_Inputs]) -> None:
         self._moving -= 1
@@ -129,14 +131,14 @@ class StepRun:
     def _assign(self) -> None:
         """Give staged shards to workers, to those first that have the fewest."""
         while self._staged and self._ray_workers and self._moving <= self._spec.in_flight * len(self._ray_workers):
-            hand = min(self._ray_workers, key=lambda one: len(one.assigned))
-            if len(hand.assigned) >= self._spec.in_flight:
+            worker = min(self._ray_workers, key=lambda one: len(one.assigned))
+            if len(worker.assigned) >= self._spec.in_flight:
                 return
             index, inputs = self._staged.popleft()
-            hand.assigned.append(index)
-            future: Future[Any] = hand.actor.make.remote(index, inputs).future()
+            worker.assigned.append(index)
+            future: Future[Any] = worker.actor.make.remote(index, inputs).future()
             self._calls[index] = future
-            self._assigned[future] = lambda done, hand=hand, index=index: self._on_made(hand, index, done)
+            self._assigned[future] = lambda done, worker=worker, index=index: self._on_made(worker, index, done)
 
     def _on_made(self, worker: RayWorker, index: int, future: Future[list[tuple[str, StoredFile]]]) -> None:
         if worker not in self._ray_workers:
@@ -152,12 +154,12 @@ class StepRun:
         worker.assigned.remove(index)
         self._inputs.pop(index, None)
         self._moving += 1
-        future = self._movers.submit(self._fetch, finished.result())
+        future = self._transfers.submit(self._fetch, finished.result())
         self._assigned[future] = lambda fetched: self._on_fetched(index, fetched)
 
     def _fetch(self, files: list[tuple[str, StoredFile]]) -> None:
         for name, stored in files:
-            self._depot.fetch(stored, self._folder / name)
+            self._object_storage.fetch(stored, self._folder / name)
 
     def _on_fetched(self, index: int, future: Future[None]) -> int:
         self._moving -= 1
@@ -176,7 +178,7 @@ class StepRun:
             if call.done() and _worker_loss(call) is None:
                 self._collect(worker, index, call)
         self._ray_workers.remove(worker)
-        self._crew.terminate(worker)
+        self._pool.terminate(worker)
         first = worker.assigned[0]
         self._losses[first] += 1
         if self._losses[first] > self._spec.retries:

@@ -37,7 +37,7 @@ class WorkerPool:
         import ray
 
         with self._guard:
-            found = next((hand for hand in self._idle if hand.needs == needs), None)
+            found = next((worker for worker in self._idle if worker.needs == needs), None)
             if found is not None:
                 self._idle.remove(found)
                 return found

@@ -14,7 +14,7 @@ from benchbuilder.cli.dispatch import main
 from benchbuilder_ray.step_run import StepRun
 from benchbuilder_ray.storage_client import StorageClient, StorageLocation
 
-ROWS = "run.shard_rows=60"
+ROWS = "run.shard_rows=120"
 
 
 def _bytes(folder: Path) -> dict[str, str]:

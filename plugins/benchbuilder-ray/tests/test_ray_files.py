@@ -22,7 +22,7 @@ def place(tmp_path: Path) -> StorageLocation:
 
 
 @pytest.fixture
-def depot(place: StorageLocation) -> ObjectStorage:
+def object_storage(place: StorageLocation) -> ObjectStorage:
     made = ObjectStorage(place)
     made.open()
     return made
@@ -42,12 +42,12 @@ def _count(storage: StorageClient, monkeypatch: pytest.MonkeyPatch, name: str) -
 
 
 def test_a_content_is_uploaded_once(
-    depot: ObjectStorage, place: StorageLocation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    object_storage: ObjectStorage, place: StorageLocation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    puts = _count(depot.storage, monkeypatch, "put")
+    puts = _count(object_storage.storage, monkeypatch, "put")
     one, same = _file(tmp_path / "one", "rows"), _file(tmp_path / "same", "rows")
     with ThreadPoolExecutor(4) as pool:
-        found = set(pool.map(lambda file: depot.upload(file, shared=True), [one, same, one, same]))
+        found = set(pool.map(lambda file: object_storage.upload(file, shared=True), [one, same, one, same]))
     assert len(found) == len(puts) == 1
     later = ObjectStorage(place)
     puts = _count(later.storage, monkeypatch, "put")
@@ -58,13 +58,13 @@ def test_a_content_is_uploaded_once(
 
 
 def test_what_was_fetched_is_not_uploaded_again(
-    depot: ObjectStorage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    object_storage: ObjectStorage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A worker has put it there: the input of the next step, under whatever name the build gives it."""
     made = _file(tmp_path / "made", "rows")
-    stored = depot.upload(made, shared=False)
-    other = ObjectStorage(depot.storage.where)
-    other.run = depot.run
+    stored = object_storage.upload(made, shared=False)
+    other = ObjectStorage(object_storage.storage.where)
+    other.run = object_storage.run
     other.fetch(stored, tmp_path / "here")
     (tmp_path / "here").rename(tmp_path / "committed")
     puts = _count(other.storage, monkeypatch, "put")
@@ -74,10 +74,10 @@ def test_what_was_fetched_is_not_uploaded_again(
 
 
 def test_half_a_file_on_the_storage_does_not_count(
-    depot: ObjectStorage, place: StorageLocation, tmp_path: Path
+    object_storage: ObjectStorage, place: StorageLocation, tmp_path: Path
 ) -> None:
     file = _file(tmp_path / "index", "all of it")
-    stored = depot.upload(file, shared=True)
+    stored = object_storage.upload(file, shared=True)
     there = tmp_path / "storage" / stored.place
     there.write_text("all", encoding="utf-8")
     with pytest.raises(ServiceError, match="is not what was written there"):
@@ -90,12 +90,12 @@ def test_half_a_file_on_the_storage_does_not_count(
         StorageClient(place).get(stored, tmp_path / "got")
 
 
-def test_a_file_that_comes_late_is_waited_for(depot: ObjectStorage, tmp_path: Path) -> None:
-    stored = depot.upload(_file(tmp_path / "rows", "rows"), shared=False)
+def test_a_file_that_comes_late_is_waited_for(object_storage: ObjectStorage, tmp_path: Path) -> None:
+    stored = object_storage.upload(_file(tmp_path / "rows", "rows"), shared=False)
     there = tmp_path / "storage" / stored.place
     there.rename(tmp_path / "away")
     with ThreadPoolExecutor(1) as pool:
-        got = pool.submit(depot.storage.get, stored, tmp_path / "got")
+        got = pool.submit(object_storage.storage.get, stored, tmp_path / "got")
         time.sleep(0.3)
         (tmp_path / "away").rename(there)
         got.result()
@@ -113,12 +113,16 @@ def test_folders_of_killed_builds_are_removed(place: StorageLocation, tmp_path: 
     later = ObjectStorage(place)
     later.open()
     left = {path.name for path in runs.iterdir()}
-    assert left == {"elsewhere", "unknown", *(depot.run.rpartition("/")[2] for depot in (living, later))}
+    assert left == {
+        "elsewhere",
+        "unknown",
+        *(object_storage.run.rpartition("/")[2] for object_storage in (living, later)),
+    }
 
 
-def test_the_folder_goes_although_a_worker_still_writes(depot: ObjectStorage, tmp_path: Path) -> None:
-    run = tmp_path / "storage" / depot.run
-    depot.upload(_file(tmp_path / "rows", "rows"), shared=False)
+def test_the_folder_goes_although_a_worker_still_writes(object_storage: ObjectStorage, tmp_path: Path) -> None:
+    run = tmp_path / "storage" / object_storage.run
+    object_storage.upload(_file(tmp_path / "rows", "rows"), shared=False)
 
     def late() -> None:
         for number in range(5):
@@ -128,10 +132,10 @@ def test_the_folder_goes_although_a_worker_still_writes(depot: ObjectStorage, tm
     with ThreadPoolExecutor(1) as pool:
         writing = pool.submit(late)
         time.sleep(0.02)
-        depot.close()
+        object_storage.close()
         writing.result()
-    later = ObjectStorage(depot.storage.where)
-    later.run = depot.run
+    later = ObjectStorage(object_storage.storage.where)
+    later.run = object_storage.run
     later.close()
     assert not run.exists()
 
@@ -149,10 +153,10 @@ def test_a_storage_without_its_library() -> None:
 
 
 def test_a_machine_downloads_a_shared_file_once(
-    depot: ObjectStorage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    object_storage: ObjectStorage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stored = depot.upload(_file(tmp_path / "index", "weights"), shared=True)
-    storage = StorageClient(depot.storage.where)
+    stored = object_storage.upload(_file(tmp_path / "index", "weights"), shared=True)
+    storage = StorageClient(object_storage.storage.where)
     gets = _count(storage, monkeypatch, "get")
     cache = MachineCache(tmp_path / "node")
     with ThreadPoolExecutor(4) as pool:
@@ -162,16 +166,18 @@ def test_a_machine_downloads_a_shared_file_once(
     assert file.stat().st_mode & 0o222 == 0, "no worker changes what others read"
 
 
-def test_a_tree_has_the_files_under_their_paths(depot: ObjectStorage, tmp_path: Path) -> None:
+def test_a_tree_has_the_files_under_their_paths(object_storage: ObjectStorage, tmp_path: Path) -> None:
     index, words = _file(tmp_path / "a" / "index", "weights"), _file(tmp_path / "words", "a\n")
     rows = [_file(tmp_path / f"rows{i}", str(i)) for i in range(2)]
-    files = [(index.parent, None), *((file, depot.upload(file, shared=True)) for file in (index, words))]
+    files = [(index.parent, None), *((file, object_storage.upload(file, shared=True)) for file in (index, words))]
     cache = MachineCache(tmp_path / "node")
-    tree = WorkerFiles(cache, depot.storage)
+    tree = WorkerFiles(cache, object_storage.storage)
     tree.lay_out_shared(files)
     assert tree.local_path(index).read_text(encoding="utf-8") == "weights"
     for mine, other in (rows, rows[::-1]):
-        tree.lay_out([(mine, depot.upload(mine, shared=False)), (words, depot.upload(words, shared=False))])
+        tree.lay_out(
+            [(mine, object_storage.upload(mine, shared=False)), (words, object_storage.upload(words, shared=False))]
+        )
         assert tree.local_path(mine).read_text(encoding="utf-8") == mine.read_text(encoding="utf-8")
         assert tree.local_path(words).exists()
         assert not tree.local_path(other).exists(), "only the rows of one shard lie there"
@@ -181,12 +187,15 @@ def test_a_tree_has_the_files_under_their_paths(depot: ObjectStorage, tmp_path: 
     assert list((cache.folder / "trees").iterdir()) == []
 
 
-def test_what_dead_workers_left_is_removed_and_what_nobody_asks_for(depot: ObjectStorage, tmp_path: Path) -> None:
+def test_what_dead_workers_left_is_removed_and_what_nobody_asks_for(
+    object_storage: ObjectStorage, tmp_path: Path
+) -> None:
     cache = MachineCache(tmp_path / "node")
     _file(cache.folder / "trees" / "dead" / "in" / "rows", "")
     _file(cache.folder / "trees" / "dead.lock", "")
     old, new = (
-        cache.fetch(depot.upload(_file(tmp_path / name, name), shared=True), depot.storage) for name in ("old", "new")
+        cache.fetch(object_storage.upload(_file(tmp_path / name, name), shared=True), object_storage.storage)
+        for name in ("old", "new")
     )
     os.utime(old, (time.time(), time.time() - 8 * 24 * 3600))
     cache.remove_unused()

@@ -18,7 +18,7 @@ class SelfFamiliaritySpec(KindSpec):
     """Shows the masked explanation (`earlier`) and the `options`; the prompt of the recipe's `evaluation` asks for the
     explanation."""
     endings: tuple[str, ...]
-    """Endings of names that do not matter in scripts with spaces between words, see the stage `mask`."""
+    """Endings of names that do not matter in scripts with spaces between words, see the step `mask`."""
 
 
 class SelfFamiliarity(Solver):

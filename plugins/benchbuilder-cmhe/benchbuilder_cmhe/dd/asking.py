@@ -34,7 +34,7 @@ def read_prompt_ref(ref: PromptRef | None) -> Prompt | None:
 
 
 class PromptedForJson(PromptedMap):
-    """A stage that may ask a model for a JSON object: its spec has `model`, `prompt` and `sampling`."""
+    """A step that may ask a model for a JSON object: its spec has `model`, `prompt` and `sampling`."""
 
     def __init__(self, spec: Any, context: StepContext) -> None:
         super().__init__(spec, context)

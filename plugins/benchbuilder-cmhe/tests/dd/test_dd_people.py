@@ -68,8 +68,8 @@ def fill(folder: Path, said: dict[str, dict[str, str]], name: str = "dd_items", 
         csv.writer(handle).writerows([header, *rows])
 
 
-def outcomes(stage: Any, table: Table[Any]) -> list[Any]:
-    gathered = stage.gather({"each": table})
+def outcomes(opened_step: Any, table: Table[Any]) -> list[Any]:
+    gathered = opened_step.gather({"each": table})
     return [found for _, (found,) in gathered.outcomes]
 
 

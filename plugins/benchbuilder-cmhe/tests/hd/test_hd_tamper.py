@@ -52,9 +52,9 @@ def step(folder: Path, **changes: Any) -> Tamper:
     given = {**flow, **rules, "prompt": prompt, "tokenizer": {"kind": "whitespace"}, **changes}
     given["swaps"] = {n: {**rule, "whole_words": False} for n, rule in given["swaps"].items()}
     context = StepContext(seed=3, language="zh", step="hd_altered", cache=folder, workplace=folder)
-    stage = Tamper(TamperSpec.model_validate(given), context)
-    stage.open({})
-    return stage
+    opened_step = Tamper(TamperSpec.model_validate(given), context)
+    opened_step.open({})
+    return opened_step
 
 
 def swaps(folder: Path, text: str = "group\tterm\na\t阿莫西林\na\t阿莫西林克拉维酸\nb\t布洛芬\n") -> SwapTable:
@@ -128,10 +128,10 @@ ANSWERS = (
 
 
 def test_rules_change_one_thing_and_say_what(tmp_path: Path) -> None:
-    stage = step(tmp_path)
+    opened_step = step(tmp_path)
     for answer in ANSWERS:
         row = dialogue(answer)
-        (outcome,) = stage.map(row, {})
+        (outcome,) = opened_step.map(row, {})
         assert isinstance(outcome, Kept), answer
         said = outcome.row.payload
         (change,) = said.changes
@@ -139,11 +139,11 @@ def test_rules_change_one_thing_and_say_what(tmp_path: Path) -> None:
         assert said.answer == answer.replace(change.before, change.after), change
         assert outcome.row.produced_by.rule == f"tamper/rules/{change.rule}"
         assert outcome.row.of == row.id
-    (outcome,) = stage.map(dialogue("祝您早日康复。"), {})
+    (outcome,) = opened_step.map(dialogue("祝您早日康复。"), {})
     assert outcome == Dropped("needs_model", "nothing that the tables know stands in the answer")
 
 
-def test_contract_of_the_stage(tmp_path: Path) -> None:
+def test_contract_of_the_step(tmp_path: Path) -> None:
     rows = [dialogue(answer) for answer in (*ANSWERS, "祝您早日康复。")]
     spec, context = step(tmp_path).spec, step(tmp_path).context
     shard = check_step(lambda: Tamper(spec, context), {"each": Table.of(rows, Fact[Dialogue])})
@@ -172,8 +172,8 @@ def test_a_model_alters_under_an_instruction(tmp_path: Path) -> None:
     model = {"kind": "openai", "name": "some", "base_url": "http://127.0.0.1:9/v1"}
     from benchbuilder.models.providers.openai import OpenAISpec
 
-    stage = step(tmp_path, strategy="model", model=OpenAISpec.model_validate(model))
-    talk = stage.converse(dialogue(ANSWER, "痛风发作，要注意什么？"), {})
+    opened_step = step(tmp_path, strategy="model", model=OpenAISpec.model_validate(model))
+    talk = opened_step.converse(dialogue(ANSWER, "痛风发作，要注意什么？"), {})
     request = next(talk)
     assert "痛风发作" in request.messages[-1].content
     assert ANSWER in request.messages[-1].content
@@ -192,15 +192,15 @@ def test_generated_answers_are_the_models_own(tmp_path: Path) -> None:
         {"kind": "answer_dialogue", "from": "x", "strategy": "rules_then_model", "prompt": prompt, "least": 5}
     )
     context = StepContext(seed=3, language="zh", step="hd_answered", cache=tmp_path, workplace=tmp_path)
-    stage = AnswerDialogue(spec, context)
-    stage.open({})
+    opened_step = AnswerDialogue(spec, context)
+    opened_step.open({})
     row = dialogue(ANSWER)
-    assert list(stage.map(row, {})) == [Dropped("needs_model", "")]
+    assert list(opened_step.map(row, {})) == [Dropped("needs_model", "")]
     assert not check_step(lambda: AnswerDialogue(spec, context), {"each": Table.of([row], Fact[Dialogue])}).rows
-    made = stage.judge(row, {}, "多吃水果就可以。", MADE)
+    made = opened_step.judge(row, {}, "多吃水果就可以。", MADE)
     assert made.payload.answer == "多吃水果就可以。"
-    assert stage.judge(row, {}, "好。", MADE).reason == "too_short"
-    assert stage.judge(row, {}, ANSWER, MADE).reason == "not_new"
+    assert opened_step.judge(row, {}, "好。", MADE).reason == "too_short"
+    assert opened_step.judge(row, {}, ANSWER, MADE).reason == "not_new"
 
 
 def test_contract_of_the_question_about_a_dialogue(tmp_path: Path) -> None:

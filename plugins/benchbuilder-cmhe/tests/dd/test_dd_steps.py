@@ -43,12 +43,12 @@ def exam(**changes: Any) -> ExamCase:
     return ExamCase(ExamCaseSpec.model_validate(step("dd_exam_cases", **changes)), context())
 
 
-def outcome(stage: Any, payload: Any, replies: tuple[Reply, ...] = ()) -> Any:
-    stage.open({})
-    if not hasattr(stage, "converse"):
-        (found,) = stage.map(row(payload), {})
+def outcome(opened_step: Any, payload: Any, replies: tuple[Reply, ...] = ()) -> Any:
+    opened_step.open({})
+    if not hasattr(opened_step, "converse"):
+        (found,) = opened_step.map(row(payload), {})
         return found
-    talk = stage.converse(row(payload), {})
+    talk = opened_step.converse(row(payload), {})
     try:
         next(talk)
         for reply in replies:
@@ -215,8 +215,8 @@ def case(*names: str) -> PatientCase:
     return PatientCase(text="病情。", diagnoses=tuple(Diagnosis(name=name) for name in names), setting="exam")
 
 
-def codes(stage: CodeCase, *names: str, replies: tuple[Reply, ...] = ()) -> Any:
-    found = outcome(stage, case(*names), replies)
+def codes(opened_step: CodeCase, *names: str, replies: tuple[Reply, ...] = ()) -> Any:
+    found = outcome(opened_step, case(*names), replies)
     if isinstance(found, Dropped):
         return found.reason
     return [(one.name, one.code, one.how, one.category) for one in found.row.payload.diagnoses]

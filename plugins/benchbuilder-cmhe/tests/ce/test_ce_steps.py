@@ -62,14 +62,14 @@ def sort_concept(**changes: Any) -> SortConcept:
 
 
 def opened(**changes: Any) -> SortConcept:
-    stage = sort_concept(**changes)
-    stage.open({})
-    return stage
+    opened_step = sort_concept(**changes)
+    opened_step.open({})
+    return opened_step
 
 
 def sorted_facts() -> list[Fact[Concept]]:
-    stage = opened()
-    return [outcome.row for row in facts() for outcome in stage.map(row, {}) if isinstance(outcome, Kept)]  # type: ignore[misc]
+    opened_step = opened()
+    return [outcome.row for row in facts() for outcome in opened_step.map(row, {}) if isinstance(outcome, Kept)]  # type: ignore[misc]
 
 
 def distract(**changes: Any) -> Distract:
@@ -80,11 +80,11 @@ def distract(**changes: Any) -> Distract:
 
 
 def distracted(rows: list[Fact[Concept]], **changes: Any) -> dict[str, Any]:
-    stage = distract(**changes)
-    stage.open({"pool": table(rows)})
+    opened_step = distract(**changes)
+    opened_step.open({"pool": table(rows)})
     found: dict[str, Any] = {}
     for row in rows:
-        (outcome,) = stage.map(row, {})
+        (outcome,) = opened_step.map(row, {})
         found[row.payload.name] = outcome.row.payload.options if isinstance(outcome, Kept) else outcome  # type: ignore[attr-defined]
     return found
 
@@ -123,7 +123,7 @@ def test_payloads_keep_the_contract_and_do_not_tell_the_answer() -> None:
         assert example.answer not in str(asked)
 
 
-def test_stages_keep_the_contract() -> None:
+def test_steps_keep_the_contract() -> None:
     for cls in (SortConcept, Distract, AskConcept, Mask):
         check_kind("step", cls.kind, cls)
     check_step(sort_concept, {"each": table(facts())})
@@ -157,10 +157,10 @@ def test_classes_are_told_by_roots() -> None:
 def test_only_the_concepts_that_were_chosen_are_asked_about(tmp_path: Path) -> None:
     chosen = tmp_path / "chosen.txt"
     chosen.write_text("\ufeffT1\tcommon\nT9\n\n", encoding="utf-8")
-    stage = opened(chosen=str(chosen))
-    kept = [row.payload.name for row in facts() if isinstance(next(iter(stage.map(row, {}))), Kept)]
+    opened_step = opened(chosen=str(chosen))
+    kept = [row.payload.name for row in facts() if isinstance(next(iter(opened_step.map(row, {}))), Kept)]
     assert kept == ["肺炎", "阿司匹林"]
-    assert list(stage.map(facts()[1], {})) == [Dropped("not_chosen", "T2 细菌性肺炎")]
+    assert list(opened_step.map(facts()[1], {})) == [Dropped("not_chosen", "T2 细菌性肺炎")]
 
 
 def test_two_options_are_the_nearest_of_the_class_and_one_shares_no_category() -> None:
@@ -216,9 +216,9 @@ def test_kin_can_be_left_out() -> None:
 def test_what_has_no_options_is_dropped_with_its_reason() -> None:
     rows = facts({"甲": "C01.1", "乙": "C01.2", "丙": "C01.3"}, concept_class="disease")
     assert set(distracted(rows).values()) == {Dropped("too_few_distant", "0 of 1")}
-    stage = distract()
-    stage.open({"pool": table(rows[:2])})
-    assert list(stage.map(rows[2], {})) == [Dropped("not_in_pool", "T3")]
+    opened_step = distract()
+    opened_step.open({"pool": table(rows[:2])})
+    assert list(opened_step.map(rows[2], {})) == [Dropped("not_in_pool", "T3")]
 
 
 def test_one_item_a_template_with_the_answer_among_shuffled_options() -> None:
@@ -234,8 +234,8 @@ def test_one_item_a_template_with_the_answer_among_shuffled_options() -> None:
         assert payload.names == ("肺炎", "Pneumonia")
     near = tuple(NearbyConcept(code=f"N{n}", name=f"病{n}", steps=2) for n in range(3))
     rows = [fact(f"症{n}", n, concept_class="disease", options=near) for n in range(1, 81)]
-    stage = ask_concept()
-    keys = Counter(outcome.row.payload.answer_key for row in rows for outcome in stage.map(row, {}))  # type: ignore[union-attr]
+    opened_step = ask_concept()
+    keys = Counter(outcome.row.payload.answer_key for row in rows for outcome in opened_step.map(row, {}))  # type: ignore[union-attr]
     assert set(keys) == set("ABCD")
     assert max(keys.values()) < 60, "no key is favoured"
 
@@ -254,12 +254,12 @@ def test_a_class_without_templates_and_a_wrong_number_of_options_are_dropped() -
 
 def test_answers_are_masked_whatever_became_of_them() -> None:
     item = items()[0]
-    stage = Mask(MaskSpec.model_validate({"kind": "mask", "from": "x", "endings": ["s"]}), CONTEXT)
-    (kept,) = stage.map(answer(item, "肺炎（Pneumonia）由细菌引起，pneumonias……", "truncated"), {"item": item})
+    opened_step = Mask(MaskSpec.model_validate({"kind": "mask", "from": "x", "endings": ["s"]}), CONTEXT)
+    (kept,) = opened_step.map(answer(item, "肺炎（Pneumonia）由细菌引起，pneumonias……", "truncated"), {"item": item})
     assert isinstance(kept, Kept)
     assert kept.row.text == "【某疾病】（【某疾病】）由细菌引起，【某疾病】……"  # type: ignore[attr-defined]
     assert kept.row.outcome == "truncated"  # type: ignore[attr-defined]
-    (refused,) = stage.map(answer(item, "", "refused"), {"item": item})
+    (refused,) = opened_step.map(answer(item, "", "refused"), {"item": item})
     assert isinstance(refused, Kept)
     assert (refused.row.text, refused.row.outcome) == ("", "refused")  # type: ignore[attr-defined]
     assert refused.row.produced_by.rule == "mask/no_mention"
