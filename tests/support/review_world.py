@@ -102,7 +102,7 @@ def forms_spec(**changes: Any) -> ProjectSpec:
         "kind": "review", "title": "Free answers", "per_task": 1, "rule": "mean", "heading": "Dialogue",
         "paragraph": "Paragraph", "bootstrap": BOOTSTRAP, "fields": {"dialogue": "Dialogue"},
         "questions": {
-            "complaint": {**text, "order": 1, "label": "SpecIssue", "text": "What is it about?", "lines": 1,
+            "complaint": {**text, "order": 1, "label": "Complaint", "text": "What is it about?", "lines": 1,
                           "max_chars": 80},
             "advice": {**text, "order": 2, "label": "Advice", "text": "What was advised?", "lines": 5},
             "drugs": {**text, "order": 3, "label": "Drugs", "text": "Which drugs were named?", "required": False},

@@ -99,7 +99,7 @@ def rating_tasks(count: int) -> list[Task]:
 
 def form_spec(**changes: Any) -> ProjectSpec:
     """Seven fields about a dialogue, the last one optional."""
-    names = ["SpecIssue", "Since when", "Weeks", "History", "Drugs", "Advice", "Doubts"]
+    names = ["Complaint", "Since when", "Weeks", "History", "Drugs", "Advice", "Doubts"]
     questions: dict[str, dict[str, Any]] = {
         name.lower().replace(" ", "_"): {
             "order": place, "subject": "claim", "answer": "text", "label": name, "text": f"{name}: what is said?",
