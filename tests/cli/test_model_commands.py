@@ -161,7 +161,7 @@ def test_trace_shows_the_prompt_and_the_reply(at_home: Path, server: FakeOpenAI,
     written = ids(next(block for block in blocks if re.search(r"^joined +model", block, re.MULTILINE)), "statement")[0]
     assert main(["trace", written, *BARE, *words(server)]) == 0
     told = capsys.readouterr().out
-    assert "made by state_choice/model/zh/qa2d.j2" in told
+    assert "produced by state_choice/model/zh/qa2d.j2" in told
     assert "--- user" in told
     assert re.search(rf"--- reply of gpt-4o-mini at {server.base_url} \(complete, \d+ \+ \d+ tokens\)", told)
     assert told.splitlines()[-1].startswith("origin: ")

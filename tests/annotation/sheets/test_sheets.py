@@ -214,8 +214,8 @@ def test_columns_may_be_moved_and_rows_sorted():
     [
         ("a.xlsx", b"not a zip", "damaged"),
         ("a.csv", b"\xff\xfe\x00", "not CSV in UTF-8 or GB18030"),
-        ("a.csv", "问题,答案\n1,2\n".encode(), "no column is headed [key] and [annotator]"),
-        ("a.csv", b"", "no column is headed"),
+        ("a.csv", "问题,答案\n1,2\n".encode(), "the columns [key] and [annotator] are missing"),
+        ("a.csv", b"", "are missing"),
     ],
 )
 def test_files_that_are_no_sheets(name, data, words):
