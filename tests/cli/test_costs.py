@@ -116,7 +116,7 @@ def test_a_build_that_stops_tells_what_it_cost_and_the_next_plan_the_rest(
         (
             "gpt-4o-mini",
             PRICES + "endpoint: https://api.openai.com/v1\n",
-            "holds for https://api.openai.com/v1, not for",
+            "applies to https://api.openai.com/v1, not",
         ),
     ],
 )

@@ -144,7 +144,7 @@ def test_what_still_is_the_original_s(here: Path, capsys: pytest.CaptureFixture[
     record = json.loads((here / "recipes/recipe/nutrition/origin.json").read_text())
     title = record["card"]["title"]
     recipe.write_text(recipe.read_text().replace("title: 营养", f"title: {title}").replace(
-        "override /source: []", "override /source: [medqa]").replace("nutrition_files", "app"))  # fmt: skip
+        "override /source: []", "override /source: [medqa]").replace("nutrition_sheets", "app"))  # fmt: skip
     place = Path(__file__).parents[3] / "recipes/recipe/care_mi/sample/medqa"
     text = told(capsys, "recipe=nutrition", f"paths.medqa={place}")
     assert "card.title" in warning(text, "still what care_mi says")

@@ -53,7 +53,7 @@ CASES: dict[str, tuple[str, str]] = {
         - there is no such option
             at:      --also annotation/ap
             found:   annotation/ap
-            allowed: annotation/files, annotation/none
+            allowed: annotation/none, annotation/sheets
             hint:    did you mean 'annotation/none'?
         """,
     ),
@@ -98,7 +98,7 @@ CASES: dict[str, tuple[str, str]] = {
         - there is no skeleton of this kind
             at:      --kind sorce
             found:   sorce
-            allowed: source, payload, stage, tokenizer, retriever, baseline, solver, scorer, metric, judge, exporter
+            allowed: source, payload, step, tokenizer, retriever, baseline, solver, scorer, metric, judge, exporter
             hint:    did you mean 'source'?
         """,
     ),
@@ -129,7 +129,7 @@ def test_a_recipe_that_builds_on_another_is_copied_with_it(garden: Any) -> None:
     assert run("new", "hedge", "--from", "balcony") == 0
     text = (garden.folder / "recipes/recipe/hedge.yaml").read_text()
     assert text.startswith("# @package _global_\n# Copied from balcony;")
-    entries = ["hedge_garden", "override /source: [plants, quiz]", "override /annotation: hedge_files", "_self_"]
+    entries = ["hedge_garden", "override /source: [plants, quiz]", "override /annotation: hedge_sheets", "_self_"]
     assert "defaults:\n" + "".join(f"  - {entry}\n" for entry in entries) in text
     base = Path(garden.folder / "recipes/recipe/hedge_garden.yaml").read_text()
     assert "name: hedge_garden\n" in base
@@ -143,7 +143,7 @@ def test_defaults_in_brackets(garden: Any) -> None:
     listed = "defaults:\n  - garden\n  - override /source: [plants, quiz]\n  - _self_"
     garden.replace("recipes/recipe/balcony.yaml", listed, "defaults: [garden, override /source: [plants], _self_]")
     assert run("new", "hedge", "--from", "balcony", "--language", "zu") == 0
-    entries = 'override /annotation: hedge_files, override /tokenizer: "???", _self_'
+    entries = 'override /annotation: hedge_sheets, override /tokenizer: "???", _self_'
     text = (garden.folder / "recipes/recipe/hedge.yaml").read_text()
     assert f"defaults: [hedge_garden, override /source: [plants], {entries}]" in text
 
@@ -161,7 +161,7 @@ def test_an_option_that_stays_keeps_its_name_though_another_group_has_one_that_i
 @pytest.mark.parametrize(
     ("key", "bound"),
     [
-        ("steps.confirm.ways.files.votes", True), ("tasks.dd.evaluation.scorers.people.file", True),
+        ("steps.confirm.ways.sheets.votes", True), ("tasks.dd.evaluation.scorers.people.file", True),
         ("evaluation.scorers.codes.classification.names.file", False), ("evaluation.answers", True),
         ("tasks.dd.evaluation.scorers.codes.classification.names.list.file", False),
     ],

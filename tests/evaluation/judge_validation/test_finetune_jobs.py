@@ -231,7 +231,7 @@ def test_a_job_can_be_ended(server: FakeOpenAI, tmp_path: Path):
         ([failing("unauthorized", "/v1/files")], {}, "does not accept the key"),
         ([{"when": {"path": "/v1/fine_tuning"}, "do": "status", "status": 404}], {}, "has no fine-tuning jobs"),
         ([{"when": {"path": "/v1/fine_tuning", "method": "POST"}, "do": "status", "status": 400,
-           "message": "Model small is not available for fine-tuning"}], {}, "does not take the fine-tuning job"),
+           "message": "Model small is not available for fine-tuning"}], {}, "fine-tuning job"),
         ([failing("server_error", "/v1/files")], {}, "does not answer"),
     ],
 )  # fmt: skip
