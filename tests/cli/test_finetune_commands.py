@@ -105,7 +105,7 @@ def test_check_finds_what_a_service_would_refuse(words: list[str], capsys: pytes
     path.write_text("{\n" + path.read_text("utf-8"), encoding="utf-8")
     capsys.readouterr()
     assert finetune("check", words) == 3
-    assert "train.jsonl: line 1: no JSON" in said(capsys)
+    assert "train.jsonl: line 1: not JSON" in said(capsys)
     assert finetune("submit", words, *BUDGET) == 3
     path.write_bytes((FILES / "valid.jsonl").read_bytes())
     assert finetune("check", words) == 3
@@ -134,7 +134,7 @@ def test_nothing_is_sent_without_yes_and_a_budget(
 def test_changed_ratings_or_settings_want_a_new_export(words: list[str], capsys: pytest.CaptureFixture[str]):
     assert finetune("export", words) == 0
     assert finetune("submit", [*words, f"evaluation.judges.{NAME}.decimals=1"]) == 3
-    assert "made of other ratings or settings" in said(capsys)
+    assert "ratings or settings have changed since" in said(capsys)
 
 
 def test_from_a_job_to_a_judge_that_is_held_to_account_and_scores(

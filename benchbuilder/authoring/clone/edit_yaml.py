@@ -31,8 +31,8 @@ class YamlEditor:
 
     >>> editor = YamlEditor("a: 1 # one\\nb: {c: x.txt}\\n")
     >>> for scalar in editor.scalars():
-    ...     editor.put(scalar, OPEN_PLACE)
-    >>> editor.done()
+    ...     editor.replace_scalar(scalar, OPEN_PLACE)
+    >>> editor.edited_text()
     'a: ??? # one\\nb: {c: "???"}\\n'
     """
 
