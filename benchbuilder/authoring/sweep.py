@@ -99,8 +99,8 @@ def _distinguishing_suffix(own_overrides: Sequence[str]) -> str:
 def split_alternatives(value: str) -> list[str]:
     """The values between the commas of `value` that stand in no brackets or quotes.
 
-    >>> split_alternatives("1,2"), split_alternatives("[a,b]"), split_alternatives("[a],[a,b]"),
-    split_alternatives("'x,y'") (['1', '2'], ['[a,b]'], ['[a]', '[a,b]'], ["'x,y'"])
+    >>> [split_alternatives(text) for text in ("1,2", "[a,b]", "[a],[a,b]", "'x,y'")]
+    [['1', '2'], ['[a,b]'], ['[a]', '[a,b]'], ["'x,y'"]]
     """
     parts, depth, quote = [""], 0, ""
     for place, mark in enumerate(value):

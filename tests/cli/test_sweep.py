@@ -73,12 +73,12 @@ def test_one_table_tells_what_each_run_came_to(here: Path, capsys: Any):
 
 
 def test_a_run_that_fails_or_waits_is_told_of_and_the_others_go_on(here: Path, capsys: Any):
-    words = [*WORDS, "annotation=none,files,nowhere", "paths.votes=null"]
+    words = [*WORDS, "annotation=none,sheets,nowhere", "paths.votes=null"]
     assert main(["sweep", *words]) == 3
     capsys.readouterr()
     by_name = {row["run"]: row for row in table(here / "builds" / "sweep")}
-    assert [by_name[name]["state"] for name in ("none", "files", "nowhere")] == ["built", "waits", "failed"]
-    assert "missing" in by_name["files"]["why"]
+    assert [by_name[name]["state"] for name in ("none", "sheets", "nowhere")] == ["built", "waits", "failed"]
+    assert "missing" in by_name["sheets"]["why"]
     assert "nowhere" in by_name["nowhere"]["why"]
     assert main(["sweep", *WORDS, "annotation=nowhere,nothing"]) == 3
     assert "no run of this sweep could be built" in capsys.readouterr().err

@@ -33,8 +33,8 @@ class CloneNames:
         """The place of a file below the folder of recipes: in the clone's own folder, or beside the original.
 
         >>> names = CloneNames("law", "care", "zh")
-        >>> str(names.file(PurePosixPath("recipe/care/words.txt"))), str(names.file(PurePosixPath("verdicts/en.yaml")))
-        ('recipe/law/words.txt', 'verdicts/law_en.yaml')
+        >>> [str(names.recipe_file(PurePosixPath(path))) for path in ("recipe/care/words.txt", "verdicts/en.yaml")]
+        ['recipe/law/words.txt', 'verdicts/law_en.yaml']
         """
         above = path.parts[:-1]
         own = [place for place, part in enumerate(above) if part in (self.origin, *self.bases)]
@@ -48,8 +48,8 @@ class CloneNames:
         """The place of a prompt below the folder of prompts.
 
         >>> names = CloneNames("law", "care", "zh")
-        >>> [str(names.prompt(PurePosixPath(path))) for path in ("zh/negate.j2", "en/negate.j2", "care/x/negate.j2")]
-        ['law/negate.j2', 'law/en/negate.j2', 'law/x/negate.j2']
+        >>> [str(names.prompt_file(PurePosixPath(path))) for path in ("zh/a.j2", "en/a.j2", "care/x/a.j2")]
+        ['law/a.j2', 'law/en/a.j2', 'law/x/a.j2']
         """
         own = path.parts[0] in (self.language, self.origin) and len(path.parts) > 1
         return PurePosixPath(self.name, *(path.parts[1:] if own else path.parts))

@@ -63,7 +63,7 @@ class TermFinder:
 
     In scripts with spaces between words a term counts as whole words only.
 
-    >>> sorted(TermFinder(["egg", "乳房"]).found("An EGG is no eggplant; 乳房护理"))
+    >>> sorted(TermFinder(["egg", "乳房"]).find_terms("An EGG is no eggplant; 乳房护理"))
     ['egg', '乳房']
     """
 
@@ -80,7 +80,7 @@ class TermFinder:
 class StemFinder:
     """Finds words that begin as a long word of a recipe's name does: ``medicine_en`` is about what is medical.
 
-    >>> sorted(StemFinder("medicine_en").found("A careful Medical editor"))
+    >>> sorted(StemFinder("medicine_en").find_words("A careful Medical editor"))
     ['medical']
     """
 
@@ -102,7 +102,7 @@ def _is_separate_word(word: str, text: str) -> bool:
 class ScriptCounts:
     """Counts letters by script.
 
-    >>> ScriptCounts(["Eier und Milch", "奶"]).main
+    >>> ScriptCounts(["Eier und Milch", "奶"]).main_script
     'LATIN'
     """
 

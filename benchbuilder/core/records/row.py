@@ -40,7 +40,7 @@ class Span(FrozenModel):
     def slice_of(self, text: str) -> str:
         """The text inside the span.
 
-        >>> Span(start=1, end=3).of("abcd")
+        >>> Span(start=1, end=3).slice_of("abcd")
         'bc'
         """
         return text[self.start : self.end]

@@ -35,8 +35,10 @@ def comparison_key(text: str, ignore: str) -> str:
     Widths, white space, case, the characters of `ignore`, the sort of dash in a range and zeros at the end of a
     decimal do not count.
 
-    >>> comparison_key("Ｂ超。", "。") == comparison_key("b超", "。"), comparison_key("36.0～37.0", "") ==
-    comparison_key("36-37", "") (True, True)
+    >>> comparison_key("Ｂ超。", "。") == comparison_key("b超", "。")
+    True
+    >>> comparison_key("36.0～37.0", "") == comparison_key("36-37", "")
+    True
     """
     bare = comparison_form("".join(mark for mark in text if mark not in ignore))
     return _ZEROS.sub(lambda match: match[1] or "", _RANGE.sub("-", bare))

@@ -17,7 +17,7 @@ class Casing:
     matches the text at its beginning. A letter whose other case is longer or shorter stays as it is.
 
     >>> casing = Casing(["Baker"], [r"\\p{Lu}\\p{Lu}"])
-    >>> [casing.lowered(text) for text in ("Iron", "Baker cyst", "DNA")], casing.raised("iron is")
+    >>> [casing.lower_first(text) for text in ("Iron", "Baker cyst", "DNA")], casing.raise_first("iron is")
     (['iron', 'Baker cyst', 'DNA'], 'Iron is')
     """
 

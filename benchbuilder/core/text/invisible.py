@@ -15,8 +15,10 @@ def is_spelling_mark(text: str, index: int) -> bool:
     """Whether the format character at `index` belongs to the spelling: a joiner (or its contrary) behind a letter,
     mark or picture that is no ASCII character, or a mark of direction.
 
-    >>> is_spelling_mark("\\u0645\\u06cc\\u200c\\u0634", 2), is_spelling_mark("a\\u200cb", 1),
-    is_spelling_mark("\\u0645\\u202e", 1) (True, False, False)
+    >>> is_spelling_mark("\\u0645\\u06cc\\u200c\\u0634", 2), is_spelling_mark("a\\u200cb", 1)
+    (True, False)
+    >>> is_spelling_mark("\\u0645\\u202e", 1)
+    False
     """
     mark = text[index]
     if mark not in _JOINERS:

@@ -39,8 +39,10 @@ def strip_formatting(text: str) -> str | None:
     Line breaks stay, and a dash between words is an em dash. What is struck out is gone, what is boxed stands on a line
     of its own.
 
-    >>> strip_formatting("<think>Hm.</think>**Ｎｏ**, ~~yes~~"), strip_formatting("so $\\boxed{No}$"),
-    strip_formatting("<think>Hm") ('No,', 'so\nNo', None)
+    >>> strip_formatting("<think>Hm.</think>**Ｎｏ**, ~~yes~~"), strip_formatting("<think>Hm")
+    ('No,', None)
+    >>> strip_formatting("so $\\boxed{No}$")
+    'so\nNo'
     """
     said = strip_reasoning(strip_wrapping(text))
     if said is None:

@@ -18,7 +18,7 @@ class WordForms:
     `parts` are patterns by name, which may name columns and the parts before them.
 
     >>> forms = WordForms([{"one": "cell", "many": "cells"}, {"one": "bone", "many": "bones"}])
-    >>> forms.expand("two %many%"), forms.other("cells", "one"), forms.other("tears", "one")
+    >>> forms.expand("two %many%"), forms.other_form("cells", "one"), forms.other_form("tears", "one")
     ('two (?:bones|cells)', 'cell', '')
     """
 
@@ -50,7 +50,7 @@ class WordForms:
         """`templates` with their ``%column%`` filled, once for every word that has all of these columns.
 
         >>> forms = WordForms([{"base": "go", "third": "goes"}, {"base": "do", "third": "does"}])
-        >>> list(forms.each("%third%", "does not %base%"))
+        >>> list(forms.fill_templates("%third%", "does not %base%"))
         [('goes', 'does not go'), ('does', 'does not do')]
         """
         columns = {name for template in templates for name in _NAME.findall(template)}
