@@ -140,7 +140,8 @@ def test_in_dispute_an_adjudicator_decides(tmp_path):
     ("changed", "told"),
     [({"value": 1.05}, "'1.05' is not a number from 0 to 1"), ({"value": "good"}, "correctness of r2: 'good'"),
      ({"value": -0.1}, "'-0.1'"), ({"value": True}, "'True'"), ({"value": "nan"}, "'nan'"),
-     ({"model": ""}, "model or item is missing"), ({"id": ""}, "model or item is missing"), ({"rater": " "}, "rater of correctness"),
+     ({"model": ""}, "model or item is missing"), ({"id": ""}, "model or item is missing"),
+     ({"rater": " "}, "rater of correctness"),
      ({"role": "boss"}, "role is 'boss'"), ({"rater": "r1"}, "r1: correctness of jia on item-")],
 )  # fmt: skip
 def test_what_cannot_be_used_is_told_with_its_line(tmp_path, changed, told):
