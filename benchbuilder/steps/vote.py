@@ -62,10 +62,10 @@ class ChooseSpec(Spec):
 
 
 class VoteSpec(StepSpec):
-    """`backend` says who judges what, and how votes travel; the recipe's `annotation` unless the step has its own.
+    """`votes` says who judges what, and how votes travel; the recipe's `annotation` unless the step has its own.
 
-    The questions of this step are seldom those of others: `ways` maps kinds of votes (``files``, ``app``) to how its
-    people are asked by that kind, and the kind of `backend` chooses among them. Where it asks nobody, none is needed.
+    This step usually asks its own questions: `ways` maps kinds of votes (``sheets``, ``app``) to how its people are
+    asked by that kind, and the kind of `votes` chooses among them. Where it asks nobody, none is needed.
     The `fields` of a way name what people are shown of each row, of what its payload shows. `choose` holds for the rows
     that pass all gates.
     """
