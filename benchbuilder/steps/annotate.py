@@ -77,7 +77,7 @@ _FIELDS = ("text", "right", "wrong")
 
 
 class AnnotateSpec(StepSpec):
-    """`backend` says who judges what, and how votes travel; the recipe's `annotation` unless the step has its own.
+    """`votes` says who judges what, and how votes travel; the recipe's `annotation` unless the step has its own.
 
     `sample` is for a pilot round: only so many candidates, drawn by the recipe's seed in proportion to their sources,
     go on, and the others are dropped. A larger sample later holds most of it, whose votes still count.
