@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from yamllint import linter
-from yamllint.config import YamlLintConfig
 
 from benchbuilder.config.load import load_recipe
 from benchbuilder.config.search_path import bundled_folder
@@ -74,10 +72,3 @@ def test_it_composes(asked: list[str]) -> None:
 def test_each_step_can_have_a_model_of_its_own() -> None:
     loaded = load_recipe(["recipe=care_mi", "model@steps.state_choice.model=none"])
     assert loaded.recipe.steps["state_choice"].model is not loaded.recipe.model
-
-
-@pytest.mark.parametrize("path", sorted(ROOT.rglob("*.yaml")), ids=lambda path: str(path.relative_to(ROOT)))
-def test_yaml_is_clean(path: Path) -> None:
-    config = YamlLintConfig(file=str(Path(__file__).parents[2] / ".yamllint.yaml"))
-    text = path.read_text(encoding="utf-8")
-    assert [f"{problem.line}: {problem.desc}" for problem in linter.run(text, config, str(path))] == []
