@@ -1,13 +1,21 @@
-"""The contract of every kind, in any slot."""
+"""The contract of every kind in any slot, that of payloads, and the processes in which kinds are checked."""
 
 from __future__ import annotations
 
+import atexit
 import inspect
-from collections.abc import Iterable, Mapping
-from typing import Any
+import multiprocessing
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from functools import cache
+from typing import Any, TypeVar
+
+import pyarrow as pa
+from pydantic import ValidationError
 
 from benchbuilder.config import KindSpec
-from benchbuilder.core import Payload, Row, Table, schema_of
+from benchbuilder.core import Fact, Origin, Payload, ProducedBy, Row, Table, schema_of, text_leaves
 
 
 class ContractError(AssertionError):
@@ -59,21 +67,106 @@ def check_ids(who: str, rows: Iterable[Row]) -> None:
         require(row.id not in seen, f"{who} makes two rows with the id {row.id}")
         seen.add(row.id)
         fields = {name: getattr(row, name) for name in type(row).model_fields if name != "id"}
-        again = type(row).build(**fields)
-        require(
-            row.id == again.id, f"{who} makes {row.id}, but its fields give {again.id}: make rows with build or child"
-        )
+        ident = type(row).build(**fields).id
+        require(row.id == ident, f"{who} makes {row.id}, but its fields give {ident}: make rows with build or child")
 
 
 def check_table(who: str, table: Table[Any], row: type[Row]) -> None:
     """Check that a table has the exact schema of its row class, no forbidden null, and rows that survive Arrow."""
     require(table.row is row, f"{who} makes rows of {table.row.__name__}, not of {row.__name__}")
     schema = schema_of(row)
-    require(
-        table.arrow.schema.equals(schema), f"{who} makes a table with another schema:\n{table.arrow.schema}\n{schema}"
-    )
+    same = table.arrow.schema.equals(schema)
+    require(same, f"{who} makes a table with another schema:\n{table.arrow.schema}\n{schema}")
     for field in schema:
         nulls = table.arrow.column(field.name).null_count
         require(field.nullable or nulls == 0, f"{who} leaves {nulls} nulls in {field.name}")
     rows = list(table)
     require(list(Table.of(rows, row)) == rows, f"rows of {who} change on the way through Arrow")
+
+
+T = TypeVar("T")
+
+
+@cache
+def _pool() -> ProcessPoolExecutor:
+    pool = ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))
+    atexit.register(pool.shutdown)
+    return pool
+
+
+def in_worker_process(function: Callable[..., T], *args: Any) -> T:
+    """Run a function in a worker process, which is used again; the function and its arguments must be picklable."""
+    try:
+        return _pool().submit(function, *args).result()
+    except BrokenProcessPool:
+        _pool.cache_clear()
+        raise
+
+
+def in_new_process(function: Callable[..., T], *args: Any) -> T:
+    """Run a function in a new process; the function and its arguments must be picklable."""
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(function, *args).result()
+
+
+def check_payload(cls: type[Payload]) -> None:
+    """Check a payload: its examples survive Arrow, and its texts, their conversion and its cells agree.
+
+    Args:
+        cls: The payload class; its `examples` are checked.
+
+    Raises:
+        ContractError: The payload breaks a promise.
+    """
+    check_kind("payload", cls.kind, cls)
+    who = f"the payload {cls.kind!r}"
+    examples = cls.examples()
+    require(len(examples) >= 2, f"{who} has fewer than two examples")
+    generic = Fact[cls]  # pyright: ignore[reportInvalidTypeArguments]
+    facts = [
+        generic.build(origin=Origin(file="examples", line=line), produced_by=ProducedBy(rule="examples"), language="en",
+                      partition="examples", payload=payload)
+        for line, payload in enumerate(examples, 1)
+    ]  # fmt: skip
+    require(len({fact.id for fact in facts}) == len(facts), f"two examples of {who} are equal")
+    table = Table.of(facts, generic)
+    check_table(who, table, generic)
+    require([fact.payload for fact in table] == list(examples), f"examples of {who} change on the way through Arrow")
+    names = set(examples[0].texts())
+    for payload in examples:
+        require(set(payload.texts()) == names, f"{who} names other texts for each example")
+        _check_texts(who, payload)
+        _check_frozen(who, payload)
+    cells = [tuple(payload.flat_cells()) for payload in examples]
+    require(len(set(cells)) == 1 and bool(cells[0]), f"{who} has other columns for each example")
+    values: list[object] = [cell for payload in examples for cell in payload.flat_cells().values()]
+    require(all(isinstance(value, str) for value in values), f"{who} has a cell that is not a string")
+
+
+def _check_texts(who: str, payload: Payload) -> None:
+    texts = payload.texts()
+    require(any(any(values) for values in texts.values()), f"{who} has no text")
+    require(payload.map_texts(lambda text: text) == payload, f"{who} is changed by a conversion that changes nothing")
+    if payload.by_field:
+        _check_fields(who, payload)
+    marked = payload.map_texts(lambda text: f"<{text}>").texts()
+    for name, values in texts.items():
+        expected = tuple(f"<{value}>" for value in values)
+        require(marked[name] == expected, f"{who} does not convert its text {name!r}: {marked[name]}")
+
+
+def _check_fields(who: str, payload: Payload) -> None:
+    converted: list[str] = []
+    payload.map_texts(lambda text: (converted.append(text), text)[1])
+    fields = [data for _, column in text_leaves(pa.array([payload.model_dump()])) for data in column.to_pylist()]
+    unknown = sorted(set(converted) - set(fields))
+    require(not unknown, f"{who} declares that it converts by field, but converts {unknown}, which no field contains")
+
+
+def _check_frozen(who: str, payload: Payload) -> None:
+    name = next(iter(type(payload).model_fields))
+    try:
+        setattr(payload, name, getattr(payload, name))
+    except ValidationError:
+        return
+    raise ContractError(f"{who} is not frozen")

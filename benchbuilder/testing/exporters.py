@@ -7,8 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchbuilder.exporters import Exporter, FinishedBuild
-from benchbuilder.testing.contract import require
-from benchbuilder.testing.processes import in_worker_process
+from benchbuilder.testing.contract import in_worker_process, require
 
 
 def check_exporter(make: Callable[[], Exporter], finished: FinishedBuild) -> dict[str, bytes]:
@@ -41,8 +40,6 @@ def _exported_files(exporter: Exporter, finished: FinishedBuild) -> dict[str, by
         folder = Path(name)
         named = exporter.write(finished, folder)
         written = {path for path in folder.rglob("*") if path.is_file()}
-        require(
-            set(named) == written,
-            f"the exporter returns {sorted(map(str, named))} and writes {sorted(map(str, written))}",
-        )
+        names, files = sorted(map(str, named)), sorted(map(str, written))
+        require(names == files, f"the exporter returns {names} and writes {files}")
         return {path.relative_to(folder).as_posix(): path.read_bytes() for path in written}

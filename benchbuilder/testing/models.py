@@ -10,8 +10,7 @@ from typing import Any
 
 from benchbuilder.config import Sampling
 from benchbuilder.models import LocalModel, Model, Reply, Request
-from benchbuilder.testing.contract import require
-from benchbuilder.testing.processes import in_new_process
+from benchbuilder.testing.contract import in_new_process, require
 
 HEAVY_LIBRARIES = ("aiohttp", "httpx", "openai", "tokenizers", "torch", "transformers")
 """Libraries that a model may import only when it is asked something, so that other commands start fast."""

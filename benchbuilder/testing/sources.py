@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from typing import cast
 from unittest.mock import patch
 
 from benchbuilder.core import Dropped, EndOfFile, Item, Kept, SourceUnit, Table
 from benchbuilder.sources import BLOCK_BYTES, Source, unpack_units
-from benchbuilder.testing.contract import check_ids, check_reasons, check_table, require
-from benchbuilder.testing.processes import in_worker_process
+from benchbuilder.testing.contract import check_ids, check_reasons, check_table, in_worker_process, require
 
 _SMALL_BLOCK = 64
 """A block size in bytes at which even a small file has many blocks."""
@@ -113,11 +113,9 @@ def _check_order(who: str, read: list[SourceUnit | EndOfFile]) -> None:
 def _check_unit(who: str, source: Source, unit: SourceUnit) -> None:
     where = f"{unit.file}:{unit.line}"
     if isinstance(unit.outcome, Dropped):
-        require(
-            unit.outcome.reason in source.reasons,
-            f"{who} drops {where} for the undeclared reason {unit.outcome.reason!r}",
-        )
-        require(_is_text(unit.outcome.detail), f"{who} gives {where} a detail that is not a string")
+        reason, detail = unit.outcome.reason, cast("object", unit.outcome.detail)
+        require(reason in source.reasons, f"{who} drops {where} for the undeclared reason {reason!r}")
+        require(isinstance(detail, str), f"{who} gives {where} a detail that is not a string")
         return
     row = unit.outcome.row
     require(type(row) is source.output, f"{who} makes a {type(row).__name__}, not a {source.output.__name__}")
@@ -128,7 +126,3 @@ def _check_unit(who: str, source: Source, unit: SourceUnit) -> None:
         return
     require(row.partition == source.name, f"the row of {where} has the partition {row.partition!r}")
     require(not row.of and not row.parents, f"the row of {where} names parents")
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)

@@ -25,8 +25,14 @@ from benchbuilder.pipeline import (
     table_digest,
 )
 from benchbuilder.steps import Gather, Map, Step
-from benchbuilder.testing.contract import ContractError, check_ids, check_reasons, check_table, require
-from benchbuilder.testing.processes import in_worker_process
+from benchbuilder.testing.contract import (
+    ContractError,
+    check_ids,
+    check_reasons,
+    check_table,
+    in_worker_process,
+    require,
+)
 
 PortTables = Mapping[str, Table[Any]]
 
@@ -63,19 +69,15 @@ def check_step(make_step: Callable[[], Step], tables: PortTables) -> Shard:
     _check_lineage(who, whole, tables, own)
     _check_same_shard(f"{who}, run again,", whole, _run(make_step(), tables, output))
     with tempfile.TemporaryDirectory() as folder:
-        _check_same_shard(
-            f"{who}, in another process,", whole, _run_elsewhere(make_step(), tables, output, Path(folder))
-        )
+        elsewhere = _run_elsewhere(make_step(), tables, output, Path(folder))
+        _check_same_shard(f"{who}, in another process,", whole, elsewhere)
     _check_empty(make_step(), tables, output, who)
     if not isinstance(step, Gather):
         for size in (1, 7):
-            _check_same_shard(
-                f"{who}, in batches of {size},", whole, _run_in_batches(make_step(), tables, output, size)
-            )
-        opened = _OpenStep(make_step(), tables, output)
-        _check_same_shard(
-            f"{who}, opened once and run twice,", opened.run(tables["each"].arrow), opened.run(tables["each"].arrow)
-        )
+            batches = _run_in_batches(make_step(), tables, output, size)
+            _check_same_shard(f"{who}, in batches of {size},", whole, batches)
+        worker, each = _open_worker(make_step(), tables, output), tables["each"].arrow
+        _check_same_shard(f"{who}, opened once and run twice,", worker.run(each), worker.run(each))
     _check_prepared(who, make_step(), tables, output, whole)
     if isinstance(mapping := make_step(), Map):
         _check_columns(who, mapping, tables, output)
@@ -109,15 +111,10 @@ def _check_prepared(who: str, step: Step, tables: PortTables, output: type[Row],
         _check_same_shard(f"{who}, prepared in advance,", whole, _run(travelled, tables, output))
 
 
-class _OpenStep:
+def _open_worker(step: Step, tables: PortTables, output: type[Row]) -> ShardWorker:
     """A map or filter in the worker that builds use; the tables of its other ports are read from files."""
-
-    def __init__(self, step: Step, tables: PortTables, output: type[Row]) -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            self._worker = ShardWorker(_job(step, tables, output, Path(folder)))
-
-    def run(self, each: pa.Table) -> Shard:
-        return self._worker.run(each)
+    with tempfile.TemporaryDirectory() as folder:
+        return ShardWorker(_job(step, tables, output, Path(folder)))
 
 
 def _job(step: Step, tables: PortTables, output: type[Row], folder: Path) -> StepJob:
@@ -136,7 +133,7 @@ def _run(step: Step, tables: PortTables, output: type[Row]) -> Shard:
             step.open({port: table for port, table in tables.items() if step.ports[port].mode == "lookup"})
             shard = account_gather(step, tables, step.gather(tables), output)
         else:
-            shard = _OpenStep(step, tables, output).run(tables["each"].arrow)
+            shard = _open_worker(step, tables, output).run(tables["each"].arrow)
         check_unique(step.context.step, shard.rows.arrow.column("id"))
     except AccountingError as error:
         raise ContractError(str(error)) from error
@@ -144,7 +141,7 @@ def _run(step: Step, tables: PortTables, output: type[Row]) -> Shard:
 
 
 def _run_in_batches(step: Step, tables: PortTables, output: type[Row], size: int) -> Shard:
-    opened, each = _OpenStep(step, tables, output), tables["each"].arrow
+    opened, each = _open_worker(step, tables, output), tables["each"].arrow
     shards = [opened.run(each.slice(start, size)) for start in range(0, len(each), size)]
     rows = Table.concat((shard.rows for shard in shards), output)
     both = Shard(rows, pa.concat_tables(shard.outcomes for shard in shards))
@@ -176,9 +173,8 @@ def _check_ports(step: Step, tables: PortTables, who: str) -> None:
         require(port in tables or wants.optional, f"example rows for port {port!r} of {who} are missing")
         if port in tables:
             row = tables[port].row
-            require(
-                issubclass(row, wants.row), f"port {port!r} of {who} takes {wants.row.__name__}, not {row.__name__}"
-            )
+            fits = issubclass(row, wants.row)
+            require(fits, f"port {port!r} of {who} takes {wants.row.__name__}, not {row.__name__}")
     require(len(tables["each"]) > 0, f"example rows for port 'each' of {who} are missing")
 
 
@@ -201,10 +197,9 @@ def _check_lineage(who: str, shard: Shard, tables: PortTables, own_fields: Set[s
             require(row == each[row.id], f"{who} passes {row.id} on, but changes it")
             continue
         parent = each.get(row.of)
-        require(
-            parent is not None, f"{who} makes {row.id} of {row.of or 'nothing'}, which is not a row of its port 'each'"
-        )
-        assert parent is not None
+        if parent is None:
+            of = row.of or "nothing"
+            raise ContractError(f"{who} makes {row.id} of {of}, which is not a row of its port 'each'")
         missing = {parent.id, *parent.parents} - set(row.parents)
         require(not missing, f"{who} leaves {', '.join(sorted(missing))} out of the parents of {row.id}")
         require(row.parents[0] == parent.id, f"{who} does not name {parent.id} first among the parents of {row.id}")

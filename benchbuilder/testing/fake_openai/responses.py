@@ -1,17 +1,20 @@
-"""Responses of the fake service: JSON, errors like those of OpenAI, and the ways in which they fail to arrive."""
+"""Responses of the fake service, the ways in which they fail to arrive, and the log of chat requests."""
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import time
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from email.utils import formatdate
 from typing import Any
 
 from aiohttp import web
 
-from benchbuilder.testing.fake_openai.behaviour import BehaviourRule
+from benchbuilder.testing.fake_openai.behaviour import BehaviourRule, last_user_message
 
 _ERRORS: Mapping[str, tuple[int, str | None, str, str]] = {
     "rate_limit": (429, "rate_limit_exceeded", "requests", "Rate limit reached for requests."),
@@ -112,3 +115,53 @@ async def deliver(request: web.Request, rule: BehaviourRule, response: web.Respo
 def is_connected(request: web.Request) -> bool:
     """Whether the client of a request can still get a response."""
     return request.transport is not None and not request.transport.is_closing()
+
+
+Record = dict[str, Any]
+
+
+class RequestLog:
+    """The chat requests since the last reset (`FakeOpenAI.log` lists the fields), and the calls of other paths."""
+
+    def __init__(self) -> None:
+        self.records: list[Record] = []
+        self.calls = Counter[str]()
+        self.in_flight = self._peak = 0
+        self._attempts = Counter[str]()
+
+    def add(self, body: Mapping[str, Any], *, batch: str | None, keep_body: bool) -> Record:
+        """Add a record for a chat request that has just arrived."""
+        digest = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
+        self._attempts[digest] += 1
+        record: Record = {
+            "number": len(self.records) + 1, "hash": digest, "attempt": self._attempts[digest],
+            "model": body.get("model"), "user": last_user_message(body), "effect": "answer", "status": None,
+            "sent": False, "received": time.time(), "answered": None, "batch": batch,
+        }  # fmt: skip
+        if keep_body:
+            record["body"] = body
+        self.records.append(record)
+        return record
+
+    @contextmanager
+    def flight(self) -> Generator[None]:
+        """Counts a request as in flight for as long as the context lasts."""
+        self.in_flight += 1
+        self._peak = max(self._peak, self.in_flight)
+        try:
+            yield
+        finally:
+            self.in_flight -= 1
+
+    def stats(self) -> dict[str, Any]:
+        """The counts that `FakeOpenAI.stats` returns."""
+        statuses = Counter(str(record["status"]) for record in self.records)
+        return {
+            "requests": len(self.records), "statuses": statuses, "in_flight": self.in_flight, "peak": self._peak,
+            "calls": self.calls,
+        }  # fmt: skip
+
+
+def note_answer(record: Record, status: int, *, sent: bool) -> None:
+    """Note the status of an answer in the log: 0 if the connection was dropped."""
+    record.update(status=status, answered=time.time(), sent=sent)

@@ -20,14 +20,16 @@ from pydantic import ValidationError
 from benchbuilder.testing.fake_openai.batches import FakeBatches
 from benchbuilder.testing.fake_openai.behaviour import CHAT_PATH, Behaviour, BehaviourRule, body_position
 from benchbuilder.testing.fake_openai.files import FakeFiles
-from benchbuilder.testing.fake_openai.log import Record, RequestLog, note_answer
 from benchbuilder.testing.fake_openai.replies import ReplyMaker
 from benchbuilder.testing.fake_openai.responses import (
+    Record,
+    RequestLog,
     deliver,
     error_response,
     is_connected,
     is_error,
     json_response,
+    note_answer,
     rule_error,
 )
 from benchbuilder.testing.fake_openai.tuning import FakeTuningJobs

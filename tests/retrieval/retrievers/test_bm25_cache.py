@@ -18,7 +18,7 @@ from benchbuilder.core.records.arrow.lazy_texts import LazyTexts
 from benchbuilder.retrieval.retrievers import token_slices
 from benchbuilder.retrieval.retrievers.bm25 import Bm25Retriever, Bm25Spec
 from benchbuilder.retrieval.tokenizers.jieba import JiebaSpec
-from benchbuilder.testing.processes import in_new_process
+from benchbuilder.testing.contract import in_new_process
 
 QUERIES = ["placenta ages", "milk", "folic acid back", "the"]
 
