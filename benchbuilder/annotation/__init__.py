@@ -1,4 +1,4 @@
-"""From candidates to decisions: what people are shown, what their votes decide, and what survives.
+"""Shows candidates to annotators, collects and aggregates their votes, and decides which candidates stay.
 
 The names that other rooms and plugins may use are listed in ``__init__.pyi`` and imported on first use.
 """

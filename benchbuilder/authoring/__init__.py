@@ -1,4 +1,4 @@
-"""What a recipe author works with: clones, word lists, dry runs, traces, differences, sweeps.
+"""Gives recipe authors their tools: clones, word lists, dry runs, traces, differences and sweeps.
 
 The names that other rooms and plugins may use are listed in ``__init__.pyi`` and imported on first use.
 """

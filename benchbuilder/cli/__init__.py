@@ -1,4 +1,4 @@
-"""The command line: one file per command.
+"""Runs the commands, one file per command, thin over the Python API.
 
 The names that other rooms and plugins may use are listed in ``__init__.pyi`` and imported on first use.
 """

@@ -1,4 +1,4 @@
-"""Errors, rows, text, statistics and the registry of kinds; names no component.
+"""Holds what every room needs: errors, rows, text, statistics and the registry of kinds; names no component.
 
 The names that other rooms and plugins may use are listed in ``__init__.pyi`` and imported on first use.
 """

@@ -1,4 +1,4 @@
-"""Exporters: the files that a build leaves for others.
+"""Writes the files that a build leaves for its users: items, tables, report and card.
 
 The names that other rooms and plugins may use are listed in ``__init__.pyi`` and imported on first use.
 """

@@ -1,4 +1,4 @@
-"""Providers of models, the gateway that owns hosted calls, and prompts.
+"""Calls models: providers, the gateway that owns hosted calls, and prompts.
 
 The names that other rooms and plugins may use are listed in ``__init__.pyi`` and imported on first use.
 """

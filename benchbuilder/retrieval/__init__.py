@@ -1,4 +1,4 @@
-"""Tokenizers, which cut text into words, and retrievers, which rank passages for a query.
+"""Cuts text into words and ranks passages for a query: tokenizers and retrievers.
 
 The names that other rooms and plugins may use are listed in ``__init__.pyi`` and imported on first use.
 """

@@ -1,4 +1,4 @@
-"""Sources: the kinds that read files into rows and account for every unit of every file.
+"""Reads files into rows and accounts for every unit of every file.
 
 The names that other rooms and plugins may use are listed in ``__init__.pyi`` and imported on first use.
 """

@@ -1,4 +1,4 @@
-"""Stages: one file, one verb; no stage imports another.
+"""Turns rows into rows, one transformation per file; no step imports another.
 
 The names that other rooms and plugins may use are listed in ``__init__.pyi`` and imported on first use.
 """

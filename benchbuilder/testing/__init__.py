@@ -1,4 +1,4 @@
-"""Contract checks for built-in kinds and for those of plugin authors, and a fake OpenAI service.
+"""Checks the contracts of kinds, ours and those of plugins, and serves a fake OpenAI service.
 
 Each ``check_...`` runs one kind on example input. It raises `ContractError` (an AssertionError) at the first promise
 that the kind breaks::
