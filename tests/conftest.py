@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +10,9 @@ import yaml
 
 # before numpy and torch are imported: the threads of two workers would wait for each other
 os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
+# a shell ignores SIGINT in what it runs in the background, and tests send it
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 from once import Once
 from toy_kinds import TOY_KINDS
