@@ -11,15 +11,15 @@ import yaml
 # before numpy and torch are imported: the threads of two workers would wait for each other
 os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
-# a shell ignores SIGINT in what it runs in the background, and tests send it
-signal.signal(signal.SIGINT, signal.default_int_handler)
-
 from once import Once
 from toy_kinds import TOY_KINDS
 from warm import warm
 
 from benchbuilder.config import search_path
 from benchbuilder.core import registry
+
+# a shell ignores SIGINT in what it runs in the background, and tests send it
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _E2E = ("e2e", "docs/test_commands.py", "performance")
 """Folders and files whose tests are slow and end to end: the quick suite leaves them out."""
