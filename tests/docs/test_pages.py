@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from doc_blocks import ROOT, pages
 
 from benchbuilder.cli.dispatch import COMMANDS
+from benchbuilder.config.load import load_recipe
 
 _LINK = re.compile(r"\]\((?P<target>[^)\s]+)\)")
 _CODE = re.compile(r"^```.*?^```$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
@@ -76,14 +79,17 @@ def test_commands_named_in_the_docs_exist() -> None:
     assert named - set(COMMANDS) == set()
 
 
-def _lacking(keys: list[str], words: list[str]) -> list[str]:
-    """Those of dotted `keys` that the resolved recipe does not have."""
-    from benchbuilder.config.load import load_recipe
+@cache
+def _resolved(*overrides: str) -> dict[str, Any]:
+    return load_recipe(list(overrides)).recipe.model_dump(mode="json", by_alias=True, serialize_as_any=True)
 
-    data = load_recipe(words).recipe.model_dump(mode="json", by_alias=True, serialize_as_any=True)
+
+def _lacking(keys: list[str], overrides: list[str]) -> list[str]:
+    """Those of dotted `keys` that the resolved recipe does not have."""
+    data = _resolved(*overrides)
     lacking: list[str] = []
     for key in keys:
-        node = data
+        node: Any = data
         for part in key.rstrip(".").split("."):
             if not isinstance(node, dict) or part not in node:
                 lacking.append(key)
@@ -99,8 +105,8 @@ def test_keys_named_in_the_how_tos_exist() -> None:
     for page in sorted((ROOT / "docs" / "how-to").rglob("*.md")):
         keys = _KEYS.findall(page.read_text(encoding="utf-8"))
         real = ["source=[medqa,books,wikipedia_zh]", "paths.books=b", "paths.wikipedia=w"]
-        for words in ([], ["annotation=app"], real):
-            keys = _lacking(keys, ["recipe=care_mi", *words])
+        for overrides in ([], ["annotation=app"], real):
+            keys = _lacking(keys, ["recipe=care_mi", *overrides])
         assert keys == [], page.name
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from benchbuilder.config.search_path import bundled_folder
 
 ROOT = bundled_folder("recipes")
 RECIPES = sorted(path.stem for path in (ROOT / "recipe").glob("*.yaml"))
-ONE = ("run", "tokenizer", "model", "retriever", "annotation", "outputs")
+GROUPS = ("run", "tokenizer", "model", "retriever", "annotation", "outputs")
 
 NEEDS = {
     "retriever=dense": ["retriever.name=some/model", "retriever.revision=1f2e"],
@@ -23,33 +24,28 @@ NEEDS = {
 }
 """What an option leaves to the user."""
 FOLDED = {(recipe, f"retriever={kind}") for recipe in ("clinic_zu", "medicine_en") for kind in ("dense", "hybrid")}
-"""Recipes that say of retrieval by words what does not count, and options that do not compare words."""
+"""Recipes with a `fold` for retrieval by words, and retrievers that do not compare words."""
 
 
-def words() -> list[list[str]]:
-    found: list[list[str]] = []
-    for recipe in RECIPES:
-        found.append([f"recipe={recipe}"])
-        for group in ONE:
-            options = [f"{group}={path.stem}" for path in sorted((ROOT / group).glob("*.yaml"))]
-            found += [
-                [
-                    f"recipe={recipe}",
-                    option,
-                    *NEEDS.get(option, []),
-                    *(["~retriever.fold"] * ((recipe, option) in FOLDED)),
-                ]
-                for option in options
-            ]
-        variants = sorted((ROOT / "variant" / recipe).glob("*.yaml"))
-        found += [[f"recipe={recipe}", f"variant={path.stem}"] for path in variants]
-        used = load_sources(recipe)
-        found += [[f"recipe={recipe}", f"source=[{name}]"] for name in used]
-        found += [[f"recipe={recipe}", f"variant={path.stem}", f"source=[{used[-1]}]"] for path in variants]
-    return found
+def combinations(recipe: str) -> list[list[str]]:
+    """Overrides that together use every option of each group, variant and source, several groups at a time."""
+    options = [[f"{group}={path.stem}" for path in sorted((ROOT / group).glob("*.yaml"))] for group in GROUPS]
+    chosen: list[list[str]] = [[]]
+    for row in zip_longest(*options):
+        overrides = [
+            [option, *NEEDS.get(option, []), *(["~retriever.fold"] * ((recipe, option) in FOLDED))]
+            for option in row
+            if option is not None
+        ]
+        chosen.append([word for option in overrides for word in option])
+    sources = source_names(recipe)
+    chosen += [[f"source=[{name}]"] for name in sources]
+    for path in sorted((ROOT / "variant" / recipe).glob("*.yaml")):
+        chosen += [[f"variant={path.stem}"], [f"variant={path.stem}", f"source=[{sources[-1]}]"]]
+    return [[f"recipe={recipe}", *overrides] for overrides in chosen]
 
 
-def load_sources(recipe: str) -> list[str]:
+def source_names(recipe: str) -> list[str]:
     """The sources that a recipe has paths for."""
     text = (ROOT / "recipe" / f"{recipe}.yaml").read_text(encoding="utf-8")
     return [path.stem for path in sorted((ROOT / "source").glob("*.yaml")) if f"  {path.stem}: " in text]
@@ -61,9 +57,11 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
 
 
-@pytest.mark.parametrize("asked", words(), ids=" ".join)
-def test_it_composes(asked: list[str]) -> None:
-    loaded = load_recipe(asked)
+@pytest.mark.parametrize(
+    "overrides", [overrides for recipe in RECIPES for overrides in combinations(recipe)], ids=" ".join
+)
+def test_it_composes(overrides: list[str]) -> None:
+    loaded = load_recipe(overrides)
     assert loaded.recipe.steps
     missing = [key for key, ref in loaded.files if not ref.file.exists()]
     assert missing == []
