@@ -127,7 +127,7 @@ def evaluation(browser: Browser) -> None:
         picture(page, "results", full_page=True, clip={"x": 0, "y": 0, "width": 1100, "height": 1290})
         page.goto((built / "judges" / "judges.html").as_uri())
         picture(page, "judges", full_page=True, clip={"x": 0, "y": 0, "width": 1100, "height": 1370})
-        card = page.get_by_role("heading", name="Correctness: Bias card").bounding_box()
+        card = page.get_by_role("heading", name="Correctness: Robustness card").bounding_box()
         if card is None:
             raise SystemExit("the judge report has no robustness card")
         picture(page, "robustness", full_page=True, clip={"x": 0, "y": card["y"] - 20, "width": 1100, "height": 1050})
