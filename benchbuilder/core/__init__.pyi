@@ -87,7 +87,6 @@ from .registry import find_kind as find_kind
 from .registry import kinds_of_slot as kinds_of_slot
 from .registry import row_class as row_class
 from .registry import row_name as row_name
-from .stats.accuracy import accuracy_score as accuracy_score
 from .stats.accuracy import accuracy_statistic as accuracy_statistic
 from .stats.accuracy import apply_threshold as apply_threshold
 from .stats.accuracy import auroc_statistic as auroc_statistic
@@ -115,7 +114,6 @@ from .stats.correlation import pearson_statistic as pearson_statistic
 from .stats.correlation import r_squared_statistic as r_squared_statistic
 from .stats.correlation import spearman_statistic as spearman_statistic
 from .stats.errors import bias_statistic as bias_statistic
-from .stats.errors import mae as mae
 from .stats.errors import mae_statistic as mae_statistic
 from .stats.errors import quadratic_weighted_kappa_statistic as quadratic_weighted_kappa_statistic
 from .stats.errors import rmse_statistic as rmse_statistic
@@ -204,7 +202,6 @@ from .text.replies import has_markup as has_markup
 from .text.replies import odd_characters as odd_characters
 from .text.replies import strip_reasoning as strip_reasoning
 from .text.replies import strip_reply_framing as strip_reply_framing
-from .text.rows import collapse_space as collapse_space
 from .text.rows import raise_row_errors as raise_row_errors
 from .text.rows import read_row_file as read_row_file
 from .text.script import Conversion as Conversion

@@ -1,10 +1,10 @@
-"""The alternative annotator test: whether a judge may stand in for the people who rated a sample.
+"""The alternative annotator test: whether a judge may replace the people who rated a sample.
 
 Calderon, Reichart and Dror, "The Alternative Annotator Test for LLM-as-a-Judge", ACL 2025 (arXiv 2501.10970). Each
-person in turn is left out, and on every item that person and the judge are held against the others: who is nearer to
-them? The judge wins against a person if the share of items on which the person is nearer exceeds the judge's by less
-than `epsilon`, the allowance for what the judge saves, by a one-sided test at false discovery rate `q` over all people
-(Benjamini and Yekutieli). It passes if it wins against at least half of them.
+person in turn is left out. On every item, that person and the judge are compared with the others: who is nearer? The
+judge wins against a person if the proportion of items on which the person is nearer exceeds the judge's by less than
+`epsilon`, the allowance for what the judge saves. This is a one-sided test at false discovery rate `q` over all people
+(Benjamini and Yekutieli). The judge passes if it wins against at least half of them.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class LeftOutAnnotator:
-    """A person who was left out: `items` compared, and the shares where each was as near to the others or nearer.
+    """A person who was left out: `items` compared, and the proportions on which each was as near or nearer.
 
-    `judge_advantage` and `human_advantage` both count ties. `p` is of the hypothesis that the person's share exceeds
-    the judge's by epsilon or more; `wins` says whether it was rejected for this person once all are considered. `test`
-    is ``t``, or ``wilcoxon`` (signed ranks) where there are fewer than 30 items, as the authors advise.
+    `judge_advantage` and `human_advantage` both count ties. `p` belongs to the hypothesis that the person's proportion
+    exceeds the judge's by epsilon or more; `wins` says whether it was rejected, with all people considered. `test` is
+    ``t``, or ``wilcoxon`` (signed ranks) for fewer than 30 items, as the authors advise.
     """
 
     name: str
@@ -50,10 +50,10 @@ class LeftOutAnnotator:
 
 @dataclass(frozen=True)
 class AlternativeTestResult:
-    """The outcome: the share of people the judge wins against, and how often it is as good as one of them.
+    """The result: the proportion of people the judge wins against, and how often it is as good as one of them.
 
-    `advantage` is the mean over people of `judge_advantage`; it is the figure to compare judges by. ``None`` where
-    nobody could be compared, with `why`. `warnings` say what the outcome should not be trusted for.
+    `advantage` is the mean over people of `judge_advantage`; use it to compare judges. ``None`` if nobody could be
+    compared, with the reason `why`. `warnings` list the limits of the result.
     """
 
     opponents: tuple[LeftOutAnnotator, ...]
@@ -76,22 +76,22 @@ def alternative_annotator_test(
 ) -> AlternativeTestResult:
     """The test of `judge` (item to value) against `humans` (person to item to value).
 
-    With ``neg_rmse`` nearness is the root of the mean squared distance to the others, with ``accuracy`` the share of
-    them who said the same. Items count that the judge and at least two people rated. The authors advise an `epsilon`
-    of 0.2 for experts, 0.15 for skilled annotators and 0.1 for a crowd, and less where people agree little.
+    Nearness is the root mean squared distance to the others (``neg_rmse``), or the proportion of them with the same
+    value (``accuracy``). Only items that the judge and at least two people rated count. The authors advise an `epsilon`
+    of 0.2 for experts, 0.15 for skilled annotators and 0.1 for a crowd, and less if people agree little.
 
     Raises:
-        ValueError: a category is given where `metric` is of numbers.
-        InstallationError: somebody rated fewer than 30 items and scipy is not installed.
+        ValueError: A value is a category, but `metric` needs numbers.
+        InstallationError: Somebody rated fewer than 30 items, and scipy is not installed.
     """
     everything = [*judge.values(), *(value for values in humans.values() for value in values.values())]
     if metric != "accuracy" and any(isinstance(value, str) for value in everything):
         raise ValueError(f"{metric} is of numbers: compare categories by accuracy")
-    table, said = _table(humans, judge)
-    found = [_compare_annotator(name, row, np.delete(table, at, axis=0), said, epsilon, metric)
+    table, judge_values = _table(humans, judge)
+    compared = [_compare_annotator(name, row, np.delete(table, at, axis=0), judge_values, epsilon, metric)
              for at, (name, row) in enumerate(zip(humans, table, strict=True))]  # fmt: skip
-    met = [opponent for opponent in found if opponent is not None]
-    warnings = _warnings(met, [name for name, opponent in zip(humans, found, strict=True) if opponent is None])
+    met = [opponent for opponent in compared if opponent is not None]
+    warnings = _warnings(met, [name for name, opponent in zip(humans, compared, strict=True) if opponent is None])
     if not met:
         why = "no item was rated by the judge and by at least two people"
         return AlternativeTestResult((), None, None, None, epsilon, q, warnings, why)
@@ -103,9 +103,9 @@ def alternative_annotator_test(
 
 
 def benjamini_yekutieli(p: Sequence[float], q: float) -> Bools:
-    """Which hypotheses are rejected at false discovery rate `q`, however the tests depend on each other.
+    """Which hypotheses are rejected at false discovery rate `q`, for any dependence of the tests.
 
-    Benjamini and Yekutieli (2001): the k smallest, k being the last whose p is at most k q / (m (1 + 1/2 + ... + 1/m)).
+    Benjamini and Yekutieli (2001): the k smallest, for the last k whose p is at most k q / (m (1 + 1/2 + ... + 1/m)).
     """
     values = np.asarray(p, np.float64)
     ranks = np.arange(1, len(values) + 1)
@@ -118,7 +118,7 @@ def benjamini_yekutieli(p: Sequence[float], q: float) -> Bools:
 
 
 def _table(humans: Mapping[str, RatingsByItem], judge: RatingsByItem) -> tuple[Floats, Floats]:
-    """The values by person and item, and those of the judge; nan is missing, categories are numbered."""
+    """The values by person and item, and the judge's; nan is missing, categories are numbered."""
     items = sorted({item for values in humans.values() for item in values} & set(judge))
     codes: dict[str, float] = {}
 
@@ -155,7 +155,7 @@ def _nearness(values: Floats, others: Floats, counts: NDArray[np.int64], metric:
 
 
 def _p(ahead: Floats, epsilon: float, test: Literal["t", "wilcoxon"]) -> float:
-    """The p value of the mean (or centre) of `ahead` being epsilon or more."""
+    """The p value of the hypothesis that the mean (or centre) of `ahead` is epsilon or more."""
     if test == "t" and ahead.min() == ahead.max():
         return 0.0 if ahead[0] < epsilon else 1.0
     if test == "t":
@@ -168,15 +168,15 @@ def _p(ahead: Floats, epsilon: float, test: Literal["t", "wilcoxon"]) -> float:
 
 
 def _warnings(met: Sequence[LeftOutAnnotator], unmet: Sequence[str]) -> tuple[str, ...]:
-    found = [f"{name} shares no item with the judge and another person, and is left out" for name in unmet]
-    found += [
+    warnings = [f"{name} shares no item with the judge and another person, and is left out" for name in unmet]
+    warnings += [
         f"{opponent.name} rated {opponent.items} items; a t test needs {LEAST_ITEMS}, so signed ranks are used"
         for opponent in met
         if opponent.items < LEAST_ITEMS
     ]
     if len(met) < LEAST_HUMANS:
-        found.append(f"{len(met)} people are fewer than the {LEAST_HUMANS} that the test's authors advise")
-    return tuple(found)
+        warnings.append(f"{len(met)} people are fewer than the {LEAST_HUMANS} that the test's authors advise")
+    return tuple(warnings)
 
 
 def _scipy_stats() -> Any:

@@ -1,8 +1,8 @@
 """Split-conformal intervals: how far a score may lie from what people would have said.
 
-The half width is a quantile of the distances on rows that the judge was not trained on. If a new row is like these
-(exchangeable with them), its interval holds the people's value with probability `level` or more, whatever the judge
-(Vovk et al. 2005; Lei et al. 2018). Rows of one question hang together, and a new question differs from old ones.
+The half width is a quantile of the distances on rows that the judge was not trained on. If a new row is exchangeable
+with these, its interval holds the people's value with probability `level` or more, for any judge (Vovk et al. 2005;
+Lei et al. 2018). Rows of one question are not independent, and a new question differs from old ones.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from math import ceil
 
 import numpy as np
 
-from benchbuilder.core.stats.weighted import OptionalValues, complete_pairs, float_array, mean_statistic
+from benchbuilder.core.stats.weighted import OptionalValues, float_array
 
 
 @dataclass(frozen=True)
 class HalfWidth:
-    """The half width of intervals at `level`, from `n` residuals; ``None`` where there are too few, with `why`."""
+    """The half width of intervals at `level`, from `n` residuals; ``None`` with `why` if there are too few."""
 
     value: float | None
     level: float
@@ -27,8 +27,8 @@ class HalfWidth:
 
 def conformal_half_width(residuals: OptionalValues, level: float) -> HalfWidth:
     """The ceil((n + 1) * `level`)-th smallest of the n absolute `residuals` that are not missing."""
-    found = np.abs(float_array(residuals))
-    sizes = np.sort(found[~np.isnan(found)])
+    distances = np.abs(float_array(residuals))
+    sizes = np.sort(distances[~np.isnan(distances)])
     n = len(sizes)
     place = ceil((n + 1) * level - 1e-9)
     if place > n:
@@ -42,11 +42,3 @@ def conformal_half_width(residuals: OptionalValues, level: float) -> HalfWidth:
 def conformal_interval(score: float, half: float) -> tuple[float, float]:
     """The interval of a `score`, clipped to 0 to 1."""
     return min(max(score - half, 0.0), 1.0), max(min(score + half, 1.0), 0.0)
-
-
-def interval_coverage(predicted: OptionalValues, targets: OptionalValues, half: float) -> float:
-    """Share of the rows whose target lies in the interval of the prediction; nan of no rows."""
-    one, other, _ = complete_pairs(predicted, targets)
-    low, high = np.clip(one - half, 0, 1), np.clip(one + half, 0, 1)
-    inside = (low - 1e-12 <= other) & (other <= high + 1e-12)
-    return mean_statistic(inside.astype(np.float64)).value()

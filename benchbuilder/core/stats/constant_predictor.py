@@ -1,4 +1,4 @@
-"""An alarm for predictions that hardly depend on what they are about."""
+"""A check for predictions that hardly depend on their input."""
 
 from __future__ import annotations
 
@@ -14,17 +14,15 @@ LEAST_SD = 0.02
 
 @dataclass(frozen=True)
 class ConstantPredictor:
-    """The predictions are (nearly) constant: their standard deviation `sd` over `n` rows, and `why` in words."""
+    """The predictions are (nearly) constant: their standard deviation `sd` over `n` rows, and the reason `why`."""
 
     sd: float
     n: int
     why: str
 
 
-def check_constant_predictor(
-    predicted: OptionalValues, targets: OptionalValues, least_sd: float = LEAST_SD
-) -> ConstantPredictor | None:
-    """An alarm if the predictions vary by less than `least_sd` (divisor n), or cannot be correlated with the targets.
+def check_constant_predictor(predicted: OptionalValues, targets: OptionalValues) -> ConstantPredictor | None:
+    """The finding if predictions vary by less than `LEAST_SD` (divisor n), or cannot be correlated with the targets.
 
     ``None`` if all is well, or nothing was predicted. Rows where a value is missing are left out.
     """
@@ -34,9 +32,9 @@ def check_constant_predictor(
     sd = float(centre_values(one).std())
     if one.min() == one.max():
         return ConstantPredictor(sd, len(one), f"every prediction is {one[0]:.3f}")
-    if sd < least_sd:
+    if sd < LEAST_SD:
         return ConstantPredictor(
-            sd, len(one), f"the predictions hardly vary: their standard deviation {sd:.4f} is below {least_sd:g}"
+            sd, len(one), f"the predictions hardly vary: their standard deviation {sd:.4f} is below {LEAST_SD:g}"
         )
     if np.isnan(pearson(one, other)):
         return ConstantPredictor(sd, len(one), "there is no correlation: every target is the same")

@@ -1,7 +1,7 @@
 """Correlations of two columns: Pearson's, Spearman's, Kendall's, and Pearson's given a third column.
 
-Each is nan, without a warning, where it is undefined: of fewer than two rows, and where one of the columns is all the
-same. Rows where a value is missing are left out.
+Each is nan, without a warning, where it is undefined: with fewer than two rows, or if a column does not vary. Rows
+where a value is missing are left out.
 """
 
 from __future__ import annotations
@@ -31,42 +31,23 @@ def pearson(first: OptionalValues, second: OptionalValues) -> float:
     return pearson_statistic(first, second).value()
 
 
-def spearman(first: OptionalValues, second: OptionalValues) -> float:
-    """Spearman's rank correlation; equal values share their mean rank."""
-    return spearman_statistic(first, second).value()
-
-
-def kendall(first: OptionalValues, second: OptionalValues) -> float:
-    """Kendall's tau-b, which takes ties into account."""
-    return kendall_statistic(first, second).value()
-
-
-def r_squared(first: OptionalValues, second: OptionalValues) -> float:
-    """The square of Pearson's correlation: R² of the straight line that fits the one to the other best."""
-    return r_squared_statistic(first, second).value()
-
-
-def partial_correlation(first: OptionalValues, second: OptionalValues, control: OptionalValues) -> float:
-    """Pearson's correlation of what is left of `first` and `second` once the best line on `control` is taken off
-    each.
-    """
-    return partial_correlation_statistic(first, second, control).value()
-
-
 def pearson_statistic(first: OptionalValues, second: OptionalValues) -> Statistic:
-    """Pearson's correlation of weighted rows."""
+    """Pearson's product-moment correlation of weighted rows."""
     one, other, present = complete_pairs(first, second)
     return statistic_of_sums(_moments(one, other), _pearson, present, WHY_NO_CORRELATION)
 
 
 def r_squared_statistic(first: OptionalValues, second: OptionalValues) -> Statistic:
-    """The square of Pearson's correlation of weighted rows."""
+    """The square of Pearson's correlation: R² of the best straight line from one column to the other."""
     one, other, present = complete_pairs(first, second)
     return statistic_of_sums(_moments(one, other), lambda sums: _pearson(sums) ** 2, present, WHY_NO_CORRELATION)
 
 
 def partial_correlation_statistic(first: OptionalValues, second: OptionalValues, control: OptionalValues) -> Statistic:
-    """The partial correlation of weighted rows; undefined where `control` says all about one of them, too."""
+    """Pearson's correlation of the residuals of `first` and `second` after linear regression on `control`.
+
+    Also undefined where `control` determines one of them.
+    """
     one, other, third = float_array(first), float_array(second), float_array(control)
     present = ~(np.isnan(one) | np.isnan(other) | np.isnan(third))
     one, other, third = one[present], other[present], third[present]
@@ -82,13 +63,13 @@ def partial_correlation_statistic(first: OptionalValues, second: OptionalValues,
 
 
 def spearman_statistic(first: OptionalValues, second: OptionalValues) -> Statistic:
-    """Spearman's correlation of weighted rows."""
+    """Spearman's rank correlation; equal values share their mean rank."""
     one, other, present = complete_pairs(first, second)
     return Statistic(_weighted_spearman(one, other), present, WHY_NO_CORRELATION)
 
 
 def kendall_statistic(first: OptionalValues, second: OptionalValues) -> Statistic:
-    """Kendall's tau-b of weighted rows."""
+    """Kendall's tau-b, which takes ties into account."""
     one, other, present = complete_pairs(first, second)
     return Statistic(_weighted_kendall(one, other), present, WHY_NO_CORRELATION)
 

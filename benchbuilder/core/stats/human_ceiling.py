@@ -1,4 +1,4 @@
-"""The human ceiling: how well a person predicts what the other people say, which is all that a judge can hope for."""
+"""The human ceiling: how well a person predicts the others' ratings, which is the best that a judge can hope for."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ WHY_NO_CEILING = "no rater can be compared with the others"
 class HumanCeiling:
     """Pearson's correlation of each rater with the mean of the others, and the `mean` of these over raters.
 
-    ``None`` is undefined: the rater, or the others, gave the same value everywhere, or there are no others. `n` counts
-    the rated rows of each rater that others rated as well. `judge` is the mean, over the same raters, of the judge's
-    correlation with the mean of the others: the figure that compares with `mean`, as both are held against the same.
+    ``None`` is undefined: the rater or the others gave the same value everywhere, or there are no others. `n` counts
+    the rows of each rater that others rated too. `judge` is the judge's correlation with the mean of the others,
+    averaged over the same raters: it is comparable with `mean`, as both have the same reference.
     """
 
     by_rater: dict[str, float | None]
@@ -32,7 +32,7 @@ class HumanCeiling:
 def compute_human_ceiling(
     ratings: Sequence[Mapping[str, float]], predicted: OptionalValues | None = None
 ) -> HumanCeiling:
-    """The ceiling of `ratings` (for each row, rater to value), and how the judge's `predicted` values reach it."""
+    """The ceiling of `ratings` (rater to value, by row), and what the judge's `predicted` values reach of it."""
     sides = _sides(ratings, predicted)
     found = {rater: pearson_statistic(own, rest).value() for rater, (own, rest, _) in sides.items()}
     counts = {rater: int((~np.isnan(own + rest)).sum()) for rater, (own, rest, _) in sides.items()}
@@ -47,28 +47,23 @@ def compute_human_ceiling(
     )
 
 
-def judge_over_ceiling(judge: float | None, ceiling: float | None) -> float | None:
-    """The judge's correlation as a share of the human one; ``None`` where one is missing or the ceiling is not above 0.
-
-    It is above 1 where the judge agrees with the people better than they do with each other.
-    """
-    return None if judge is None or ceiling is None or ceiling <= 0 else judge / ceiling
-
-
 def ceiling_statistic(ratings: Sequence[Mapping[str, float]]) -> Statistic:
-    """The mean over raters of the correlation with the mean of the others, of weighted rows."""
+    """The correlation of each rater with the mean of the others, averaged over raters."""
     return _mean_correlation_statistic([(own, rest) for own, rest, _ in _sides(ratings, None).values()], len(ratings))
 
 
 def judge_below_ceiling_statistic(ratings: Sequence[Mapping[str, float]], predicted: OptionalValues) -> Statistic:
-    """The mean over raters of the judge's correlation with the mean of the others, on the rows of that rater."""
+    """The judge's correlation with the mean of the others, on the rows of each rater, averaged over raters."""
     return _mean_correlation_statistic(
         [(said, rest) for _, rest, said in _sides(ratings, predicted).values()], len(ratings)
     )
 
 
 def judge_over_ceiling_statistic(ratings: Sequence[Mapping[str, float]], predicted: OptionalValues) -> Statistic:
-    """The judge's mean correlation as a share of the human one, of weighted rows."""
+    """The judge's mean correlation divided by the human one.
+
+    It exceeds 1 if the judge agrees with people better than they do with each other.
+    """
     above, below = judge_below_ceiling_statistic(ratings, predicted), ceiling_statistic(ratings)
     return Statistic(
         lambda weights: safe_ratio(above.compute(weights), below.compute(weights)), below.present, WHY_NO_CEILING
@@ -78,7 +73,7 @@ def judge_over_ceiling_statistic(ratings: Sequence[Mapping[str, float]], predict
 def _sides(
     ratings: Sequence[Mapping[str, float]], predicted: OptionalValues | None
 ) -> dict[str, tuple[Floats, Floats, Floats]]:
-    """For each rater, by row: the own value, the mean of the others, and the judge's value where both are there."""
+    """By rater, for each row: the own value, the mean of the others, and the judge's value if both are present."""
     raters = sorted({rater for row in ratings for rater in row})
     table = np.array([[row.get(rater, np.nan) for rater in raters] for row in ratings], np.float64)
     table = table.reshape(len(ratings), len(raters))
@@ -95,7 +90,7 @@ def _sides(
 
 
 def _mean_correlation_statistic(columns: Sequence[tuple[Floats, Floats]], rows: int) -> Statistic:
-    """The mean over pairs of columns of their correlation, of those that have one."""
+    """The mean correlation of pairs of columns, over the pairs that have one."""
     present = np.zeros(rows, np.bool_)
     for one, other in columns:
         present |= ~np.isnan(one + other)

@@ -1,8 +1,8 @@
-"""Numbers with an interval from a bootstrap that draws whole clusters, and differences with a p value."""
+"""Estimates with intervals from a bootstrap that draws whole clusters, and differences with a p value."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,11 +12,9 @@ from benchbuilder.core.stats.weighted import (
     Bools,
     Floats,
     OptionalValues,
-    RowNumbers,
     Statistic,
     float_array,
     mean_statistic,
-    statistic_of_rows,
 )
 
 WHY_NO_VALUES = "there is nothing to measure"
@@ -25,10 +23,9 @@ WHY_ONE_CLUSTER = "one cluster alone has no interval"
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number of `n` rows in `clusters` clusters, with the bounds of its percentile interval.
+    """A number over `n` rows in `clusters` clusters, with the bounds of its percentile interval.
 
-    `value` is ``None`` where it is undefined, `low` and `high` are where there is no interval; `why` then says in
-    words what is the matter.
+    `value` is ``None`` if it is undefined, `low` and `high` if there is no interval; `why` then gives the reason.
     """
 
     value: float | None
@@ -41,26 +38,13 @@ class Estimate:
 
 @dataclass(frozen=True)
 class DifferenceEstimate(Estimate):
-    """An estimate of a difference, with its two-sided bootstrap `p`: ``None`` where there is no interval, never 0.
+    """An estimate of a difference, with its two-sided bootstrap `p`: ``None`` if there is no interval, never 0.
 
-    With k of B samples on the rarer side of zero (a difference of exactly zero is on both) it is 2 (k + 1) / (B + 1),
-    at most 1.
+    With k of B samples on the rarer side of zero (a difference of exactly zero is on both), `p` is
+    2 (k + 1) / (B + 1), at most 1.
     """
 
     p: float | None = None
-
-
-def bootstrap_rows(
-    statistic: Callable[[RowNumbers], float], clusters: Sequence[str], *, samples: int, level: float, seed: int
-) -> Estimate:
-    """The estimate of any `statistic` of row numbers, each of which belongs to the cluster of that place.
-
-    In a sample the rows of a cluster stand as often as it was drawn. A `statistic` that is nan is undefined there.
-    Statistics of the other modules have quicker forms for :func:`bootstrap_estimate`.
-    """
-    return bootstrap_estimate(
-        statistic_of_rows(statistic, len(clusters)), clusters, samples=samples, level=level, seed=seed
-    )
 
 
 def mean_estimate(
@@ -73,41 +57,31 @@ def mean_estimate(
 def bootstrap_estimate(
     statistic: Statistic, clusters: Sequence[str], *, samples: int, level: float, seed: int
 ) -> Estimate:
-    """The estimate of a statistic of weighted rows; `clusters` has one for every row, missing values included."""
+    """The estimate of a statistic; `clusters` has one entry per row, also for rows with missing values."""
     return bootstrap_estimates({"": statistic}, clusters, samples=samples, level=level, seed=seed)[""]
 
 
 def bootstrap_estimates(
     statistics: Mapping[str, Statistic], clusters: Sequence[str], *, samples: int, level: float, seed: int
 ) -> dict[str, Estimate]:
-    """The estimate of each statistic, by its name; those of the same rows share their draws.
+    """The estimate of each statistic by name; statistics of the same rows share their draws.
 
     Raises:
-        ValueError: a statistic has not as many rows as there are `clusters`.
+        ValueError: A statistic has another number of rows than there are `clusters`.
     """
-    found: dict[str, Estimate] = {}
+    estimates: dict[str, Estimate] = {}
     for present, group in _by_rows(statistics, clusters):
-        resampled = _resampled(
-            [statistics[name] for name in group], _clusters_present(clusters, present), samples, seed
-        )
+        own = _clusters_present(clusters, present)
+        resampled = _resampled([statistics[name] for name in group], own, samples, seed)
         for name, values in zip(group, resampled, strict=True):
-            found[name] = _percentile_estimate(statistics[name], _clusters_present(clusters, present), values, level)
-    return {name: found[name] for name in statistics}
-
-
-def paired_bootstrap(
-    statistic: Callable[[RowNumbers], float], clusters: Sequence[str], *, samples: int, level: float, seed: int
-) -> DifferenceEstimate:
-    """The difference that `statistic` makes of row numbers, as of the same rows by two judges or models."""
-    return paired_estimate(
-        statistic_of_rows(statistic, len(clusters)), clusters, samples=samples, level=level, seed=seed
-    )
+            estimates[name] = _percentile_estimate(statistics[name], own, values, level)
+    return {name: estimates[name] for name in statistics}
 
 
 def paired_mean_difference(
     first: OptionalValues, second: OptionalValues, clusters: Sequence[str], *, samples: int, level: float, seed: int
 ) -> DifferenceEstimate:
-    """The mean of `first` less that of `second`, over the rows where neither is missing."""
+    """The mean of `first` minus that of `second`, over the rows where neither is missing."""
     difference = mean_statistic(float_array(first) - float_array(second))
     return paired_estimate(difference, clusters, samples=samples, level=level, seed=seed)
 
@@ -115,10 +89,10 @@ def paired_mean_difference(
 def bootstrap_difference(
     first: Statistic, second: Statistic, clusters: Sequence[str], *, samples: int, level: float, seed: int
 ) -> DifferenceEstimate:
-    """`first` less `second`, both of the same rows in each draw.
+    """`first` minus `second`, both over the same rows in each draw.
 
     Raises:
-        ValueError: they are not of the same rows.
+        ValueError: They have different rows.
     """
     if not np.array_equal(first.present, second.present):
         raise ValueError("two statistics of different rows have no paired difference")
@@ -134,15 +108,15 @@ def paired_estimate(
     ((present, _),) = _by_rows({"": statistic}, clusters)
     kept = _clusters_present(clusters, present)
     (values,) = _resampled([statistic], kept, samples, seed)
-    found = _percentile_estimate(statistic, kept, values, level)
-    p = None if found.low is None else _p(values[~np.isnan(values)])
-    return DifferenceEstimate(found.value, found.low, found.high, found.n, found.clusters, found.why, p)
+    estimate = _percentile_estimate(statistic, kept, values, level)
+    p = None if estimate.low is None else _p(values[~np.isnan(values)])
+    return DifferenceEstimate(**vars(estimate), p=p)
 
 
 def sample_sd(values: OptionalValues) -> float:
-    """The standard deviation of a sample (divisor n - 1) of the values that are not missing; nan of fewer than two."""
-    found = float_array(values)
-    kept = found[~np.isnan(found)]
+    """The standard deviation of a sample (divisor n - 1), without missing values; nan for fewer than two."""
+    numbers = float_array(values)
+    kept = numbers[~np.isnan(numbers)]
     return float(kept.std(ddof=1)) if len(kept) > 1 else float("nan")
 
 
@@ -168,7 +142,7 @@ def _resampled(statistics: Sequence[Statistic], clusters: Sequence[str], samples
 
 
 def _percentile_estimate(statistic: Statistic, clusters: Sequence[str], values: Floats, level: float) -> Estimate:
-    """The estimate whose samples have `values`; `clusters` are those of the rows that are present."""
+    """The estimate from the `values` of all draws; `clusters` are those of the rows that are present."""
     n, many = len(clusters), len(set(clusters))
     if not n:
         return Estimate(None, None, None, 0, 0, WHY_NO_VALUES)

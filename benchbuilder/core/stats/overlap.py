@@ -1,4 +1,4 @@
-"""How much one text has of another: chrF on characters, ROUGE-L on tokens."""
+"""Overlap of two texts: chrF on characters, ROUGE-L on tokens."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ _SHORT = 400
 def chrf(text: str, reference: str) -> float:
     """chrF2 of `text` against `reference`, from 0 to 1: n-grams of 1 to 6 characters without white space.
 
-    InstallationError without sacrebleu.
+    Raises:
+        InstallationError: sacrebleu is not installed.
     """
     if not text.strip() or not reference.strip():
         return 0.0
@@ -27,7 +28,7 @@ def chrf(text: str, reference: str) -> float:
 
 
 def rouge_l(text: Sequence[str], reference: Sequence[str]) -> float:
-    """ROUGE-L of two texts in tokens, from 0 to 1: the harmonic mean of what the longest common subsequence covers.
+    """ROUGE-L of two texts in tokens, from 0 to 1: the F1 of their longest common subsequence.
 
     >>> rouge_l(["milk", "is", "white"], ["milk", "is", "very", "white"]) == 6 / 7
     True
@@ -47,7 +48,7 @@ def content_tokens(text: str, tokens: Tokenise) -> list[str]:
 
 
 def truncate_for_overlap(text: str, longest: int) -> tuple[str, str]:
-    """The first `longest` characters of `text`, and what is to be said of that where there are more.
+    """The first `longest` characters of `text`, and a note if there are more.
 
     >>> truncate_for_overlap("abc", 3), truncate_for_overlap("abcd", 3)
     (('abc', ''), ('abc', 'the first 3 of 4 characters'))
@@ -56,7 +57,7 @@ def truncate_for_overlap(text: str, longest: int) -> tuple[str, str]:
 
 
 def relative_closeness(right: float, wrong: float) -> float:
-    """How much nearer to the right text than to the wrong one, from 0 to 1: 0.5 where both are equally near.
+    """How much closer a text is to the right one than to the wrong one, from 0 to 1; 0.5 if equally close.
 
     >>> relative_closeness(1.0, 0.0), relative_closeness(0.3, 0.3), relative_closeness(0.0, 1.0)
     (1.0, 0.5, 0.0)
@@ -69,7 +70,7 @@ def _compared(text: str, reference: str) -> float:
 
 
 _compared_cached = lru_cache(maxsize=8192)(_compared)
-"""What was compared last: a scorer and a judge ask for the same."""
+"""Caches recent comparisons: a scorer and a judge ask for the same ones."""
 
 
 @cache

@@ -1,10 +1,10 @@
 """Prediction-powered means: the benchmark's mean human score, from few human scores and a judge's scores of everything.
 
 Angelopoulos, Duchi and Zrnic, "PPI++: Efficient Prediction-Powered Inference" (arXiv 2311.01453). The judge's mean over
-the rows that nobody rated is put right by how far the judge is off on those that people rated; the judge counts as
-much as its agreement with people lets it (power tuning), down to not at all. The rated rows must be a random sample of
-all: the interval then holds the mean that people would have given with probability `level`, however wrong the judge is.
-Bounds use Student's quantile for the number of rated rows or clusters, which widens them where these are few.
+unrated rows is corrected by its error on rated rows. The better the judge agrees with people, the more it counts (power
+tuning), down to not at all. The rated rows must be a random sample of all. The interval then contains the mean that
+people would have given with probability `level`, however wrong the judge is. Bounds use Student's quantile for the
+number of rated clusters, which widens them if these are few.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ WHY_NO_VARIATION = "all rated rows have the same value: there is nothing to tell
 
 @dataclass(frozen=True)
 class MeanInterval:
-    """A mean with its interval; ``None`` where it is undefined."""
+    """A mean with its interval; ``None`` if it is undefined."""
 
     value: float | None = None
     low: float | None = None
@@ -33,17 +33,17 @@ class MeanInterval:
 
     @property
     def width(self) -> float | None:
-        """How far the bounds lie apart."""
+        """The distance of the bounds."""
         return None if self.low is None or self.high is None else self.high - self.low
 
 
 @dataclass(frozen=True)
 class PredictionPowered(MeanInterval):
-    """The prediction-powered mean, beside that of the people alone, on the same rows, and that of the judge alone.
+    """The prediction-powered mean, with the mean of people alone and of the judge alone.
 
-    `tuning` (0 to 1) says how much the judge counts; at 0 the interval is that of the people. `judge_alone` is the mean
-    of all the judge's scores and has no interval that would hold what people think. `why` is words, where one of these
-    is ``None``.
+    `tuning` (0 to 1) is the weight of the judge; at 0 the interval is that of the people. `judge_alone` is the mean of
+    all the judge's scores; it has no interval, as none would cover what people think. `why` is the reason if one of
+    these is ``None``.
     """
 
     tuning: float = 0.0
@@ -54,29 +54,6 @@ class PredictionPowered(MeanInterval):
     why: str = ""
 
 
-def prediction_powered_mean(
-    labelled_truth: OptionalValues,
-    labelled_predicted: OptionalValues,
-    unlabelled_predicted: OptionalValues,
-    level: float,
-) -> PredictionPowered:
-    """The mean, its rows being independent of each other.
-
-    Rated rows need both values, the others the judge's; rows where one is missing are left out.
-    """
-    truth, said, _ = complete_pairs(labelled_truth, labelled_predicted)
-    rest = _present_values(unlabelled_predicted)
-    n, many = len(truth), len(rest)
-    if n < 2:
-        return _undefined(truth, said, rest, WHY_TOO_FEW_RATED)
-    tuning = _tuning(truth, said, rest)
-    human = truth.var(ddof=1) / n
-    variance = (truth - tuning * said).var(ddof=1) / n
-    if many > 1:
-        variance += tuning**2 * rest.var(ddof=1) / many
-    return _powered_result(truth, said, rest, tuning, (float(human), float(variance)), two_sided_quantile(level, n - 1))
-
-
 def clustered_prediction_powered_mean(
     labelled_truth: OptionalValues,
     labelled_predicted: OptionalValues,
@@ -85,25 +62,32 @@ def clustered_prediction_powered_mean(
     unlabelled_clusters: Sequence[str],
     level: float,
 ) -> PredictionPowered:
-    """The mean, where rows of a cluster hang together, whether they are rated or not.
+    """The mean for rows that depend on each other within clusters, rated or not.
 
-    The variance is that of the sums by cluster of what each row contributes to the mean, and the tuning is the one
-    that makes it smallest. Where every row is a cluster of its own, this is :func:`prediction_powered_mean` but for
-    terms that vanish in large samples.
+    The variance is that of the contributions to the mean, summed by cluster; the tuning minimises it. If every row is a
+    cluster of its own, this is the estimator of the paper except for terms that vanish in large samples.
+
+    Args:
+        labelled_truth: People's values of the rated rows; rows without one of the values are left out.
+        labelled_predicted: The judge's values of the rated rows.
+        labelled_clusters: The clusters of the rated rows.
+        unlabelled_predicted: The judge's values of the other rows; missing ones are left out.
+        unlabelled_clusters: The clusters of the other rows.
+        level: The level of the intervals.
     """
-    truth, said, present = complete_pairs(labelled_truth, labelled_predicted)
+    truth, judged, present = complete_pairs(labelled_truth, labelled_predicted)
     all_rest = float_array(unlabelled_predicted)
-    there = ~np.isnan(all_rest)
-    rest = all_rest[there]
+    rest_present = ~np.isnan(all_rest)
+    rest = all_rest[rest_present]
     own = [name for name, kept in zip(labelled_clusters, present, strict=True) if kept]
     if len(truth) < 2:
-        return _undefined(truth, said, rest, WHY_TOO_FEW_RATED)
+        return _undefined(truth, judged, rest, WHY_TOO_FEW_RATED)
     if len(set(own)) < 2:
-        return _undefined(truth, said, rest, WHY_TOO_FEW_CLUSTERS)
-    codes = cluster_codes([*own, *(name for name, kept in zip(unlabelled_clusters, there, strict=True) if kept)])
+        return _undefined(truth, judged, rest, WHY_TOO_FEW_CLUSTERS)
+    codes = cluster_codes([*own, *(name for name, kept in zip(unlabelled_clusters, rest_present, strict=True) if kept)])
     mine, theirs, size = codes[: len(own)], codes[len(own) :], int(codes.max()) + 1
     human = np.bincount(mine, centre_values(truth) / len(truth), size)
-    shift = -np.bincount(mine, centre_values(said) / len(said), size)
+    shift = -np.bincount(mine, centre_values(judged) / len(judged), size)
     if len(rest):
         shift += np.bincount(theirs, centre_values(rest) / len(rest), size)
     squares = float((shift**2).sum())
@@ -111,17 +95,7 @@ def clustered_prediction_powered_mean(
     tuning = float(np.clip(-(human * shift).sum() / squares, 0, 1)) if usable else 0.0
     few = len(set(own)) / (len(set(own)) - 1)
     alone, both = few * float((human**2).sum()), few * float(((human + tuning * shift) ** 2).sum())
-    return _powered_result(truth, said, rest, tuning, (alone, both), two_sided_quantile(level, len(set(own)) - 1))
-
-
-def _tuning(truth: Floats, judge_values: Floats, unlabelled_values: Floats) -> float:
-    """The weight of the judge that makes the variance smallest, kept to 0 to 1; 0 where the judge says nothing."""
-    if len(unlabelled_values) < 2:
-        return 0.0
-    n, many = len(truth), len(unlabelled_values)
-    variance = centre_values(np.concatenate([judge_values, unlabelled_values])).var(ddof=1)
-    shared = (centre_values(truth) * centre_values(judge_values)).sum() / (n - 1)
-    return float(np.clip(shared / ((1 + n / many) * variance), 0, 1)) if variance > 0 else 0.0
+    return _powered_result(truth, judged, rest, tuning, (alone, both), two_sided_quantile(level, len(set(own)) - 1))
 
 
 def _powered_result(
@@ -132,7 +106,7 @@ def _powered_result(
     variances: tuple[float, float],
     width: float,
 ) -> PredictionPowered:
-    """The outcome of two or more rated rows: `variances` are of the mean by people alone, and of the powered one."""
+    """The result for two or more rated rows; `variances` are those of the mean by people, and of the powered one."""
     human = float(truth.mean())
     value = (
         human + tuning * (float(unlabelled_values.mean()) - float(judge_values.mean()))
@@ -140,7 +114,7 @@ def _powered_result(
         else human
     )
     alone, powered = (width * variance**0.5 for variance in variances)
-    found = PredictionPowered(
+    result = PredictionPowered(
         value=value,
         tuning=tuning,
         labelled=len(truth),
@@ -150,9 +124,9 @@ def _powered_result(
         why=WHY_NO_VARIATION,
     )
     if truth.min() == truth.max():
-        return found
+        return result
     human_only = MeanInterval(human, human - alone, human + alone)
-    return replace(found, low=value - powered, high=value + powered, human_only=human_only, why="")
+    return replace(result, low=value - powered, high=value + powered, human_only=human_only, why="")
 
 
 def _undefined(truth: Floats, judge_values: Floats, unlabelled_values: Floats, why: str) -> PredictionPowered:
@@ -164,8 +138,3 @@ def _undefined(truth: Floats, judge_values: Floats, unlabelled_values: Floats, w
         judge_alone=float(everything.mean()) if len(everything) else None,
         why=why,
     )
-
-
-def _present_values(values: OptionalValues) -> Floats:
-    found = float_array(values)
-    return found[~np.isnan(found)]

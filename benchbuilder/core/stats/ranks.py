@@ -15,7 +15,7 @@ _BLOCK = 64
 class TieGroups:
     """The groups of equal values of a column, from the lowest value to the highest.
 
-    `group` is the number of each row's group, `groups` how many there are. Weights have shape ``(draws, rows)``.
+    `group` is the group of each row, `groups` their number. Weights have shape ``(draws, rows)``.
     """
 
     def __init__(self, values: Floats) -> None:
@@ -44,10 +44,10 @@ class TieGroups:
 
 
 def discordant_pairs(first: Floats, second: Floats) -> Callable[[Floats], Floats]:
-    """How many pairs of weighted rows the two columns put in opposite orders; ties in either are no such pairs.
+    """A function that counts the pairs of weighted rows in opposite orders in the two columns; ties do not count.
 
-    This is the count of inversions by merging, from blocks in which every pair is looked at. As only weights change
-    from draw to draw, every step is laid out once.
+    It counts inversions by merging, from blocks in which every pair is compared. Only weights change from draw to draw,
+    so every step is prepared once.
     """
     rows = len(first)
     size = 1 << max(rows - 1, 0).bit_length()
@@ -73,9 +73,9 @@ def discordant_pairs(first: Floats, second: Floats) -> Callable[[Floats], Floats
 
 
 def _merges(rank: NDArray[np.int64], order: NDArray[np.int64], width: int) -> list[tuple[NDArray[np.int64], Floats]]:
-    """For each step, two blocks at a time: the rows of both by rank, and which are of the later block.
+    """For each step, two blocks at a time: the rows of both by rank, and a mask of the later block's rows.
 
-    Of equal ranks the earlier block's come first, so what stands before a row of it is what it is discordant with.
+    Among equal ranks the earlier block's rows come first, so a row is discordant with the later rows before it.
     """
     place = np.arange(len(rank))
     steps: list[tuple[NDArray[np.int64], Floats]] = []

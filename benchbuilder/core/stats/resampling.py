@@ -1,4 +1,4 @@
-"""How often each cluster is drawn in each sample of a bootstrap."""
+"""Draws of a bootstrap over clusters, and the percentile intervals of their values."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _SAME = "every judgement is the same"
 
 
 def draw_rows(codes: NDArray[np.intp], samples: int, seed: int) -> Iterator[Floats]:
-    """How often each row is drawn, one row of the result per sample, in batches; nothing of no rows.
+    """How often each row is drawn, in batches of shape ``(samples, rows)``; nothing without rows.
 
     `codes` number the clusters from 0. A sample draws as many clusters as there are, with replacement, each with all
-    its rows. The draws depend on nothing but how many clusters there are, `samples` and `seed`.
+    its rows. The draws depend only on the number of clusters, `samples` and `seed`.
     """
     if not len(codes):
         return
@@ -39,7 +39,7 @@ def draw_rows(codes: NDArray[np.intp], samples: int, seed: int) -> Iterator[Floa
 
 
 def cluster_codes(clusters: Sequence[str]) -> NDArray[np.intp]:
-    """A number from 0 for each cluster, by the first row that it has: no matter what it is called."""
+    """A number from 0 for each cluster, by its first row; names have no influence."""
     numbers: dict[str, int] = {}
     return np.array([numbers.setdefault(cluster, len(numbers)) for cluster in clusters], np.intp)
 
@@ -61,9 +61,9 @@ def _counts(random: np.random.Generator, samples: int, clusters: int) -> NDArray
 
 
 def percentile_interval(values: NDArray[np.float64], level: float, clusters: int, why: str = _SAME) -> dict[str, Any]:
-    """``low`` and ``high`` at `level` of the defined `values`, or ``None`` for both and ``why`` in words.
+    """``low`` and ``high`` at `level` of the defined `values`, or ``None`` for both and the reason in ``why``.
 
-    Values that are ``nan`` are left out and counted in ``left_out``; `why` says what is the matter with them.
+    Values that are ``nan`` are left out and counted in ``left_out``; `why` explains them.
     """
     if clusters < 2:
         return {"low": None, "high": None, "why": "undefined: one candidate alone has no interval"}

@@ -1,4 +1,4 @@
-"""Student's distribution: of means whose spread had to be estimated from the same few rows."""
+"""Student's t distribution."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _STEPS = 200
 
 
 def probability_within(t: float, freedom: int) -> float:
-    """The probability of a value from -`t` to `t`; `t` is not negative, `freedom` at least 1.
+    """The probability of a value from -`t` to `t`, for `t` of 0 or more and `freedom` of at least 1.
 
-    The finite series for whole degrees of freedom (Abramowitz and Stegun 1964, 26.7.3 and 26.7.4).
+    By the finite series for whole degrees of freedom (Abramowitz and Stegun 1964, 26.7.3 and 26.7.4).
     """
     if isinf(t):
         return 1.0
@@ -35,7 +35,7 @@ def probability_below(t: float, freedom: int) -> float:
 
 
 def two_sided_quantile(level: float, freedom: int) -> float:
-    """The t with the probability `level` (0 to 1, exclusive) from -t to t."""
+    """The t for which a value lies from -t to t with probability `level` (0 to 1, exclusive)."""
     low, high = 0.0, NormalDist().inv_cdf((1 + level) / 2)
     while probability_within(high, freedom) < level:
         low, high = high, 2 * high if high < 1e300 else inf

@@ -1,4 +1,4 @@
-"""Whether a judge puts models in the order in which people put them."""
+"""Whether a judge ranks models as people do."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from itertools import combinations
 
 import numpy as np
 
-from benchbuilder.core.stats.correlation import kendall, spearman
+from benchbuilder.core.stats.correlation import kendall_statistic, spearman_statistic
 from benchbuilder.core.stats.weighted import OptionalValues, complete_pairs
 
 
 @dataclass(frozen=True)
 class System:
-    """A model with the mean score by people and by the judge over its `n` answers that both scored."""
+    """A model with its mean scores by people and by the judge, over the `n` answers that both scored."""
 
     name: str
     humans: float
@@ -24,10 +24,10 @@ class System:
 
 @dataclass(frozen=True)
 class RankAgreement:
-    """The models from the best to the worst by people; how the judge's order agrees; the pairs that it swaps.
+    """The models from best to worst by people, how well the judge's order agrees, and the pairs that it swaps.
 
-    In `swapped` people find the first model better. `compared` counts the pairs that people tell apart; those that
-    the judge does not tell apart are `tied` and not swapped. Correlations are ``None`` where undefined, with `why`.
+    In `swapped`, people rank the first model higher. `compared` counts the pairs with different means by people. Pairs
+    with equal means by the judge are `tied`, not swapped. Correlations are ``None`` if undefined, with `why`.
     """
 
     systems: tuple[System, ...]
@@ -40,26 +40,26 @@ class RankAgreement:
 
 
 def rank_agreement(models: Sequence[str], humans: OptionalValues, judge: OptionalValues) -> RankAgreement:
-    """How far the means by model agree in order; one model, human value and judge's value for each answer.
+    """How well the orders of the means by model agree; each answer has a model, a human value and a judge's value.
 
-    Answers that lack a value count for neither side.
+    Answers without one of the values are left out.
     """
-    one, other, present = complete_pairs(humans, judge)
+    by_people, by_judge, present = complete_pairs(humans, judge)
     names = np.array(models, dtype=object)[present]
     systems: list[System] = []
     for name in sorted(set(names)):
         rows = names == name
-        systems.append(System(str(name), float(one[rows].mean()), float(other[rows].mean()), int(rows.sum())))
+        systems.append(System(str(name), float(by_people[rows].mean()), float(by_judge[rows].mean()), int(rows.sum())))
     systems.sort(key=lambda system: (-system.humans, system.name))
-    told = [(a, b) for a, b in combinations(systems, 2) if a.humans > b.humans]
+    compared = [(a, b) for a, b in combinations(systems, 2) if a.humans > b.humans]
     rho, tau, why = _correlations(systems)
     return RankAgreement(
         systems=tuple(systems),
         spearman=rho,
         kendall=tau,
-        swapped=tuple((a.name, b.name) for a, b in told if a.judge < b.judge),
-        tied=tuple((a.name, b.name) for a, b in told if a.judge == b.judge),
-        compared=len(told),
+        swapped=tuple((a.name, b.name) for a, b in compared if a.judge < b.judge),
+        tied=tuple((a.name, b.name) for a, b in compared if a.judge == b.judge),
+        compared=len(compared),
         why=why,
     )
 
@@ -68,7 +68,7 @@ def _correlations(systems: Sequence[System]) -> tuple[float | None, float | None
     if len(systems) < 3:
         return None, None, f"an order of {len(systems)} models says nothing: at least three are needed"
     means = [system.humans for system in systems], [system.judge for system in systems]
-    rho, tau = spearman(*means), kendall(*means)
+    rho, tau = spearman_statistic(*means).value(), kendall_statistic(*means).value()
     if np.isnan(rho):
         return None, None, "all models have the same mean, by people or by the judge"
     return rho, tau, ""

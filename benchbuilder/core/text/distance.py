@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from difflib import SequenceMatcher
 
-from rapidfuzz.distance import LCSseq, Levenshtein
+from rapidfuzz.distance import Levenshtein
 
 from benchbuilder.core.records.row import Span
-from benchbuilder.core.text.normalise import comparison_form
 
 
 def edit_distance(left: str, right: str) -> int:
@@ -50,19 +49,6 @@ def most_similar(needle: str, haystack: str, max_distance: int) -> Span | None:
             if distance <= limit and (best is None or rank < best):
                 best, found = rank, Span(start=start, end=end)
     return found
-
-
-def common_proportion(expected: str, text: str) -> float:
-    """How much of `expected` stands in `text` in the same order: the longest common subsequence, as a share of
-    `expected`.
-
-    Widths, white space and case do not count.
-
-    >>> common_proportion("the cord falls off", "Does the cord fall off?") > 0.9
-    True
-    """
-    expected, text = comparison_form(expected), comparison_form(text)
-    return LCSseq.similarity(expected, text) / len(expected) if expected else 1.0
 
 
 def text_differences(before: str, after: str) -> list[tuple[str, str]]:

@@ -54,15 +54,6 @@ def raise_row_errors(problems: Sequence[str], what: str, next: str) -> None:
         )
 
 
-def collapse_space(text: str) -> str:
-    """`text` with every run of white space made one space, for comparing.
-
-    >>> collapse_space(" one\\n two ")
-    'one two'
-    """
-    return " ".join(text.split())
-
-
 def _unreadable(path: Path, why: str) -> DataError:
     return DataError(
         f"{path.name} cannot be read", where=str(path), why=why,

@@ -21,7 +21,7 @@ from benchbuilder.annotation import (
     unshield_cell,
 )
 from benchbuilder.config import FileRef, KindSpec, Name, RuntimeOption
-from benchbuilder.core import AnswerOutcome, DataError, Item, collapse_space, raise_row_errors, read_row_file
+from benchbuilder.core import AnswerOutcome, DataError, Item, normalise_space, raise_row_errors, read_row_file
 from benchbuilder.evaluation.baselines.base import Baseline, BaselineSpec
 from benchbuilder.evaluation.judges.base import make_case
 
@@ -98,7 +98,7 @@ class PeopleAnswers(Baseline):
 
     def answer(self, item: Item[Any]) -> tuple[str, AnswerOutcome]:
         """The answer of one person."""
-        question = collapse_space(make_case(item, "").question)
+        question = normalise_space(make_case(item, "").question)
         bound = self._by_id.get(item.id, [])
         given = [one for one in bound if one.question in ("", question)]
         if self._sheet and len(given) < len(bound):
@@ -123,7 +123,7 @@ def _app_answers(votes: Iterable[ProjectAnswer], question: str) -> list[PersonAn
     return [
         PersonAnswer(
             one.location, tuple(filter(None, one.metadata.get("id", ()))),
-            collapse_space(one.fields.get("question") or next(iter(one.fields.values()), "")), one.person,
+            normalise_space(one.fields.get("question") or next(iter(one.fields.values()), "")), one.person,
             str(one.value).strip(),
         )
         for one in votes
@@ -152,7 +152,7 @@ def _file_answers(file: Path, question: str) -> tuple[list[PersonAnswer], bool]:
         if text and not name and not shown:
             problems.append(f"{where}: there is neither `id` nor `question`")
         elif text:
-            given.append(PersonAnswer(where, (name,) if name else (), collapse_space(shown), person, text))
+            given.append(PersonAnswer(where, (name,) if name else (), normalise_space(shown), person, text))
     raise_row_errors([*problems, *_duplicate_problems(given)], f"{file.name} has answers that cannot be used", _NEXT)
     return given, True
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar, cast, get_args
 
 from benchbuilder.config import FileRef, KindSpec
-from benchbuilder.core import AnswerOutcome, DataError, Item, collapse_space, raise_row_errors, read_row_file
+from benchbuilder.core import AnswerOutcome, DataError, Item, normalise_space, raise_row_errors, read_row_file
 from benchbuilder.evaluation.baselines.base import Baseline, BaselineSpec
 from benchbuilder.evaluation.judges.base import make_case
 
@@ -80,10 +80,10 @@ class RecordedAnswers(Baseline):
 
     def answer(self, item: Item[Any]) -> tuple[str, AnswerOutcome]:
         """The recorded answer."""
-        question = collapse_space(make_case(item, "").question)
+        question = normalise_space(make_case(item, "").question)
         row = self._by_id.get(item.id)
         if row is not None:
-            bare = collapse_space("".join(item.payload.texts().get("question", ())))
+            bare = normalise_space("".join(item.payload.texts().get("question", ())))
             if row.question and row.question not in (question, bare):
                 raise self._conflict(row, f"{item.id} asks {question!r}, and this row answers {row.question!r}")
             return row.text, row.outcome
@@ -150,7 +150,7 @@ def _parse_row(line: int, raw: dict[str, Any]) -> RecordedAnswerRow:
         outcome = "missing" if cells["answer"] is None else "complete" if text else "empty"
     elif outcome == "complete" and not text:
         outcome = "empty"
-    return RecordedAnswerRow(line, model, name, collapse_space(question), text, cast(AnswerOutcome, outcome))
+    return RecordedAnswerRow(line, model, name, normalise_space(question), text, cast(AnswerOutcome, outcome))
 
 
 def _duplicate_problems(file: Path, rows: Iterable[RecordedAnswerRow]) -> list[str]:

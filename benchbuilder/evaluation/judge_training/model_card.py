@@ -9,7 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchbuilder.config import EvaluationSpec, TrainingSpec
-from benchbuilder.core import HalfWidth, accuracy_score, check_constant_predictor, count_phrase, find_kind, mae, pearson
+from benchbuilder.core import (
+    HalfWidth,
+    accuracy_statistic,
+    check_constant_predictor,
+    count_phrase,
+    find_kind,
+    mae_statistic,
+    pearson,
+)
 from benchbuilder.evaluation.judge_training.examples import examples_digest
 from benchbuilder.evaluation.judge_training.predictions import Prediction
 from benchbuilder.evaluation.judge_training.simple_baselines import simple_predictions
@@ -95,10 +103,10 @@ def card_metrics(predictions: Sequence[Prediction]) -> dict[str, float | None]:
     mean = np.array([prediction.others["mean"] for prediction in predictions])
     found = {
         "pearson": pearson(predicted, targets),
-        "mae": mae(predicted, targets),
-        "accuracy": accuracy_score(predicted, targets),
-        "majority_accuracy": accuracy_score(majority, targets),
-        "mean_mae": mae(mean, targets),
+        "mae": mae_statistic(predicted, targets).value(),
+        "accuracy": accuracy_statistic(predicted, targets).value(),
+        "majority_accuracy": accuracy_statistic(majority, targets).value(),
+        "mean_mae": mae_statistic(mean, targets).value(),
     }
     return {name: None if np.isnan(value) else round(float(value), 6) for name, value in found.items()}
 

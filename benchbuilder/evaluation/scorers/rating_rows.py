@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benchbuilder.annotation import EXPORT_COLUMNS, ProjectAnswer, read_exported_answers
-from benchbuilder.core import DataError, collapse_space, raise_row_errors, read_row_file, recipe_name, to_half_width
+from benchbuilder.core import DataError, normalise_space, raise_row_errors, read_row_file, recipe_name, to_half_width
 
 _LONG = frozenset({"aspect", "rater", "value"})
 _NEXT = (
@@ -105,7 +105,7 @@ def ratings_in_app(votes: Iterable[ProjectAnswer], aspects: Collection[str], lab
         if one.question not in aspects:
             continue
         ids, models = (tuple(filter(None, one.metadata.get(name, ()))) for name in ("id", "model"))
-        question, text = collapse_space(one.fields.get("question", "")), one.fields.get("answer")
+        question, text = normalise_space(one.fields.get("question", "")), one.fields.get("answer")
         if not models or not (ids or question):
             problems.append(f"{one.location}: the rated model or item is missing")
             continue
@@ -116,7 +116,7 @@ def ratings_in_app(votes: Iterable[ProjectAnswer], aspects: Collection[str], lab
             continue
         found.append(AnswerRating(
             one.location, ids, question, models, one.question, one.person, one.role, value,
-            None if text is None else collapse_space(text),
+            None if text is None else normalise_space(text),
         ))  # fmt: skip
     next_step = "its rows say `about: [id, model]`, and its aspects are scalars from 0 to 1"
     raise_row_errors(
@@ -148,8 +148,8 @@ def _rating(where: str, row: Mapping[str, Any], aspect: str, rater: str, cell: A
         raise ValueError(f"{aspect} of {rater}: {error}") from error
     text = row.get("answer")
     return AnswerRating(
-        where, (name,) if name else (), collapse_space(question), (model,), aspect, rater, role, value,
-        None if text is None else collapse_space(str(text)),
+        where, (name,) if name else (), normalise_space(question), (model,), aspect, rater, role, value,
+        None if text is None else normalise_space(str(text)),
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from benchbuilder.annotation import is_disputed, project_answers_digest, read_project_answers
 from benchbuilder.config import FileRef, GuidingQuestion, KindSpec, Name, RuntimeOption
-from benchbuilder.core import Answer, Dropped, Item, Rating, StepContext, collapse_space, recipe_name
+from benchbuilder.core import Answer, Dropped, Item, Rating, StepContext, normalise_space, recipe_name
 from benchbuilder.evaluation.judges.base import make_case
 from benchbuilder.evaluation.scorers.base import AspectScore, Scorer, ScorerResult
 from benchbuilder.evaluation.scorers.rating_rows import AnswerRating, ratings_in_app, ratings_in_file
@@ -111,7 +111,7 @@ class RatingsScorer(Scorer):
         name = recipe_name(answer.model)
         found = next((rated for place in _lookup_keys(item) if (rated := self._found.get((name, place)))), [])
         found = [rated for rated in found if rated.ids == found[0].ids or item.id in rated.ids]
-        said = collapse_space(answer.text)
+        said = normalise_space(answer.text)
         there = [rated for rated in found if rated.answer is None or rated.answer == said]
         if found and not there:
             return Dropped("other_answer", f"rated was what stands at {found[0].where}")
@@ -148,4 +148,4 @@ class RatingsScorer(Scorer):
 
 def _lookup_keys(item: Item[Any]) -> tuple[str, str]:
     """The keys by which an item's ratings are found: its id, and its question with context."""
-    return item.id, collapse_space(make_case(item, "").question)
+    return item.id, normalise_space(make_case(item, "").question)

@@ -8,11 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from scipy.stats import pearsonr
+from slow_statistics import statistic_of_rows
 
 from benchbuilder.core.errors import InstallationError
 from benchbuilder.core.stats import human_ceiling
 from benchbuilder.core.stats.alternative_annotator import alternative_annotator_test, benjamini_yekutieli
-from benchbuilder.core.stats.intervals import bootstrap_estimate, bootstrap_rows
+from benchbuilder.core.stats.intervals import bootstrap_estimate
 
 # --- ceiling ---------------------------------------------------------------------------------------------------------
 
@@ -50,7 +51,7 @@ def test_people_as_good_as_each_other_leave_a_judge_who_knows_the_truth_above_th
     ratings = [{name: value + random.normal(0, 0.2) for name in "abc"} for value in truth]
     found = human_ceiling.compute_human_ceiling(ratings, truth)
     assert found.mean < found.judge
-    assert human_ceiling.judge_over_ceiling(found.judge, found.mean) > 1
+    assert human_ceiling.judge_over_ceiling_statistic(ratings, truth).value() > 1
     assert found.mean == pytest.approx(pearsonr(truth, truth + random.normal(0, 0.2, 2000))[0] * found.judge, abs=0.02)
 
 
@@ -76,13 +77,6 @@ def test_without_others_there_is_no_ceiling(ratings):
     assert set(found.by_rater.values()) <= {None}
 
 
-def test_the_share_needs_a_ceiling_above_nothing():
-    assert human_ceiling.judge_over_ceiling(0.6, 0.8) == pytest.approx(0.75)
-    assert human_ceiling.judge_over_ceiling(0.6, None) is None
-    assert human_ceiling.judge_over_ceiling(None, 0.8) is None
-    assert human_ceiling.judge_over_ceiling(0.6, -0.1) is None
-
-
 def test_intervals_are_those_of_repeated_rows():
     random = np.random.default_rng(8)
     ratings = [{name: value + random.normal(0, 0.2) for name in "abc" if random.random() < 0.8}
@@ -90,14 +84,13 @@ def test_intervals_are_those_of_repeated_rows():
     judge, clusters = random.random(40), [str(row // 2) for row in range(40)]
     how = {"samples": 100, "level": 0.9, "seed": 1}
     fast = bootstrap_estimate(human_ceiling.judge_over_ceiling_statistic(ratings, judge), clusters, **how)
-    present = human_ceiling.ceiling_statistic(ratings).present
-    kept = np.flatnonzero(present)
+    kept = np.flatnonzero(human_ceiling.ceiling_statistic(ratings).present)
 
     def slow(rows):
         found = human_ceiling.compute_human_ceiling([ratings[kept[row]] for row in rows], judge[kept[rows]])
-        return human_ceiling.judge_over_ceiling(found.judge, found.mean) or np.nan
+        return found.judge / found.mean if found.mean and found.judge and found.mean > 0 else np.nan
 
-    expected = bootstrap_rows(slow, [clusters[row] for row in kept], **how)
+    expected = bootstrap_estimate(statistic_of_rows(slow, len(kept)), [clusters[row] for row in kept], **how)
     assert (fast.value, fast.low, fast.high) == pytest.approx((expected.value, expected.low, expected.high))
 
 

@@ -24,9 +24,11 @@ def varies(rows):
 def test_all_three_equal_scipy(rows):
     one, other = np.array(rows).T
     assert correlation.pearson(one, other) == pytest.approx(stats.pearsonr(one, other)[0], abs=1e-9)
-    assert correlation.spearman(one, other) == pytest.approx(stats.spearmanr(one, other)[0], abs=1e-9)
-    assert correlation.kendall(one, other) == pytest.approx(stats.kendalltau(one, other)[0], abs=1e-9)
-    assert correlation.r_squared(one, other) == pytest.approx(stats.linregress(one, other).rvalue ** 2, abs=1e-9)
+    assert correlation.spearman_statistic(one, other).value() == pytest.approx(stats.spearmanr(one, other)[0], abs=1e-9)
+    assert correlation.kendall_statistic(one, other).value() == pytest.approx(stats.kendalltau(one, other)[0], abs=1e-9)
+    assert correlation.r_squared_statistic(one, other).value() == pytest.approx(
+        stats.linregress(one, other).rvalue ** 2, abs=1e-9
+    )
 
 
 @pytest.mark.parametrize("rows", [63, 64, 65, 500, 1025])
@@ -35,8 +37,8 @@ def test_many_rows_without_ties_equal_scipy(rows):
     one = random.normal(0, 1, rows)
     other = one + random.normal(0, 2, rows)
     assert correlation.pearson(one, other) == pytest.approx(stats.pearsonr(one, other)[0])
-    assert correlation.spearman(one, other) == pytest.approx(stats.spearmanr(one, other)[0])
-    assert correlation.kendall(one, other) == pytest.approx(stats.kendalltau(one, other)[0])
+    assert correlation.spearman_statistic(one, other).value() == pytest.approx(stats.spearmanr(one, other)[0])
+    assert correlation.kendall_statistic(one, other).value() == pytest.approx(stats.kendalltau(one, other)[0])
 
 
 def test_a_large_offset_loses_nothing():
@@ -50,7 +52,7 @@ def test_a_large_offset_loses_nothing():
     "columns", [([], []), ([0.3], [0.4]), ([0.1, 0.1, 0.1], [0.2, 0.4, 0.9]), ([1, 2], [0.1, 0.1]), ([None], [1.0])]
 )
 def test_no_correlation_is_nan_without_a_warning(name, columns):
-    assert np.isnan(getattr(correlation, name)(*columns))
+    assert np.isnan(getattr(correlation, f"{name}_statistic")(*columns).value())
 
 
 def test_rows_that_lack_a_value_are_left_out():
@@ -81,13 +83,20 @@ def test_the_partial_correlation_is_that_of_residuals():
     third = random.normal(0, 1, 200)
     one, other = third + random.normal(0, 1, 200), -2 * third + random.normal(0, 1, 200)
     expected = stats.pearsonr(residuals(one, third), residuals(other, third))[0]
-    assert correlation.partial_correlation(one, other, third) == pytest.approx(expected)
+    assert correlation.partial_correlation_statistic(one, other, third).value() == pytest.approx(expected)
+
+
+def test_the_partial_correlation_equals_pingouin():
+    """pingouin.partial_corr, version 0.7.0, run once by hand: r of the first two columns, given the third."""
+    columns = np.random.default_rng(3).integers(0, 20, (3, 15)) / 20
+    found = correlation.partial_correlation_statistic(*columns).value()
+    assert found == pytest.approx(-0.08518085635654213)
 
 
 def test_nothing_is_left_beyond_what_says_it_all():
     third = np.arange(10.0)
-    assert np.isnan(correlation.partial_correlation(2 * third, np.sin(third), third))
-    assert np.isnan(correlation.partial_correlation([1, 1, 1], [1, 2, 3], [3, 1, 2]))
+    assert np.isnan(correlation.partial_correlation_statistic(2 * third, np.sin(third), third).value())
+    assert np.isnan(correlation.partial_correlation_statistic([1, 1, 1], [1, 2, 3], [3, 1, 2]).value())
 
 
 @given(columns, st.data())
@@ -114,7 +123,7 @@ def test_partial_correlations_of_weighted_rows_are_those_of_repeated_ones():
     table = random.random((3, 30))
     weights = random.integers(0, 3, 30)
     found = correlation.partial_correlation_statistic(*table).compute(weights[None, :].astype(float))[0]
-    assert found == pytest.approx(correlation.partial_correlation(*np.repeat(table, weights, axis=1)))
+    assert found == pytest.approx(correlation.partial_correlation_statistic(*np.repeat(table, weights, axis=1)).value())
 
 
 # --- systems -------------------------------------------------------------------------------------------------------

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from slow_statistics import statistic_of_rows
 
 from benchbuilder.core.stats import accuracy, calibration, correlation, errors, intervals, student_t
 from benchbuilder.core.stats.resampling import cluster_codes, draw_rows, percentile_interval
-from benchbuilder.core.stats.weighted import Statistic, mean_statistic, statistic_of_rows
+from benchbuilder.core.stats.weighted import Statistic, mean_statistic
 
 # --- intervals -----------------------------------------------------------------------------------------------------
 
@@ -36,8 +37,8 @@ def test_a_sample_is_drawn_cluster_by_cluster():
 
 def test_draws_depend_on_nothing_but_how_many_clusters_there_are():
     few = np.concatenate(list(draw_rows(np.arange(50), 300, 5)))
-    many = np.concatenate(list(draw_rows(np.repeat(np.arange(50), 2000), 300, 5)))
-    assert np.array_equal(few, many[:, ::2000])
+    many = np.concatenate(list(draw_rows(np.repeat(np.arange(50), 200), 300, 5)))
+    assert np.array_equal(few, many[:, ::200])
     assert not np.array_equal(few, np.concatenate(list(draw_rows(np.arange(50), 300, 6))))
 
 
@@ -48,28 +49,37 @@ def test_a_table_that_is_too_large_to_keep_is_drawn_alike(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("weighted", "plain"),
+    "weighted",
     [
-        (correlation.pearson_statistic, correlation.pearson),
-        (correlation.spearman_statistic, correlation.spearman),
-        (correlation.kendall_statistic, correlation.kendall),
-        (correlation.r_squared_statistic, correlation.r_squared),
-        (accuracy.accuracy_statistic, accuracy.accuracy_score),
-        (accuracy.balanced_accuracy_statistic, accuracy.balanced_accuracy),
-        (accuracy.auroc_statistic, accuracy.auroc),
-        (calibration.brier_statistic, calibration.brier),
-        (errors.mae_statistic, errors.mae),
-        (errors.rmse_statistic, errors.rmse),
-        (errors.bias_statistic, errors.mean_bias),
-        (errors.quadratic_weighted_kappa_statistic, errors.quadratic_weighted_kappa),
+        correlation.pearson_statistic,
+        correlation.spearman_statistic,
+        correlation.kendall_statistic,
+        correlation.r_squared_statistic,
+        accuracy.accuracy_statistic,
+        accuracy.balanced_accuracy_statistic,
+        accuracy.auroc_statistic,
+        calibration.brier_statistic,
+        errors.mae_statistic,
+        errors.rmse_statistic,
+        errors.bias_statistic,
+        errors.quadratic_weighted_kappa_statistic,
     ],
 )
-def test_weights_do_what_repeating_rows_does(weighted, plain):
+def test_weights_do_what_repeating_rows_does(weighted):
     predicted, target, clusters = world(120)
     fast = intervals.bootstrap_estimate(weighted(predicted, target), clusters, **FAST)
-    slow = intervals.bootstrap_rows(lambda rows: plain(predicted[rows], target[rows]), clusters, **FAST)
+    repeated = statistic_of_rows(lambda rows: weighted(predicted[rows], target[rows]).value(), 120)
+    slow = intervals.bootstrap_estimate(repeated, clusters, **FAST)
     assert (fast.value, fast.low, fast.high) == pytest.approx((slow.value, slow.low, slow.high), abs=1e-9)
     assert (fast.n, fast.clusters, fast.why) == (120, 40, "")
+
+
+def test_the_interval_of_a_mean_is_near_that_of_scipy():
+    """scipy draws rows with other random numbers: with 5,000 samples both bounds agree to a small part of the width."""
+    values = np.random.default_rng(1).gamma(2, 0.2, 150)
+    expected = stats.bootstrap((values,), np.mean, n_resamples=5000, method="percentile", rng=2).confidence_interval
+    found = intervals.mean_estimate(values, [str(row) for row in range(150)], samples=5000, level=0.95, seed=1)
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=0.05 * (found.high - found.low))
 
 
 def test_the_interval_of_a_mean_is_that_of_numpy():
@@ -177,8 +187,8 @@ def test_the_p_value_is_of_both_sides_and_never_zero():
     found = intervals.paired_mean_difference(values, np.zeros(100), clusters, **HOW)
     assert 0.5 < found.p <= 1
     assert intervals.paired_mean_difference(np.zeros(100), np.zeros(100), clusters, **HOW).p == 1
-    ahead = intervals.paired_bootstrap(lambda rows: float((values[rows] + 0.2).mean()), clusters, **HOW)
-    behind = intervals.paired_bootstrap(lambda rows: float((values[rows] - 0.2).mean()), clusters, **HOW)
+    ahead = intervals.paired_mean_difference(values, np.full(100, -0.2), clusters, **HOW)
+    behind = intervals.paired_mean_difference(values, np.full(100, 0.2), clusters, **HOW)
     assert ahead.p == behind.p == pytest.approx(2 / 501)
 
 
@@ -243,19 +253,19 @@ def test_the_order_of_clusters_that_rows_keep_does_not_matter(order):
     assert found.low == pytest.approx(intervals.mean_estimate(values, clusters, **FAST).low)
 
 
-def test_thirty_statistics_of_twenty_thousand_rows_take_seconds():
+def test_thirty_statistics_of_five_thousand_rows_take_seconds():
     random = np.random.default_rng(1)
-    target = random.random(20_000)
-    clusters = [str(row // 4) for row in range(20_000)]
+    target = random.random(5_000)
+    clusters = [str(row // 4) for row in range(5_000)]
     statistics = {}
     for number in range(10):
-        predicted = target + random.normal(0, 0.1 + number / 10, 20_000)
+        predicted = target + random.normal(0, 0.1 + number / 10, 5_000)
         statistics[f"pearson {number}"] = correlation.pearson_statistic(predicted, target)
         statistics[f"mae {number}"] = errors.mae_statistic(predicted, target)
         statistics[f"accuracy {number}"] = accuracy.accuracy_statistic(predicted, target)
     start = time.process_time()
     intervals.bootstrap_estimates(statistics, clusters, samples=1000, level=0.95, seed=1)
-    assert time.process_time() - start < 20
+    assert time.process_time() - start < 5
 
 
 # --- bootstrap -----------------------------------------------------------------------------------------------------

@@ -16,6 +16,12 @@ def world(random, rows, noise=0.08, offset=0.3):
     return truth, offset + 0.7 * truth + random.normal(0, noise, rows)
 
 
+def by_row(truth, said, rest):
+    """The mean of rows of which each is a cluster of its own."""
+    names = [str(row) for row in range(len(truth) + len(rest))]
+    return pp.clustered_prediction_powered_mean(truth, said, names[: len(truth)], rest, names[len(truth) :], LEVEL)
+
+
 def published(truth, said, rest, level):
     """The estimator and the tuning of the PPI++ paper for a mean, written from its formulas, by scipy."""
     n, many = len(truth), len(rest)
@@ -27,11 +33,13 @@ def published(truth, said, rest, level):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_it_equals_the_published_formulas(seed):
+def test_it_is_near_the_published_formulas(seed):
+    """Each row is a cluster of its own: that leaves terms that vanish in large samples."""
     truth, said = world(np.random.default_rng(seed), 500)
-    found = pp.prediction_powered_mean(truth[:80], said[:80], said[80:], LEVEL)
+    found = by_row(truth[:80], said[:80], said[80:])
     expected = published(truth[:80], said[:80], said[80:], LEVEL)
-    assert (found.tuning, found.value, found.low, found.high) == pytest.approx(expected)
+    assert found.tuning == pytest.approx(expected[0], rel=0.2)
+    assert (found.value, found.low, found.high) == pytest.approx(expected[1:], abs=0.005)
     human = stats.t.interval(LEVEL, 79, truth[:80].mean(), stats.sem(truth[:80]))
     assert (found.human_only.low, found.human_only.high) == pytest.approx(human)
     assert found.judge_alone == pytest.approx(said.mean())
@@ -41,9 +49,9 @@ def test_it_equals_the_published_formulas(seed):
 def test_intervals_cover_and_are_narrower_than_those_of_people_alone(labelled):
     random = np.random.default_rng(42)
     covered, people, widths, alone, judge = [], [], [], [], []
-    for _ in range(800):
+    for _ in range(400):
         truth, said = world(random, 1000)
-        found = pp.prediction_powered_mean(truth[:labelled], said[:labelled], said[labelled:], LEVEL)
+        found = by_row(truth[:labelled], said[:labelled], said[labelled:])
         covered.append(found.low <= MEAN <= found.high)
         people.append(found.human_only.low <= MEAN <= found.human_only.high)
         widths.append(found.width)
@@ -67,7 +75,7 @@ def test_clusters_keep_the_coverage_that_rows_alone_lose():
     """Forty of 300 questions rated, five answers each: a question's answers are good or bad together."""
     random = np.random.default_rng(9)
     covered, naive, widths, alone = [], [], [], []
-    for _ in range(500):
+    for _ in range(300):
         truth, said, names = clustered(random, 300, 5)
         found = pp.clustered_prediction_powered_mean(
             truth[:200], said[:200], names[:200], said[200:], names[200:], LEVEL
@@ -75,7 +83,7 @@ def test_clusters_keep_the_coverage_that_rows_alone_lose():
         covered.append(found.low <= MEAN <= found.high)
         widths.append(found.width)
         alone.append(found.human_only.width)
-        found = pp.prediction_powered_mean(truth[:200], said[:200], said[200:], LEVEL)
+        found = by_row(truth[:200], said[:200], said[200:])
         naive.append(found.low <= MEAN <= found.high)
     assert np.mean(covered) >= 0.93
     assert np.mean(naive) < 0.75
@@ -86,7 +94,7 @@ def test_clusters_may_have_both_rated_and_unrated_rows():
     """One answer of each question is rated: what the rated and the others share is taken into account."""
     random = np.random.default_rng(10)
     covered = []
-    for _ in range(500):
+    for _ in range(300):
         truth, said, names = clustered(random, 60, 5)
         rated = np.arange(300) % 5 == 0
         rest = [name for name, skip in zip(names, rated, strict=True) if not skip]
@@ -95,44 +103,31 @@ def test_clusters_may_have_both_rated_and_unrated_rows():
     assert np.mean(covered) >= 0.93
 
 
-def test_rows_that_are_clusters_of_their_own_come_to_the_same():
-    truth, said = world(np.random.default_rng(3), 2000)
-    names = [str(row) for row in range(2000)]
-    plain = pp.prediction_powered_mean(truth[:300], said[:300], said[300:], LEVEL)
-    found = pp.clustered_prediction_powered_mean(truth[:300], said[:300], names[:300], said[300:], names[300:], LEVEL)
-    assert found.value == pytest.approx(plain.value, abs=0.002)
-    assert found.width == pytest.approx(plain.width, rel=0.02)
-    assert (found.human_only.low, found.human_only.high) == pytest.approx((plain.human_only.low, plain.human_only.high))
-
-
 def test_a_judge_that_knows_nothing_counts_for_nothing():
     random = np.random.default_rng(1)
     truth, noise = random.beta(3, 2, 100), random.random(1000)
-    found = pp.prediction_powered_mean(truth, [0.7] * 100, [0.7] * 900, LEVEL)
+    found = by_row(truth, [0.7] * 100, [0.7] * 900)
     assert found.tuning == 0
     assert (found.low, found.high) == (found.human_only.low, found.human_only.high)
-    against = pp.prediction_powered_mean(truth, 1 - truth, noise, LEVEL)
+    against = by_row(truth, 1 - truth, noise)
     assert (against.tuning, against.value) == (0, truth.mean())
 
 
 @pytest.mark.parametrize("rest", [[], [0.4]])
 def test_where_everything_is_rated_people_stand_alone(rest):
     truth, said = world(np.random.default_rng(1), 50)
-    plain = pp.prediction_powered_mean(truth, said, rest, LEVEL)
-    names = [str(row) for row in range(50)]
-    found = pp.clustered_prediction_powered_mean(truth, said, names, rest, ["x"] * len(rest), LEVEL)
-    for outcome in (plain, found):
-        assert (outcome.tuning, outcome.value) == (0, pytest.approx(truth.mean()))
-        assert outcome.width == pytest.approx(outcome.human_only.width)
+    found = by_row(truth, said, rest)
+    assert (found.tuning, found.value) == (0, pytest.approx(truth.mean()))
+    assert found.width == pytest.approx(found.human_only.width)
 
 
 def test_too_few_rated_rows_are_said_in_words():
     for truth, said in (([], []), ([0.5], [0.4]), ([0.5, None], [0.4, 0.3]), ([0.5, 0.2], [0.4, None])):
-        found = pp.prediction_powered_mean(truth, said, [0.7, None, 0.9], LEVEL)
+        found = by_row(truth, said, [0.7, None, 0.9])
         assert (found.value, found.low, found.width, found.why) == (None, None, None, pp.WHY_TOO_FEW_RATED)
         assert (found.labelled, found.unlabelled) == (min(len(truth), 1), 2)
         assert found.judge_alone is not None
-    assert pp.prediction_powered_mean([], [], [], LEVEL).judge_alone is None
+    assert by_row([], [], []).judge_alone is None
 
 
 def test_one_rated_cluster_is_said_in_words():
@@ -141,7 +136,7 @@ def test_one_rated_cluster_is_said_in_words():
 
 
 def test_people_who_always_say_the_same_give_no_false_certainty():
-    found = pp.prediction_powered_mean([1.0] * 5, [0.9, 0.8, 0.7, 0.9, 1.0], [0.6] * 20, LEVEL)
+    found = by_row([1.0] * 5, [0.9, 0.8, 0.7, 0.9, 1.0], [0.6] * 20)
     assert (found.value, found.low, found.human_only.low, found.why) == (1.0, None, None, pp.WHY_NO_VARIATION)
 
 
@@ -154,7 +149,7 @@ def test_any_scores_give_bounds_around_the_value_or_words(rows, rest, data):
     names = data.draw(st.lists(st.sampled_from("abcd"), min_size=len(rows) + len(rest), max_size=len(rows) + len(rest)))
     own, others = names[: len(rows)], names[len(rows) :]
     for found in (
-        pp.prediction_powered_mean(truth, said, rest, LEVEL),
+        by_row(truth, said, rest),
         pp.clustered_prediction_powered_mean(truth, said, own, rest, others, LEVEL),
     ):
         assert (found.low is None) == bool(found.why)

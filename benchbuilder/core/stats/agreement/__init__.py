@@ -1,1 +1,1 @@
-"""How far people agree: coefficients by level of measurement, with intervals, and words where they are undefined."""
+"""How far people agree: coefficients by level of measurement, with intervals, or why they are undefined."""

@@ -1,4 +1,4 @@
-"""Every measure of a level of measurement, of a layout, for many draws of its clusters at once."""
+"""The measures of agreement by level of measurement, for many draws of clusters at once."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from benchbuilder.core.stats.agreement import alpha, icc, margins, weighted
+from benchbuilder.core.stats.agreement import coefficients
 from benchbuilder.core.stats.agreement.layout import ClusterSums, Ints, RatingLayout
 from benchbuilder.core.stats.weighted import Floats, safe_ratio
 
@@ -14,20 +14,20 @@ _ROUNDING = 1e-9
 
 
 class AgreementMeasures(Protocol):
-    """What one level of measurement measures of a layout."""
+    """The measures of one level of measurement."""
 
     def compute(self, weights: Ints) -> dict[str, Floats]:
-        """Each measure of each draw, of shape ``(draws,)``; undefined is ``nan``.
+        """Each measure by name, shape ``(draws,)``; undefined is ``nan``.
 
-        `weights` of shape ``(draws, clusters)`` say how often each draw has each cluster.
+        `weights`, shape ``(draws, clusters)``, count how often each draw has each cluster.
         """
         ...
 
 
 class NominalMeasures:
-    """Percent agreement, kappa (Cohen's of two raters, else Fleiss'), AC1 and nominal alpha.
+    """Percent agreement, kappa (Cohen's for two raters, else Fleiss'), AC1 and nominal alpha.
 
-    Percent agreement is the mean over units of the share of a unit's pairs of raters that agree.
+    Percent agreement is the proportion of a unit's pairs of raters that agree, averaged over units.
     """
 
     def __init__(self, layout: RatingLayout) -> None:
@@ -45,15 +45,15 @@ class NominalMeasures:
         shares = self._shares.sum_draws(weights)
         rows, columns = (side.sum_draws(weights) for side in self._two) if self._two else (shares, shares)
         return {
-            "percent": margins.agreement_proportion(agreed, shares),
-            "kappa": margins.kappa_of_margins(agreed, rows, columns),
-            "ac1": margins.ac1_of_margins(agreed, shares, shares),
-            "alpha": margins.nominal_alpha_of_margins(disagreed, self._values.sum_draws(weights)),
+            "percent": coefficients.agreement_proportion(agreed, shares),
+            "kappa": coefficients.kappa(agreed, rows, columns),
+            "ac1": coefficients.gwet_ac1(agreed, shares),
+            "alpha": coefficients.nominal_alpha(disagreed, self._values.sum_draws(weights)),
         }
 
 
 class OrdinalMeasures:
-    """Percent agreement, ordinal alpha and, of two raters, kappa with quadratic weights."""
+    """Percent agreement, ordinal alpha and, for two raters, kappa with quadratic weights."""
 
     def __init__(self, layout: RatingLayout) -> None:
         pairs = layout.pairs()
@@ -75,25 +75,23 @@ class OrdinalMeasures:
         """Each measure of each draw."""
         agreed, squares = (weights @ self._sums).T
         values = self._values.sum_draws(weights)
-        ranks = alpha.mid_ranks(values)
+        ranks = coefficients.mid_ranks(values)
         distances = (ranks[:, self._one] - ranks[:, self._other]) ** 2
         observed = (self._apart.sum_draws(weights) * distances).sum(-1)
-        found = {
+        measures = {
             "percent": safe_ratio(agreed, (weights @ self._units)[:, 0]),
-            "alpha": alpha.alpha_of_sums(observed, values, alpha.expected_squares(values, ranks)),
+            "alpha": coefficients.distance_alpha(observed, values, ranks),
         }
         if self._two:
             rows, columns = (side.sum_draws(weights) for side in self._two)
-            found["weighted_kappa"] = weighted.weighted_kappa_of_margins(
-                squares, rows, columns, self._places, "quadratic"
-            )
-        return found
+            measures["weighted_kappa"] = coefficients.weighted_kappa(squares, rows, columns, self._places)
+        return measures
 
 
 class IntervalMeasures:
-    """Mean difference, share of pairs within a tolerance, interval alpha, and the ICC of units that all raters rated.
+    """Mean difference, proportion of pairs within a tolerance, interval alpha, and ICC of the units that all rated.
 
-    Difference and share are means over units of the mean over a unit's pairs of raters.
+    Difference and proportion are averaged over a unit's pairs of raters, then over units.
     """
 
     def __init__(self, layout: RatingLayout, tolerance: float | None) -> None:
@@ -108,27 +106,22 @@ class IntervalMeasures:
         self._values = _margins(layout)
         grid = self._places[layout.grid()]
         scores = grid - grid.mean() if grid.size else grid
-        self._scores = layout.by_cluster(np.flatnonzero(layout.is_complete_unit()), *icc.anova_sums(scores).T)
+        self._scores = layout.by_cluster(np.flatnonzero(layout.is_complete_unit()), *coefficients.anova_sums(scores).T)
 
     def compute(self, weights: Ints) -> dict[str, Floats]:
         """Each measure of each draw."""
         units, apart, near, squares = (weights @ self._sums).T
         values = self._values.sum_draws(weights)
-        variance = icc.anova_mean_squares(weights @ self._scores)
         found = {"mean_difference": safe_ratio(apart, units)}
         if self._tolerance is not None:
             found["within_tolerance"] = safe_ratio(near, units)
-        expected = alpha.expected_squares(values, self._places)
-        return {
-            **found,
-            "alpha": alpha.alpha_of_sums(squares, values, expected),
-            "icc21": icc.icc21(variance),
-            "icc2k": icc.icc2k(variance),
-        }
+        alpha = coefficients.distance_alpha(squares, values, self._places)
+        one, mean = coefficients.intraclass_correlations(weights @ self._scores)
+        return {**found, "alpha": alpha, "icc21": one, "icc2k": mean}
 
 
 def _margins(layout: RatingLayout, of_unit: Floats | None = None) -> ClusterSums:
-    """How often each category is given, each rating counting as its unit says, or one."""
+    """How often each category is given; a rating counts once, or as much as `of_unit` gives for its unit."""
     amount = np.ones(len(layout.unit)) if of_unit is None else of_unit[layout.unit]
     return ClusterSums(layout.cluster[layout.unit], layout.code, amount, len(layout.categories))
 

@@ -1,4 +1,4 @@
-"""Ratings by any number of people, laid out as arrays whose sums over drawn clusters are quick."""
+"""Ratings by any number of people as arrays, with fast sums over drawn clusters."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class RatingPairs:
 class RatingLayout:
     """The ratings of units that at least two people rated, ordered by unit.
 
-    `cluster` and `sizes` (how many ratings) go by unit; `unit`, `rater` and `code` (the place in `categories`, which
-    ascend) go by rating. `clusters` and `raters` count those that are left.
+    `cluster` and `sizes` (number of ratings) are by unit. `unit`, `rater` and `code` (index into the ascending
+    `categories`) are by rating. `clusters` and `raters` count those that remain.
     """
 
     categories: tuple[RatingValue, ...]
@@ -44,13 +44,12 @@ class RatingLayout:
 
     def pairs(self) -> RatingPairs:
         """Every unordered pair of ratings of the same unit."""
-        found: list[tuple[Ints, Ints]] = []
-        for apart in range(1, int(self.sizes.max(initial=1))):
-            first = np.flatnonzero(self.unit[apart:] == self.unit[:-apart])
-            found.append((first, first + apart))
-        one = np.concatenate([np.zeros(0, np.int64), *(first for first, _ in found)])
-        other = np.concatenate([np.zeros(0, np.int64), *(second for _, second in found)])
-        return RatingPairs(self.unit[one], self.code[one], self.code[other])
+        gaps = range(1, int(self.sizes.max(initial=1)))
+        starts = [np.flatnonzero(self.unit[gap:] == self.unit[:-gap]) for gap in gaps]
+        none = np.zeros(0, np.int64)
+        first = np.concatenate([none, *starts])
+        second = np.concatenate([none, *(start + gap for start, gap in zip(starts, gaps, strict=True))])
+        return RatingPairs(self.unit[first], self.code[first], self.code[second])
 
     def category_values(self) -> Floats:
         """The categories as numbers.
@@ -79,7 +78,7 @@ class RatingLayout:
 
 
 class ClusterSums:
-    """Amounts by cluster and key (0 up to `size`), of which :meth:`sum_draws` gives the sums by key in each draw."""
+    """Amounts by cluster and key (0 up to `size`); :meth:`sum_draws` adds them up by key for each draw."""
 
     def __init__(self, cluster: Ints, key: Ints, amount: Floats, size: int) -> None:
         cells, which = np.unique(cluster * size + key, return_inverse=True)
@@ -88,27 +87,25 @@ class ClusterSums:
         self._size = size
 
     def sum_draws(self, weights: Ints) -> Floats:
-        """The sums, of shape ``(draws, size)``; `weights` say how often each draw has each cluster."""
+        """The sums, shape ``(draws, size)``; `weights` count how often each draw has each cluster."""
         rows = [np.bincount(self._key, row[self._cluster] * self._amount, self._size) for row in weights]
         return np.array(rows, np.float64).reshape(len(weights), self._size)
 
 
-def build_layout(
-    clusters: Sequence[Sequence[RatingsOfUnit]], ratings_by_cluster: Iterable[RatingValue] = ()
-) -> RatingLayout:
+def build_layout(clusters: Sequence[Sequence[RatingsOfUnit]], offered: Iterable[RatingValue] = ()) -> RatingLayout:
     """The layout of `clusters` of units (rater -> value, ``None`` = missing).
 
-    Units with fewer than two values are left out, and clusters and raters with none but such. `ratings_by_cluster` are
-    categories that count although nobody gave them.
+    Units with fewer than two values are left out, then clusters and raters without units. `offered` categories count
+    even if nobody gave them.
 
     Raises:
-        ValueError: a value is a number that is not finite.
+        ValueError: A value is a number that is not finite.
     """
     kept = [[given for unit in cluster if len(given := _given_ratings(unit)) > 1] for cluster in clusters]
     kept = [cluster for cluster in kept if cluster]
     units = [unit for cluster in kept for unit in cluster]
     values = {value for unit in units for value in unit.values()}
-    categories = tuple(sorted(values.union(ratings_by_cluster), key=lambda value: (isinstance(value, str), value)))
+    categories = tuple(sorted(values.union(offered), key=lambda value: (isinstance(value, str), value)))
     codes = {value: code for code, value in enumerate(categories)}
     raters = {rater: place for place, rater in enumerate(sorted({rater for unit in units for rater in unit}))}
     sizes = np.array([len(unit) for unit in units], np.int64)

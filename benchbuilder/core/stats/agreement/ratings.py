@@ -1,4 +1,4 @@
-"""Agreement of any number of raters, in numbers with bootstrap intervals or in words where a number is undefined."""
+"""Agreement of any number of raters: numbers with bootstrap intervals, or the reason why a number is undefined."""
 
 from __future__ import annotations
 
@@ -35,53 +35,57 @@ def measure_agreement(
 ) -> dict[str, Any]:
     """Every measure at `level` of `clusters`, as plain JSON data.
 
-    A cluster holds the units that hang together; a unit maps raters to values, with ``None`` or no entry where a
-    rater gave none. Units with fewer than two values are left out. The bootstrap draws clusters with replacement,
+    A cluster holds the units that are drawn together. A unit maps raters to values; a rater who gave none has ``None``
+    or no entry. Units with fewer than two values are left out. The bootstrap draws clusters with replacement,
     `samples` times, and takes percentiles at `confidence_level`.
 
     The result has ``n`` (units), ``clusters``, ``raters`` (how many), and by name a measure as
-    ``{"value", "low", "high"}`` or ``{"undefined": words}``, with ``why`` and ``left_out`` as :func:`measure` has them:
+    ``{"value", "low", "high"}`` or ``{"undefined": reason}``, see :func:`percentile_interval`:
 
-    * nominal: percent, kappa (``kappa_kind`` is cohen where there are exactly two raters, else fleiss), ac1, alpha.
-      AC1 depends on how many categories there are: `categories` names those offered, else those given count.
-    * ordinal: percent, alpha, and of exactly two raters weighted_kappa (``kappa_kind`` is quadratic).
-    * interval: mean_difference, within_tolerance (share of pairs at most `tolerance` apart, where it is given), alpha,
-      icc21 and icc2k of the ``is_complete_unit`` units, those that every rater rated.
+    * nominal: percent, kappa (``kappa_kind`` is cohen for exactly two raters, else fleiss), ac1, alpha. AC1 depends on
+      the number of categories: `categories` names those offered; without it, those given count.
+    * ordinal: percent, alpha, and for exactly two raters weighted_kappa (``kappa_kind`` is quadratic).
+    * interval: mean_difference, within_tolerance (proportion of pairs at most `tolerance` apart, if it is set), alpha,
+      icc21 and icc2k of the ``complete`` units, which every rater rated.
 
-    What corrects for chance or compares variances is undefined where every value is the same, AC1 included; percent,
-    mean_difference and within_tolerance say what was observed and are undefined only where there is nothing.
+    Where every value is the same, measures that correct for chance (AC1 too) or compare variances are undefined. The
+    others (percent, mean_difference, within_tolerance) are undefined only without ratings.
 
     Raises:
-        ValueError: a value is not finite, or not a number at the ordinal or interval level.
+        ValueError: A value is not finite, or not a number at the ordinal or interval level.
     """
     layout = build_layout(clusters, categories)
-    estimate = _estimate(layout, level, tolerance)
-    found: dict[str, Any] = {"n": len(layout.sizes), "clusters": layout.clusters, "raters": layout.raters}
-    if level == "interval":
-        found["complete"] = int(layout.is_complete_unit().sum())
-    elif level == "nominal":
-        found["kappa_kind"] = "cohen" if layout.raters == 2 else "fleiss"
-    elif layout.raters == 2:
-        found["kappa_kind"] = "quadratic"
-    whole = estimate.compute(np.ones((1, layout.clusters), np.int64))
-    drawn = [estimate.compute(batch.astype(np.int64)) for batch in draw_rows(np.arange(layout.clusters), samples, seed)]
+    measures = _measures(layout, level, tolerance)
+    whole = measures.compute(np.ones((1, layout.clusters), np.int64))
+    drawn = [measures.compute(batch.astype(np.int64)) for batch in draw_rows(np.arange(layout.clusters), samples, seed)]
+    result = _sizes(layout, level)
     for name, values in whole.items():
         value = float(values[0])
-        if words := _why_undefined(name, value, layout):
-            found[name] = {"undefined": words}
+        if reason := _why_undefined(name, value, layout):
+            result[name] = {"undefined": reason}
             continue
         resampled = np.concatenate([np.zeros(0), *(batch[name] for batch in drawn)])
         why = {"why": "the variance is too small"} if name in _OF_COMPLETE else {}
         bounds = percentile_interval(resampled, confidence_level, layout.clusters, **why)
-        found[name] = {"value": round(value, REPORTED_DIGITS) + 0.0, **bounds}
-    return found
+        result[name] = {"value": round(value, REPORTED_DIGITS) + 0.0, **bounds}
+    return result
+
+
+def _sizes(layout: RatingLayout, level: RatingLevel) -> dict[str, Any]:
+    """How much was rated, and which kappa is measured."""
+    sizes: dict[str, Any] = {"n": len(layout.sizes), "clusters": layout.clusters, "raters": layout.raters}
+    if level == "interval":
+        return {**sizes, "complete": int(layout.is_complete_unit().sum())}
+    if level == "nominal":
+        return {**sizes, "kappa_kind": "cohen" if layout.raters == 2 else "fleiss"}
+    return {**sizes, "kappa_kind": "quadratic"} if layout.raters == 2 else sizes
 
 
 def has_prevalence_paradox(result: Mapping[str, Any]) -> bool:
-    """Whether `result` shows the prevalence paradox: people mostly agree, yet kappa is low where AC1 is not.
+    """Whether `result` shows the prevalence paradox: people mostly agree, yet kappa is low and AC1 is not.
 
-    True where percent is at least 0.8, kappa below 0.4, and AC1 at least 0.2 above kappa. False where one of them is
-    undefined or not measured at all.
+    That is: percent is at least 0.8, kappa below 0.4, and AC1 at least 0.2 above kappa. False if one of them is
+    undefined or was not measured.
     """
     percent, kappa, ac1 = (result.get(name, {}).get("value") for name in ("percent", "kappa", "ac1"))
     if percent is None or kappa is None or ac1 is None:
@@ -89,14 +93,14 @@ def has_prevalence_paradox(result: Mapping[str, Any]) -> bool:
     return percent >= _HIGH_PERCENT and kappa < _LOW_KAPPA and ac1 - kappa >= _GAP
 
 
-def _estimate(layout: RatingLayout, level: RatingLevel, tolerance: float | None) -> AgreementMeasures:
+def _measures(layout: RatingLayout, level: RatingLevel, tolerance: float | None) -> AgreementMeasures:
     if level == "nominal":
         return NominalMeasures(layout)
     return OrdinalMeasures(layout) if level == "ordinal" else IntervalMeasures(layout, tolerance)
 
 
 def _why_undefined(name: str, value: float, layout: RatingLayout) -> str:
-    """Why there is no value, in words; nothing where there is one."""
+    """Why there is no value; empty if there is one."""
     if not len(layout.sizes):
         return "undefined: there is nothing that two annotators judged"
     given = np.unique(layout.code)
