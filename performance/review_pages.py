@@ -31,7 +31,7 @@ from benchbuilder.annotation.base import ShownParagraph, Task
 from benchbuilder.annotation.database.models import Project
 from benchbuilder.annotation.database.store import AnnotationStore
 from benchbuilder.annotation.tasks import paragraph_key, task_key
-from benchbuilder.config.spec.review_project import ProjectSpec
+from benchbuilder.config.spec.annotation import ProjectSpec
 
 USERS = 16
 SIZES = (200, 20_000)

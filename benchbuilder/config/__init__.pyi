@@ -18,6 +18,9 @@ from .spec.annotation import Band as Band
 from .spec.annotation import BootstrapSpec as BootstrapSpec
 from .spec.annotation import GuidingQuestion as GuidingQuestion
 from .spec.annotation import Name as Name
+from .spec.annotation import ProjectSpec as ProjectSpec
+from .spec.annotation import ReviewProjectSpec as ReviewProjectSpec
+from .spec.base import CasingSpec as CasingSpec
 from .spec.base import DescriptiveField as DescriptiveField
 from .spec.base import FileRef as FileRef
 from .spec.base import KindSpec as KindSpec
@@ -28,9 +31,8 @@ from .spec.base import Slot as Slot
 from .spec.base import Spec as Spec
 from .spec.base import StepSpec as StepSpec
 from .spec.base import list_file_refs as list_file_refs
-from .spec.casing import CasingSpec as CasingSpec
-from .spec.casing import open_casing as open_casing
-from .spec.casing import open_word_forms as open_word_forms
+from .spec.base import open_casing as open_casing
+from .spec.base import open_word_forms as open_word_forms
 from .spec.evaluation import EvaluationSpec as EvaluationSpec
 from .spec.evaluation import TrainingSpec as TrainingSpec
 from .spec.model import BatchSpec as BatchSpec
@@ -43,8 +45,6 @@ from .spec.recipe import BudgetSpec as BudgetSpec
 from .spec.recipe import CardSpec as CardSpec
 from .spec.recipe import Recipe as Recipe
 from .spec.recipe import RunSpec as RunSpec
-from .spec.review_project import ProjectSpec as ProjectSpec
-from .spec.review_project import ReviewProjectSpec as ReviewProjectSpec
 from .validate import read_kind_spec as read_kind_spec
 from .yaml_source import DefaultsChoice as DefaultsChoice
 from .yaml_source import KeyPath as KeyPath

@@ -39,9 +39,9 @@ from .render.tables import text_cell as text_cell
 from .render.templates import markdown_text as markdown_text
 from .render.templates import render_html as render_html
 from .render.templates import render_markdown as render_markdown
-from .report.authors import PromptingStep as PromptingStep
-from .report.authors import prompting_steps as prompting_steps
 from .report.charts import ChartColours as ChartColours
+from .report.dataset_card import PromptingStep as PromptingStep
+from .report.dataset_card import prompting_steps as prompting_steps
 from .report.entries import ReportEntry as ReportEntry
 from .report.entries import item_entries as item_entries
 from .report.entries import types_of as types_of

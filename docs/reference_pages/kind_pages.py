@@ -9,11 +9,10 @@ from typing import Any
 from pydantic import BaseModel
 
 from benchbuilder.config.load import load_recipe
-from benchbuilder.config.spec.annotation import AnnotationSpec
+from benchbuilder.config.spec.annotation import AnnotationSpec, ProjectSpec, ReviewProjectSpec
 from benchbuilder.config.spec.base import StepSpec
 from benchbuilder.config.spec.evaluation import EvaluationSpec
 from benchbuilder.config.spec.recipe import BudgetSpec, CardSpec, Recipe, RunSpec, ToleranceSpec
-from benchbuilder.config.spec.review_project import ProjectSpec, ReviewProjectSpec
 from benchbuilder.core import registry
 from benchbuilder.core.context import StepContext
 from benchbuilder.sources.base import SourceSpec

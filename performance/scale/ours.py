@@ -19,8 +19,7 @@ from benchbuilder.pipeline.accounting.shard import OUTCOME_SCHEMA, Shard
 from benchbuilder.pipeline.plan import Plan, make_plan, workers_of
 from benchbuilder.pipeline.shards.files import read_columns, write_shard
 from benchbuilder.pipeline.store.folder import Store
-from benchbuilder.retrieval.base import Retriever
-from benchbuilder.retrieval.tokenizers.base import Tokenizer
+from benchbuilder.retrieval.base import Retriever, Tokenizer
 from benchbuilder.sources.base import Source
 from benchbuilder.steps.base import Filter
 from scale.builds import RECIPE, edges

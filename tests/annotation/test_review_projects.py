@@ -9,8 +9,8 @@ import yaml
 from files_spec import RECIPES
 
 from benchbuilder.annotation.review_projects import rating_tasks
+from benchbuilder.config.spec.annotation import ReviewProjectSpec
 from benchbuilder.config.spec.base import FileRef
-from benchbuilder.config.spec.review_project import ReviewProjectSpec
 from benchbuilder.core.errors import DataError
 
 QUESTIONS = yaml.safe_load((RECIPES / "questions" / "zh_answers.yaml").read_text("utf-8"))

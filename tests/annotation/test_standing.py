@@ -4,7 +4,7 @@ from benchbuilder.annotation.base import ShownParagraph, Subject, Task, Votes
 from benchbuilder.annotation.progress.annotators import GoldAccuracy, measure_pace
 from benchbuilder.annotation.progress.project import project_progress
 from benchbuilder.annotation.tasks import judgement_requests, paragraph_key, task_key, wording_key
-from benchbuilder.config.spec.review_project import ProjectSpec
+from benchbuilder.config.spec.annotation import ProjectSpec
 
 QUESTIONS = {
     "right": {"order": 1, "subject": "claim", "label": "答案正确", "text": "答案是否正确？"},

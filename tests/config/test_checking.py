@@ -11,7 +11,7 @@ import pytest
 from benchbuilder.config.json_schema import recipe_schema
 from benchbuilder.config.load import load_recipe
 from benchbuilder.core.errors import DataError, RecipeError
-from benchbuilder.core.records.arrow.column_names import column_names, text_names
+from benchbuilder.core.records.arrow.flatten import column_names, text_names
 from benchbuilder.core.records.payloads import Choice, Fact
 from benchbuilder.core.records.roles import Passage
 from benchbuilder.pipeline.check import check_recipe, examine_recipe

@@ -18,8 +18,14 @@ from benchbuilder.exporters.render.svg import (
 )
 from benchbuilder.exporters.report import funnel
 from benchbuilder.exporters.report.annotation import annotation_summaries
-from benchbuilder.exporters.report.blind_baselines import polarity_counts, score_blind_baselines
-from benchbuilder.exporters.report.entries import candidate_entries, entry_ancestors, item_entries, sample_entries
+from benchbuilder.exporters.report.entries import (
+    candidate_entries,
+    entry_ancestors,
+    item_entries,
+    polarity_counts,
+    sample_entries,
+    score_blind_baselines,
+)
 
 
 def holes(text):

@@ -12,10 +12,8 @@ from benchbuilder.core.errors import DataError
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.payloads import Claim, Item, Payload
 from benchbuilder.core.records.row import Origin, ProducedBy
-from benchbuilder.core.text.cells import unescape_cell
-from benchbuilder.exporters.rows.jsonl import Jsonl, JsonlSpec
-from benchbuilder.exporters.rows.parquet import Parquet, ParquetSpec
-from benchbuilder.exporters.rows.tsv import Tsv, TsvSpec
+from benchbuilder.core.text.tables import unescape_cell
+from benchbuilder.exporters.rows import Jsonl, JsonlSpec, Parquet, ParquetSpec, Tsv, TsvSpec
 
 COLUMNS = ("q-type", "source", "full-question", "answer", "answer-wrong", "evidence", "id", "expected")
 

@@ -16,8 +16,8 @@ from benchbuilder.config.spec.base import StepSpec
 from benchbuilder.core.context import StepContext
 from benchbuilder.core.errors import AccountingError
 from benchbuilder.core.records.arrow.batches import OutcomeBatch
+from benchbuilder.core.records.arrow.row_ids import UniqueIds
 from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.arrow.unique_ids import UniqueIds
 from benchbuilder.core.records.outcomes import Dropped, Failed, FilterResult, Kept, NotApplicable, Outcome
 from benchbuilder.core.records.roles import Passage
 from benchbuilder.core.records.row import Origin, ProducedBy

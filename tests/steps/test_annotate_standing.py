@@ -7,7 +7,7 @@ from judged_world import World
 
 from benchbuilder.annotation.progress.project import project_progress
 from benchbuilder.annotation.tasks import judgement_requests, make_candidate_tasks
-from benchbuilder.config.spec.review_project import ProjectSpec
+from benchbuilder.config.spec.annotation import ProjectSpec
 
 
 def project(spec):

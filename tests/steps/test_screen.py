@@ -7,7 +7,7 @@ from pydantic import ValidationError
 from benchbuilder.core.errors import DataError
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.payloads import Choice, Fact, Triple
-from benchbuilder.retrieval.tokenizers.base import Tokenizer
+from benchbuilder.retrieval.base import Tokenizer
 
 WORDS = ("心律失常", "正常", "异常", "血常规", "常见", "常", "可能", "主要", "可能性")
 

@@ -16,7 +16,7 @@ from benchbuilder.annotation.base import ShownParagraph, Task
 from benchbuilder.annotation.database.models import Person, Project
 from benchbuilder.annotation.database.store import AnnotationStore
 from benchbuilder.annotation.tasks import paragraph_key, task_key
-from benchbuilder.config.spec.review_project import ProjectSpec
+from benchbuilder.config.spec.annotation import ProjectSpec
 
 RECIPES = Path(__file__).parents[2] / "recipes"
 BOOTSTRAP = {"samples": 100, "level": 0.95, "seed": 1}

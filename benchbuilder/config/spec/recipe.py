@@ -12,10 +12,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from benchbuilder.config.spec.annotation import Name
+from benchbuilder.config.spec.annotation import Name, ReviewProjectSpec
 from benchbuilder.config.spec.base import KindSpec, RuntimeOption, Slot, Spec, StepSpec
 from benchbuilder.config.spec.evaluation import EvaluationSpec
-from benchbuilder.config.spec.review_project import ReviewProjectSpec
 from benchbuilder.core import Problem, RecipeError
 
 

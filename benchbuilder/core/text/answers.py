@@ -1,13 +1,17 @@
-"""Finding and comparing answers."""
+"""Finding and comparing answers: as edits, numbers, characters or whole words."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from difflib import SequenceMatcher
+
+import regex
+from rapidfuzz.distance import Levenshtein
 
 from benchbuilder.core.records.row import Span
-from benchbuilder.core.text.distance import most_similar
-from benchbuilder.core.text.normalise import comparison_form, to_half_width
+from benchbuilder.core.text.lengths import LengthUnit, split_characters
+from benchbuilder.core.text.normalise import comparison_form, compose_characters, to_half_width
 
 _NUMBER = re.compile(r"(?<![\d)）])[-−]?\d+(?:,\d{3})*(?:\.\d+)?")
 _RANGE = re.compile(r"(?<=\d)\s*[~〜～\-–—－−]\s*(?=\d)")
@@ -98,3 +102,117 @@ def is_whole_token(span: Span, text: str) -> bool:
     """
     runs = [match.span() for pattern in (_DIGITS, _LATIN) for match in pattern.finditer(to_half_width(text))]
     return not any(start < at < end for start, end in runs for at in (span.start, span.end))
+
+
+def edit_distance(left: str, right: str) -> int:
+    """Insertions, deletions and substitutions that turn `left` into `right`.
+
+    >>> edit_distance("colour", "color")
+    1
+    """
+    return Levenshtein.distance(left, right)
+
+
+def most_similar(needle: str, haystack: str, max_distance: int) -> Span | None:
+    """The part of `haystack` that is nearest to `needle`, or ``None``.
+
+    The last literal occurrence wins; without one, the part with the smallest edit distance up to `max_distance`,
+    the later and then the one closer in length where several are equally near. At least half of the needle must
+    remain: a needle of two characters is never found at distance two.
+
+    >>> most_similar("colour", "a colour, a color", 2)
+    Span(start=2, end=8)
+    >>> most_similar("colour", "a color", 2)
+    Span(start=2, end=7)
+    >>> most_similar("ab", "xy", 2) is None
+    True
+    """
+    if not needle:
+        return None
+    if (at := haystack.rfind(needle)) >= 0:
+        return Span(start=at, end=at + len(needle))
+    limit = min(max_distance, len(needle) // 2)
+    best: tuple[int, int, int] | None = None
+    found: Span | None = None
+    for start in range(len(haystack) - 1, -1, -1):
+        for size in range(max(1, len(needle) - limit), len(needle) + limit + 1):
+            end = start + size
+            if end > len(haystack):
+                break
+            distance = Levenshtein.distance(needle, haystack[start:end], score_cutoff=limit)
+            rank = (distance, -end, abs(size - len(needle)))
+            if distance <= limit and (best is None or rank < best):
+                best, found = rank, Span(start=start, end=end)
+    return found
+
+
+def text_differences(before: str, after: str) -> list[tuple[str, str]]:
+    """The parts in which `after` differs from `before`, in order: what was there, and what stands there instead.
+
+    >>> text_differences("the cord falls off", "the cord may fall off")
+    [('', 'may '), ('s', '')]
+    """
+    codes = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
+    return [(before[start:end], after[at:to]) for tag, start, end, at, to in codes if tag != "equal"]
+
+
+_WORD = regex.compile(r"[\p{L}\p{M}\p{N}\u200c\u200d]+")
+
+
+def split_words(text: str, ignore: str = "") -> list[str]:
+    """The words of `text`, composed, in half width and without case: letters, marks and digits in a row.
+
+    >>> split_words("Iron-rich food")
+    ['iron', 'rich', 'food']
+    """
+    said = "".join(mark for mark in text if mark not in ignore) if ignore else text
+    return _WORD.findall(to_half_width(compose_characters(said)).casefold())
+
+
+def contains_text(whole: str, part: str, matching: LengthUnit, ignore: str = "") -> bool:
+    """Whether `whole` holds `part`, in the form in which answers are compared: ``split_characters`` anywhere, or all
+    its ``words`` in a row. A text that has no word is looked for as characters; an empty one is held by none.
+
+    >>> contains_text("environmental", "Iron", "characters"), contains_text("environmental", "Iron", "words")
+    (True, False)
+    """
+    wanted = split_words(part, ignore) if matching == "words" else []
+    if not wanted:
+        key = comparison_key(part, ignore)
+        return bool(key) and key in comparison_key(whole, ignore)
+    there = split_words(whole, ignore)
+    return any(there[at : at + len(wanted)] == wanted for at in range(len(there) - len(wanted) + 1))
+
+
+def is_on_boundaries(span: Span, text: str, matching: LengthUnit) -> bool:
+    """Whether no end of `span` lies inside a character of `text` as it is seen, nor (of ``words``) inside a word.
+
+    >>> is_on_boundaries(Span(start=3, end=7), "environment", "characters")
+    True
+    >>> is_on_boundaries(Span(start=3, end=7), "environment", "words")
+    False
+    """
+    if matching == "words":
+        runs = [match.span() for match in _WORD.finditer(text)]
+        if any(start < at < end for start, end in runs for at in (span.start, span.end)):
+            return False
+    edges, at = {0}, 0
+    for character in split_characters(text):
+        at += len(character)
+        edges.add(at)
+    return span.start in edges and span.end in edges
+
+
+def last_whole_match(part: str, text: str, matching: LengthUnit) -> Span | None:
+    """The last place where `part` stands in `text` and cuts nothing; ``None`` if there is none.
+
+    >>> last_whole_match("iron", "iron in the environment", "words")
+    Span(start=0, end=4)
+    """
+    at = text.rfind(part) if part else -1
+    while at >= 0:
+        span = Span(start=at, end=at + len(part))
+        if is_on_boundaries(span, text, matching):
+            return span
+        at = text.rfind(part, 0, at + len(part) - 1)
+    return None

@@ -1,4 +1,4 @@
-"""Characters without a glyph: which are part of how words are written, and which steer what is shown."""
+"""Characters without a glyph: which belong to the spelling, which control the display, and texts without any glyph."""
 
 from __future__ import annotations
 
@@ -44,3 +44,19 @@ def replace_steering_characters(text: str, kept: frozenset[str]) -> str:
         else mark
         for at, mark in enumerate(text)
     )
+
+
+_UNSEEN = frozenset({"Cc", "Cf", "Zl", "Zp", "Zs"})
+"""Categories of Unicode without a glyph: controls, format characters (zero-width ones), separators."""
+_FILLERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+"""Joiners, fillers and the empty Braille pattern: letters and marks by name, and nothing to see."""
+
+
+def is_blank(text: str) -> bool:
+    """Whether nobody would see anything of `text`."""
+    return all(_unseen(character) for character in text)
+
+
+def _unseen(character: str) -> bool:
+    selector = "\ufe00" <= character <= "\ufe0f" or "\U000e0100" <= character <= "\U000e01ef"
+    return selector or character in _FILLERS or unicodedata.category(character) in _UNSEEN

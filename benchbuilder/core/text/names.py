@@ -1,10 +1,11 @@
-"""Names of models as recipes and steps write them."""
+"""Names and paths as recipes and outputs show them: models, languages, files."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 from functools import lru_cache
+from pathlib import PurePosixPath
 
 _DIGEST = 6
 
@@ -23,3 +24,37 @@ def recipe_name(label: str) -> str:
         digest = hashlib.sha256(label.strip().encode("utf-8", "backslashreplace")).hexdigest()[:_DIGEST]
         name = f"{name}_{digest}" if name else f"m_{digest}"
     return name if name[0].isalpha() else f"m_{name}"
+
+
+_CODE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]+)*")
+
+
+def is_language(code: str) -> bool:
+    """Whether `code` has the form of a language code (BCP 47).
+
+    >>> is_language("zh-Hant"), is_language("csv/terms")
+    (True, False)
+    """
+    return _CODE.fullmatch(code) is not None
+
+
+def same_language(first: str, second: str) -> bool:
+    """Whether two codes name one language, in whatever script or country.
+
+    >>> same_language("en-GB", "en"), same_language("en", "zh")
+    (True, False)
+    """
+    return first.partition("-")[0] == second.partition("-")[0]
+
+
+def public_path(path: str) -> str:
+    """What a benchmark may say of a path: as it was written, but of one that names places on this machine the last
+    part alone.
+
+    >>> public_path("sample/medqa/"), public_path("/home/me/medqa"), public_path("../medqa.jsonl")
+    ('sample/medqa', 'medqa', 'medqa.jsonl')
+    """
+    written = PurePosixPath(path)
+    if written.is_absolute() or ".." in written.parts or path.startswith("~"):
+        return written.name
+    return str(written)

@@ -1,11 +1,17 @@
-"""Tables of text as spreadsheet programs save them."""
+"""Tables as spreadsheet programs save them, their cells, and files of rows (JSON Lines, CSV, TSV, Parquet)."""
 
 from __future__ import annotations
 
 import codecs
 import csv
 import io
-from collections.abc import Callable, Sequence
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchbuilder.core.errors import DataError
 
 _DELIMITERS = (",", ";", "\t")
 _LARGEST_FIELD = 2**27
@@ -43,3 +49,150 @@ def csv_rows(data: bytes, is_header: Callable[[Sequence[str]], bool]) -> list[li
     finally:
         csv.field_size_limit(before)
     return parsed[0] if parsed else None
+
+
+_LARGEST_CELL = 2**27
+_SHOWN = 20
+_ESCAPED = re.compile(r"\\u[dD][89a-fA-F]")
+_HALF = re.compile("[\ud800-\udfff]")
+
+
+def read_row_file(path: Path) -> list[tuple[int, dict[str, Any]]]:
+    """The rows of `path` with the lines on which they begin (in Parquet: their numbers, from 1), in order.
+
+    Half a character (an escape of JSON that is one half of a pair) becomes U+FFFD: it cannot be written.
+    Delimited files begin with a header; the delimiter is the one of comma, semicolon and tab that gives it the most
+    columns. They may be in UTF-8, UTF-16 or GB18030; JSON Lines are in UTF-8. DataError, with file and line, for a file
+    that is not there, cannot be read, or has a line of another shape.
+    """
+    suffix = path.suffix.lower()
+    if suffix not in (".jsonl", ".csv", ".tsv", ".parquet"):
+        raise _unreadable(path, f"its name ends in {suffix!r}" if suffix else "its name has no ending")
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise _unreadable(path, error.strerror or str(error)) from error
+    if suffix == ".parquet":
+        return _parquet(path)
+    text = decode_text(data)
+    if text is None:
+        raise _unreadable(path, "it is text in neither UTF-8 nor GB18030")
+    return list(_json_lines(path, text) if suffix == ".jsonl" else _cells(path, text))
+
+
+def raise_row_errors(problems: Sequence[str], what: str, next: str) -> None:
+    """DataError that lists the first of `problems`, each ``FILE:LINE: what is wrong``, if there are any."""
+    if problems:
+        more = len(problems) - _SHOWN
+        raise DataError(
+            what if len(problems) == 1 else f"{what}: {len(problems)} problems",
+            where=problems[0].partition(": ")[0],
+            why="\n         ".join([*problems[:_SHOWN], *([f"and {more} more"] if more > 0 else [])]),
+            next=next,
+        )
+
+
+def _unreadable(path: Path, why: str) -> DataError:
+    return DataError(
+        f"{path.name} cannot be read", where=str(path), why=why,
+        next="name a file of JSON Lines (.jsonl), CSV (.csv), TSV (.tsv) or Parquet (.parquet)",
+    )  # fmt: skip
+
+
+def _parquet(path: Path) -> list[tuple[int, dict[str, Any]]]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        rows: list[dict[str, Any]] = pq.read_table(path).to_pylist()
+    except (OSError, pa.ArrowException) as error:
+        raise _unreadable(path, str(error)) from error
+    return list(enumerate(rows, start=1))
+
+
+def _json_lines(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            row: Any = json.loads(line)
+        except ValueError as error:
+            raise _broken(path, number, f"it is no JSON ({error})") from error
+        if not isinstance(row, dict):
+            raise _broken(path, number, "it is no JSON object")
+        yield number, _whole(row) if _ESCAPED.search(line) else row
+
+
+def _whole(value: Any) -> Any:
+    """`value` with U+FFFD for every half of a character."""
+    if isinstance(value, str):
+        return _HALF.sub("\N{REPLACEMENT CHARACTER}", value)
+    if isinstance(value, dict):
+        return {_whole(name): _whole(part) for name, part in value.items()}  # pyright: ignore[reportUnknownVariableType]
+    return [_whole(part) for part in value] if isinstance(value, list) else value  # pyright: ignore[reportUnknownVariableType]
+
+
+def _cells(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    before = csv.field_size_limit(_LARGEST_CELL)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text), strict=True)
+    line = 1
+    try:
+        header = [cell.strip() for cell in next(reader, [])]
+        if twice := next((cell for cell in header if cell and header.count(cell) > 1), ""):
+            raise _broken(path, 1, f"two columns are headed {twice!r}")
+        line = reader.line_num + 1
+        for cells in reader:
+            if any(cell.strip() for cell in cells):
+                if len(cells) != len(header):
+                    raise _broken(path, line, f"it has {len(cells)} cells, the header has {len(header)}")
+                yield line, dict(zip(header, cells, strict=True))
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise _broken(path, line, str(error)) from error
+    finally:
+        csv.field_size_limit(before)
+
+
+def _delimiter(text: str) -> str:
+    """The one that cuts the first line into the most cells."""
+    first = text.partition("\n")[0]
+    return max(",;\t", key=first.count)
+
+
+def _broken(path: Path, line: int, why: str) -> DataError:
+    return DataError(
+        f"{path.name} has a line that cannot be read", where=f"{path}:{line}", why=why,
+        next="one JSON object a line; a cell with a delimiter or a line break in quotation marks",
+    )  # fmt: skip
+
+
+_ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
+_ORIGINALS = {escaped: original for original, escaped in _ESCAPES.items()}
+_PLAIN = str.maketrans(_ESCAPES)
+FORMULA_STARTS = (*"=+-@'", *"＝＋－＠")
+"""What a cell that a spreadsheet could read as a formula begins with, or one that hides that."""
+
+
+def escape_cell(text: str) -> str:
+    r"""`text` as one cell on one line.
+
+    Backslash, tab, line feed and carriage return are written as ``\\``, ``\t``, ``\n`` and ``\r``. A cell that a
+    spreadsheet could read as a formula (it begins with ``=``, ``+``, ``-`` or ``@``, of either width) gets an
+    apostrophe in front, and so does one that begins with an apostrophe: `unescape_cell` gives back exactly what was
+    there.
+
+    >>> escape_cell("=1+1"), escape_cell("two\nlines")
+    ("'=1+1", 'two\\nlines')
+    """
+    escaped = text.translate(_PLAIN)
+    return f"'{escaped}" if escaped.startswith(FORMULA_STARTS) else escaped
+
+
+def unescape_cell(cell: str) -> str:
+    r"""The text that `escape_cell` made `cell` of.
+
+    >>> unescape_cell(escape_cell("-3 ℃\t(at night)"))
+    '-3 ℃\t(at night)'
+    """
+    bare = cell[1:] if cell.startswith("'") and cell[1:].startswith(FORMULA_STARTS) else cell
+    return re.sub(r"\\[\\tnr]", lambda match: _ORIGINALS[match.group()], bare)

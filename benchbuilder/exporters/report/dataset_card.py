@@ -1,8 +1,9 @@
-"""The exporter kind `card`: a dataset card in Markdown."""
+"""The exporter kind `card`: a dataset card in Markdown, with the models that wrote texts."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -10,22 +11,22 @@ import yaml
 from markupsafe import Markup
 
 from benchbuilder.config import KindSpec
-from benchbuilder.core import flat_record_schema, write_atomically
+from benchbuilder.core import find_kind, flat_record_schema, write_atomically
 from benchbuilder.exporters.base import Exporter, FileName, FinishedBuild
 from benchbuilder.exporters.render.i18n import Language, ReportTexts
 from benchbuilder.exporters.render.templates import markdown_text, render_markdown
 from benchbuilder.exporters.report import funnel
 from benchbuilder.exporters.report.annotation import annotation_summaries
-from benchbuilder.exporters.report.authors import prompting_steps
-from benchbuilder.exporters.report.blind_baselines import score_blind_baselines
 from benchbuilder.exporters.report.entries import (
     ReportEntry,
     count_entries,
     groups_of,
     item_entries,
+    score_blind_baselines,
     sources_of,
     types_of,
 )
+from benchbuilder.models import Model
 
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 _HUB_LICENCES = frozenset((
@@ -130,3 +131,56 @@ def _data_file(outputs: Mapping[str, Mapping[str, Any]]) -> str:
     """The file that loads the items: Parquet if there is one, else JSON lines."""
     files = {node.get("kind"): node["file"] for node in outputs.values() if "step" in node and node["step"] is None}
     return str(files.get("parquet") or files.get("jsonl") or "")
+
+
+_PROMPTS = ("system", "prompt", "pairs", "repair")
+
+
+@dataclass(frozen=True)
+class PromptingStep:
+    """A step that puts prompts to a model, and its settings.
+
+    `settings` are sent; `omitted` names those that the backend does not accept. The model wrote `rows` of `total`
+    rows. `recorded_in` names the file of recorded replies that replaced the model, if any.
+    """
+
+    step: str
+    model: str
+    backend: str
+    recorded_in: str
+    strategy: str
+    settings: Mapping[str, Any]
+    omitted: tuple[str, ...]
+    prompts: tuple[str, ...]
+    rows: int
+    total: int
+
+
+def prompting_steps(finished: FinishedBuild) -> list[PromptingStep]:
+    """The steps whose rows a model may have written, in the order of the flow."""
+    return [author for account in finished.step_counts for author in _prompting_step(finished, account.step)]
+
+
+def _prompting_step(finished: FinishedBuild, step: str) -> Iterator[PromptingStep]:
+    spec_data: Mapping[str, Any] = (finished.recipe.get("steps") or {}).get(step) or {}
+    node: Any = spec_data.get("model")
+    if not isinstance(node, Mapping) or node.get("kind", "none") == "none" or spec_data.get("strategy") == "rules":
+        return
+    kind: type[Model] = find_kind("model", node["kind"]).load()
+    spec: KindSpec = kind.spec_class.model_validate(node)
+    model = kind(spec)
+    chosen = {name: value for name, value in (spec_data.get("sampling") or {}).items() if value is not None}
+    sent = model.sent_settings(chosen)
+    rows = [mark["rule"] for mark in finished.tables[step].column("produced_by")] if step in finished.tables else []
+    yield PromptingStep(
+        step=step,
+        model=model.label,
+        backend=node["kind"],
+        recorded_in=model.replies_file,
+        strategy=str(spec_data.get("strategy", "model")),
+        settings=sent,
+        omitted=tuple(name for name in chosen if name not in sent),
+        prompts=tuple(spec_data[name]["path"] for name in _PROMPTS if spec_data.get(name)),
+        rows=sum(rule.startswith(f"{spec_data['kind']}/model") for rule in rows),
+        total=len(rows),
+    )

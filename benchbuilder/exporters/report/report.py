@@ -16,7 +16,6 @@ from benchbuilder.exporters.render.i18n import Language, ReportTexts
 from benchbuilder.exporters.render.templates import render_html
 from benchbuilder.exporters.report import charts, funnel
 from benchbuilder.exporters.report.annotation import AnnotationSummary, annotation_summaries
-from benchbuilder.exporters.report.blind_baselines import polarity_counts, score_blind_baselines
 from benchbuilder.exporters.report.entries import (
     ReportEntry,
     candidate_entries,
@@ -24,7 +23,9 @@ from benchbuilder.exporters.report.entries import (
     entry_ancestors,
     groups_of,
     item_entries,
+    polarity_counts,
     sample_entries,
+    score_blind_baselines,
     sources_of,
     types_of,
 )

@@ -9,7 +9,7 @@ from typing import Any
 
 from benchbuilder.config import FileRef, KindSpec
 from benchbuilder.core import DataError, Fold, compose_characters, create_from_spec, fold_text, load_words
-from benchbuilder.retrieval.tokenizers.base import Tokenizer
+from benchbuilder.retrieval.base import Tokenizer
 
 _FOLDING = 2
 """Version of the folding of an index; since 2, tokens that become empty are left out."""

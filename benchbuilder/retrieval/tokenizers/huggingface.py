@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 
 from benchbuilder.config import FileRef, KindSpec
 from benchbuilder.core import DataError, InstallationError
-from benchbuilder.retrieval.tokenizers.base import Tokenizer
+from benchbuilder.retrieval.base import Tokenizer
 
 HUB_NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]*(/[A-Za-z0-9][A-Za-z0-9_.-]*)?$"
 _FILES = ("*.json", "*.txt", "*.model", "*.jinja", "*.spm", "*.bpe")

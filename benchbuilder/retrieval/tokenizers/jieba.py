@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from benchbuilder.config import FileRef, KindSpec, RuntimeOption
 from benchbuilder.core import DataError, InstallationError, load_words
-from benchbuilder.retrieval.tokenizers.base import Tokenizer
+from benchbuilder.retrieval.base import Tokenizer
 from benchbuilder.retrieval.tokenizers.jieba_compiled import compiled_cut
 from benchbuilder.retrieval.tokenizers.jieba_words import CutFunction, OwnWords, jieba_module, may_be_a_word
 

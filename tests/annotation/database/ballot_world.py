@@ -10,7 +10,7 @@ from benchbuilder.annotation.base import ShownParagraph, Subject, Task, Value, V
 from benchbuilder.annotation.database.models import Assignment, Person, Project, Role, Submission, SubmissionOutcome
 from benchbuilder.annotation.database.store import AnnotationStore
 from benchbuilder.annotation.tasks import judgement_requests, paragraph_key, task_key
-from benchbuilder.config.spec.review_project import ProjectSpec
+from benchbuilder.config.spec.annotation import ProjectSpec
 
 QUESTIONS: dict[str, dict[str, Any]] = {
     "sound": {"order": 1, "subject": "claim", "label": "成立", "text": "题干本身是否成立？"},

@@ -5,7 +5,7 @@ from dataclasses import replace
 from ballot_world import QUESTIONS, World, spec_of, task_of, tasks_of
 
 from benchbuilder.annotation.database.models import Project, Submission
-from benchbuilder.config.spec.review_project import ProjectSpec, ReviewProjectSpec
+from benchbuilder.config.spec.annotation import ProjectSpec, ReviewProjectSpec
 
 
 def test_a_project_comes_back_as_it_was(world: World):

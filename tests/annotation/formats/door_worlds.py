@@ -9,7 +9,7 @@ from benchbuilder.annotation.database.models import Project
 from benchbuilder.annotation.formats.models import ExportInput, Rater, VoteRecord
 from benchbuilder.annotation.tasks import judgement_requests, paragraph_key, task_key
 from benchbuilder.annotation.values import parse_value
-from benchbuilder.config.spec.review_project import ReviewProjectSpec
+from benchbuilder.config.spec.annotation import ReviewProjectSpec
 
 BOOT = {"samples": 100, "level": 0.95, "seed": 1}
 START = datetime(2026, 11, 2, 9, 30, tzinfo=UTC)

@@ -12,7 +12,7 @@ import pytest
 
 from benchbuilder.core.records.arrow.build_rows import constant_column
 from benchbuilder.core.records.arrow.lazy_texts import LazyTexts, take_rows
-from benchbuilder.core.records.arrow.row_index import RowIndex
+from benchbuilder.core.records.arrow.row_ids import RowIndex
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.row import Row
 

@@ -1,18 +1,20 @@
-"""Characters, cases and sentences of a text."""
+"""Characters: forms that look the same, marks, scripts, sentences, names and cells."""
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from benchbuilder.core.text.casing import Casing
+from benchbuilder.core.text.names import public_path, recipe_name
 from benchbuilder.core.text.normalise import comparison_form, compose_characters, normalise_space, to_half_width
-from benchbuilder.core.text.punctuation import strip_marks, strip_marks_right
+from benchbuilder.core.text.punctuation import Casing, strip_marks, strip_marks_right
 from benchbuilder.core.text.script import convert_script, script_version
 from benchbuilder.core.text.sentences import sentence_spans, split_sentences
+from benchbuilder.core.text.tables import escape_cell, unescape_cell
 
 # --- normalise -----------------------------------------------------------------------------------------------------
 
@@ -122,3 +124,75 @@ def test_nothing_but_white_space_is_lost(text):
     spans = sentence_spans(text, "。", ".")
     assert "".join("".join(s.slice_of(text) for s in spans).split()) == "".join(text.split())
     assert all(left.end <= right.start for left, right in pairwise(spans))
+
+
+@given(st.text())
+@example("'=1")
+@example("\\n is not a line break\n")
+@example("''")
+def test_every_text_comes_back(text):
+    assert unescape_cell(escape_cell(text)) == text
+
+
+@given(st.text(alphabet="=+-@＝\t\r\n'\\ab。"))
+def test_no_cell_breaks_a_line_or_starts_a_formula(text):
+    cell = escape_cell(text)
+    assert not set(cell) & set("\t\r\n")
+    assert not cell.startswith(("=", "+", "-", "@", "＝"))
+
+
+@pytest.mark.parametrize(
+    ("text", "cell"),
+    [
+        ("=HYPERLINK(1)", "'=HYPERLINK(1)"),
+        ("-3 ℃", "'-3 ℃"),
+        ("+", "'+"),
+        ("@a", "'@a"),
+        ("\t=1", "\\t=1"),
+        ("\r=1", "\\r=1"),
+        ("第一段\n第二段", "第一段\\n第二段"),
+        ("a\\b", "a\\\\b"),
+        ("母乳喂养", "母乳喂养"),
+    ],
+)
+def test_cells(text, cell):
+    assert escape_cell(text) == cell
+
+
+# --- model names ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("label", "name"), [("Qwen/Qwen2-7B", "qwen_qwen2_7b"), ("GPT 4", "gpt_4"), ("4o mini", "m_4o_mini")]
+)
+def test_names_in_ascii_are_plain(label, name):
+    assert recipe_name(label) == name
+
+
+def test_names_in_other_letters_differ():
+    labels = ["文心一言", "通义千问", "文心4.0", "通义4.0", "Größe", "Grüße", "!", "?"]
+    assert len({recipe_name(label) for label in labels}) == len(labels)
+
+
+@given(st.text(min_size=1))
+def test_a_name_is_a_name_and_its_own_name(label):
+    name = recipe_name(label)
+    assert re.fullmatch("[a-z][a-z0-9_]*", name)
+    assert recipe_name(name) == name
+
+
+# --- paths ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("path", "shown"),
+    [
+        ("care_mi/sample/medqa", "care_mi/sample/medqa"),
+        ("sample/bios/", "sample/bios"),
+        ("/home/me/data/medqa.jsonl", "medqa.jsonl"),
+        ("../../elsewhere/bios", "bios"),
+        ("~/data/x.tsv", "x.tsv"),
+    ],
+)
+def test_places_on_this_machine_are_not_told(path: str, shown: str) -> None:
+    assert public_path(path) == shown

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from benchbuilder.core.errors import DataError
 from benchbuilder.core.text import patterns
-from benchbuilder.core.text.distance import edit_distance, most_similar
+from benchbuilder.core.text.answers import edit_distance, most_similar
 from benchbuilder.core.text.patterns import (
     check_regex,
     find_all,
@@ -18,8 +18,7 @@ from benchbuilder.core.text.patterns import (
     replace_all,
     word_boundaries,
 )
-from benchbuilder.core.text.word_forms import WordForms
-from benchbuilder.core.text.wordlist import WordFinder, load_words
+from benchbuilder.core.text.wordlist import WordFinder, WordForms, load_words
 
 # --- wordlist ------------------------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from benchbuilder.annotation.base import Task
 from benchbuilder.annotation.database.project_setup import make_task
-from benchbuilder.config.spec.review_project import ProjectSpec, ReviewProjectSpec
+from benchbuilder.config.spec.annotation import ProjectSpec, ReviewProjectSpec
 
 BOOTSTRAP = {"samples": 100, "level": 0.95, "seed": 1}
 BANDS = {

@@ -11,7 +11,7 @@ from benchbuilder.annotation.base import Subject, Task, Value
 from benchbuilder.annotation.database.models import Assignment, Person, Project, Role, Submission
 from benchbuilder.annotation.database.store import AnnotationStore
 from benchbuilder.annotation.tasks import judgement_requests
-from benchbuilder.config.spec.review_project import ProjectSpec
+from benchbuilder.config.spec.annotation import ProjectSpec
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Locator, Page

@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, expect
 
 from benchbuilder.annotation.base import Subject
 from benchbuilder.annotation.database.project_setup import make_task
-from benchbuilder.config.spec.review_project import ProjectSpec
+from benchbuilder.config.spec.annotation import ProjectSpec
 from browser.measures import too_small, too_wide
 from browser.projects import BANDS, TONE, form_spec, form_tasks, rating_tasks, ratings_spec, spec_of
 from browser.sites import PHONE, Seat, Site, answer, field, in_steps, radio, subjects

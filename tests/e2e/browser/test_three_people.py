@@ -21,7 +21,7 @@ from playwright.sync_api import expect
 from benchbuilder.annotation.base import Subject, Task
 from benchbuilder.cli.dispatch import main
 from benchbuilder.config.load import load_recipe
-from benchbuilder.config.spec.review_project import ProjectSpec
+from benchbuilder.config.spec.annotation import ProjectSpec
 from browser.sites import Seat, Site, answer_by_keys, field, in_steps, subjects
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from benchbuilder.annotation.database.models import Person, Project
 from benchbuilder.annotation.database.schema import assignments, current_votes, drafts, events, people, tasks, votes
 from benchbuilder.annotation.database.store import AnnotationStore
 from benchbuilder.annotation.tasks import judgement_requests, paragraph_key, task_key
-from benchbuilder.config.spec.review_project import ProjectSpec
+from benchbuilder.config.spec.annotation import ProjectSpec
 
 PROJECT = "trials"
 PARAGRAPH = "妊娠期高血压的血压升高首次出现于妊娠20周以后，不伴蛋白尿和器官损害，产后逐渐恢复正常。"

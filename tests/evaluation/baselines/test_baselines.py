@@ -13,7 +13,7 @@ from benchbuilder.evaluation.baselines.best_evidence import BestEvidenceBaseline
 from benchbuilder.evaluation.baselines.recorded import RecordedAnswers, RecordedSpec, recorded_answer_models
 from benchbuilder.evaluation.baselines.rules import ConstantBaseline, ConstantSpec, EchoBaseline, EchoSpec
 from benchbuilder.retrieval.tokenizers.jieba import JiebaSpec
-from benchbuilder.retrieval.tokenizers.whitespace import WhitespaceSpec
+from benchbuilder.retrieval.tokenizers.simple import WhitespaceSpec
 
 # --- rules -----------------------------------------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ from benchbuilder.core.stats.overlap import chrf, content_tokens, relative_close
 from benchbuilder.evaluation.scorers.base import AspectScore
 from benchbuilder.evaluation.scorers.similarity import SimilarityScorer, SimilaritySpec
 from benchbuilder.retrieval.tokenizers.jieba import JiebaSpec
-from benchbuilder.retrieval.tokenizers.whitespace import WhitespaceSpec
+from benchbuilder.retrieval.tokenizers.simple import WhitespaceSpec
 
 CONTEXT = StepContext(seed=1, language="zh", step="similarity.jia", cache=Path("none"), workplace=Path("none"))
 

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from benchbuilder.core.errors import DataError
 from benchbuilder.retrieval.retrievers import bm25_build, bm25_index
-from benchbuilder.retrieval.retrievers.bm25 import Bm25Retriever, Bm25Spec
-from benchbuilder.retrieval.retrievers.rank_bm25 import RankBm25Retriever, RankBm25Spec
+from benchbuilder.retrieval.retrievers.bm25 import Bm25Retriever, Bm25Spec, RankBm25Retriever, RankBm25Spec
 from benchbuilder.retrieval.tokenizers.jieba import JiebaSpec
-from benchbuilder.retrieval.tokenizers.whitespace import WhitespaceSpec
+from benchbuilder.retrieval.tokenizers.simple import WhitespaceSpec
 
 TEXTS = ["placenta supplies oxygen", "folic acid prevents defects", "the placenta ages", "milk", "sleep on the back"]
 CLASSES = {"okapi": rank_bm25.BM25Okapi, "l": rank_bm25.BM25L, "plus": rank_bm25.BM25Plus}

@@ -4,9 +4,8 @@ import pytest
 from pydantic import ValidationError
 from test_bm25 import TEXTS, given_spec
 
-from benchbuilder.retrieval.retrievers.bm25 import Bm25Spec
+from benchbuilder.retrieval.retrievers.bm25 import Bm25Spec, RankBm25Spec
 from benchbuilder.retrieval.retrievers.hybrid import HybridRetriever, HybridSpec
-from benchbuilder.retrieval.retrievers.rank_bm25 import RankBm25Spec
 
 
 def spec(lists, **changes):

@@ -10,10 +10,9 @@ from pydantic import ValidationError
 
 from benchbuilder.core.errors import DataError
 from benchbuilder.core.registry import create_from_spec
-from benchbuilder.retrieval.tokenizers.base import word_boundary_problem
-from benchbuilder.retrieval.tokenizers.character_ngrams import CharacterNgramsSpec
+from benchbuilder.retrieval.base import word_boundary_problem
 from benchbuilder.retrieval.tokenizers.huggingface import HuggingfaceSpec
-from benchbuilder.retrieval.tokenizers.whitespace import WhitespaceSpec
+from benchbuilder.retrieval.tokenizers.simple import CharacterNgramsSpec, WhitespaceSpec
 
 # --- white space
 

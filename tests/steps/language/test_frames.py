@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from benchbuilder.core.records.row import Span
-from benchbuilder.core.text.casing import Casing
-from benchbuilder.core.text.word_forms import WordForms
+from benchbuilder.core.text.punctuation import Casing
+from benchbuilder.core.text.wordlist import WordForms
 from benchbuilder.steps.language.frames import SentenceFrame, SentenceFrames, check_frames, with_gap
 
 FORMS = WordForms(

@@ -10,13 +10,19 @@ import pytest
 from benchbuilder.annotation.values import parse_value
 from benchbuilder.config.spec.annotation import GuidingQuestion
 from benchbuilder.core.records.row import Span
-from benchbuilder.core.text.answers import all_numbers, comparison_key, first_number
+from benchbuilder.core.text.answers import (
+    all_numbers,
+    comparison_key,
+    contains_text,
+    first_number,
+    is_on_boundaries,
+    last_whole_match,
+)
 from benchbuilder.core.text.lengths import split_characters, text_length, truncate_code_points, truncate_text
 from benchbuilder.core.text.normalise import fold_text
 from benchbuilder.core.text.replies import odd_characters
 from benchbuilder.core.text.sentences import split_sentences
 from benchbuilder.core.text.wordlist import WordFinder, load_words
-from benchbuilder.core.text.words import contains_text, is_on_boundaries, last_whole_match
 from benchbuilder.evaluation.judge_training.item_groups import trigrams
 from benchbuilder.evaluation.parsing.chosen_options import read_chosen_options
 from benchbuilder.exporters.render.svg import shorten_label, width_of

@@ -16,7 +16,7 @@ pytest.importorskip("sqlalchemy")
 from review_world import BOOTSTRAP, fields_of, make_world, task
 
 from benchbuilder.annotation.database.models import Project
-from benchbuilder.config.spec.review_project import ProjectSpec
+from benchbuilder.config.spec.annotation import ProjectSpec
 
 SCRIPT = "interface.yaml"
 

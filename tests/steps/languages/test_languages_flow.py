@@ -18,7 +18,7 @@ from language_world import write_recipe
 from samples import LANGUAGES
 
 from benchbuilder.config.load import LoadedRecipe, load_recipe
-from benchbuilder.core.text.words import is_on_boundaries
+from benchbuilder.core.text.answers import is_on_boundaries
 from benchbuilder.evaluation.plan import plan_evaluation
 from benchbuilder.pipeline.build import build_benchmark
 from benchbuilder.pipeline.plan import make_plan

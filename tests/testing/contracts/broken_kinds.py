@@ -19,8 +19,7 @@ from benchbuilder.core.records.payloads import Payload
 from benchbuilder.core.records.roles import Passage
 from benchbuilder.core.records.row import Origin, ProducedBy, Row
 from benchbuilder.exporters.base import Exporter, FinishedBuild
-from benchbuilder.retrieval.base import Retriever
-from benchbuilder.retrieval.tokenizers.base import Tokenizer
+from benchbuilder.retrieval.base import Retriever, Tokenizer
 from benchbuilder.sources.base import Source, SourceSpec
 from benchbuilder.steps.base import Filter, Gather, Map, Port
 

@@ -1,16 +1,65 @@
-"""The exporter kind `tsv`: rows as tab-separated text."""
+"""The exporter kinds `jsonl`, `parquet` and `tsv`: rows as files."""
 
 from __future__ import annotations
 
 import csv
 import io
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from benchbuilder.config import KindSpec
-from benchbuilder.core import DataError, Row, cells_of, escape_cell, flat_names, flat_records, write_atomically
+from benchbuilder.core import (
+    DataError,
+    Row,
+    cells_of,
+    escape_cell,
+    flat_names,
+    flat_record_schema,
+    flat_records,
+    write_atomically,
+)
 from benchbuilder.exporters.base import FinishedBuild, RowsExporter, RowsSpec
+
+
+class JsonlSpec(RowsSpec):
+    """JSON lines."""
+
+
+class Jsonl(RowsExporter):
+    """One JSON object a line, UTF-8, keys in a fixed order; paragraphs are a list of objects."""
+
+    kind: ClassVar[str] = "jsonl"
+    spec_class: ClassVar[type[KindSpec]] = JsonlSpec
+
+    def write(self, finished: FinishedBuild, folder: Path) -> list[Path]:
+        """Write the rows in table order."""
+        lines = [json.dumps(record, ensure_ascii=False) for record in flat_records(self.table(finished))]
+        return [write_atomically(folder / self.spec.file, "".join(f"{line}\n" for line in lines))]
+
+
+class ParquetSpec(RowsSpec):
+    """Parquet."""
+
+
+class Parquet(RowsExporter):
+    """One Parquet file with the columns of the JSON lines; an empty table has the exact schema too."""
+
+    kind: ClassVar[str] = "parquet"
+    spec_class: ClassVar[type[KindSpec]] = ParquetSpec
+
+    def write(self, finished: FinishedBuild, folder: Path) -> list[Path]:
+        """Write the rows in table order."""
+        table = self.table(finished)
+        arrow = pa.Table.from_pylist(list(flat_records(table)), schema=flat_record_schema(table.row))
+        buffer = io.BytesIO()
+        pq.write_table(arrow, buffer, compression="zstd", version="2.6")
+        return [write_atomically(folder / self.spec.file, buffer.getvalue())]
+
 
 _HEADER_COLUMNS = ("id", "source", "origin", "language", "produced-by")
 

@@ -1,1 +1,0 @@
-"""Writes rows as JSON Lines, Parquet and TSV."""
