@@ -39,12 +39,7 @@ class Problem:
 
     def __str__(self) -> str:
         lines = [f"{self.key}: {self.message}" if self.key else self.message]
-        for label, text in (
-            ("at", self.where),
-            ("found", self.actual),
-            ("allowed", self.allowed),
-            ("hint", self.hint),
-        ):
+        for label, text in (("at", self.where), ("found", self.actual), ("allowed", self.allowed), ("hint", self.hint)):
             if text:
                 lines.append(f"    {label + ':':<9}{text}")
         return "\n".join(lines)

@@ -1,8 +1,6 @@
 from .base import Exporter as Exporter
 from .base import FileName as FileName
 from .base import FinishedBuild as FinishedBuild
-from .base import RowsExporter as RowsExporter
-from .base import RowsSpec as RowsSpec
 from .base import StepCounts as StepCounts
 from .render.i18n import DEFAULT_LANGUAGE as DEFAULT_LANGUAGE
 from .render.i18n import Language as Language

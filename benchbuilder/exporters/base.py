@@ -91,28 +91,3 @@ class Exporter(ABC):
 
 FileName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 """The name of a file in the output folder: ASCII, no folders."""
-
-
-class RowsSpec(KindSpec):
-    """`step` is the step whose rows are written (``null``: the recipe's `items`), `file` the name of the file."""
-
-    step: str | None = None
-    file: FileName
-
-
-class RowsExporter(Exporter):
-    """An exporter of one table."""
-
-    spec: RowsSpec
-
-    def can_write(self, finished: FinishedBuild) -> bool:
-        """Whether the step has rows to write yet."""
-        return self.source_step(finished) in finished.tables
-
-    def source_step(self, finished: FinishedBuild) -> str:
-        """The step whose rows are written."""
-        return self.spec.step or finished.items
-
-    def table(self, finished: FinishedBuild) -> Table[Any]:
-        """Its rows."""
-        return finished.tables[self.source_step(finished)]

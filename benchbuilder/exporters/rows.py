@@ -16,6 +16,7 @@ from benchbuilder.config import KindSpec
 from benchbuilder.core import (
     DataError,
     Row,
+    Table,
     cells_of,
     escape_cell,
     flat_names,
@@ -23,18 +24,39 @@ from benchbuilder.core import (
     flat_records,
     write_atomically,
 )
-from benchbuilder.exporters.base import FinishedBuild, RowsExporter, RowsSpec
+from benchbuilder.exporters.base import Exporter, FileName, FinishedBuild
 
 
-class JsonlSpec(RowsSpec):
-    """JSON lines."""
+class RowsSpec(KindSpec):
+    """`step` is the step whose rows are written (``null``: the recipe's `items`), `file` the name of the file."""
+
+    step: str | None = None
+    file: FileName
+
+
+class RowsExporter(Exporter):
+    """An exporter of one table."""
+
+    spec: RowsSpec
+
+    def can_write(self, finished: FinishedBuild) -> bool:
+        """Whether the step has rows to write yet."""
+        return self.source_step(finished) in finished.tables
+
+    def source_step(self, finished: FinishedBuild) -> str:
+        """The step whose rows are written."""
+        return self.spec.step or finished.items
+
+    def table(self, finished: FinishedBuild) -> Table[Any]:
+        """Its rows."""
+        return finished.tables[self.source_step(finished)]
 
 
 class Jsonl(RowsExporter):
     """One JSON object a line, UTF-8, keys in a fixed order; paragraphs are a list of objects."""
 
     kind: ClassVar[str] = "jsonl"
-    spec_class: ClassVar[type[KindSpec]] = JsonlSpec
+    spec_class: ClassVar[type[KindSpec]] = RowsSpec
 
     def write(self, finished: FinishedBuild, folder: Path) -> list[Path]:
         """Write the rows in table order."""
@@ -42,15 +64,11 @@ class Jsonl(RowsExporter):
         return [write_atomically(folder / self.spec.file, "".join(f"{line}\n" for line in lines))]
 
 
-class ParquetSpec(RowsSpec):
-    """Parquet."""
-
-
 class Parquet(RowsExporter):
     """One Parquet file with the columns of the JSON lines; an empty table has the exact schema too."""
 
     kind: ClassVar[str] = "parquet"
-    spec_class: ClassVar[type[KindSpec]] = ParquetSpec
+    spec_class: ClassVar[type[KindSpec]] = RowsSpec
 
     def write(self, finished: FinishedBuild, folder: Path) -> list[Path]:
         """Write the rows in table order."""

@@ -13,13 +13,13 @@ from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.payloads import Claim, Item, Payload
 from benchbuilder.core.records.row import Origin, ProducedBy
 from benchbuilder.core.text.tables import unescape_cell
-from benchbuilder.exporters.rows import Jsonl, JsonlSpec, Parquet, ParquetSpec, Tsv, TsvSpec
+from benchbuilder.exporters.rows import Jsonl, Parquet, RowsSpec, Tsv, TsvSpec
 
 COLUMNS = ("q-type", "source", "full-question", "answer", "answer-wrong", "evidence", "id", "expected")
 
 
 def jsonl(build, folder, step=None):
-    (path,) = Jsonl(JsonlSpec(kind="jsonl", file="rows.jsonl", step=step)).write(build, folder)
+    (path,) = Jsonl(RowsSpec(kind="jsonl", file="rows.jsonl", step=step)).write(build, folder)
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
@@ -66,7 +66,7 @@ def test_json_lines_are_readable_and_not_ascii(tmp_path):
 
 def test_candidates_are_written_with_the_full_question(tmp_path):
     build = finished(state="waiting")
-    exporter = Jsonl(JsonlSpec(kind="jsonl", file="c.jsonl", step="candidates"))
+    exporter = Jsonl(RowsSpec(kind="jsonl", file="c.jsonl", step="candidates"))
     assert exporter.can_write(build)
     records = jsonl(build, tmp_path, "candidates")
     assert len(records) == 60
@@ -75,13 +75,13 @@ def test_candidates_are_written_with_the_full_question(tmp_path):
 
 def test_items_wait_for_votes():
     build = finished(state="waiting")
-    assert not Jsonl(JsonlSpec(kind="jsonl", file="i.jsonl")).can_write(build)
+    assert not Jsonl(RowsSpec(kind="jsonl", file="i.jsonl")).can_write(build)
     assert not Tsv(TsvSpec(kind="tsv", file="i.tsv")).can_write(build)
 
 
 def test_parquet_holds_what_the_json_lines_hold(tmp_path):
     build = finished()
-    (path,) = Parquet(ParquetSpec(kind="parquet", file="items.parquet")).write(build, tmp_path)
+    (path,) = Parquet(RowsSpec(kind="parquet", file="items.parquet")).write(build, tmp_path)
     assert pq.read_table(path).to_pylist() == jsonl(build, tmp_path)
 
 
@@ -89,7 +89,7 @@ def test_an_empty_table_has_the_schema_of_a_full_one(tmp_path):
     full, empty = finished(), replaced(finished())
     schemas = []
     for name, build in (("full", full), ("empty", empty)):
-        (path,) = Parquet(ParquetSpec(kind="parquet", file=f"{name}.parquet")).write(build, tmp_path)
+        (path,) = Parquet(RowsSpec(kind="parquet", file=f"{name}.parquet")).write(build, tmp_path)
         schemas.append(pq.read_schema(path))
     assert schemas[0] == schemas[1]
     assert jsonl(empty, tmp_path) == []
@@ -131,13 +131,13 @@ def test_an_unknown_column_names_those_that_there_are(tmp_path):
 @pytest.mark.parametrize("name", ["../items.jsonl", "a/b.jsonl", "/etc/x", ".hidden", ""])
 def test_a_file_name_cannot_leave_the_folder(name):
     with pytest.raises(ValidationError):
-        JsonlSpec(kind="jsonl", file=name)
+        RowsSpec(kind="jsonl", file=name)
 
 
 def test_bytes_are_the_same_each_time_and_nothing_else_is_left(tmp_path):
     exporters = [
-        Jsonl(JsonlSpec(kind="jsonl", file="i.jsonl")),
-        Parquet(ParquetSpec(kind="parquet", file="i.parquet")),
+        Jsonl(RowsSpec(kind="jsonl", file="i.jsonl")),
+        Parquet(RowsSpec(kind="parquet", file="i.parquet")),
         Tsv(TsvSpec(kind="tsv", file="i.tsv", columns=COLUMNS)),
     ]
     for folder in ("one", "two"):
@@ -180,5 +180,5 @@ def test_payloads_that_no_exporter_knows_are_written_as_they_flatten_themselves(
     assert record["steps-in-order"] == ["boil", "eat"]
     assert record["how"] == "boil / eat"
     assert tsv(build, tmp_path, ()) == [["id", "source", "dish", "how"], [row.id, "kitchen", "soup", "boil / eat"]]
-    (path,) = Parquet(ParquetSpec(kind="parquet", file="d.parquet")).write(build, tmp_path)
+    (path,) = Parquet(RowsSpec(kind="parquet", file="d.parquet")).write(build, tmp_path)
     assert pq.read_table(path).to_pylist() == [record]

@@ -1,4 +1,4 @@
-"""Fates: what becomes of a branch. Each branch (row, slot) has exactly one."""
+"""Outcomes of branches: each branch (row, slot) has exactly one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """The branch was dropped for a `reason` of the stage's closed list; `detail` says what was seen."""
+    """The branch was dropped for a `reason` from the step's closed list; `detail` gives the evidence."""
 
     reason: str
     detail: str = ""
@@ -31,7 +31,7 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True)
 class NotApplicable:
-    """The branch does not concern the row; outside the loss funnel. `reason` is of the stage's closed list."""
+    """The step does not apply to the row; not counted as a loss. `reason` is from the step's closed list."""
 
     reason: str
     slot: str = ""
@@ -39,7 +39,7 @@ class NotApplicable:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """Something went wrong that may go right next time; the next run retries the branch."""
+    """A temporary failure; the next run retries the branch."""
 
     error: str
     slot: str = ""
@@ -50,11 +50,10 @@ Outcome = Kept | Dropped | NotApplicable | Failed
 
 @dataclass(slots=True)
 class FilterResult:
-    """What a filter says of a table: for each row ``None`` (kept) or a reason, and a detail ("" where kept).
+    """The result of a filter: for each row of a table ``None`` (kept) or a reason, and a detail ("" if kept).
 
-    Both may be lists or Arrow arrays of strings (null for ``None``), plain or by a dictionary.
-
-    `tallies` counts (tally, partition, key), for instance ("words", "medqa", "infant"), over all rows.
+    Both are lists or Arrow arrays of strings (null for ``None``), plain or dictionary-encoded. `tallies` counts (tally,
+    partition, key), for instance ("words", "medqa", "infant"), over all rows.
     """
 
     reasons: Sequence[str | None] | pa.Array[Any]
@@ -64,10 +63,10 @@ class FilterResult:
 
 @dataclass(slots=True)
 class GatherResult:
-    """What a gather made: for each row id of its `each` port its outcomes, for the other ports what it did not use.
+    """The result of a gather: the outcomes of each row id of its `each` port, and unused rows of the other ports.
 
-    A row of a `whole` port that stands in no output's `parents` must be in ``unused[port]`` with a reason.
-    `notes` is plain JSON data about the step as a whole (agreement, survivors), stored in its manifest.
+    A row of a `whole` port that is in no output's `parents` must be in ``unused[port]`` with a reason. `notes` is plain
+    JSON data about the whole step (agreement, thresholds); its manifest stores it.
     """
 
     outcomes: list[tuple[str, list[Outcome]]]
@@ -77,7 +76,7 @@ class GatherResult:
 
 @dataclass(frozen=True, slots=True)
 class SourceUnit:
-    """One unit of a source file: what was read from it. `file` is the file as the recipe names it, `line` from 1."""
+    """One unit of a source file. `file` is the name in the recipe; `line` counts from 1."""
 
     file: str
     line: int
@@ -86,8 +85,11 @@ class SourceUnit:
 
 @dataclass(frozen=True, slots=True)
 class EndOfFile:
-    """A source file was read to its end. `units` counts its units; `used` how many of an auxiliary file's rows were
-    used (auxiliary files are joined into the driving one, and their rows make no branches of their own)."""
+    """A source file was read to its end, with this number of `units`.
+
+    `auxiliary` is set for a file that is joined into another one: the number of its rows by what became of them. Such
+    rows have no branches of their own.
+    """
 
     file: str
     units: int

@@ -1,4 +1,4 @@
-"""Payloads of facts and items: what the core asks of every payload, and the kinds that it brings."""
+"""Payloads of facts and items: the base class, and the built-in kinds."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from benchbuilder.core.records.row import FrozenModel, Row
 class Payload(FrozenModel):
     """Domain data inside a Fact or an Item; a frozen model registered as a kind of the slot `payload`.
 
-    All fields must be strings, numbers, booleans, nested frozen models or tuples of these, with defaults only for
-    what may be absent, so that a table of them has one exact Arrow schema.
+    Fields are strings, numbers, booleans, nested frozen models or tuples of these. Only optional fields have defaults.
+    A table of payloads therefore has one exact Arrow schema.
     """
 
     kind: ClassVar[str]
     by_field: ClassVar[bool] = False
-    """Whether `map_texts` converts texts as they stand in the fields, never parts of them or several joined: rows in
-    which no field would change then need not be looked at one by one."""
+    """Whether `map_texts` converts whole fields, never parts of them or several joined. Rows in which no field would
+    change are then skipped."""
 
     @abstractmethod
     def texts(self) -> dict[str, tuple[str, ...]]:
@@ -34,16 +34,16 @@ class Payload(FrozenModel):
         """One cell per column of a TSV or CSV."""
 
     def prompt_fields(self) -> dict[str, Any]:
-        """What a model that answers an item of this payload may be shown: plain data for prompts, never the answer.
+        """The variables of prompts for models that answer the item: plain data, never the answer.
 
-        The same keys for every row: they are the variables that a prompt may use.
+        Every row has the same keys.
         """
         texts = self.texts()
         question = "".join((*texts.get("context", ()), *texts.get("question", ())))
         return {"question": question, "type": str(getattr(self, "type", ""))}
 
     def display_fields(self) -> tuple[tuple[str, str], ...]:
-        """What people who judge a row see of it: names of fields and their texts, the first is what it is about."""
+        """Names and texts of the fields that annotators see; the first is the subject."""
         fields = ((name, "\n".join(filter(None, parts))) for name, parts in self.texts().items())
         return tuple((name, text) for name, text in fields if text)
 
@@ -57,7 +57,7 @@ P = TypeVar("P", bound=Payload)
 
 
 class Fact(Row, Generic[P]):
-    """A piece of knowledge. `original` is the payload's text before script conversion, empty if nothing changed."""
+    """A piece of knowledge. `original` is the payload's text before script conversion; empty if nothing changed."""
 
     name: ClassVar[str] = "fact"
     identity: ClassVar[tuple[str, ...]] = ("payload",)
@@ -82,36 +82,18 @@ class Triple(Payload):
 
     def texts(self) -> dict[str, tuple[str, ...]]:
         """Natural-language fields by name."""
-        return {
-            "head": (self.head,),
-            "tail": (self.tail,),
-            "head_terms": self.head_terms,
-            "tail_terms": self.tail_terms,
-        }
+        single = {"head": (self.head,), "tail": (self.tail,)}
+        return {**single, "head_terms": self.head_terms, "tail_terms": self.tail_terms}
 
     def map_texts(self, convert: Callable[[str], str]) -> Self:
         """The payload with every text converted."""
-        return self.model_copy(
-            update={
-                "head": convert(self.head),
-                "relation": convert(self.relation),
-                "tail": convert(self.tail),
-                "head_type": convert(self.head_type),
-                "tail_type": convert(self.tail_type),
-                "head_terms": tuple(map(convert, self.head_terms)),
-                "tail_terms": tuple(map(convert, self.tail_terms)),
-            }
-        )
+        single = {name: convert(text) for name, text in self.flat_cells().items()}
+        terms = {name: tuple(map(convert, getattr(self, name))) for name in ("head_terms", "tail_terms")}
+        return self.model_copy(update={**single, **terms})
 
     def flat_cells(self) -> dict[str, str]:
         """One cell per column."""
-        return {
-            "head": self.head,
-            "relation": self.relation,
-            "tail": self.tail,
-            "head_type": self.head_type,
-            "tail_type": self.tail_type,
-        }
+        return {name: getattr(self, name) for name in ("head", "relation", "tail", "head_type", "tail_type")}
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
@@ -130,15 +112,36 @@ class Option(FrozenModel):
     text: str
 
 
-class Choice(Payload):
-    """A multiple-choice question with one right option; `context` stands before the question."""
-
-    kind: ClassVar[str] = "choice"
-    by_field: ClassVar[bool] = True
+class _OptionsPayload(Payload):
+    """What multiple-choice questions have in common; `context` precedes the question."""
 
     context: str = ""
     question: str
     options: tuple[Option, ...]
+
+    def texts(self) -> dict[str, tuple[str, ...]]:
+        """Natural-language fields by name."""
+        options = tuple(option.text for option in self.options)
+        return {"context": (self.context,), "question": (self.question,), "options": options}
+
+    def map_texts(self, convert: Callable[[str], str]) -> Self:
+        """The payload with every text converted."""
+        options = tuple(Option(key=option.key, text=convert(option.text)) for option in self.options)
+        changed = {"context": convert(self.context), "question": convert(self.question), "options": options}
+        return self.model_copy(update=changed)
+
+    def flat_cells(self) -> dict[str, str]:
+        """One cell per column."""
+        options = " | ".join(f"{option.key}. {option.text}" for option in self.options)
+        return {"context": self.context, "question": self.question, "options": options}
+
+
+class Choice(_OptionsPayload):
+    """A multiple-choice question with one right option; `context` precedes the question."""
+
+    kind: ClassVar[str] = "choice"
+    by_field: ClassVar[bool] = True
+
     answer_key: str
     answer: str
     category: str = ""
@@ -150,32 +153,15 @@ class Choice(Payload):
 
     def texts(self) -> dict[str, tuple[str, ...]]:
         """Natural-language fields by name."""
-        return {
-            "context": (self.context,),
-            "question": (self.question,),
-            "options": tuple(option.text for option in self.options),
-            "answer": (self.answer,),
-        }
+        return {**super().texts(), "answer": (self.answer,)}
 
     def map_texts(self, convert: Callable[[str], str]) -> Self:
         """The payload with every text converted."""
-        return self.model_copy(
-            update={
-                "context": convert(self.context),
-                "question": convert(self.question),
-                "options": tuple(Option(key=o.key, text=convert(o.text)) for o in self.options),
-                "answer": convert(self.answer),
-            }
-        )
+        return super().map_texts(convert).model_copy(update={"answer": convert(self.answer)})
 
     def flat_cells(self) -> dict[str, str]:
         """One cell per column."""
-        return {
-            "context": self.context,
-            "question": self.question,
-            "options": " | ".join(f"{o.key}. {o.text}" for o in self.options),
-            "answer": self.answer,
-        }
+        return {**super().flat_cells(), "answer": self.answer}
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
@@ -187,47 +173,21 @@ class Choice(Payload):
         )
 
 
-class MultipleAnswerChoice(Payload):
-    """A multiple-choice question with one right option or more; `answer_keys` are theirs, in the order of the options.
+class MultipleAnswerChoice(_OptionsPayload):
+    """A multiple-choice question with one or several right options; `answer_keys` are in the order of the options.
 
-    `context` stands before the question.
+    `context` precedes the question.
     """
 
     kind: ClassVar[str] = "several_choice"
 
-    context: str = ""
-    question: str
-    options: tuple[Option, ...]
     answer_keys: tuple[str, ...]
     category: str = ""
     split: str = ""
 
-    def texts(self) -> dict[str, tuple[str, ...]]:
-        """Natural-language fields by name."""
-        return {
-            "context": (self.context,),
-            "question": (self.question,),
-            "options": tuple(option.text for option in self.options),
-        }
-
-    def map_texts(self, convert: Callable[[str], str]) -> Self:
-        """The payload with every text converted."""
-        return self.model_copy(
-            update={
-                "context": convert(self.context),
-                "question": convert(self.question),
-                "options": tuple(Option(key=o.key, text=convert(o.text)) for o in self.options),
-            }
-        )
-
     def flat_cells(self) -> dict[str, str]:
         """One cell per column."""
-        return {
-            "context": self.context,
-            "question": self.question,
-            "options": " | ".join(f"{o.key}. {o.text}" for o in self.options),
-            "answers": " ".join(self.answer_keys),
-        }
+        return {**super().flat_cells(), "answers": " ".join(self.answer_keys)}
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
@@ -242,8 +202,8 @@ class MultipleAnswerChoice(Payload):
 class Term(Payload):
     """A word of one or several lists.
 
-    `original` is what the lists say, where that is another language (several terms, where several were merged);
-    `translated_by` what put it into this one: the name of a dictionary or of a model.
+    `original` is the term of the lists if it is in another language (several if terms were merged). `translated_by` is
+    the name of the dictionary or model that translated it.
     """
 
     kind: ClassVar[str] = "term"
@@ -259,7 +219,7 @@ class Term(Payload):
         return {"text": (self.text,)}
 
     def map_texts(self, convert: Callable[[str], str]) -> Self:
-        """The payload with its word converted; what the lists say stays as it is."""
+        """The payload with its word converted; terms of the lists stay as they are."""
         return self.model_copy(update={"text": convert(self.text)})
 
     def flat_cells(self) -> dict[str, str]:
@@ -302,10 +262,22 @@ class Support(FrozenModel):
     rank: int
 
 
+def question_cells(row: Any) -> dict[str, str]:
+    """The cells of a question with a right and a wrong answer, without its evidence."""
+    return {
+        "q-type": row.type.upper(),
+        "expected": row.expected,
+        "full-question": row.context + row.question,
+        "answer": row.answer,
+        "answer-wrong": row.answer_wrong,
+    }
+
+
 class Claim(Payload):
     """A question with a right and a wrong answer and the paragraphs that support the right one."""
 
     kind: ClassVar[str] = "claim"
+    _SINGLE: ClassVar[tuple[str, ...]] = ("context", "question", "answer", "answer_wrong")
 
     type: Literal["tf", "oe"]
     expected: Literal["yes", "no", ""] = ""
@@ -317,33 +289,18 @@ class Claim(Payload):
 
     def texts(self) -> dict[str, tuple[str, ...]]:
         """Natural-language fields by name."""
-        return {
-            "context": (self.context,),
-            "question": (self.question,),
-            "answer": (self.answer,),
-            "answer_wrong": (self.answer_wrong,),
-            "evidence": tuple(support.text for support in self.evidence),
-        }
+        single = {name: (getattr(self, name),) for name in self._SINGLE}
+        return {**single, "evidence": tuple(support.text for support in self.evidence)}
 
     def map_texts(self, convert: Callable[[str], str]) -> Self:
         """The payload with every text converted."""
-        return self.model_copy(
-            update={
-                **{name: convert(getattr(self, name)) for name in ("context", "question", "answer", "answer_wrong")},
-                "evidence": tuple(s.model_copy(update={"text": convert(s.text)}) for s in self.evidence),
-            }
-        )
+        single = {name: convert(getattr(self, name)) for name in self._SINGLE}
+        evidence = tuple(s.model_copy(update={"text": convert(s.text)}) for s in self.evidence)
+        return self.model_copy(update={**single, "evidence": evidence})
 
     def flat_cells(self) -> dict[str, str]:
         """One cell per column."""
-        return {
-            "q-type": self.type.upper(),
-            "expected": self.expected,
-            "full-question": self.context + self.question,
-            "answer": self.answer,
-            "answer-wrong": self.answer_wrong,
-            "evidence": "\n".join(support.text for support in self.evidence),
-        }
+        return {**question_cells(self), "evidence": "\n".join(support.text for support in self.evidence)}
 
     @classmethod
     def examples(cls) -> Sequence[Self]:

@@ -1,8 +1,9 @@
-"""Calibration: whether a score can be read as the probability that the target is positive (at least 0.5)."""
+"""Calibration: whether a score can be read as a probability, and how far it may lie from people's values."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from benchbuilder.core.stats.weighted import (
     OptionalValues,
     Statistic,
     complete_pairs,
+    float_array,
     mean_statistic,
     safe_ratio,
     statistic_of_sums,
@@ -89,3 +91,38 @@ def _bin_numbers(predicted: Floats, bins: int) -> NDArray[np.int64]:
         return np.zeros(0, np.int64)
     ranks = TieGroups(predicted).mid_ranks(np.ones((1, len(predicted))))[0]
     return np.floor((ranks - 0.5) * bins / len(predicted)).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class HalfWidth:
+    """The half width of intervals at `level`, from `n` residuals; ``None`` with `why` if there are too few."""
+
+    value: float | None
+    level: float
+    n: int
+    why: str = ""
+
+
+def conformal_half_width(residuals: OptionalValues, level: float) -> HalfWidth:
+    """The half width of split-conformal intervals, from the `residuals` of rows that the judge was not trained on.
+
+    It is the ceil((n + 1) * `level`)-th smallest of the n absolute residuals that are not missing. If a new row is
+    exchangeable with these, its interval holds the people's value with probability `level` or more, for any judge
+    (Vovk et al. 2005; Lei et al. 2018). Rows of one question are not independent, and a new question differs from old
+    ones.
+    """
+    distances = np.abs(float_array(residuals))
+    sizes = np.sort(distances[~np.isnan(distances)])
+    n = len(sizes)
+    place = ceil((n + 1) * level - 1e-9)
+    if place > n:
+        least = ceil(level / (1 - level) - 1e-9)
+        return HalfWidth(
+            None, level, n, f"{n} residuals are too few for a level of {level:g}: at least {least} are needed"
+        )
+    return HalfWidth(float(sizes[max(place, 1) - 1]), level, n)
+
+
+def conformal_interval(score: float, half: float) -> tuple[float, float]:
+    """The interval of a `score`, clipped to 0 to 1."""
+    return min(max(score - half, 0.0), 1.0), max(min(score + half, 1.0), 0.0)

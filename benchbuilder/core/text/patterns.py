@@ -1,4 +1,4 @@
-"""Patterns of a recipe: checked when they are read, run with a time limit."""
+"""Patterns of a recipe: checked when read, run with a time limit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from benchbuilder.core.errors import DataError
 from benchbuilder.core.records.row import Span
 
 TIMEOUT_S = 2.0
-"""Seconds that one pattern may take on one text before it counts as runaway."""
+"""Most seconds that one pattern may take on one text."""
 
 MatchMode = Literal["substring", "regex", "word"]
 TokeniseText = Callable[[str], list[str]]
@@ -31,7 +31,7 @@ def check_regex(pattern: str) -> str:
 Regex = Annotated[str, AfterValidator(check_regex)]
 """A field of a spec that holds a regular expression (syntax of the package `regex`)."""
 Patterns = tuple[Regex, ...] | dict[str, Regex]
-"""A field that holds several, alone or by names that say what they find."""
+"""A field that holds several patterns, plain or under names."""
 
 
 @cache
@@ -45,16 +45,12 @@ def find_all(pattern: str, text: str) -> list[Span]:
     >>> find_all("[0-9]+", "a 12 b 3")
     [Span(start=2, end=4), Span(start=7, end=8)]
     """
-    try:
-        return [
-            Span(start=match.start(), end=match.end()) for match in _compiled(pattern).finditer(text, timeout=TIMEOUT_S)
-        ]
-    except TimeoutError as error:
-        raise _timeout_error(pattern, text) from error
+    matches = _run(pattern, text, lambda compiled: list(compiled.finditer(text, timeout=TIMEOUT_S)))
+    return [Span(start=match.start(), end=match.end()) for match in matches]
 
 
 def first_match(patterns: Patterns, text: str) -> str | None:
-    """The first of `patterns` that `text` holds: its name, or itself where it has none.
+    """The first of `patterns` that occurs in `text`: its name, or the pattern itself if it has none.
 
     >>> first_match({"digits": "[0-9]+"}, "a 12"), first_match(("[0-9]+",), "a 12"), first_match((), "a")
     ('digits', '[0-9]+', None)
@@ -73,31 +69,24 @@ def matches_whole(pattern: str, text: str) -> bool:
 
 
 def match_groups(pattern: str, text: str) -> dict[str, str] | None:
-    """The named groups of `pattern` where it matches the whole of `text`, ``None`` if it does not; DataError if it
-    takes too long.
+    """The named groups of `pattern` if it matches the whole `text`, else ``None``; DataError if it takes too long.
 
     >>> match_groups("(?P<n>[0-9]+) b", "12 b"), match_groups("a", "b")
     ({'n': '12'}, None)
     """
-    try:
-        match = _compiled(pattern).fullmatch(text, timeout=TIMEOUT_S)
-    except TimeoutError as error:
-        raise _timeout_error(pattern, text) from error
-    return None if match is None else {name: found or "" for name, found in match.groupdict().items()}
+    spans = match_group_spans(pattern, text)
+    return None if spans is None else {name: group for name, (group, _) in spans.items()}
 
 
 def match_group_spans(pattern: str, text: str) -> dict[str, tuple[str, int]] | None:
-    """Where `pattern` matches the whole of `text`: each named group that takes part in it, with its place.
+    """The named groups of `pattern` with their positions, if it matches the whole `text`; else ``None``.
 
-    A group that does not is empty, at -1. ``None`` without a match; DataError if it takes too long.
+    A group that takes no part is empty, at -1. DataError if it takes too long.
 
     >>> match_group_spans("(?P<a>x)?(?P<n>[0-9]+)", "12")
     {'a': ('', -1), 'n': ('12', 0)}
     """
-    try:
-        match = _compiled(pattern).fullmatch(text, timeout=TIMEOUT_S)
-    except TimeoutError as error:
-        raise _timeout_error(pattern, text) from error
+    match = _run(pattern, text, lambda compiled: compiled.fullmatch(text, timeout=TIMEOUT_S))
     return None if match is None else {name: (match[name] or "", match.start(name)) for name in match.groupdict()}
 
 
@@ -116,23 +105,24 @@ def replace_all(pattern: str, replacement: str, text: str) -> str:
     >>> replace_all(r"(a)b", r"\\1", "abab")
     'aa'
     """
+    return _run(pattern, text, lambda compiled: compiled.sub(replacement, text, timeout=TIMEOUT_S))
+
+
+def _run(pattern: str, text: str, match: Callable[[Any], Any]) -> Any:
+    """The result of `match` for the compiled pattern; DataError if it takes too long."""
     try:
-        return _compiled(pattern).sub(replacement, text, timeout=TIMEOUT_S)
+        return match(_compiled(pattern))
     except TimeoutError as error:
-        raise _timeout_error(pattern, text) from error
-
-
-def _timeout_error(pattern: str, text: str) -> DataError:
-    return DataError(
-        f"the pattern {pattern!r} took longer than {TIMEOUT_S:g} s on one text",
-        where=repr(text[:80]),
-        why="a pattern with nested repetition can need exponential time",
-        next="rewrite the pattern in the recipe so that no repetition stands inside another",
-    )
+        raise DataError(
+            f"the pattern {pattern!r} took longer than {TIMEOUT_S:g} s on one text",
+            where=repr(text[:80]),
+            why="a pattern with nested repetition can need exponential time",
+            next="rewrite the pattern in the recipe without a repetition inside another",
+        ) from error
 
 
 def find_substring(word: str, text: str) -> list[Span]:
-    """Every place where `word` stands in `text`, overlaps included.
+    """Every occurrence of `word` in `text`, overlaps included.
 
     >>> [span.start for span in find_substring("aa", "aaa")]
     [0, 1]
@@ -146,7 +136,7 @@ def find_substring(word: str, text: str) -> list[Span]:
 
 
 def word_boundaries(text: str, tokens: Iterable[str]) -> frozenset[int]:
-    """The positions in `text` where a token of `tokens` begins or ends (tokens in order, white space may be missing).
+    """The positions in `text` where a token begins or ends; `tokens` are in order, white space may be missing.
 
     >>> sorted(word_boundaries("a bc", ["a", "bc"]))
     [0, 1, 2, 4]
@@ -163,7 +153,7 @@ def word_boundaries(text: str, tokens: Iterable[str]) -> frozenset[int]:
 
 
 def find_word(word: str, text: str, tokens: TokeniseText) -> list[Span]:
-    """Where `word` stands in `text` as one or several whole tokens.
+    """Where `word` occurs in `text` as one or several whole tokens.
 
     >>> [span.start for span in find_word("an", "an ant ran an", str.split)]
     [0, 11]
@@ -176,7 +166,7 @@ def find_word(word: str, text: str, tokens: TokeniseText) -> list[Span]:
 
 
 def find_pattern(pattern: str, text: str, mode: MatchMode, tokens: TokeniseText | None = None) -> list[Span]:
-    """Where `pattern` is found in `text`, read as `mode`; ``word`` needs `tokens`.
+    """Where `pattern` occurs in `text`, interpreted by `mode`; ``word`` needs `tokens`.
 
     >>> find_pattern("b.", "abc", "regex")
     [Span(start=1, end=3)]

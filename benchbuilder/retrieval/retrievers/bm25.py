@@ -54,9 +54,10 @@ class Bm25Retriever(Retriever):
     kind: ClassVar[str] = "bm25"
     spec_class: ClassVar[type[KindSpec]] = Bm25Spec
 
+    spec: Bm25Spec
+
     def __init__(self, spec: Any) -> None:
         super().__init__(spec)
-        self.spec: Bm25Spec = spec
         self._words = IndexTerms(spec.kind, spec.tokenizer, spec.stop_words, spec.fold)
         self._index: Bm25Index | None = None
 
@@ -96,10 +97,6 @@ class Bm25Retriever(Retriever):
         return folder, weights
 
 
-class RankBm25Spec(Bm25Spec):
-    """Which formula, how many passages, which words count: as for `bm25`."""
-
-
 class RankBm25Retriever(Retriever):
     """BM25 by the package `rank_bm25`: slow, with all texts in memory; `bm25` returns the same results and scores.
 
@@ -107,11 +104,11 @@ class RankBm25Retriever(Retriever):
     """
 
     kind: ClassVar[str] = "rank_bm25"
-    spec_class: ClassVar[type[KindSpec]] = RankBm25Spec
+    spec_class: ClassVar[type[KindSpec]] = Bm25Spec
+    spec: Bm25Spec
 
     def __init__(self, spec: Any) -> None:
         super().__init__(spec)
-        self.spec: RankBm25Spec = spec
         self._words = IndexTerms(spec.kind, spec.tokenizer, spec.stop_words, spec.fold)
         self._model: Any = None
         self._postings: dict[str, list[int]] = {}

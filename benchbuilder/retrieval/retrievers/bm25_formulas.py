@@ -26,17 +26,9 @@ class Bm25Formula:
 
     def checksum(self) -> str:
         """A checksum of the settings that shape the weights."""
-        own = {name: value for name, value in asdict(self).items() if name != self._unused}
+        unused = "delta" if self.variant == "okapi" else "epsilon"
+        own = {name: value for name, value in asdict(self).items() if name != unused}
         return hashlib.blake2b(json.dumps(own, sort_keys=True).encode(), digest_size=8).hexdigest()
-
-    @property
-    def _unused(self) -> str:
-        return "delta" if self.variant == "okapi" else "epsilon"
-
-    @property
-    def adds_to_every_text(self) -> bool:
-        """Whether a term adds to the score of every text, even without the term."""
-        return self.variant == "plus" and self.delta > 0
 
     def lengths(self, lengths: Array) -> Array:
         """The length normalisation of each text, shape (texts,)."""

@@ -15,8 +15,8 @@ from benchbuilder.config import FileRef, KindSpec, RuntimeOption
 from benchbuilder.retrieval.base import Retriever
 from benchbuilder.retrieval.retrievers.array_cache import Array, Shapes, array_file, cached_arrays, texts_checksum
 from benchbuilder.retrieval.retrievers.embedding import SentenceEncoder
+from benchbuilder.retrieval.tokenizers.huggingface import HUB_NAME, check_model_source
 
-HUB_NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]*(/[A-Za-z0-9][A-Za-z0-9_.-]*)?$"
 _TEXTS = 4096
 """Texts that are encoded at a time."""
 _QUERIES = 256
@@ -52,12 +52,9 @@ class DenseSpec(KindSpec):
 
     @model_validator(mode="after")
     def _one(self) -> Self:
-        if (self.name is None) == (self.path is None):
-            raise ValueError("set one of `name` (ORGANISATION/MODEL on the hub) and `path` (a folder)")
+        check_model_source(self.name, self.revision, self.path)
         if self.name is not None and self.revision is None:
             raise ValueError("`name` needs a `revision`: the commit of the model on the hub")
-        if self.path is not None and self.revision is not None:
-            raise ValueError("`revision` belongs to `name`; a folder has no revision")
         return self
 
 
@@ -71,9 +68,10 @@ class DenseRetriever(Retriever):
     kind: ClassVar[str] = "dense"
     spec_class: ClassVar[type[KindSpec]] = DenseSpec
 
+    spec: DenseSpec
+
     def __init__(self, spec: Any) -> None:
         super().__init__(spec)
-        self.spec: DenseSpec = spec
         folder = None if spec.path is None else spec.path.file
         self._encoder = SentenceEncoder(spec.name, spec.revision, folder, spec.max_tokens, spec.device)
         self._vectors: Array | None = None

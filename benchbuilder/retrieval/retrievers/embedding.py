@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import numpy as np
 from benchbuilder.core import DataError, InstallationError
 from benchbuilder.models import file_sha256
 from benchbuilder.retrieval.retrievers.array_cache import Array
+from benchbuilder.retrieval.tokenizers.huggingface import library_version
 
 _PARTS = (".json", ".safetensors", ".model", ".txt")
 _NEXT = "name a folder with a sentence encoder (config.json, tokenizer, *.safetensors) or a model of the hub"
@@ -34,7 +34,9 @@ class SentenceEncoder:
 
     def identity(self) -> dict[str, str]:
         """The model (a folder by its contents) and the versions of its libraries."""
-        libraries = {library: _version(library) for library in ("sentence-transformers", "torch", "transformers")}
+        libraries = {
+            library: library_version(library) for library in ("sentence-transformers", "torch", "transformers")
+        }
         if self._folder is not None:
             return {**libraries, "model": model_checksum(self._folder)}
         return {**libraries, "model": f"{self._name}@{self._revision}"}
@@ -102,10 +104,3 @@ def _load(library: Any, source: str, revision: str | None, local: bool, device: 
         raise DataError("the sentence encoder cannot be loaded", where=source, why=why, next=_NEXT) from error
     finally:
         logger.setLevel(level)
-
-
-def _version(library: str) -> str:
-    try:
-        return version(library)
-    except PackageNotFoundError:
-        return "missing"

@@ -44,9 +44,10 @@ class HybridRetriever(Retriever):
     kind: ClassVar[str] = "hybrid"
     spec_class: ClassVar[type[KindSpec]] = HybridSpec
 
+    spec: HybridSpec
+
     def __init__(self, spec: Any) -> None:
         super().__init__(spec)
-        self.spec: HybridSpec = spec
         self._lists: dict[str, Retriever] = {
             name: create_from_spec("retriever", list_spec) for name, list_spec in spec.lists.items()
         }

@@ -20,6 +20,14 @@ _FILES = ("*.json", "*.txt", "*.model", "*.jinja", "*.spm", "*.bpe")
 _NEXT = "name a folder with tokenizer.json (or the files it is made of) as tokenizer.path, or a model of the hub"
 
 
+def check_model_source(name: str | None, revision: str | None, path: FileRef | None) -> None:
+    """ValueError unless a model is either on the hub or in a folder, which has no revision."""
+    if (name is None) == (path is None):
+        raise ValueError("set one of `name` (ORGANISATION/MODEL on the hub) and `path` (a folder)")
+    if path is not None and revision is not None:
+        raise ValueError("`revision` belongs to `name`; a folder has no revision")
+
+
 class HuggingfaceSpec(KindSpec):
     """Which tokenizer: a folder (`path`) or a model on the hub (`name`, at `revision`); its code is never run."""
 
@@ -32,10 +40,7 @@ class HuggingfaceSpec(KindSpec):
 
     @model_validator(mode="after")
     def _one(self) -> Self:
-        if (self.name is None) == (self.path is None):
-            raise ValueError("set one of `name` (ORGANISATION/MODEL on the hub) and `path` (a folder)")
-        if self.path is not None and self.revision is not None:
-            raise ValueError("`revision` belongs to `name`; a folder has no revision")
+        check_model_source(self.name, self.revision, self.path)
         return self
 
 
@@ -49,9 +54,10 @@ class HuggingfaceTokenizer(Tokenizer):
     kind: ClassVar[str] = "huggingface"
     spec_class: ClassVar[type[KindSpec]] = HuggingfaceSpec
 
+    spec: HuggingfaceSpec
+
     def __init__(self, spec: Any) -> None:
         super().__init__(spec)
-        self.spec: HuggingfaceSpec = spec
         self._inner: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -59,7 +65,7 @@ class HuggingfaceTokenizer(Tokenizer):
 
     def fingerprint(self) -> Mapping[str, str]:
         """Versions of the libraries, and a checksum of the folder, or name and revision."""
-        known = {library: _version(library) for library in ("tokenizers", "transformers")}
+        known = {library: library_version(library) for library in ("tokenizers", "transformers")}
         if self.spec.path is not None:
             return {**known, "files": _checksum(self.spec.path.file)}
         return {**known, "name": self.spec.name or "", "revision": self.spec.revision or ""}
@@ -128,7 +134,8 @@ def _checksum(folder: Path) -> str:
     return digest.hexdigest()
 
 
-def _version(library: str) -> str:
+def library_version(library: str) -> str:
+    """The installed version of a library, or ``missing``."""
     try:
         return version(library)
     except PackageNotFoundError:

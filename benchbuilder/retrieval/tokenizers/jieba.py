@@ -48,9 +48,10 @@ class JiebaTokenizer(Tokenizer):
     kind: ClassVar[str] = "jieba"
     spec_class: ClassVar[type[KindSpec]] = JiebaSpec
 
+    spec: JiebaSpec
+
     def __init__(self, spec: Any) -> None:
         super().__init__(spec)
-        self.spec: JiebaSpec = spec
         self._cut: Any = None
 
     def __getstate__(self) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 import regex
 from pydantic import Field, model_validator
@@ -35,9 +35,7 @@ class WhitespaceTokenizer(Tokenizer):
     kind: ClassVar[str] = "whitespace"
     spec_class: ClassVar[type[KindSpec]] = WhitespaceSpec
 
-    def __init__(self, spec: Any) -> None:
-        super().__init__(spec)
-        self.spec: WhitespaceSpec = spec
+    spec: WhitespaceSpec
 
     def tokens(self, text: str) -> list[str]:
         """The tokens of `text`, in order."""
@@ -76,9 +74,7 @@ class CharacterNgramsTokenizer(Tokenizer):
     spec_class: ClassVar[type[KindSpec]] = CharacterNgramsSpec
     overlaps: ClassVar[bool] = True
 
-    def __init__(self, spec: Any) -> None:
-        super().__init__(spec)
-        self.spec: CharacterNgramsSpec = spec
+    spec: CharacterNgramsSpec
 
     def tokens(self, text: str) -> list[str]:
         """The tokens of `text`, ordered by start, then by length."""

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn import metrics
 
 from benchbuilder.core.stats import accuracy, errors
-from benchbuilder.core.stats.constant_predictor import check_constant_predictor
+from benchbuilder.core.stats.errors import check_constant_predictor
 
 # --- accuracy ------------------------------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.calibration import calibration_curve
 from sklearn.metrics import brier_score_loss
 
-from benchbuilder.core.stats import calibration, conformal
+from benchbuilder.core.stats import calibration
 
 # --- calibration ---------------------------------------------------------------------------------------------------
 
@@ -92,7 +92,7 @@ def lenient_world(random, worlds, rows):
 
 
 def coverage(scores, people, half):
-    low, high = np.array([conformal.conformal_interval(score, half) for score in scores]).T
+    low, high = np.array([calibration.conformal_interval(score, half) for score in scores]).T
     return np.mean((low - 1e-12 <= people) & (people <= high + 1e-12))
 
 
@@ -101,39 +101,39 @@ def test_coverage_is_within_two_points_of_nominal(rows, level):
     truth, judge = lenient_world(np.random.default_rng(20), 400, rows + 200)
     covered = []
     for people, said in zip(truth, judge, strict=True):
-        half = conformal.conformal_half_width(said[:rows] - people[:rows], level).value
+        half = calibration.conformal_half_width(said[:rows] - people[:rows], level).value
         covered.append(coverage(said[rows:], people[rows:], half))
     assert abs(np.mean(covered) - level) < 0.02
 
 
 def test_the_quantile_is_that_of_a_finite_sample():
     """With 9 residuals and a level of 0.9 the largest is taken, with 19 the second largest."""
-    assert conformal.conformal_half_width([-9, 1, 2, 3, 4, 5, 6, 7, 8], 0.9).value == 9
-    assert conformal.conformal_half_width(np.arange(1, 20), 0.9).value == 18
-    assert conformal.conformal_half_width(np.arange(1, 20), 0.95).value == 19
+    assert calibration.conformal_half_width([-9, 1, 2, 3, 4, 5, 6, 7, 8], 0.9).value == 9
+    assert calibration.conformal_half_width(np.arange(1, 20), 0.9).value == 18
+    assert calibration.conformal_half_width(np.arange(1, 20), 0.95).value == 19
 
 
 @pytest.mark.parametrize(("rows", "level", "least"), [(8, 0.9, 9), (18, 0.95, 19), (0, 0.5, 1)])
 def test_too_few_residuals_say_how_many_are_needed(rows, level, least):
-    found = conformal.conformal_half_width(np.zeros(rows), level)
+    found = calibration.conformal_half_width(np.zeros(rows), level)
     assert (found.value, found.n) == (None, rows)
     assert f"at least {least} are needed" in found.why
-    assert conformal.conformal_half_width(np.zeros(least), level).value == 0
+    assert calibration.conformal_half_width(np.zeros(least), level).value == 0
 
 
 def test_missing_residuals_do_not_count():
-    assert conformal.conformal_half_width([0.1, None, 0.3, float("nan")], 0.5).n == 2
+    assert calibration.conformal_half_width([0.1, None, 0.3, float("nan")], 0.5).n == 2
 
 
 def test_intervals_stay_within_the_scale():
-    assert conformal.conformal_interval(0.9, 0.25) == (0.65, 1.0)
-    assert conformal.conformal_interval(0.1, 0.25) == (0.0, 0.35)
-    assert conformal.conformal_interval(1.2, 0.1) == (1.0, 1.0)
+    assert calibration.conformal_interval(0.9, 0.25) == (0.65, 1.0)
+    assert calibration.conformal_interval(0.1, 0.25) == (0.0, 0.35)
+    assert calibration.conformal_interval(1.2, 0.1) == (1.0, 1.0)
 
 
 @given(st.lists(st.floats(-1, 1), min_size=1, max_size=60), st.floats(0.05, 0.95))
 def test_so_many_residuals_are_no_larger(residuals, level):
-    found = conformal.conformal_half_width(residuals, level)
+    found = calibration.conformal_half_width(residuals, level)
     if found.value is not None:
         within = (np.abs(residuals) <= found.value).sum()
         assert within >= (len(residuals) + 1) * level - 1e-6

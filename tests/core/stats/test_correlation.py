@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from benchbuilder.core.stats import correlation
+from benchbuilder.core.stats.correlation import rank_agreement
 from benchbuilder.core.stats.ranks import TieGroups, discordant_pairs
-from benchbuilder.core.stats.system_ranking import rank_agreement
 
 # --- correlation ---------------------------------------------------------------------------------------------------
 

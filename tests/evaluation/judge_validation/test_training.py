@@ -23,7 +23,7 @@ from benchbuilder.config.spec.annotation import BootstrapSpec
 from benchbuilder.config.spec.base import FileRef
 from benchbuilder.config.spec.evaluation import EvaluationSpec
 from benchbuilder.core.errors import DataError, RecipeError, StoreError
-from benchbuilder.core.stats.conformal import conformal_half_width
+from benchbuilder.core.stats.calibration import conformal_half_width
 from benchbuilder.evaluation.judge_training.examples import drop_some_evidence, make_examples
 from benchbuilder.evaluation.judge_training.predictions import ValidationRun
 from benchbuilder.evaluation.judge_training.simple_baselines import simple_predictions

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from benchbuilder.core.errors import DataError
 from benchbuilder.retrieval.retrievers import bm25_build, bm25_index
-from benchbuilder.retrieval.retrievers.bm25 import Bm25Retriever, Bm25Spec, RankBm25Retriever, RankBm25Spec
+from benchbuilder.retrieval.retrievers.bm25 import Bm25Retriever, Bm25Spec, RankBm25Retriever
 from benchbuilder.retrieval.tokenizers.jieba import JiebaSpec
 from benchbuilder.retrieval.tokenizers.simple import WhitespaceSpec
 
@@ -31,7 +31,7 @@ def indexed(texts, cache, **changes):
 
 
 def oracle(texts, cache, **changes):
-    retriever = RankBm25Retriever(RankBm25Spec(**given_spec(**changes)))
+    retriever = RankBm25Retriever(Bm25Spec(**given_spec(**changes)))
     retriever.index(texts, cache)
     return retriever
 
@@ -218,6 +218,6 @@ def test_chinese(tmp_path):
 def test_versions_and_a_missing_tokenizer():
     jieba = JiebaSpec(kind="jieba")
     assert "jieba" in Bm25Retriever(Bm25Spec(**given_spec(tokenizer=jieba))).fingerprint()
-    assert {"rank-bm25", "jieba"} <= set(RankBm25Retriever(RankBm25Spec(**given_spec(tokenizer=jieba))).fingerprint())
+    assert {"rank-bm25", "jieba"} <= set(RankBm25Retriever(Bm25Spec(**given_spec(tokenizer=jieba))).fingerprint())
     with pytest.raises(DataError, match="no tokenizer"):
         Bm25Retriever(Bm25Spec(**given_spec(tokenizer=None)))

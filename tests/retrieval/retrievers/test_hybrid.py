@@ -4,7 +4,7 @@ import pytest
 from pydantic import ValidationError
 from test_bm25 import TEXTS, given_spec
 
-from benchbuilder.retrieval.retrievers.bm25 import Bm25Spec, RankBm25Spec
+from benchbuilder.retrieval.retrievers.bm25 import Bm25Spec
 from benchbuilder.retrieval.retrievers.hybrid import HybridRetriever, HybridSpec
 
 
@@ -70,16 +70,14 @@ def test_real_lists(tmp_path):
 
 
 def test_each_list_has_an_index_that_is_built_once(tmp_path):
-    lists = {"words": okapi(), "again": okapi(k1=1.0), "oracle": RankBm25Spec(**given_spec(kind="rank_bm25"))}
+    lists = {"words": okapi(), "again": okapi(k1=1.0), "oracle": Bm25Spec(**given_spec(kind="rank_bm25"))}
     made = HybridRetriever(spec(lists)).build(TEXTS, tmp_path)
     assert {path.name for path in made} == {path.name for path in tmp_path.iterdir() if path.is_dir()}
     assert len(made) == 3  # one index, two formulas
 
 
 def test_what_shapes_a_list_shapes_the_whole():
-    known = HybridRetriever(
-        spec({"words": okapi(), "oracle": RankBm25Spec(**given_spec(kind="rank_bm25"))})
-    ).fingerprint()
+    known = HybridRetriever(spec({"words": okapi(), "oracle": Bm25Spec(**given_spec(kind="rank_bm25"))})).fingerprint()
     assert {"words version", "oracle version", "oracle rank-bm25"} <= set(known)
 
 

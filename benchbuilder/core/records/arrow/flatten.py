@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from benchbuilder.core.records.arrow.table import Table, schema_of
-from benchbuilder.core.records.payloads import Payload
+from benchbuilder.core.records.payloads import Payload, question_cells
 from benchbuilder.core.records.roles import Candidate, Passage
 from benchbuilder.core.records.row import Row
 
@@ -33,19 +33,11 @@ def output_field_name(name: str) -> str:
 
 
 def cells_of(row: Row) -> Mapping[str, str]:
-    """The cells by which people know a row: those of its payload, or a candidate's own."""
+    """The cells of a row that people see: those of its payload, or a candidate's own."""
     payload = getattr(row, "payload", None)
     if isinstance(payload, Payload):
         return payload.flat_cells()
-    if isinstance(row, Candidate):
-        return {
-            "q-type": row.type.upper(),
-            "expected": row.expected,
-            "full-question": row.context + row.question,
-            "answer": row.answer,
-            "answer-wrong": row.answer_wrong,
-        }
-    return {}
+    return question_cells(row) if isinstance(row, Candidate) else {}
 
 
 def flat_names(cls: type[Row]) -> tuple[str, ...]:
@@ -59,8 +51,7 @@ def flat_names(cls: type[Row]) -> tuple[str, ...]:
 
 
 def flat_record_schema(cls: type[Row]) -> pa.Schema:
-    """The columns of `flat_records`: id, source, the fields of the payload, cells that are no fields, the row's own
-    fields, and where the row comes from."""
+    """The columns of `flat_records`: id, source, the payload's fields, other cells, the row's fields, and origin."""
     fields = [pa.field("id", pa.string(), nullable=False), pa.field("source", pa.string(), nullable=False)]
     own: list[pa.Field[Any]] = []
     for field in schema_of(cls):
@@ -84,7 +75,7 @@ def flat_records(table: Table[Any]) -> Iterator[dict[str, Any]]:
     for row in table:
         data = row.model_dump(mode="json")
         payload: Mapping[str, Any] = data.get("payload") or {}
-        found: dict[str, Any] = {
+        values: dict[str, Any] = {
             **cells_of(row),
             **{output_field_name(name): value for name, value in data.items() if name not in _ROW_HEADER},
             **{output_field_name(name): value for name, value in payload.items()},
@@ -95,11 +86,11 @@ def flat_records(table: Table[Any]) -> Iterator[dict[str, Any]]:
             "produced-by": f"{row.produced_by.rule}@{row.produced_by.version}",
             "parents": list(row.parents),
         }
-        yield {name: found[name] for name in names}
+        yield {name: values[name] for name in names}
 
 
 def text_names(row: type[Row]) -> tuple[str, ...]:
-    """Names of the natural-language texts of a row class; none where the payload is not known."""
+    """Names of the natural-language texts of a row class; empty if the payload is not known."""
     if issubclass(row, Passage):
         return ("title", "text")
     payload: Any = row.model_fields["payload"].annotation if "payload" in row.model_fields else None
