@@ -72,7 +72,7 @@ def recipe_schema() -> str:
     }  # fmt: skip
     parts = [
         "# Recipe schema",
-        "A recipe is YAML that Hydra composes from groups; what comes out has the keys below. `benchbuild schema` "
+        "A recipe is YAML that Hydra composes from groups. The composed recipe has the keys below. `benchbuild schema` "
         "writes the same as a JSON Schema for editors, and `benchbuild show recipe=NAME` prints a resolved recipe with "
         "the file and line of every value. *Required* is what the composed recipe must hold; the bundled groups hold "
         "most of it already. Keys that are not listed are errors.",
@@ -148,9 +148,9 @@ def _ports(cls: type[Step]) -> list[str]:
         f"rows of `{registry.row_name(cls.output)}`" if cls.output is not None else "rows of the class that it reads"
     )
     slots = getattr(cls, "slots", ("",)) if kind == "map" else ("",)
-    branches = "as many branches as the row needs" if slots == "many" else "one branch a row"
-    told = [f"A {kind}, version {cls.version}; {branches}; makes {output}."]
-    told.append(
+    branches = "as many branches as the row needs" if slots == "many" else "one branch per row"
+    lines = [f"A {kind}, version {cls.version}; {branches}; makes {output}."]
+    lines.append(
         table(
             ("port", "rows", "mode"),
             [
@@ -159,8 +159,8 @@ def _ports(cls: type[Step]) -> list[str]:
             ],
         )
     )
-    told.append(_variables(getattr(cls, "prompt_variables", {})))
-    return told
+    lines.append(_variables(getattr(cls, "prompt_variables", {})))
+    return lines
 
 
 def _variables(variables: Mapping[str, str]) -> str:
@@ -171,10 +171,10 @@ def drop_reasons() -> str:
     """Every reason of every kind; for kinds whose reasons are in the recipe, those of care_mi."""
     parts = [
         "# Drop reasons",
-        "Every kind has a closed list of reasons, and the engine refuses any other. The same names stand in "
-        "`ledger.tsv`, in the report and in `benchbuild why`. In the ledger the outcome beside a reason is `dropped`, "
-        "`not_applicable` (the branch does not concern the row, which is no loss), or `unused` (a row that a gather "
-        "took and did not need).",
+        "Every kind has a closed list of reasons, and the engine refuses any other. `ledger.tsv`, "
+        "the report and `benchbuild why` use the same names. In the ledger, the outcome beside a reason is `dropped`, "
+        "`not_applicable` (the branch does not concern the row, which is no loss), or `unused` (a gather read the row "
+        "and did not need it).",
         "## Sources",
     ]
     for name, cls in _classes("source").items():
@@ -182,7 +182,7 @@ def drop_reasons() -> str:
     parts.append("## Steps")
     for name, cls in _classes("step").items():
         reasons = _reasons(cls.reasons) or "The kind itself has no reasons."
-        parts += [f"### stage: {name}", reasons]
+        parts += [f"### step: {name}", reasons]
     parts.append("## Scorers and judges")
     parts.append("A step of the kinds `score` and `score_by_model` has the reasons of its scorer; the scorer `judged` "
                  "also has those of its judge.")  # fmt: skip
@@ -199,9 +199,9 @@ def drop_reasons() -> str:
     for step, spec in recipe.steps.items():
         if spec.kind in ("screen", "annotate"):
             context = StepContext(recipe.seed, recipe.language, step, Path(), Path())
-            stage: Step = registry.create_from_spec("step", spec, context)
-            own = {name: text for name, text in stage.reasons.items() if name not in type(stage).reasons}
-            parts += [f"### step: {step}", f"Kind `{spec.kind}`.", _reasons(own)]
+            declaring: Step = registry.create_from_spec("step", spec, context)
+            own = {name: text for name, text in declaring.reasons.items() if name not in type(declaring).reasons}
+            parts += [f"### care_mi: {step}", f"Kind `{spec.kind}`.", _reasons(own)]
     return "\n\n".join(part for part in parts if part)
 
 

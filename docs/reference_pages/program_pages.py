@@ -13,7 +13,7 @@ from reference_pages.reading import first_paragraph, table
 
 
 class _CapturedError(Exception):
-    """Carries the parser of a command out of it."""
+    """Raised with the parser of a command, before the command runs."""
 
     def __init__(self, parser: argparse.ArgumentParser) -> None:
         super().__init__()

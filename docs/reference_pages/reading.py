@@ -52,7 +52,7 @@ def table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 @cache
 def field_texts(cls: type[Any]) -> Mapping[str, str]:
-    """The string below each field, those of base classes included."""
+    """The docstring of each field, base classes included."""
     texts: dict[str, str] = {}
     for base in reversed(cls.__mro__):
         if not base.__module__.startswith("benchbuilder"):
@@ -119,22 +119,22 @@ def _plain(annotation: Any) -> str:
 
 
 def _bounds(marks: Iterable[Any]) -> list[str]:
-    told: list[str] = []
+    limits: list[str] = []
     for mark in marks:
         for name, sign in (("ge", "≥"), ("gt", ">"), ("le", "≤"), ("lt", "<")):
             if getattr(mark, name, None) is not None:
-                told.append(f"{sign} {getattr(mark, name)}")
+                limits.append(f"{sign} {getattr(mark, name)}")
         if isinstance(mark, StringConstraints):
             continue
         if getattr(mark, "min_length", None):
-            told.append("not empty" if mark.min_length == 1 else f"at least {mark.min_length}")
+            limits.append("not empty" if mark.min_length == 1 else f"at least {mark.min_length}")
         if getattr(mark, "max_length", None) == 0:
-            told.append("empty")
+            limits.append("empty")
         for inner in getattr(mark, "metadata", ()) or ():
-            told += _bounds([inner])
+            limits += _bounds([inner])
         if getattr(mark, "pattern", None):
-            told.append(f"matches `{mark.pattern}`")
-    return list(dict.fromkeys(told))
+            limits.append(f"matches `{mark.pattern}`")
+    return list(dict.fromkeys(limits))
 
 
 def spec_rows(cls: type[BaseModel], skip: Iterable[str] = ()) -> list[tuple[str, str, str, str]]:
@@ -150,7 +150,7 @@ def spec_rows(cls: type[BaseModel], skip: Iterable[str] = ()) -> list[tuple[str,
         if any(isinstance(mark, DescriptiveField) for mark in info.metadata):
             meaning = f"{meaning} Describes only: not part of any key.".strip()
         elif any(isinstance(mark, RuntimeOption) for mark in info.metadata):
-            meaning = f"{meaning} A knob: changes nothing that is written.".strip()
+            meaning = f"{meaning} A runtime option: it changes nothing that is written.".strip()
         rows.append((f"`{info.alias or name}`", kind, _default(info), meaning))
     return rows
 
@@ -177,7 +177,7 @@ def _default(info: Any) -> str:
 
 
 def nested(classes: Iterable[type[BaseModel]]) -> list[type[BaseModel]]:
-    """Every spec that stands inside others, in order of first use."""
+    """Every spec that is nested in another, in order of first use."""
     found: dict[type[BaseModel], None] = {}
 
     def look(annotation: Any) -> None:

@@ -16,17 +16,17 @@ ROLES: tuple[type[Row], ...] = (Fact, Statement, Question, Passage, Candidate, E
 
 
 def records() -> str:
-    """The envelope, the roles, the payloads."""
+    """The row header, the roles, the payloads."""
     parts = [
         "# Records",
-        "Between steps there are tables of rows, one class a table, stored as Parquet. Every row has the same "
-        "*envelope*; its *role* adds fields. Facts and items carry a *payload*, which holds what belongs to a domain.",
-        "## Envelope",
+        "Steps exchange tables of rows, stored as Parquet. A table holds rows of one class. Every row has the same "
+        "*row header*; its *role* adds fields. Facts and items carry a *payload*, the fields of a domain.",
+        "## Row header",
         prose(Row),
         _fields(Row, ()),
-        "The id is a hash of the record's name, its identity fields, its slot, and the id of the driving parent (for a "
-        "row of a source: the name of the source). Equal text from two parents is two rows. A row that a filter or a "
-        "deduplication keeps passes as it is, with the same id.",
+        "The id is a hash of the record's name, its identity fields, its slot, and the id of the driving parent. For a "
+        "row of a source, the name of the source takes the parent's place. Equal texts from two parents make two rows. "
+        "A row that a filter or a deduplication keeps stays unchanged, with the same id.",
     ]
     for small in (Origin, ProducedBy, Span):
         parts += [f"### {small.__name__}", prose(small), _fields(small, ())]
