@@ -10,11 +10,8 @@ from benchbuilder.core import DataError, Dropped, EndOfFile, Passage, Row, Sourc
 from benchbuilder.sources.base import SourceSpec
 from benchbuilder.sources.formats.epub import Epub
 from benchbuilder.sources.formats.files import SourceFile, find_files
-from benchbuilder.sources.formats.lines import Encoding
-from benchbuilder.sources.formats.pdf_page_lines import paragraphs, without_running_lines
-from benchbuilder.sources.formats.pdf_pages import NO_TEXT, LockedBookError, printed_pages
-from benchbuilder.sources.formats.plain_text import text_rows
-from benchbuilder.sources.formats.tables import Column, RawRow
+from benchbuilder.sources.formats.pdf import NO_TEXT, LockedBookError, paragraphs, printed_pages, without_running_lines
+from benchbuilder.sources.formats.tables import Column, Encoding, RawRow, text_rows
 from benchbuilder.sources.unit_source import READING_REASONS, UnitSource
 
 _PDF, _EPUB, _TEXT = ".pdf", ".epub", ".txt"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from itertools import islice
 from pathlib import PurePosixPath
 from typing import Any, ClassVar
 
@@ -25,13 +24,12 @@ from benchbuilder.core import (
     source_rows,
 )
 from benchbuilder.sources.base import SourceSpec
-from benchbuilder.sources.columnar.cells import Cells, Mask
-from benchbuilder.sources.columnar.columns import ColumnBatch, delimited_columns, parquet_columns, row_columns
-from benchbuilder.sources.columnar.deduplicate import UnitBatch, id_digests
+from benchbuilder.sources.columnar.cells import Cells
+from benchbuilder.sources.columnar.columns import ColumnBatch
+from benchbuilder.sources.columnar.duplicates import UnitBatch, id_digests
 from benchbuilder.sources.formats.files import SourceFile
 from benchbuilder.sources.formats.tables import Column, TableFormat, TableSpec, cell_text
-from benchbuilder.sources.row_source import DELIMITED_FORMATS, RowSource
-from benchbuilder.sources.unit_source import HEAD_ROWS, READING_REASONS
+from benchbuilder.sources.unit_source import READING_REASONS, RowSource
 
 _compute: Any = pc
 _DIGEST_BYTES = 16
@@ -98,36 +96,20 @@ class Corpus(RowSource[CorpusSpec]):
 
     def unit_batches(self, source_file: SourceFile) -> Iterator[UnitBatch]:
         """The rows and drops of a file, built by column; the same as `make` for each unit."""
-        self._check_head(list(islice(self.units(source_file), HEAD_ROWS)), source_file)
-        for held in self._column_batches(source_file):
-            yield self._make_batch(held, source_file)
-
-    def _column_batches(self, source_file: SourceFile) -> Iterator[ColumnBatch]:
-        form, columns = self.format_of(source_file), self.columns()
-        if form is not None and form in DELIMITED_FORMATS:
-            return delimited_columns(source_file.path, source_file.name, self.dialect(form), columns)
-        if form == "parquet":
-            return parquet_columns(source_file.path, source_file.name, self.key("path"), columns)
-        return row_columns(self.units(source_file), len(columns))
+        for batch in self.column_batches(source_file):
+            yield self._make_batch(batch, source_file)
 
     def _make_batch(self, batch: ColumnBatch, source_file: SourceFile) -> UnitBatch:
         names, drops = self._names(), dict(batch.problems)
-        cells = {name: one.strip() for name, one in zip(names, batch.cells, strict=True)}
+        cells = {name: column.strip() for name, column in zip(names, batch.cells, strict=True)}
+        problems = [(mask, "malformed", f"{names[number]} is no text") for number, mask in batch.non_text.items()]
         kept = np.ones(len(batch.valid_places), bool)
-
-        def leave(wrong: Mask, reason: str, detail: str) -> None:
-            nonlocal kept
+        for wrong, reason, detail in (*problems, (cells["text"].is_empty, "missing_field", "text")):
             drops.update((place, (reason, detail)) for place in batch.valid_places[wrong & kept].tolist())
-            kept = kept & ~wrong
-
-        for number, name in enumerate(names):
-            if number in batch.non_text:
-                leave(batch.non_text[number], "malformed", f"{name} is no text")
-        leave(cells["text"].is_empty, "missing_field", "text")
+            kept &= ~wrong
         places = batch.valid_places[kept]
-        rows, digests = self._passages(
-            source_file, batch.lines[places], {name: one.take(kept) for name, one in cells.items()}
-        )
+        texts = {name: column.take(kept) for name, column in cells.items()}
+        rows, digests = self._passages(source_file, batch.lines[places], texts)
         return UnitBatch(batch.lines, drops, places, rows, digests)
 
     def _passages(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -14,18 +15,17 @@ from benchbuilder.config import FileRef
 from benchbuilder.core import DataError, public_path
 from benchbuilder.sources.base import SourceSpec
 from benchbuilder.sources.formats.delimited import TableDialect, delimited_rows
-from benchbuilder.sources.formats.files import SourceFile, find_files, wrong_shape
+from benchbuilder.sources.formats.files import SourceFile, find_files, import_library, wrong_shape
 from benchbuilder.sources.formats.huggingface_files import (
     HubDataset,
     download_dataset,
-    import_datasets,
     read_dataset_folder,
     read_saved_dataset,
 )
-from benchbuilder.sources.formats.json_records import json_rows, jsonl_rows, record_row
+from benchbuilder.sources.formats.records import json_rows, jsonl_rows, record_row
 from benchbuilder.sources.formats.tables import TABLE_SUFFIXES, RawRow
 from benchbuilder.sources.record_source import RecordSource, RecordSpec
-from benchbuilder.sources.row_source import LARGE_JSON_BYTES
+from benchbuilder.sources.unit_source import LARGE_JSON_BYTES
 
 _BATCH_ROWS = 2048
 _READ = (".parquet", ".arrow", ".jsonl", ".ndjson", ".json", ".csv", ".tsv")
@@ -73,13 +73,9 @@ class HuggingFace(RecordSource[HuggingFaceSpec]):
     spec_class: ClassVar[type[SourceSpec]] = HuggingFaceSpec
     shape_hint: ClassVar[str] = "check columns in the recipe, and files: which files are its data"
 
-    def __init__(self, spec: Any, name: str, language: str) -> None:
-        super().__init__(spec, name, language)
-        self._dataset: HubDataset | None = None
-
     def select_files(self) -> tuple[list[SourceFile], list[SourceFile]]:
         """The files of the splits to read, and the others; DataError if there is none to read."""
-        files = self._load_dataset().files
+        files = self._dataset.files
         splits = self.spec.splits
         held = list(dict.fromkeys(found.labels.get("split", "") for found in files))
         if missing := [split for split, read in splits.items() if read and split not in held]:
@@ -120,12 +116,8 @@ class HuggingFace(RecordSource[HuggingFaceSpec]):
     def _location(self) -> str:
         return self.spec.path.path if self.spec.path is not None else str(self.spec.name)
 
-    def _load_dataset(self) -> HubDataset:
-        if self._dataset is None:
-            self._dataset = self._find_dataset()
-        return self._dataset
-
-    def _find_dataset(self) -> HubDataset:
+    @cached_property
+    def _dataset(self) -> HubDataset:
         spec, key = self.spec, self.key("path" if self.spec.path is not None else "name")
         if spec.path is not None:
             ref, name = spec.path, public_path(spec.path.path)
@@ -142,7 +134,7 @@ class HuggingFace(RecordSource[HuggingFaceSpec]):
     def _arrow_rows(self, source_file: SourceFile) -> Iterator[RawRow]:
         """Records of an Arrow or Parquet file; only the requested columns are read."""
         columns, tops = self.columns(), list(dict.fromkeys(str(c).partition(".")[0] for c in self.columns()))
-        datasets = import_datasets()
+        datasets = import_library("datasets", "datasets", self.name)
         try:
             if source_file.path.suffix.lower() == ".parquet":
                 with pq.ParquetFile(source_file.path) as file:
@@ -186,8 +178,8 @@ class HuggingFace(RecordSource[HuggingFaceSpec]):
 
     def _class_names(self, schema: pa.Schema) -> Mapping[str, list[str]]:
         features: Mapping[str, Any] = {
-            **import_datasets().Features.from_arrow_schema(schema),
-            **self._load_dataset().features,
+            **import_library("datasets", "datasets", self.name).Features.from_arrow_schema(schema),
+            **self._dataset.features,
         }
         return {name: list(known) for name, kind in features.items() if (known := getattr(kind, "names", None))}
 

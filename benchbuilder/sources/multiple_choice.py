@@ -25,12 +25,9 @@ from benchbuilder.sources.base import SourceSpec
 from benchbuilder.sources.formats.files import SourceFile
 from benchbuilder.sources.formats.options import LETTERS, KeyAs, find_key, find_keys, make_options, parse_options
 from benchbuilder.sources.formats.tables import Column, TableSpec, cell_text
-from benchbuilder.sources.row_source import RowSource
-from benchbuilder.sources.unit_source import READING_REASONS
+from benchbuilder.sources.unit_source import READING_REASONS, RowSource
 
 _SINGLE = ("question", "context", "answer", "answer_key", "category", "split")
-
-_FACT = Fact[Choice]
 
 
 class ChoiceColumns(Spec):
@@ -99,7 +96,7 @@ class MultipleChoice(RowSource[MultipleChoiceSpec]):
 
     kind: ClassVar[str] = "multiple_choice"
     spec_class: ClassVar[type[SourceSpec]] = MultipleChoiceSpec
-    output: ClassVar[type[Row]] = _FACT
+    output: ClassVar[type[Row]] = Fact[Choice]
     reasons: ClassVar[Mapping[str, str]] = {
         **READING_REASONS,
         "excluded": "The unit is of a category or split that the recipe leaves out.",
@@ -112,6 +109,7 @@ class MultipleChoice(RowSource[MultipleChoiceSpec]):
         "needs_image": "The question cannot be answered without an image.",
     }
     shape_reasons: ClassVar[frozenset[str]] = RowSource.shape_reasons | {"no_answer_key", "key_not_in_options"}
+    payload_class: ClassVar[type[Any]] = Choice
 
     def select_files(self) -> tuple[list[SourceFile], list[SourceFile]]:
         """The files of the categories and splits to read, and the others; DataError if a category has no file."""
@@ -149,16 +147,15 @@ class MultipleChoice(RowSource[MultipleChoiceSpec]):
         parsed = self.parse_question(values, source_file)
         if isinstance(parsed, Dropped):
             return parsed
-        right = self._right_option(parsed.raw, parsed.options)
-        if isinstance(right, Dropped):
-            return right
+        answers = self.find_answers(parsed)
+        if isinstance(answers, Dropped):
+            return answers
         if (drop := self.find_problem(parsed)) is not None:
             return drop
-        choice = Choice(
-            context=parsed.context, question=parsed.question, options=parsed.options,
-            answer_key=right.key, answer=right.text, **parsed.labels,
-        )  # fmt: skip
-        return _FACT.build(payload=choice, **self.row_header(source_file, line))
+        payload = self.payload_class(
+            context=parsed.context, question=parsed.question, options=parsed.options, **answers, **parsed.labels
+        )
+        return self.output.build(payload=payload, **self.row_header(source_file, line))
 
     def parse_question(self, values: Sequence[Any], source_file: SourceFile) -> ChoiceQuestion | Dropped:
         """Question and options of one row."""
@@ -197,8 +194,9 @@ class MultipleChoice(RowSource[MultipleChoiceSpec]):
             return make_options(list(zip(LETTERS, values, strict=False)), mark, self.normalise_text)
         return parse_options(values[0], mark, self.normalise_text)
 
-    def _right_option(self, raw: Mapping[str, Any], options: tuple[Option, ...]) -> Option | Dropped:
-        columns = self.spec.columns
+    def find_answers(self, parsed: ChoiceQuestion) -> dict[str, Any] | Dropped:
+        """The fields of the payload with the right answers of a question."""
+        columns, raw, options = self.spec.columns, parsed.raw, parsed.options
         if columns.answer_key is None:
             key = find_key(raw["answer"], "text", options, self.normalise_text)
         else:
@@ -212,7 +210,7 @@ class MultipleChoice(RowSource[MultipleChoiceSpec]):
                 return Dropped("missing_field", "answer")
             if answer != right.text:
                 return Dropped("answer_mismatch", f"option {key} is {right.text!r}, the answer {answer!r}")
-        return right
+        return {"answer_key": right.key, "answer": right.text}
 
     def find_problem(self, parsed: ChoiceQuestion) -> Dropped | None:
         """Why the recipe excludes a question, or ``None``."""
@@ -226,9 +224,6 @@ class MultipleChoice(RowSource[MultipleChoiceSpec]):
         return None
 
 
-_SEVERAL_FACT = Fact[MultipleAnswerChoice]
-
-
 class SeveralChoices(MultipleChoice):
     """Multiple-choice questions whose key names one option or more: a list, several letters, or numbers with commas.
 
@@ -237,25 +232,16 @@ class SeveralChoices(MultipleChoice):
     """
 
     kind: ClassVar[str] = "several_choice"
-    output: ClassVar[type[Row]] = _SEVERAL_FACT
+    output: ClassVar[type[Row]] = Fact[MultipleAnswerChoice]
+    payload_class: ClassVar[type[Any]] = MultipleAnswerChoice
     reasons: ClassVar[Mapping[str, str]] = {
         name: text for name, text in MultipleChoice.reasons.items() if name != "answer_mismatch"
     } | {"multiple_answers": "The text of the answer is that of several options."}
 
-    def make(self, values: Sequence[Any], source_file: SourceFile, line: int) -> Row | Dropped:
-        """The fact of one row, or its first problem."""
-        parsed = self.parse_question(values, source_file)
-        if isinstance(parsed, Dropped):
-            return parsed
+    def find_answers(self, parsed: ChoiceQuestion) -> dict[str, Any] | Dropped:
+        """The keys of the right options."""
         column, key_as = (
             ("answer", "text") if self.spec.columns.answer_key is None else ("answer_key", self.spec.key_as)
         )
         keys = find_keys(parsed.raw[column], key_as, parsed.options, self.normalise_text)
-        if isinstance(keys, Dropped):
-            return keys
-        if (drop := self.find_problem(parsed)) is not None:
-            return drop
-        choice = MultipleAnswerChoice(
-            context=parsed.context, question=parsed.question, options=parsed.options, answer_keys=keys, **parsed.labels
-        )
-        return _SEVERAL_FACT.build(payload=choice, **self.row_header(source_file, line))
+        return keys if isinstance(keys, Dropped) else {"answer_keys": keys}

@@ -11,8 +11,15 @@ from benchbuilder.config import FileRef, Spec
 from benchbuilder.core import Dropped, EndOfFile, Fact, Passage, Row, SourceUnit, Triple
 from benchbuilder.sources.base import SourceSpec
 from benchbuilder.sources.formats.files import SourceFile, find_files, wrong_shape
-from benchbuilder.sources.formats.rdf_names import NodeNames, language_rank, local_name
-from benchbuilder.sources.formats.rdf_statements import RDF_SUFFIXES, RdfFile, RdfFormat, RdfLiteral
+from benchbuilder.sources.formats.rdf_files import (
+    RDF_SUFFIXES,
+    NodeNames,
+    RdfFile,
+    RdfFormat,
+    RdfLiteral,
+    language_rank,
+    local_name,
+)
 from benchbuilder.sources.formats.tables import Column, RawRow, cell_text
 from benchbuilder.sources.unit_source import READING_REASONS, UnitSource
 

@@ -14,9 +14,8 @@ from benchbuilder.sources.corpus import Corpus, CorpusColumns, CorpusMapping
 from benchbuilder.sources.formats.files import SourceFile
 from benchbuilder.sources.formats.tables import Column, TableFormat
 from benchbuilder.sources.multiple_choice import ChoiceColumns, ChoiceMapping, MultipleChoice, SeveralChoices
-from benchbuilder.sources.row_source import RowSource
 from benchbuilder.sources.triples import TripleColumns, TripleMapping, Triples
-from benchbuilder.sources.unit_source import UnitSource
+from benchbuilder.sources.unit_source import RowSource, UnitSource
 
 RecordKind = Literal["triple", "choice", "several_choice", "passage"]
 

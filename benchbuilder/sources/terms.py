@@ -21,10 +21,9 @@ from benchbuilder.core import (
 )
 from benchbuilder.sources.base import SourceSpec
 from benchbuilder.sources.formats.files import SourceFile, find_files
-from benchbuilder.sources.formats.pdf_pages import NO_TEXT, pdf_rows
+from benchbuilder.sources.formats.pdf import NO_TEXT, pdf_rows
 from benchbuilder.sources.formats.tables import TABLE_SUFFIXES, Column, RawRow, TableFormat, TableSpec, cell_text
-from benchbuilder.sources.row_source import RowSource
-from benchbuilder.sources.unit_source import READING_REASONS
+from benchbuilder.sources.unit_source import READING_REASONS, RowSource
 
 _FACT = Fact[Term]
 _PDF = ".pdf"

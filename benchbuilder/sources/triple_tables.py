@@ -29,16 +29,14 @@ from benchbuilder.core import (
     source_rows,
 )
 from benchbuilder.sources.base import Source, SourceSpec, unpack_units
-from benchbuilder.sources.columnar.cells import Cells, Mask, Places
+from benchbuilder.sources.columnar.cells import Cells, IdCollector, IdIndex, Mask, Places
 from benchbuilder.sources.columnar.columns import ColumnBatch, delimited_columns, slice_columns
-from benchbuilder.sources.columnar.deduplicate import Drops, DuplicateFinder, UnitBatch, make_source_batch
-from benchbuilder.sources.columnar.id_keys import IdCollector, IdIndex
+from benchbuilder.sources.columnar.duplicates import Drops, DuplicateFinder, UnitBatch, make_source_batch
 from benchbuilder.sources.columnar.id_names import NameCollector, NamesById
 from benchbuilder.sources.columnar.join import TripleJoiner, TypeNames, type_ids
 from benchbuilder.sources.formats.delimited import TableDialect, delimited_rows
 from benchbuilder.sources.formats.files import SourceFile, wrong_shape
-from benchbuilder.sources.formats.lines import Encoding
-from benchbuilder.sources.formats.tables import Column
+from benchbuilder.sources.formats.tables import Column, Encoding
 from benchbuilder.sources.unit_source import HEAD_ROWS, MIN_HEAD_ROWS, READING_REASONS
 
 

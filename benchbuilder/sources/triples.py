@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,12 +22,11 @@ from benchbuilder.core import (
 )
 from benchbuilder.sources.base import SourceSpec
 from benchbuilder.sources.columnar.cells import Cells, Mask, Places
-from benchbuilder.sources.columnar.columns import ColumnBatch, delimited_columns, parquet_columns, row_columns
-from benchbuilder.sources.columnar.deduplicate import Drops, UnitBatch, id_digests
+from benchbuilder.sources.columnar.columns import ColumnBatch
+from benchbuilder.sources.columnar.duplicates import Drops, UnitBatch, id_digests
 from benchbuilder.sources.formats.files import SourceFile
 from benchbuilder.sources.formats.tables import Column, TableFormat, TableSpec, cell_text
-from benchbuilder.sources.row_source import DELIMITED_FORMATS, RowSource
-from benchbuilder.sources.unit_source import HEAD_ROWS, READING_REASONS
+from benchbuilder.sources.unit_source import READING_REASONS, RowSource
 
 _FACT = Fact[Triple]
 _TEXTS = ("head", "relation", "tail", "head_type", "tail_type")
@@ -100,19 +98,10 @@ class Triples(RowSource[TriplesSpec]):
 
     def unit_batches(self, source_file: SourceFile) -> Iterator[UnitBatch]:
         """The rows and drops of a file, built by column; the same as `make` for each unit."""
-        self._check_head(list(islice(self.units(source_file), HEAD_ROWS)), source_file)
-        for held in self._column_batches(source_file):
-            drops, places, cells = screen_triples(held, self._names(), self.spec.type_separator)
-            rows = self._make_rows(source_file, held.lines[places], cells)
-            yield UnitBatch(held.lines, drops, places, rows, id_digests(combined_column(rows.arrow, "id")))
-
-    def _column_batches(self, source_file: SourceFile) -> Iterator[ColumnBatch]:
-        form, columns = self.format_of(source_file), self.columns()
-        if form in DELIMITED_FORMATS:
-            return delimited_columns(source_file.path, source_file.name, self.dialect(form), columns)
-        if form == "parquet":
-            return parquet_columns(source_file.path, source_file.name, self.key("path"), columns)
-        return row_columns(self.units(source_file), len(columns))
+        for batch in self.column_batches(source_file):
+            drops, places, cells = screen_triples(batch, self._names(), self.spec.type_separator)
+            rows = self._make_rows(source_file, batch.lines[places], cells)
+            yield UnitBatch(batch.lines, drops, places, rows, id_digests(combined_column(rows.arrow, "id")))
 
     def _make_rows(self, source_file: SourceFile, lines: Places, cells: Mapping[str, Cells]) -> Table[Any]:
         count = len(lines)

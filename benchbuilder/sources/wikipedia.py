@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from functools import cached_property
 from importlib.metadata import version
 from itertools import islice
 from typing import Annotated, Any, ClassVar, Literal
@@ -25,9 +26,8 @@ from benchbuilder.core import (
 )
 from benchbuilder.retrieval import Tokenizer
 from benchbuilder.sources.base import SourceSpec
-from benchbuilder.sources.columnar.ordered_map import available_cores, map_in_order
-from benchbuilder.sources.formats.decompress import DamagedFileError, read_decompressed
 from benchbuilder.sources.formats.files import SourceFile, find_files, wrong_shape
+from benchbuilder.sources.formats.large_files import DamagedFileError, available_cores, map_in_order, read_decompressed
 from benchbuilder.sources.formats.mediawiki_dump import DumpHead, DumpPage, NotADumpError, parse_pages, split_dump
 from benchbuilder.sources.formats.tables import Column, RawRow
 from benchbuilder.sources.formats.topic_words import TopicWords
@@ -86,36 +86,32 @@ class WikipediaSpec(SourceSpec):
         return self
 
     def tokens(self) -> Tokenizer | None:
-        """What cuts words, where whole words are looked for."""
-        wanted = self.words is not None and self.match == "words" and self.tokenizer is not None
-        return create_from_spec("tokenizer", self.tokenizer) if wanted else None
+        """The tokenizer, if whole words are needed."""
+        needed = self.words is not None and self.match == "words" and self.tokenizer is not None
+        return create_from_spec("tokenizer", self.tokenizer) if needed else None
 
 
 class PageCleaner:
-    """Makes units of a part of a dump; it can be pickled, and is opened where it is used."""
+    """Makes units of a part of a dump; it can be pickled, and opens itself on first use."""
 
     def __init__(self, spec: WikipediaSpec, head: DumpHead) -> None:
         self._spec, self._markup = spec, make_markup(spec, head)
-        self._words: TopicWords | None = None
-        self._is_open = False
 
     def __call__(self, data: bytes) -> tuple[list[RawRow], str, str]:
-        """The units of `data`, numbered from 1, the title of the last, and what is wrong behind them."""
-        if not self._is_open:
-            self._open()
+        """The units of `data`, numbered from 1, the title of the last one, and the problem after them."""
         part = parse_pages(data)
         rows = [self._unit(number, page) for number, page in enumerate(part.pages, 1)]
         return rows, part.pages[-1].title if part.pages else "", part.problem
 
-    def _open(self) -> None:
-        spec = self._spec
-        if spec.words is not None:
-            tokenizer = spec.tokens()
-            if tokenizer is not None:
-                tokenizer.open()
-            tokens = None if tokenizer is None else tokenizer.tokens
-            self._words = TopicWords(load_words(spec.words.file), spec.fold, spec.convert, tokens)
-        self._is_open = True
+    @cached_property
+    def _words(self) -> TopicWords | None:
+        spec, tokenizer = self._spec, self._spec.tokens()
+        if spec.words is None:
+            return None
+        if tokenizer is not None:
+            tokenizer.open()
+        tokens = None if tokenizer is None else tokenizer.tokens
+        return TopicWords(load_words(spec.words.file), spec.fold, spec.convert, tokens)
 
     def _unit(self, number: int, page: DumpPage) -> RawRow:
         title = page.title
@@ -149,14 +145,14 @@ class PageCleaner:
 
 
 def make_markup(spec: WikipediaSpec, head: DumpHead) -> WikiMarkup:
-    """What is known of the markup of a dump."""
-    told = (head.namespaces.get(key, "") for key in (_FILES, _CATEGORIES))
+    """The markup of a dump, by recipe and head."""
+    namespaces = (head.namespaces.get(key, "") for key in (_FILES, _CATEGORIES))
     return WikiMarkup(
         variants=spec.variants,
-        files=tuple(filter(None, (*_CANONICAL, *told, *spec.file_namespaces))),
+        files=tuple(filter(None, (*_CANONICAL, *namespaces, *spec.file_namespaces))),
         sections=spec.sections,
         headings=spec.headings,
-        shown=tuple((one.names, one.parameters) for one in spec.shown_templates.values()),
+        shown=tuple((template.names, template.parameters) for template in spec.shown_templates.values()),
         disambiguation=spec.disambiguation,
     )
 
@@ -185,7 +181,7 @@ class Wikipedia(UnitSource[WikipediaSpec]):
     }
     shape_reasons: ClassVar[frozenset[str]] = frozenset({"malformed"})
     shape_hint: ClassVar[str] = "take the dump `pages-articles` of a wiki"
-    at_once: ClassVar[int] = 500
+    units_at_once: ClassVar[int] = 500
 
     def columns(self) -> Sequence[Column]:
         """What a page has."""
@@ -194,19 +190,19 @@ class Wikipedia(UnitSource[WikipediaSpec]):
     def fingerprint(self) -> Mapping[str, str]:
         """The word list, and the versions of what shapes text and comparison."""
         spec = self.spec
-        found = {"mwparserfromhell": version("mwparserfromhell")} if _import_parser() else {}
+        versions = {"mwparserfromhell": version("mwparserfromhell")} if _import_parser() else {}
         if spec.words is not None:
             words = "\n".join(load_words(spec.words.file))
-            found["word list"] = hashlib.sha256(words.encode()).hexdigest()
+            versions["word list"] = hashlib.sha256(words.encode()).hexdigest()
             if spec.convert is not None:
-                found["opencc"] = script_version()
+                versions["opencc"] = script_version()
         tokenizer = spec.tokens()
-        return found if tokenizer is None else found | dict(tokenizer.fingerprint())
+        return versions if tokenizer is None else versions | dict(tokenizer.fingerprint())
 
     def select_files(self) -> tuple[list[SourceFile], list[SourceFile]]:
         """The parts of the dump; of a folder, not the index of a dump of several streams."""
-        found = find_files(self.spec.path, self.key("path"), DUMP_SUFFIXES, self.spec.files)
-        return [one for one in found if len(found) == 1 or ".xml" in one.path.name], []
+        files = find_files(self.spec.path, self.key("path"), DUMP_SUFFIXES, self.spec.files)
+        return [file for file in files if len(files) == 1 or ".xml" in file.path.name], []
 
     def check(self) -> None:
         """Look at the first pages of each file, and at the word list."""
@@ -243,7 +239,7 @@ class Wikipedia(UnitSource[WikipediaSpec]):
 
         try:
             whole = split_dump(pieces)
-            cleaning = PageCleaner(self.spec, next(one for one in whole if isinstance(one, DumpHead)))
+            cleaning = PageCleaner(self.spec, next(part for part in whole if isinstance(part, DumpHead)))
             for rows, title, wrong in map_in_order(cleaning, parts(), workers, self.key("workers")):
                 for row in rows:
                     number += 1

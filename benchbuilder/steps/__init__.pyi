@@ -4,13 +4,13 @@ from .base import Map as Map
 from .base import Port as Port
 from .base import PromptedMap as PromptedMap
 from .base import Step as Step
+from .language.edits import count_negations as count_negations
 from .language.edits import replace_span as replace_span
 from .language.edits import single_edit as single_edit
-from .language.negation import count_negations as count_negations
-from .language.negation import without_negations as without_negations
+from .language.edits import without_negations as without_negations
 from .language.relations import RelationTables as RelationTables
-from .merge_terms import MergeTermsSpec as MergeTermsSpec
-from .normalise_term import NormaliseTermSpec as NormaliseTermSpec
+from .terms import MergeTermsSpec as MergeTermsSpec
+from .terms import NormaliseTermSpec as NormaliseTermSpec
 from .topic import Topic as Topic
 from .topic import TopicSpec as TopicSpec
 from .translate import TranslateSpec as TranslateSpec

@@ -1,4 +1,4 @@
-"""Gives each question its right and its wrong answer."""
+"""Assembles each question with its right and its wrong answer."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ FalseStatementSort = Literal["negated", "replaced"]
 
 
 class AssembleSpec(StepSpec):
-    """Which false statement is the wrong answer; the first that the fact has counts."""
+    """Which false statement is the wrong answer: the first sort that the fact has."""
 
     wrong_oe: tuple[FalseStatementSort, ...]
     """For open-ended questions."""
     wrong_tf: tuple[FalseStatementSort, ...]
-    """For true/false questions about the true statement; one about a false statement has that very statement."""
+    """For true/false questions about the true statement; those about a false statement use that statement."""
 
 
 class Assemble(Gather):
     """Candidates: the right answer is the true statement of the question's fact, the wrong one a false statement.
 
-    A true/false question about a statement that is among the `denied` has that statement and its denial instead: there
-    the statements of the fact are claims of their own, and none of them answers a question about another. Statements
-    that no candidate uses are named as unused.
+    A true/false question about a `denied` statement has that statement and its denial instead. There, the statements of
+    a fact are independent claims, and none of them answers a question about another. Statements that no candidate uses
+    are listed as unused.
     """
 
     kind = "assemble"
@@ -41,7 +41,7 @@ class Assemble(Gather):
     output: ClassVar[type[Row] | None] = Candidate
     reasons: ClassVar[Mapping[str, str]] = {
         "no_right_answer": "The fact has no true statement.",
-        "no_wrong_answer": "The fact has no false statement that can stand as the wrong answer.",
+        "no_wrong_answer": "The fact has no false statement that can be the wrong answer.",
         "same_answers": "The right and the wrong answer are the same text.",
         "no_question": "No question asks about the fact of this statement.",
         "no_candidate": "Every question about the fact of this statement was dropped.",
@@ -99,19 +99,11 @@ class Assemble(Gather):
         if wrong.text == right.text:
             return Dropped("same_answers", right.text)
         candidate = Candidate.child(
-            question,
-            right,
-            wrong,
-            produced_by=self.produced_by(wrong.joined),
-            type=question.type,
-            expected=question.expected,
-            context=question.context,
-            question=question.text,
-            answer=right.text,
-            answer_wrong=wrong.text,
-            fact=question.fact,
+            question, right, wrong, produced_by=self.produced_by(wrong.joined), type=question.type,
+            expected=question.expected, context=question.context, question=question.text, answer=right.text,
+            answer_wrong=wrong.text, fact=question.fact,
             checks=tuple(dict.fromkeys((*question.checks, *right.checks, *wrong.checks))),
-        )
+        )  # fmt: skip
         return Kept(candidate)
 
     def _wrong_statement(

@@ -1,15 +1,16 @@
-"""Stages: the three shapes of work on rows."""
+"""The base classes of steps: filters, maps and gathers."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from benchbuilder.config import KindSpec, StepSpec
 from benchbuilder.core import (
+    DataError,
     FilterResult,
     GatherResult,
     Outcome,
@@ -19,17 +20,21 @@ from benchbuilder.core import (
     SpecIssue,
     StepContext,
     Table,
+    text_names,
 )
 from benchbuilder.models import Conversation
 
 
 @dataclass(frozen=True)
 class Port:
-    """Where rows enter a stage.
+    """An input of a step.
 
-    `row` is the role, with its payload where that matters (``Fact[Triple]``). `mode` is ``each`` (every row is a
-    branch), ``parent`` (the ancestor of the row at hand, joined by id), ``lookup`` (the whole table, read-only, no
-    branches) or ``whole`` (a gather's further input: every row is used or named as unused).
+    Attributes:
+        row: The role of the rows, with its payload if that matters (``Fact[Triple]``).
+        mode: ``each`` (every row has branches), ``parent`` (the ancestor of the current row, joined by id), ``lookup``
+            (the complete table, read-only, without branches) or ``whole`` (a further input of a gather: every row is
+            used or listed as unused).
+        optional: Whether a recipe may leave the port out.
     """
 
     row: type[Row]
@@ -38,11 +43,11 @@ class Port:
 
 
 class Step(ABC):
-    """One verb. A stage is made from its spec, opened in the process that runs it, and must be picklable before.
+    """One operation on rows. It is made from its spec and opened in the process that runs it.
 
-    `version` is bumped by hand whenever the output for the same input changes. `reasons` is the closed list of drop
-    (and not-applicable) reasons with a sentence for each. `output` is the class of the rows it makes; ``None`` means
-    that it emits rows of the class of its `each` port.
+    It must be picklable until it is opened. Increase `version` whenever the output for the same input changes.
+    `reasons` is the complete list of drop (and not-applicable) reasons, with a sentence for each. `output` is the
+    class of its rows; ``None`` means the class of its `each` port.
     """
 
     kind: ClassVar[str]
@@ -52,50 +57,71 @@ class Step(ABC):
     output: ClassVar[type[Row] | None] = None
     reasons: ClassVar[Mapping[str, str]] = {}
     divides: ClassVar[bool] = False
-    """Whether the rows that it makes count under partitions of its own (classes, say), not under their parent's."""
+    """Whether its rows are counted under partitions of their own (for instance classes), not under their parent's."""
     translates: ClassVar[bool] = False
-    """Whether the rows that it makes are of another language than their parent, and say so."""
+    """Whether its rows have another language than their parents, and state it."""
 
     def __init__(self, spec: Any, context: StepContext) -> None:
         self.spec = spec
         self.context = context
 
     def fingerprint(self) -> Mapping[str, str]:
-        """Versions of what shapes the output besides the spec (distributions, dictionaries), for the key."""
+        """Further inputs that shape the output (versions of distributions, dictionaries), for the key."""
         return {}
 
     def external_inputs(self) -> Mapping[str, str]:
-        """Hashes of what people or models contributed so far (vote files), by name.
+        """Hashes of what people or models have contributed so far (vote files), by name.
 
-        A step that observes something is never run again once sealed, unless asked; a difference between these
-        hashes and those of the seal is reported. Exact steps observe nothing.
+        A complete external step runs again only on request; a difference between these hashes and those in its
+        manifest is reported. Deterministic steps have none.
         """
         return {}
 
     def validate_inputs(self, rows: Mapping[str, type[Row]]) -> Iterable[SpecIssue]:  # noqa: ARG002
-        """What in the spec does not fit the rows of the ports, known before any row: field and column names.
+        """Issues of the spec that are known before any row, such as fields and columns that the rows do not have.
 
-        RecipeError for faults in the files that the spec names.
+        Args:
+            rows: The row class of each port.
+
+        Raises:
+            RecipeError: A file that the spec names has faults.
         """
         return ()
 
     def prepare(self, lookups: Mapping[str, Table[Any]]) -> tuple[Path, ...]:  # noqa: ARG002
-        """Make, once and before any worker opens, what all workers share (an index in `context.cache`).
+        """Make what all workers share (an index in `context.cache`), once and before any worker opens.
 
-        Which files and folders that is: they must be there when `open` is called, on this machine or another one.
+        Returns:
+            The files and folders that must exist when `open` is called, on this machine or another one.
         """
         return ()
 
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:
-        """Get ready to run in this process: open files, models, tokenizers. `lookups` holds the lookup ports."""
+        """Prepare to run in this process: open files, models, tokenizers. `lookups` has the tables of lookup ports."""
 
     def produced_by(self, rule: str = "") -> ProducedBy:
-        """The mark for rows of this stage, made by `rule`."""
+        """The `produced_by` of rows that this step makes by `rule`."""
         return ProducedBy(rule=f"{self.kind}/{rule}" if rule else self.kind, version=str(self.version))
 
 
+def texts_of(texts: Mapping[str, tuple[str, ...]], field: str, key: str) -> tuple[str, ...]:
+    """The texts of a row under `field`; DataError if the row has none, with the `key` of the spec."""
+    if field not in texts:
+        raise DataError(f"the rows have no text {field!r}", where=field, why=f"their texts are {', '.join(texts)}",
+                        next=f"name one of them in {key}")  # fmt: skip
+    return texts[field]
+
+
+def unknown_texts(rows: type[Row], fields: Mapping[str, Iterable[str]]) -> Iterator[SpecIssue]:
+    """Issues of fields, by their keys in the spec, that the rows have no text for."""
+    known = text_names(rows)
+    for key, names in fields.items():
+        yield from (SpecIssue(key, "the rows have no such text", name, known) for name in names if name not in known
+                    and known)  # fmt: skip
+
+
 class Filter(Step):
-    """Keeps or drops rows as they are; works on a whole Arrow batch at a time."""
+    """Keeps or drops rows as they are, one Arrow batch at a time."""
 
     @abstractmethod
     def screen(self, table: Table[Any]) -> FilterResult:
@@ -103,41 +129,41 @@ class Filter(Step):
 
 
 class Map(Step):
-    """Turns each row into rows of its own, one row at a time, in any order, anywhere."""
+    """Turns each row into other rows, one row at a time, in any order and in any process."""
 
     slots: ClassVar[tuple[str, ...] | Literal["many"]] = ("",)
     """The branches of a row: declared slots, or ``many`` (n >= 1 outcomes, with distinct slots)."""
 
     @abstractmethod
     def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Outcome]:
-        """The outcomes of the row's branches: exactly one for each slot. `parents` holds the parent ports' rows."""
+        """The outcomes of the row's branches: exactly one for each slot. `parents` has the rows of the parent ports."""
 
     def map_columns(self, table: Table[Any]) -> OutcomeBatch | None:  # noqa: ARG002
-        """The branches of a table of rows, made by the column: the same that `map` makes of each row.
+        """The branches of a table of rows, made by column; equal to those that `map` makes of each row.
 
-        ``None`` where rows must be looked at one by one. Asked only of a stage without parent ports.
+        ``None`` if rows must be processed one by one. It is called only for steps without parent ports.
         """
         return None
 
 
 class PromptedMap(Map):
-    """A map that may put prompts to a model.
+    """A map that may prompt a model.
 
-    The work on a row is a conversation without any input or output of its own: whoever drives it sends its requests,
-    looks replies up, counts tokens for a quote or hands requests in by the batch.
+    The work on a row is a conversation without input or output of its own. Its driver sends the requests, looks replies
+    up, counts tokens for a quote, or submits requests in batches.
     """
 
     @property
     @abstractmethod
     def model_spec(self) -> KindSpec | None:
-        """The model that it puts prompts to; ``None`` if it works by rules alone."""
+        """The model that it prompts; ``None`` if it uses only rules."""
 
     @abstractmethod
     def converse(self, row: Any, parents: Mapping[str, Any]) -> Conversation:
         """The work on one row. Equal replies lead to equal requests and outcomes."""
 
     def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Outcome]:
-        """The outcomes of a row that needs no model; TypeError if it asks one."""
+        """The outcomes of a row that needs no model; TypeError if it needs one."""
         try:
             next(self.converse(row, parents))
         except StopIteration as end:
@@ -151,7 +177,7 @@ class Gather(Step):
 
     @abstractmethod
     def gather(self, tables: Mapping[str, Table[Any]]) -> GatherResult | OutcomeBatch:
-        """The outcomes of every row of the `each` port, and what was unused of the `whole` ports.
+        """The outcomes of every row of the `each` port, and the unused rows of the `whole` ports.
 
-        A gather without `whole` ports and notes may give its branches by the column, in the order of the rows.
+        A gather without `whole` ports and notes may return its branches as columns, in the order of the rows.
         """

@@ -1,4 +1,4 @@
-"""Bring facts into one script and one form of Unicode, the original text kept."""
+"""Converts facts to one script and one Unicode normal form, and keeps the original text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from benchbuilder.core import (
     Outcome,
     OutcomeBatch,
     Payload,
-    Row,
     Table,
     combined_column,
     convert_script,
@@ -30,25 +29,25 @@ from benchbuilder.core import (
 from benchbuilder.steps.base import Map, Port
 
 _END = "\0"
-"""Where OpenCC may take a text to end."""
+"""Possibly the end of a text for OpenCC."""
 _LINE = "\n"
-"""Stands between texts that are converted at one go: no entry of a dictionary of OpenCC, which are lines of a file,
-holds it, and it joins with no mark."""
+"""Separates texts that are converted at once: no entry of a dictionary of OpenCC (a line of a file) contains it, and it
+combines with no mark."""
 
 
 class ConvertScriptSpec(StepSpec):
-    """`convert` names an OpenCC configuration (``t2s``: traditional to simplified), `normal_form` a form of Unicode
-    (``NFC``: a letter and its marks as one character where there is one); ``null`` changes nothing."""
+    """`convert` names an OpenCC configuration (``t2s``: traditional to simplified), `normal_form` a Unicode normal form
+    (``NFC``: a letter and its marks as one character if there is one); ``null`` changes nothing."""
 
     convert: Conversion | None
     normal_form: NormalForm | None = None
 
     def part_names(self) -> tuple[str, ...]:
-        """The names of what is done, in order."""
+        """The names of the conversions, in order."""
         return tuple(name for name in (self.normal_form, self.convert) if name is not None)
 
     def convert_text(self, text: str) -> str:
-        """`text` in the form and the script."""
+        """`text` in the normal form and the script."""
         text = text if self.normal_form is None else to_normal_form(text, self.normal_form)
         return text if self.convert is None else convert_script(text, self.convert)
 
@@ -56,23 +55,22 @@ class ConvertScriptSpec(StepSpec):
 class ConvertScript(Map):
     """Converts every text of a fact.
 
-    A fact that the conversion does not change passes as the very row that it is. A changed one carries its text from
-    before in `original`: the cells of its flat form, joined by tabs.
+    An unchanged fact stays the same row. A changed one has its former text in `original`: the cells of its flat form,
+    joined by tabs.
     """
 
     kind: ClassVar[str] = "convert_script"
     spec_class: ClassVar[type[StepSpec]] = ConvertScriptSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Fact)}
-    output: ClassVar[type[Row] | None] = None
 
     spec: ConvertScriptSpec
 
     def fingerprint(self) -> Mapping[str, str]:
-        """The version of OpenCC, where it is used."""
+        """The version of OpenCC, if it is used."""
         return {} if self.spec.convert is None else {"opencc": script_version()}
 
     def map_columns(self, table: Table[Any]) -> OutcomeBatch | None:
-        """The rows in which a text changes, one by one; the others pass as they are."""
+        """The rows with changed texts, one by one; all others stay as they are."""
         if not self.spec.part_names():
             return pass_through_batch(table, [], [])
         payload: Any = table.row.model_fields["payload"].annotation
@@ -83,15 +81,15 @@ class ConvertScript(Map):
         return pass_through_batch(table, places.tolist(), [list(self.map(row, {})) for row in rows])
 
     def _changed_positions(self, payloads: pa.Array[Any]) -> Any:
-        """The places of the payloads that hold a text which changes."""
-        found = list(text_leaves(payloads))
-        texts: Any = pa.chunked_array([part for _, part in found], pa.string()).unique().drop_null()
+        """The positions of payloads with a text that changes."""
+        leaves = list(text_leaves(payloads))
+        texts: Any = pa.chunked_array([part for _, part in leaves], pa.string()).unique().drop_null()
         changed = pa.array(_changing_texts(texts.to_pylist(), self.spec.convert_text), pa.string())
         if not len(changed):
             return np.zeros(0, np.int64)
-        marks: list[Any] = [pc.is_in(part, value_set=changed) for _, part in found]
+        masks: list[Any] = [pc.is_in(part, value_set=changed) for _, part in leaves]
         return np.unique(np.concatenate([
-            rows[mark.to_numpy(zero_copy_only=False)] for (rows, _), mark in zip(found, marks, strict=True)
+            rows[mask.to_numpy(zero_copy_only=False)] for (rows, _), mask in zip(leaves, masks, strict=True)
         ]))  # fmt: skip
 
     def map(self, row: Fact[Any], parents: Mapping[str, Any]) -> Iterable[Outcome]:  # noqa: ARG002
@@ -106,14 +104,12 @@ class ConvertScript(Map):
         return [Kept(type(row).child(row, produced_by=produced_by, payload=payload, original=original))]
 
 
-def _changing_texts(texts: list[str], write: Callable[[str], str]) -> list[str]:
-    """Those of `texts` that `convert_text` changes."""
-    alone = [text for text in texts if _LINE in text or _END in text]
+def _changing_texts(texts: list[str], convert: Callable[[str], str]) -> list[str]:
+    """Those of `texts` that `convert` changes."""
     plain = [text for text in texts if _LINE not in text and _END not in text]
     joined = _LINE.join(plain)
-    written = write(joined)
+    converted = convert(joined)
     changed: list[str] = []
-    if written != joined:
-        after = written.split(_LINE)
-        changed = [text for text, other in zip(plain, after, strict=True) if text != other]
-    return changed + [text for text in alone if text != write(text)]
+    if converted != joined:
+        changed = [text for text, new in zip(plain, converted.split(_LINE), strict=True) if text != new]
+    return changed + [text for text in texts if (_LINE in text or _END in text) and text != convert(text)]

@@ -1,4 +1,4 @@
-"""Negates a true statement at the predicate that joins it."""
+"""Negates true statements at their predicates."""
 
 from __future__ import annotations
 
@@ -29,21 +29,32 @@ from benchbuilder.core import (
 )
 from benchbuilder.retrieval import Tokenizer, word_boundary_problem
 from benchbuilder.steps.base import Port
-from benchbuilder.steps.language.edits import cuts_word, exchanges, replace_span, shift_span, single_edit, without_end
-from benchbuilder.steps.language.negation import SearchRule, count_negations, search_negation
+from benchbuilder.steps.language.edits import (
+    SearchRule,
+    answer_text,
+    count_negations,
+    cuts_word,
+    exchanges,
+    false_statement,
+    replace_span,
+    search_negation,
+    shift_span,
+    single_edit,
+    without_end,
+)
 from benchbuilder.steps.language.questions import is_one_sentence
 from benchbuilder.steps.writer import MODEL_REASONS, NeedsModel, ReplyFault, Writer, WriterSpec
 
 
 class SeamNegation(FrozenModel):
-    """What the text before the answer may end in, and what it ends in when negated (``null``: no rule can)."""
+    """An end of the text before the answer, and its negated form (``null``: no rule applies)."""
 
     end: Annotated[str, Field(min_length=1)]
     negated: str | None
 
 
 class Exchange(FrozenModel):
-    """What a model may write in the place of `old` to negate it: one of `new`."""
+    """A model may negate by replacing `old` with one of `new`."""
 
     old: str
     new: tuple[Annotated[str, Field(min_length=1)], ...]
@@ -55,51 +66,51 @@ class NegateSpec(WriterSpec):
     method: Literal["seam", "search"]
     """``seam``: at the predicate before the answer; ``search``: by an ordered text search."""
     seams: tuple[SeamNegation, ...]
-    """For ``seam``; the longest end that fits counts. One with ``%column%`` stands for one of every word in
-    `open_word_forms`.
+    """For ``seam``; the longest end that fits counts. An end with ``%column%`` means one end for each word in `forms`.
     """
     forms: tuple[FileRef, ...] = ()
     """Tables of word forms, whose columns `seams` may name."""
     whole_words: tuple[str, ...]
-    """Words that an end must not begin inside of."""
+    """Words that an end must not split."""
     blocked: tuple[Regex, ...]
-    """For ``seam``: where one of these stands before the answer, the negation would change its scope."""
+    """For ``seam``: patterns before the answer that would change the scope of the negation."""
     blocked_answers: tuple[Regex, ...]
-    """For ``seam``: where one of these stands in the answer, it would not be plain what is negated."""
+    """For ``seam``: patterns of answers that would make it unclear what is negated."""
     search: tuple[SearchRule, ...]
-    """For ``search``: the first that applies counts."""
+    """For ``search``: the first rule that applies counts."""
     negations: tuple[Regex, ...]
-    """What counts as a negation; with none, statements are not checked for them."""
+    """Patterns of negations; without any, negations are not checked."""
     harmless: tuple[Regex, ...]
-    """Words that hold such a string and negate nothing."""
+    """Words that contain such a pattern without negating anything."""
     stop: str
-    """What every statement ends in."""
+    """The end of every statement."""
     marks: str
-    """Marks that may stand at the end of a model's text in the place of the stop."""
+    """Marks that a model's text may end in instead of the stop."""
     ends: str
-    """Characters that end a sentence; a model's text holds none but its stop."""
+    """Characters that end a sentence; a model's text contains none except its stop."""
     max_edit: Annotated[int, Field(ge=1)]
-    """Characters that the part may have where a model's text differs from the true statement."""
+    """The largest number of characters in which a model's text may differ from the true statement."""
     exchanges: tuple[Exchange, ...]
-    """How a model may negate, besides the `seams`; else its text is the true statement. With none, it is not checked.
+    """Further edits by which a model may negate; the rest of its text must be the true statement. Without any, this is
+    not checked.
 
-    What is put in without loss (an `old` that is empty) must not stand inside a word.
+    A pure insertion (an empty `old`) must not be inside a word.
     """
     leading: tuple[str, ...]
-    """What may stand at the very beginning of a model's text."""
+    """Insertions that are allowed at the very beginning of a model's text."""
     hedges: tuple[Regex, ...]
-    """Negations that leave it open whether it is so; a model's text holds no more of them than the true statement."""
+    """Negations that leave the truth open; a model's text has no more of them than the true statement."""
     stand_in: Annotated[str, Field(min_length=1)]
-    """A negation. A quote counts with a reply that has it before the answer."""
+    """A negation. A quote assumes replies with it before the answer."""
     tokenizer: Annotated[KindSpec | None, Slot("tokenizer", inherit="tokenizer")] = None
 
 
 class Negate(Writer):
     """A false statement: the true one with its predicate negated once, never inside the answer.
 
-    Model-made statements carry no seam; there the last predicate before the answer is looked for, as whole words of
-    the tokenizer. Where no rule can, a model is asked; its text must differ from the true statement in one short part.
-    A statement that is negative already is dropped whoever writes: two negations are hard to read and easy to miss.
+    Statements made by models have no seam; their last predicate before the answer is found by whole words of the
+    tokenizer. If no rule applies, a model is asked; its text must differ from the true statement in one short part.
+    A statement that is already negative is always dropped: two negations are hard to read and easy to miss.
     """
 
     kind = "negate"
@@ -109,20 +120,20 @@ class Negate(Writer):
     output: ClassVar[type[Row] | None] = Statement
     faults: ClassVar[Mapping[str, str]] = {
         "not_one_sentence": "The model's text is not one sentence on one line.",
-        "answer_changed": "The model's text does not hold the answer as the true statement has it.",
+        "answer_changed": "The model's text does not contain the answer unchanged.",
         "changed_elsewhere": "The model's text differs from the true statement by more than one plain negation.",
-        "hedged": "The model's text leaves it open whether it is so.",
-        "not_one_negation_more": "The result does not hold exactly one negation more than the true statement.",
+        "hedged": "The model's text leaves the truth open.",
+        "not_one_negation_more": "The result does not have exactly one negation more than the true statement.",
     }
-    """Why a model's text is not taken."""
+    """Why a model's text is rejected."""
     reasons: ClassVar[Mapping[str, str]] = {
         **MODEL_REASONS,
-        "already_negative": "The statement is negative already; negating it once more would be hard to read.",
+        "already_negative": "The statement is already negative; a second negation would be hard to read.",
         **faults,
     }
     prompt_variables: ClassVar[Mapping[str, str]] = {
         "statement": "the true statement",
-        "answer": "its answer (empty if it is not known)",
+        "answer": "its answer (empty if unknown)",
     }
     reply_field = "statement"
 
@@ -132,7 +143,7 @@ class Negate(Writer):
         return {**super().fingerprint(), **own}
 
     def validate_inputs(self, rows: Mapping[str, type[Row]]) -> list[SpecIssue]:
-        """What any writer has to complain of, and a tokenizer that does not cut words."""
+        """The issues of every writer, and a tokenizer that does not split words."""
         tokenizer = self._make_tokenizer() if self.spec.tokenizer is not None else None
         return [*super().validate_inputs(rows), *(word_boundary_problem(tokenizer) if tokenizer is not None else ())]
 
@@ -152,14 +163,14 @@ class Negate(Writer):
             self._tokenizer.open()
 
     def exclusion(self, row: Any, parents: Mapping[str, Any]) -> Outcome | None:  # noqa: ARG002
-        """Statements that hold a negation, inside the answer or outside, are dropped."""
+        """Statements with a negation, inside or outside the answer, are dropped."""
         true: Statement = row
-        if self._count_negations(true.text, true.answer) or self._count_negations(self._answer(true), None):
+        if self._count_negations(true.text, true.answer) or self._count_negations(answer_text(true), None):
             return Dropped("already_negative", true.text)
         return None
 
     def by_rule(self, row: Any, parents: Mapping[str, Any]) -> Outcome | NeedsModel:  # noqa: ARG002
-        """The negated predicate, where the rules know it."""
+        """The statement with its predicate negated, if a rule applies."""
         true: Statement = row
         spec: NegateSpec = self.spec
         edit = search_negation(true.text, spec.search) if spec.method == "search" else self._negate_predicate(true)
@@ -173,27 +184,26 @@ class Negate(Writer):
 
     def prompt_values(self, row: Any, parents: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002
         """Statement and answer."""
-        return {"statement": row.text, "answer": self._answer(row)}
+        return {"statement": row.text, "answer": answer_text(row)}
 
     def expected_reply(self, row: Any, parents: Mapping[str, Any]) -> str:
-        """What the rules make of it, else the statement with a negation before its answer."""
+        """The result of the rules, or the statement with a negation before its answer."""
         true: Statement = row
-        made = self.by_rule(row, parents)
-        if isinstance(made, Kept) and isinstance(made.row, Statement) and made.row.answer is not None:
-            return made.row.text
-        bare = without_end(true.text, self.spec.stop)
-        at = true.answer.start if true.answer is not None else len(bare)
-        return true.text[:at] + self.spec.stand_in + true.text[at:]
+        outcome = self.by_rule(row, parents)
+        if isinstance(outcome, Kept) and isinstance(outcome.row, Statement) and outcome.row.answer is not None:
+            return outcome.row.text
+        end = true.answer.start if true.answer is not None else len(without_end(true.text, self.spec.stop))
+        return true.text[:end] + self.spec.stand_in + true.text[end:]
 
     def judge(self, row: Any, parents: Mapping[str, Any], text: str, produced_by: ProducedBy) -> Row | ReplyFault:  # noqa: ARG002
-        """The true statement with one short part changed outside the answer, and one negation more by that."""
+        """The true statement with one short part changed outside the answer, which adds one negation."""
         true: Statement = row
         spec: NegateSpec = self.spec
-        said = strip_wrapping(text)
-        text = end_with(said, spec.stop, spec.marks)
-        if "\n" in said or not is_one_sentence(text, spec.stop, spec.ends):
+        reply = strip_wrapping(text)
+        text = end_with(reply, spec.stop, spec.marks)
+        if "\n" in reply or not is_one_sentence(text, spec.stop, spec.ends):
             return ReplyFault("not_one_sentence")
-        answer = self._answer(true)
+        answer = answer_text(true)
         if answer not in text:
             return ReplyFault("answer_changed", answer)
         edit = single_edit(true.text, text, true.answer)
@@ -207,33 +217,28 @@ class Negate(Writer):
             return ReplyFault("changed_elsewhere", true.text)
         return self._false_statement(true, *edit, produced_by, ("one_sentence", "one_edit"))
 
-    def _answer(self, true: Statement) -> str:
-        return true.answer.slice_of(true.text) if true.answer is not None else ""
-
     def _negates_once(self, true: Statement, span: Span, new: str) -> bool:
-        """Whether `new` in the place of `span` makes another text, with one negation more if those are counted."""
+        """Whether `new` instead of `span` changes the text, by one more negation if negations are counted."""
         text = replace_span(true.text, span, new)
         if text == true.text:
             return False
-        before, after = (
-            self._count_negations(true.text, true.answer),
-            self._count_negations(text, shift_span(true.answer, span, len(new))),
-        )
+        before = self._count_negations(true.text, true.answer)
+        after = self._count_negations(text, shift_span(true.answer, span, len(new)))
         return not self.spec.negations or after == before + 1
 
     def _is_allowed_exchange(self, true: Statement, text: str) -> bool:
-        """Whether `text` is the true one with one of the exchanges that the recipe allows, and nothing else."""
+        """Whether `text` differs from the true statement only by an exchange that the recipe allows."""
         spec: NegateSpec = self.spec
         pairs = {(rule.end, rule.negated) for rule in self._seams if rule.negated is not None}
         pairs |= {(rule.old, new) for rule in spec.exchanges for new in rule.new}
         return any(
-            self._fits_at(true, text, old, new, at)
+            self._fits_at(true, text, old, new, position)
             for old, new in sorted(pairs)
-            for at in exchanges(true.text, text, old, new)
+            for position in exchanges(true.text, text, old, new)
         )
 
     def _fits_at(self, true: Statement, text: str, old: str, new: str, position: int) -> bool:
-        """Whether `new` for the `old` at `position` cuts no word, and begins the sentence only if it may."""
+        """Whether replacing `old` at `position` splits no word; `leading` must allow an insertion at the start."""
         end = position + len(old)
         if position == 0 and not old:
             return new in self.spec.leading
@@ -248,25 +253,15 @@ class Negate(Writer):
     def _false_statement(
         self, true: Statement, span: Span, new: str, produced_by: ProducedBy, checks: tuple[str, ...]
     ) -> Statement:
-        """The true statement with `new` in the place of `span`; `checks` are those that it passed besides these."""
+        """The true statement with `new` instead of `span`; `checks` are further checks that it passed."""
         answer = shift_span(true.answer, span, len(new))
         passed = ["differs_from_true"]
         if self.spec.negations:
             passed.append("one_negation_more")
         if answer is not None:
             passed.append("answer_untouched")
-        return Statement.child(
-            true,
-            produced_by=produced_by,
-            polarity="false",
-            text=replace_span(true.text, span, new),
-            joined="negation",
-            answer=answer,
-            seam=Span(start=span.start, end=span.start + len(new)),
-            context=true.context,
-            fact=true.fact,
-            checks=(*passed, *checks),
-        )
+        text, seam = replace_span(true.text, span, new), Span(start=span.start, end=span.start + len(new))
+        return false_statement(true, produced_by, text, "negation", (*passed, *checks), answer, seam)
 
     def _count_negations(self, text: str, answer: Span | None) -> int:
         outside = replace_span(text, answer, "\0") if answer is not None else text
@@ -278,7 +273,7 @@ class Negate(Writer):
         if end is None or any(find_all(pattern, true.text[:end]) for pattern in self.spec.blocked):
             return None
         words: tuple[str, ...] = self.spec.whole_words
-        if any(find_all(pattern, self._answer(true)) for pattern in self.spec.blocked_answers):
+        if any(find_all(pattern, answer_text(true)) for pattern in self.spec.blocked_answers):
             return None
         rules = [
             rule

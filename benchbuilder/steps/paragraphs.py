@@ -1,4 +1,4 @@
-"""Cut the pages of knowledge bases into paragraphs."""
+"""Splits the pages of knowledge bases into paragraphs."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ from benchbuilder.core import (
 )
 from benchbuilder.retrieval import Tokenizer, word_boundary_problem
 from benchbuilder.steps.base import Map, Port
-from benchbuilder.steps.language.scanning import Scanner
+from benchbuilder.steps.language.columns import Scanner
 
 _compute: Any = pc
 _BLOCK_BYTES = 1 << 22
-"""About how many bytes of pages are cut at a time."""
+"""The approximate number of bytes that are split at a time."""
 _HEADER_COLUMNS = ("id", "parents", "origin", "language", "partition")
 
 
 class ParagraphsSpec(StepSpec):
-    """How pages are cut.
+    """How pages are split.
 
     Paragraphs of `min_chars` or fewer characters are dropped. The pages of the bases in `filter_bases` stay only if
-    title or text holds a word of the list `words`, anywhere (`match` ``contains``) or as whole tokens of the
-    `tokenizer` (``words``); what `fold` names (``case``, ``marks``) does not count. `convert` names an OpenCC
+    title or text contains a word of the list `words`, anywhere (`match` ``contains``) or as whole tokens of the
+    `tokenizer` (``words``). Differences that `fold` names (``case``, ``marks``) are ignored. `convert` names an OpenCC
     configuration or is ``null``.
     """
 
@@ -74,9 +74,9 @@ class ParagraphsSpec(StepSpec):
 
 
 class Paragraphs(Map):
-    """Cuts each page at its line breaks; lines of white space alone are no paragraphs.
+    """Splits each page at its line breaks; blank lines are no paragraphs.
 
-    The slot of a paragraph is its number on the page, from 1. A page that is dropped as a whole has the slot "".
+    The slot of a paragraph is its number on the page, from 1. A dropped page has the slot "".
     """
 
     kind: ClassVar[str] = "paragraphs"
@@ -85,9 +85,9 @@ class Paragraphs(Map):
     output: ClassVar[type[Row] | None] = Passage
     slots: ClassVar[tuple[str, ...] | Literal["many"]] = "many"
     reasons: ClassVar[Mapping[str, str]] = {
-        "off_topic": "No word of the word list stands on the page.",
+        "off_topic": "The page contains no word of the word list.",
         "too_short": "The paragraph has too few characters to be evidence.",
-        "empty": "The page holds no text.",
+        "empty": "The page has no text.",
     }
 
     spec: ParagraphsSpec
@@ -101,16 +101,16 @@ class Paragraphs(Map):
             self._tokenizer = create_from_spec("tokenizer", self.spec.tokenizer)
 
     def fingerprint(self) -> Mapping[str, str]:
-        """The versions of OpenCC and of the tokenizer, where they are used."""
+        """The versions of OpenCC and of the tokenizer, if they are used."""
         known = {} if self._tokenizer is None else dict(self._tokenizer.fingerprint())
         return known if self.spec.convert is None else {"opencc": script_version(), **known}
 
     def validate_inputs(self, rows: Mapping[str, type[Row]]) -> Iterable[SpecIssue]:  # noqa: ARG002
-        """A tokenizer that does not cut words, where whole words are looked for."""
+        """A tokenizer that does not split words, if whole words are needed."""
         return word_boundary_problem(self._tokenizer) if self.spec.match == "words" and self.spec.filter_bases else ()
 
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:  # noqa: ARG002
-        """Load the word list, and the tokenizer's dictionary."""
+        """Load the word list and the tokenizer's dictionary."""
         if self._tokenizer is not None:
             self._tokenizer.open()
         if self.spec.filter_bases and self.spec.words is not None:
@@ -141,16 +141,18 @@ class Paragraphs(Map):
         return text if self.spec.convert is None else convert_script(text, self.spec.convert)
 
     def map_columns(self, table: Table[Any]) -> OutcomeBatch | None:
-        """The paragraphs of many pages, by the column."""
-        cut = [self._cut_pages(table.arrow.slice(start, stop - start), start) for start, stop in _blocks(table.arrow)]
-        if not cut:
+        """The paragraphs of many pages, by column."""
+        batches = [
+            self._split_pages(table.arrow.slice(start, stop - start), start) for start, stop in _blocks(table.arrow)
+        ]
+        if not batches:
             return self._outcome_batch(table.arrow, _ParagraphLines(), 0)
         names = ("row_position", "slots", "outcomes", "reasons", "details")
-        row, slots, outcomes, reasons, details = (pa.concat_arrays([getattr(t, name) for t in cut]) for name in names)
-        return OutcomeBatch(row, slots, outcomes, reasons, details, Table.concat([t.rows for t in cut], Passage))
+        columns: Any = (pa.concat_arrays([getattr(batch, name) for batch in batches]) for name in names)
+        return OutcomeBatch(*columns, rows=Table.concat([batch.rows for batch in batches], Passage))
 
-    def _cut_pages(self, pages: pa.Table, first: int) -> OutcomeBatch:
-        """The branches of some pages, the first of which is number `first` of its table."""
+    def _split_pages(self, pages: pa.Table, first: int) -> OutcomeBatch:
+        """The branches of some pages; the first one has the position `first` in its table."""
         titles, texts, documents = (_texts(pages, name) for name in ("title", "text", "document"))
         if self.spec.normal_form is not None or self.spec.convert is not None:
             titles, texts = rewrite_texts(titles, self._convert), rewrite_texts(texts, self._convert)
@@ -164,33 +166,28 @@ class Paragraphs(Map):
             for raw in text.splitlines():
                 if line := normalise_space(raw):
                     number += 1
-                    if is_longer_than(line, self.spec.min_chars):
-                        lines.add(place, str(number), "", line)
-                    else:
-                        lines.add(place, str(number), "too_short", line)
+                    reason = "" if is_longer_than(line, self.spec.min_chars) else "too_short"
+                    lines.add(place, str(number), reason, line)
             if not number:
                 lines.add(place, "", "empty", title or document)
         return self._outcome_batch(pages, lines, first, titles)
 
     def _off_topic_pages(self, bases: pa.Array[Any], titles: Sequence[str], texts: Sequence[str]) -> set[int]:
-        """The places of pages without any of the words that their base is filtered by."""
+        """The positions of pages that the filter of their base drops."""
         if not self.spec.filter_bases:
             return set()
         filtered = _compute.is_in(bases, value_set=pa.array(self.spec.filter_bases, pa.string()))
         places = np.flatnonzero(filtered.to_numpy(zero_copy_only=False)).tolist()
         whole = [f"{titles[place]}\n{texts[place]}" for place in places]
-        hit = {
-            places[at]
-            for at in set(self._scanner.scan([fold_text(text, self.spec.fold) for text in whole])[0].tolist())
-        }
+        numbers = set(self._scanner.scan([fold_text(text, self.spec.fold) for text in whole])[0].tolist())
         if self._tokenizer is not None:
-            hit = {place for place, text in zip(places, whole, strict=True) if place in hit and self._finder.find(text)}
-        return set(places) - hit
+            numbers = {number for number in numbers if self._finder.find(whole[number])}
+        return set(places) - {places[number] for number in numbers}
 
     def _outcome_batch(
         self, pages: pa.Table, lines: _ParagraphLines, first: int, titles: Sequence[str] = ()
     ) -> OutcomeBatch:
-        """The branches that `lines` tell of, and the rows of those that are kept."""
+        """The branches of `lines`, and the rows of the kept ones."""
         places, slots = np.array(lines.page_numbers, np.int64), pa.array(lines.slots, pa.string())
         reasons, texts = pa.array(lines.reasons, pa.string()), pa.array(lines.texts, pa.string())
         kept = _compute.equal(reasons, "")
@@ -205,7 +202,7 @@ class Paragraphs(Map):
 
 
 class _ParagraphLines:
-    """OutcomeBatch as they are made: their page, slot, reason ("" where kept) and text (or what to say of it)."""
+    """Branches: page, slot, reason ("" if kept) and text or detail of each."""
 
     def __init__(self) -> None:
         self.page_numbers: list[int] = []
@@ -214,7 +211,7 @@ class _ParagraphLines:
         self.texts: list[str] = []
 
     def add(self, page_number: int, slot: str, reason: str, text: str) -> None:
-        """One branch more."""
+        """Add a branch."""
         self.page_numbers.append(page_number)
         self.slots.append(slot)
         self.reasons.append(reason)

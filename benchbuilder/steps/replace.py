@@ -1,4 +1,4 @@
-"""Puts a wrong option in the place of a statement's answer."""
+"""Replaces the answers of statements by wrong options."""
 
 from __future__ import annotations
 
@@ -33,54 +33,54 @@ from benchbuilder.core import (
     without_numbers,
 )
 from benchbuilder.steps.base import Map, Port
-from benchbuilder.steps.language.edits import replace_span
+from benchbuilder.steps.language.edits import false_statement, replace_span
 from benchbuilder.steps.language.frames import SentenceFrames
 
 
 class NumericBound(Spec):
-    """A predicate that sets a bound: a wrong number on the far side of the right one would be true as well.
+    """A predicate that sets a bound: a wrong number beyond the right one would be true as well.
 
-    What weighs less than 1500 g weighs less than 3500 g, too: behind ``less than`` the wrong number must be lower.
+    What weighs less than 1500 g also weighs less than 3500 g. So after ``less than``, the wrong number must be lower.
     """
 
     before: Regex
-    """Pattern of what stands before the answer."""
+    """Pattern of the text before the answer."""
     wrong: Literal["lower", "higher"]
 
 
 class ReplaceSpec(StepSpec):
-    """How the wrong option is chosen and put in."""
+    """How the wrong option is chosen and inserted."""
 
     option: Literal["random", "first"]
     """Which wrong option: by seed, or the first in order."""
     place: Literal["span", "last_match"]
-    """``span``: where the statement says that its answer stands; ``last_match``: the answer's last literal place."""
+    """``span``: the answer's span in the statement; ``last_match``: the last literal occurrence of the answer."""
     rescue_distance: Annotated[int, Field(ge=0, le=5)]
-    """Edits within which a part of a model-made statement counts as its answer; 0: a literal place only."""
+    """The largest number of edits between the answer and its place in a model-made statement; 0: literal only."""
     strict: bool
-    """Whether an option must differ from the right answer after normalisation, and neither may hold the other."""
+    """Whether an option must differ from the right answer after normalisation, and neither may contain the other."""
     ignore: str
-    """Characters that do not count when answers are compared."""
+    """Characters that are ignored when answers are compared."""
     matching: LengthUnit = "characters"
-    """Whether one answer holds another anywhere, or as whole words only."""
+    """Whether one answer contains another anywhere, or as whole words only."""
     marks: str
-    """Marks that are taken off both ends of an option."""
+    """Marks that are removed from both ends of an option."""
     not_options: tuple[Regex, ...]
-    """Options that do not fit behind a seam."""
+    """Patterns of options that do not fit after a seam."""
     alike: dict[str, Regex] = {}
-    """Shapes, by a name of your choice: an option must have those that the answer has, and no others of them."""
+    """Shapes, by a name of your choice: an option must have the same of these shapes as the answer."""
     forms: tuple[FileRef, ...] = ()
     """Tables of word forms, whose columns `alike` may name (``%column%``)."""
     parts: dict[str, Regex] = {}
     """Parts of patterns, which `alike` may name in the same way."""
     casing: CasingSpec | None = None
-    """How an option begins a sentence or stands in it; ``null``: letters stay as they are."""
+    """The case of an option at the start of a sentence or inside it; ``null``: unchanged."""
     bounds: tuple[NumericBound, ...]
-    """Predicates behind which the wrong number must lie on one side; the first that fits counts."""
+    """Predicates that restrict the wrong number to one side; the first that fits counts."""
 
 
 class Replace(Map):
-    """A false statement: the true one with a wrong option of its question in the answer's place."""
+    """A false statement: the true one with a wrong option of its question instead of the answer."""
 
     kind = "replace"
     version = 3
@@ -90,19 +90,19 @@ class Replace(Map):
     reasons: ClassVar[Mapping[str, str]] = {
         "no_answer_span": "The answer cannot be found in the statement.",
         "no_wrong_option": "Every other option equals the right answer after normalisation, or fits no sentence.",
-        "other_shape": "Every other option is of another shape than the answer, and would not fit the sentence.",
-        "ambiguous_option": "Every other option holds the right answer or is held by it, and might be true as well.",
-        "implied_by_true": "The statement sets a bound, and with every other option it would be true as well.",
+        "other_shape": "Every other option has another shape than the answer, and would not fit the sentence.",
+        "ambiguous_option": "Every other option contains the right answer or is part of it, and might be true.",
+        "implied_by_true": "The statement sets a bound, and every other option would make it true as well.",
     }
 
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:  # noqa: ARG002
-        """Read the word forms, and which words keep their capital."""
+        """Read the word forms, and the words that keep their capital."""
         spec: ReplaceSpec = self.spec
         self._casing = open_casing(spec.casing)
         self._shapes = SentenceFrames({}, spec.alike, open_word_forms(spec.forms, spec.parts), self._casing)
 
     def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Outcome]:
-        """One branch a statement."""
+        """One branch per statement."""
         true: Statement = row
         choice: Choice = parents["fact"].payload
         span = self._answer_span(true, choice)
@@ -112,29 +112,15 @@ class Replace(Map):
         if isinstance(option, Dropped):
             return [option]
         if self._casing is not None:
-            option = (
-                self._casing.lower_first(option)
-                if true.text[: span.start].strip()
-                else self._casing.raise_first(option)
-            )
-        checks = (
-            ("differs_from_true", "option_not_accepted", "no_containment", "not_implied")
-            if self.spec.strict
-            else ("differs_from_true",)
-        )
-        false = Statement.child(
-            true,
-            produced_by=self.produced_by(f"{self.spec.option}_option"),
-            polarity="false",
-            text=replace_span(true.text, span, option),
-            joined="replacement",
-            answer=Span(start=span.start, end=span.start + len(option)),
-            seam=true.seam if true.seam is not None and true.seam.end <= span.start else None,
-            context=true.context,
-            fact=true.fact,
-            checks=checks,
-        )
-        return [Kept(false)]
+            inside = true.text[: span.start].strip()
+            option = self._casing.lower_first(option) if inside else self._casing.raise_first(option)
+        checks = ["differs_from_true"]
+        if self.spec.strict:
+            checks += ["option_not_accepted", "no_containment", "not_implied"]
+        text, answer = replace_span(true.text, span, option), Span(start=span.start, end=span.start + len(option))
+        seam = true.seam if true.seam is not None and true.seam.end <= span.start else None
+        produced_by = self.produced_by(f"{self.spec.option}_option")
+        return [Kept(false_statement(true, produced_by, text, "replacement", checks, answer, seam))]
 
     def _answer_span(self, true: Statement, choice: Choice) -> Span | None:
         if self.spec.place == "span" and true.joined != "model" and true.answer is not None:
@@ -147,20 +133,16 @@ class Replace(Map):
         return place if place is not None and is_on_boundaries(place, true.text, self.spec.matching) else None
 
     def _overlaps(self, option: str, answer: str, key: str) -> bool:
-        """Whether one of the two holds the other; an option of marks alone (its `key` is empty) is held by all."""
-        ignore, matching = self.spec.ignore, self.spec.matching
-        return (
-            not key
-            or contains_text(option, answer, matching, ignore)
-            or contains_text(answer, option, matching, ignore)
-        )
+        """Whether one contains the other; every answer contains an option of marks alone (with an empty `key`)."""
+        rules = (self.spec.matching, self.spec.ignore)
+        return not key or contains_text(option, answer, *rules) or contains_text(answer, option, *rules)
 
     def _bound_side(self, before: str) -> str:
         fitting = (bound.wrong for bound in self.spec.bounds if find_all(bound.before, before))
         return next(fitting, "")
 
     def _choose_option(self, true: Statement, choice: Choice, side: str) -> str | Dropped:
-        """The text of the wrong option, or why there is none."""
+        """The text of the wrong option, or the drop if there is none."""
         spec: ReplaceSpec = self.spec
         options = [strip_marks(option.text, spec.marks) for option in choice.wrong_options()]
         if spec.option == "random":
@@ -189,9 +171,9 @@ class Replace(Map):
 
 
 def _is_beyond_bound(option: str, side: str, answer: str, ignore: str) -> bool:
-    """Whether two numbers are known to lie as they must; without numbers there is no bound to cross.
+    """Whether the wrong number is certainly on the required side; true if neither text has a number.
 
-    Numbers of different units (2.5 kg and 1500 g), and those that are spelled, are not known to lie anywhere.
+    Numbers with different units (2.5 kg and 1500 g) and spelled numbers are never certain.
     """
     if has_number_sign(option) or has_number_sign(answer):
         return False

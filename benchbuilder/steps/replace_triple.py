@@ -1,15 +1,17 @@
-"""Puts a wrong entity in the place of a triple's answer."""
+"""Replaces the answers of statements about triples by wrong entities."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import random
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from benchbuilder.config import StepSpec
 from benchbuilder.core import (
@@ -25,34 +27,85 @@ from benchbuilder.core import (
     Table,
     Triple,
     answers_overlap,
+    combined_column,
     comparison_key,
+    text_leaves,
 )
 from benchbuilder.steps.base import Map, Port
-from benchbuilder.steps.language.edits import replace_span
-from benchbuilder.steps.language.neighbours import triple_columns, triple_edges, triples_naming
+from benchbuilder.steps.language.columns import comparison_keys
+from benchbuilder.steps.language.edits import answer_text, false_statement, replace_span
+
+TRIPLE_COLUMNS = ("head", "relation", "tail", "head_terms", "tail_terms")
+_SCHEMA = pa.schema(
+    [pa.field(name, pa.list_(pa.string()) if name.endswith("terms") else pa.string()) for name in TRIPLE_COLUMNS]
+)
+_SIDES = (("head", "head_terms"), ("tail", "tail_terms"))
+
+
+def triples_naming(table: Table[Any], keys: Collection[str], ignore: str) -> pa.Table:
+    """The triples of `table` with a concept of `keys`, or a synonym of one, at either end.
+
+    Names are compared by `comparison_key` with `ignore`; synonyms are all names of an end with one of `keys`. The
+    result has the columns `TRIPLE_COLUMNS`.
+    """
+    first = _triples_touching(table, keys, ignore)
+    synonyms = set(keys)
+    for heads, _, tails in triple_edges(first, ignore):
+        for names in (heads, tails):
+            if not names.isdisjoint(keys):
+                synonyms |= names
+    return first if synonyms == set(keys) else _triples_touching(table, synonyms, ignore)
+
+
+def triple_edges(triples: pa.Table, ignore: str) -> Iterator[tuple[set[str], str, set[str]]]:
+    """The keys of all names of the head, the relation, and the keys of all names of the tail."""
+    for batch in triples.to_batches(max_chunksize=4096):
+        for row in batch.to_pylist():
+            heads, tails = ({comparison_key(name, ignore) for name in (row[end], *row[terms])} for end, terms in _SIDES)
+            yield heads, row["relation"], tails
+
+
+def triple_columns(table: Table[Any]) -> Iterator[pa.Table]:
+    """The columns `TRIPLE_COLUMNS` of a table of triples, batch by batch."""
+    for batch in table.batches([f"payload.{name}" for name in TRIPLE_COLUMNS]):
+        columns = [combined_column(batch, f"payload.{name}").cast(_SCHEMA.field(name).type) for name in TRIPLE_COLUMNS]
+        yield pa.table(columns, schema=_SCHEMA)
+
+
+def _triples_touching(table: Table[Any], keys: Collection[str], ignore: str) -> pa.Table:
+    wanted, pieces = pa.array(sorted(keys), pa.string()), list[pa.Table]()
+    for piece in triple_columns(table):
+        marked = np.zeros(piece.num_rows, bool)
+        for name in (name for side in _SIDES for name in side):
+            for rows, texts in text_leaves(combined_column(piece, name)):
+                matches: Any = pc.is_in(comparison_keys(texts, ignore), value_set=wanted)
+                marked[rows[matches.to_numpy(zero_copy_only=False)]] = True
+        if marked.any():
+            pieces.append(piece.filter(pa.array(marked)))
+    return pa.concat_tables([_SCHEMA.empty_table(), *pieces])
 
 
 class ReplaceTripleSpec(StepSpec):
-    """Whether and how wrong entities are put in."""
+    """Whether and how wrong entities are inserted."""
 
     enabled: bool
     entity: Literal["same_type", "any"]
-    """Which entities of the pool may stand in: those of the answer's type, or any."""
+    """Which entities of the pool are allowed: those of the answer's type, or any."""
     unknown_only: bool
-    """Whether the entity must be no known end of (concept, relation) over all triples, through any synonym."""
+    """Whether entities are excluded that are a known end of (concept, relation) in any triple, by any synonym."""
     any_relation: bool
-    """With `unknown_only`: whether ends known under any other relation, read either way, are barred too.
+    """With `unknown_only`: whether ends known under any other relation, in either direction, are excluded too.
 
-    Sources name relations differently, so that what one calls a part of a thing another calls belonging to it.
+    Sources name relations differently: one calls a thing part of another, one says that it belongs to it.
     """
     inverse_suffix: str
-    """What marks a relation that reads tail to head (empty: none does): X and X with the suffix are one relation."""
+    """The suffix of relations that read from tail to head (empty: none): X and X with the suffix are one relation."""
     ignore: str
-    """Characters that do not count when entities are compared."""
+    """Characters that are ignored when entities are compared."""
 
 
 class ReplaceTriple(Map):
-    """A false statement: the true one with an entity in the answer's place that the known triples do not put there."""
+    """A false statement: the true one with an entity instead of the answer that no known triple supports."""
 
     kind = "replace_triple"
     version = 3
@@ -66,8 +119,8 @@ class ReplaceTriple(Map):
     output: ClassVar[type[Row] | None] = Statement
     reasons: ClassVar[Mapping[str, str]] = {
         "switched_off": "The recipe does not replace entities of triples.",
-        "no_answer_span": "The statement does not say where its answer stands.",
-        "no_wrong_entity": "No entity of the same type is surely wrong.",
+        "no_answer_span": "The position of the answer in the statement is unknown.",
+        "no_wrong_entity": "No entity of the same type is certainly wrong.",
     }
 
     def __init__(self, spec: Any, context: StepContext) -> None:
@@ -75,7 +128,7 @@ class ReplaceTriple(Map):
         self._near = ""
 
     def prepare(self, lookups: Mapping[str, Table[Any]]) -> tuple[Path, ...]:
-        """Look up, once for all workers, what is known of the concepts of the pool."""
+        """Find, once for all workers, the known triples of the pool's concepts."""
         if not (self.spec.enabled and self.spec.unknown_only):
             return ()
         near = triples_naming(lookups["known"], self._names_in(lookups["pool"]), self.spec.ignore)
@@ -91,7 +144,7 @@ class ReplaceTriple(Map):
             draft.unlink(missing_ok=True)
 
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:
-        """Collect the entities of the pool by type and the known ends of each concept and relation."""
+        """Collect the entities of the pool by type, and the known ends of each concept and relation."""
         self._pool: dict[str, list[str]] = {}
         self._concepts: set[str] | None = None
         self._index_triples(())
@@ -121,11 +174,11 @@ class ReplaceTriple(Map):
 
     def _names_in(self, table: Table[Any]) -> set[str]:
         """The keys of all names of both ends."""
-        found = (edge for piece in triple_columns(table) for edge in triple_edges(piece, self.spec.ignore))
-        return {name for heads, _, tails in found for name in heads | tails}
+        edges = (edge for piece in triple_columns(table) for edge in triple_edges(piece, self.spec.ignore))
+        return {name for heads, _, tails in edges for name in heads | tails}
 
     def _index_triples(self, tables: Iterable[pa.Table]) -> None:
-        """Take in what triples know: of the concepts of the pool and their synonyms, if these are what they hold."""
+        """Index the names of concepts and their known ends."""
         self._known: dict[tuple[str, str], set[str]] = {}
         self._linked: dict[str, set[str]] = {}
         self._names: dict[str, set[str]] = {}
@@ -144,12 +197,12 @@ class ReplaceTriple(Map):
                 self._known.setdefault((tail, f"{forward}<"), set()).update(first)
 
     def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Outcome]:
-        """One branch a statement."""
+        """One branch per statement."""
         true: Statement = row
         triple: Triple = parents["fact"].payload
         if not self.spec.enabled:
             return [NotApplicable("switched_off")]
-        answer = true.answer.slice_of(true.text) if true.answer is not None else ""
+        answer = answer_text(true)
         if true.answer is None or answer not in (triple.head, triple.tail):
             return [Dropped("no_answer_span", true.text)]
         entity = self._choose_entity(true.id, triple, answer == triple.tail)
@@ -160,26 +213,14 @@ class ReplaceTriple(Map):
             checks.append("same_type")
         if self.spec.unknown_only:
             checks.append("not_a_known_end")
-        false = Statement.child(
-            true,
-            produced_by=self.produced_by(self.spec.entity),
-            polarity="false",
-            text=replace_span(true.text, true.answer, entity),
-            joined="replacement",
-            answer=Span(start=true.answer.start, end=true.answer.start + len(entity)),
-            context=true.context,
-            fact=true.fact,
-            checks=tuple(checks),
-        )
-        return [Kept(false)]
-
-    def _key(self, name: str) -> str:
-        return comparison_key(name, self.spec.ignore)
+        text, span = replace_span(true.text, true.answer, entity), true.answer
+        span = Span(start=span.start, end=span.start + len(entity))
+        return [Kept(false_statement(true, self.produced_by(self.spec.entity), text, "replacement", checks, span))]
 
     def _edge(self, triple: Triple) -> tuple[set[str], set[str], str]:
-        """All names of both ends, in reading direction, and the relation without its inverse mark."""
-        heads = {self._key(name) for name in (triple.head, *triple.head_terms)}
-        tails = {self._key(name) for name in (triple.tail, *triple.tail_terms)}
+        """All names of both ends in reading direction, and the relation without its inverse suffix."""
+        ends = ((triple.head, *triple.head_terms), (triple.tail, *triple.tail_terms))
+        heads, tails = ({comparison_key(name, self.spec.ignore) for name in names} for names in ends)
         return self._directed(heads, triple.relation, tails)
 
     def _directed(self, heads: set[str], relation: str, tails: set[str]) -> tuple[set[str], set[str], str]:
@@ -193,16 +234,15 @@ class ReplaceTriple(Map):
         names = list(self._pool.get(type_ if self.spec.entity == "same_type" else "", ()))
         random.Random(f"{self.context.seed}:{seed_id}").shuffle(names)
         heads, tails, relation = self._edge(triple)
-        inverse = bool(self.spec.inverse_suffix) and triple.relation.endswith(self.spec.inverse_suffix)
-        fixed, mark = (heads, ">") if replaces_tail != inverse else (tails, "<")
+        fixed, mark = (heads, ">") if replaces_tail == (relation == triple.relation) else (tails, "<")
         barred = heads | tails
         if self._concepts is not None and not barred <= self._concepts:
-            self._concepts = None  # a fact that the pool lacks: all that is known is needed
+            self._concepts = None  # the pool lacks this fact: all known triples are needed
             self._index_triples(triple_columns(self._all))
         for name in [synonym for known in fixed for synonym in self._names.get(known, ())] + sorted(fixed):
             barred |= self._known.get((name, relation + mark), set()) | self._linked.get(name, set())
         for name in names:
-            key = self._key(name)
+            key = comparison_key(name, self.spec.ignore)
             if not self.spec.unknown_only:
                 if key not in heads | tails:
                     return name

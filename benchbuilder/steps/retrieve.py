@@ -1,4 +1,4 @@
-"""Find evidence for candidates in every knowledge base."""
+"""Finds evidence for candidates in every knowledge base."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PassagePositions = np.ndarray[Any, np.dtype[np.int64]] | range
 
 
 class RetrievalHit(NamedTuple):
-    """What was found for a candidate: the knowledge base, the rank in it, the passage's place in the lookup."""
+    """A result for a candidate: the knowledge base, the rank in it, and the passage's position in the lookup."""
 
     base: str
     rank: int
@@ -46,16 +46,16 @@ class RetrievalHit(NamedTuple):
 
 
 class RetrieveSpec(StepSpec):
-    """What is asked, and of which retriever: `query` names the texts of the candidate that make up the query."""
+    """The query and the retriever: `query` names the texts of the candidate that form the query."""
 
     query: Annotated[tuple[Literal["context", "question", "answer"], ...], Field(min_length=1)]
     retriever: Annotated[KindSpec | None, Slot("retriever", inherit="retriever")] = None
 
 
 class Retrieve(Map):
-    """The best passages of each knowledge base for a candidate; each base has an index and a ranking of its own.
+    """The best passages of each knowledge base for a candidate; each base has its own index and ranking.
 
-    The slot of an evidence is ``base:rank``, ranks from 1. The wrong answer is never part of the query.
+    The slot of an evidence is ``base:rank``, with ranks from 1. The wrong answer is never part of the query.
     """
 
     kind: ClassVar[str] = "retrieve"
@@ -84,16 +84,16 @@ class Retrieve(Map):
         return self._make_retriever().fingerprint()
 
     def prepare(self, lookups: Mapping[str, Table[Any]]) -> tuple[Path, ...]:
-        """Make the index of each knowledge base whose texts have none yet."""
+        """Make the missing indexes of knowledge bases."""
         passages, context = lookups["passages"].arrow, self.context
-        made: dict[Path, None] = {}
+        paths: dict[Path, None] = {}
         for places in _positions_by_base(passages).values():
             texts = LazyTexts(passages.column("text"), places)
-            made.update(dict.fromkeys(self._make_retriever().build(texts, context.cache, context.workers)))
-        return tuple(made)
+            paths.update(dict.fromkeys(self._make_retriever().build(texts, context.cache, context.workers)))
+        return tuple(paths)
 
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:
-        """Open the index of each knowledge base, or make it."""
+        """Open or make the index of each knowledge base."""
         passages = self._passages = lookups["passages"].arrow
         self._bases = {}
         for base, places in _positions_by_base(passages).items():
@@ -102,7 +102,7 @@ class Retrieve(Map):
             self._bases[base] = (places, retriever)
 
     def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Outcome]:  # noqa: ARG002
-        """A branch for each passage that was found, or one that says that there is none."""
+        """A branch for each result, or one drop without any."""
         candidate: Candidate = row
         query = "\n".join(text for name in self.spec.query if (text := getattr(candidate, name)))
         outcomes: list[Outcome] = []
@@ -118,17 +118,18 @@ class Retrieve(Map):
         return outcomes or [Dropped("no_evidence", truncate_code_points(query, 80))]
 
     def map_columns(self, table: Table[Any]) -> OutcomeBatch | None:
-        """The branches of many candidates: queries are searched for together, passages copied by the column."""
-        asked = [table.arrow.column(name).to_pylist() for name in self.spec.query]
-        queries = ["\n".join(filter(None, texts)) for texts in zip(*asked, strict=True)]
-        found = self._search(queries)
-        hits = [hit for one in found for hit in one]
-        # a line for each hit, and one for a candidate without any
-        rows = np.repeat(np.arange(len(found)), [max(1, len(one)) for one in found])
-        kept = np.repeat(np.array([bool(one) for one in found], bool), [max(1, len(one)) for one in found])
+        """The branches of many candidates, with one search for all queries and passages copied by column."""
+        texts = [table.arrow.column(name).to_pylist() for name in self.spec.query]
+        queries = ["\n".join(filter(None, parts)) for parts in zip(*texts, strict=True)]
+        results = self._search(queries)
+        hits = [hit for ranked in results for hit in ranked]
+        counts = np.array([len(ranked) for ranked in results], np.int64)
+        # one line for each hit, and one for a candidate without hits
+        rows = np.repeat(np.arange(len(results)), np.maximum(counts, 1))
+        kept = np.repeat(counts > 0, np.maximum(counts, 1))
         slots, details = np.full(len(rows), "", object), np.full(len(rows), "", object)
         slots[kept] = [f"{base}:{rank}" for base, rank, *_ in hits]
-        details[~kept] = [truncate_code_points(query, 80) for query, one in zip(queries, found, strict=True) if not one]
+        details[~kept] = [truncate_code_points(queries[place], 80) for place in np.flatnonzero(counts == 0).tolist()]
         chosen: Any = pa.array(rows[kept], pa.int64())
         return OutcomeBatch(
             row_position=pa.array(rows, pa.int64()),
@@ -140,7 +141,7 @@ class Retrieve(Map):
         )
 
     def _evidence_table(self, candidates: pa.Table, hits: Sequence[RetrievalHit]) -> Table[Any]:
-        """The rows of hits, each with its candidate in the line beside it."""
+        """The rows of hits; each hit has its candidate in the same row of `candidates`."""
         bases, ranks, places, scores = ([hit[part] for hit in hits] for part in range(4))
         passages = self._passage_rows(np.array(places, np.int64))
         fields: dict[str, pa.Array[Any]] = {
@@ -154,15 +155,15 @@ class Retrieve(Map):
         )
 
     def _search(self, queries: Sequence[str]) -> list[list[RetrievalHit]]:
-        """What is found for each query, base by base."""
-        found: list[list[RetrievalHit]] = [[] for _ in queries]
-        asked = {query: at for at, query in enumerate(dict.fromkeys(queries))}
+        """The results of each query, base by base."""
+        results: list[list[RetrievalHit]] = [[] for _ in queries]
+        distinct = list(dict.fromkeys(queries))
         for base, (places, retriever) in self._bases.items():
-            answers = retriever.search_many(list(asked))
-            for query, hits in zip(queries, found, strict=True):
-                ranked = enumerate(answers[asked[query]], 1)
-                hits += [RetrievalHit(base, rank, int(places[at]), score) for rank, (at, score) in ranked]
-        return found
+            ranking_of = dict(zip(distinct, retriever.search_many(distinct), strict=True))
+            for query, hits in zip(queries, results, strict=True):
+                ranked = enumerate(ranking_of[query], 1)
+                hits += [RetrievalHit(base, rank, int(places[place]), score) for rank, (place, score) in ranked]
+        return results
 
     @property
     def _rule(self) -> str:
@@ -175,7 +176,7 @@ class Retrieve(Map):
 
 
 def _positions_by_base(passages: pa.Table) -> dict[str, PassagePositions]:
-    """Where the passages of each knowledge base stand, bases by name; a range where they stand in a row."""
+    """The positions of the passages of each knowledge base, by name; a range if they are consecutive."""
     parts: dict[str, list[np.ndarray[Any, Any]]] = {}
     start = 0
     for chunk in passages.column("base").chunks:

@@ -1,4 +1,4 @@
-"""Drop facts by named checks on their texts."""
+"""Drops facts by named checks of their texts."""
 
 from __future__ import annotations
 
@@ -24,14 +24,13 @@ from benchbuilder.core import (
     find_all,
     find_pattern,
     text_length,
-    text_names,
 )
 from benchbuilder.retrieval import Tokenizer, word_boundary_problem
-from benchbuilder.steps.base import Filter, Port
+from benchbuilder.steps.base import Filter, Port, texts_of, unknown_texts
 
 
 class ScreenPatterns(Spec):
-    """Forms that a text may not hold; with `unless`, only where no regular expression of `unless` matches the text."""
+    """Forms that a text must not contain, except if a regular expression of `unless` matches the text."""
 
     find: Annotated[tuple[str, ...], Field(min_length=1)]
     unless: tuple[Regex, ...] = ()
@@ -45,10 +44,9 @@ class ScreenPatterns(Spec):
 class ScreenCheck(Spec):
     """One check: of wording (`mode` and `patterns`) or of length (`longer_than`, `at_most`).
 
-    `fields` names texts of the payload; ``question+answer`` is both joined. A row fails if one of the fields does.
-    Lengths are in characters or words, as `unit` says.
-    `patterns` maps names of your choice to a form or to a wording; ``null`` takes an inherited one away. `because`
-    is the sentence that reports print beside the reason.
+    `fields` names texts of the payload; ``question+answer`` is both joined. A row fails if one of the fields fails.
+    `unit` is the unit of lengths: characters or words. `patterns` maps names of your choice to a form or to a wording;
+    ``null`` removes an inherited one. `because` is the sentence that reports print beside the reason.
     """
 
     because: str
@@ -59,7 +57,7 @@ class ScreenCheck(Spec):
     at_most: int | None = None
     unit: LengthUnit = "characters"
     quoted: bool = True
-    """Whether what was found is told; where it must not be (names, numbers of people), its pattern is named instead."""
+    """Whether the detail quotes the match; otherwise (for names or numbers of people) it names the pattern."""
 
     @field_validator("patterns", mode="before")
     @classmethod
@@ -79,10 +77,10 @@ class ScreenCheck(Spec):
 
 
 class ScreenSpec(StepSpec):
-    """`checks` by name, in order; the name is the drop reason, ``null`` takes an inherited check away.
+    """`checks` by name, in order; the name is the drop reason, ``null`` removes an inherited check.
 
-    `tokenizer` (default: the recipe's) says where words begin and end for checks of mode ``word``. `joiner` stands
-    between texts that a check looks at together: a space in languages that write one between words, else nothing.
+    `tokenizer` (default: the recipe's) finds the boundaries of words for checks of mode ``word``. `joiner` is put
+    between texts that a check joins: a space in languages with spaces between words, else nothing.
     """
 
     checks: dict[str, ScreenCheck | None]
@@ -98,12 +96,11 @@ class ScreenSpec(StepSpec):
 
 
 class Screen(Filter):
-    """Drops a row by the first check that it fails; the detail names the form that was found, or the length."""
+    """Drops a row by the first check that it fails; the detail is the matched form, or the length."""
 
     kind: ClassVar[str] = "screen"
     spec_class: ClassVar[type[StepSpec]] = ScreenSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Fact)}
-    output: ClassVar[type[Row] | None] = None
 
     spec: ScreenSpec
 
@@ -118,18 +115,17 @@ class Screen(Filter):
             self._tokenizer = create_from_spec("tokenizer", self.spec.tokenizer)
 
     def fingerprint(self) -> Mapping[str, str]:
-        """What shapes the words, where a check asks for words."""
+        """The version of the tokenizer, if a check uses it."""
         return {} if self._tokenizer is None else self._tokenizer.fingerprint()
 
     def validate_inputs(self, rows: Mapping[str, type[Row]]) -> Iterable[SpecIssue]:
-        """Checks that name a text which the rows do not have, and a tokenizer that does not cut words."""
+        """Checks of texts that the rows do not have, and a tokenizer that does not split words."""
         if any(check.mode == "word" for check in self._checks.values()):
             yield from word_boundary_problem(self._tokenizer)
-        known = text_names(rows["each"])
-        for name, check in self._checks.items():
-            for field in (part for joined in check.fields for part in joined.split("+")):
-                if known and field not in known:
-                    yield SpecIssue(f"checks.{name}.fields", "the rows have no such text", field, known)
+        yield from unknown_texts(rows["each"], {
+            f"checks.{name}.fields": [part for field in check.fields for part in field.split("+")]
+            for name, check in self._checks.items()
+        })  # fmt: skip
 
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:  # noqa: ARG002
         """Load the tokenizer's dictionary."""
@@ -137,7 +133,7 @@ class Screen(Filter):
             self._tokenizer.open()
 
     def screen(self, table: Table[Any]) -> FilterResult:
-        """The first failed check of each row; tallies ``checks`` count what was found, by form."""
+        """The first failed check of each row; the tally ``checks`` counts failures by form."""
         reasons, details = list[str | None](), list[str]()
         tallies = Counter[tuple[str, str, str]]()
         for row in table:
@@ -159,22 +155,14 @@ class Screen(Filter):
         return None, ""
 
     def _texts(self, texts: Mapping[str, tuple[str, ...]], field: str) -> tuple[str, ...]:
-        """The texts of `field`; of ``a+b`` the one text of both."""
-        names = field.split("+")
-        for name in names:
-            if name not in texts:
-                raise DataError(
-                    f"the rows have no text {name!r}",
-                    where=field,
-                    why=f"their texts are {', '.join(texts)}",
-                    next="name one of them in the check's `fields`",
-                )
-        if len(names) == 1:
-            return texts[field]
-        return (self.spec.joiner.join(text for name in names for text in texts[name] if text),)
+        """The texts of `field`; for ``a+b``, both joined."""
+        parts = [texts_of(texts, name, "the check's `fields`") for name in field.split("+")]
+        if len(parts) == 1:
+            return parts[0]
+        return (self.spec.joiner.join(text for part in parts for text in part if text),)
 
     def _matched_form(self, check: ScreenCheck, text: str) -> str | None:
-        """The form of the check that `text` holds."""
+        """The form of the check that `text` contains."""
         tokens = self._tokenizer.tokens if self._tokenizer is not None else None
         for name, wording in check.patterns.items():
             if wording is None:
@@ -188,7 +176,7 @@ class Screen(Filter):
 
 
 def _length_detail(check: ScreenCheck, text: str) -> str | None:
-    """The length of `text` in words, if it is out of bounds."""
+    """The length of `text` as a message, if it is out of bounds."""
     size = text_length(text, check.unit)
     if check.longer_than is not None and size <= check.longer_than:
         return f"{size} {check.unit}, not longer than {check.longer_than}"

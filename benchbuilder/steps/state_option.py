@@ -1,4 +1,4 @@
-"""Makes true statements of options that are statements themselves, or complete one."""
+"""Makes true statements from options that are statements, or that complete one."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ from benchbuilder.steps.base import Map, Port
 
 
 class OptionForm(FrozenModel):
-    """How questions that `when` matches as a whole are stated: `text` over ``{option}``, `context` over ``{context}``.
+    """How questions that match `when` completely are stated: `text` over ``{option}``, `context` over ``{context}``.
 
-    Both may hold the named groups of `when`, too. ``{context}`` is what stood before the question. The form applies if
-    the option matches `option` (empty: any). Both patterns may hold the parts of the spec.
+    Both may contain the named groups of `when`. ``{context}`` is the text before the question. The form applies if the
+    option matches `option` (empty: any). Both patterns may contain the parts of the spec.
     """
 
     when: str
@@ -47,25 +47,25 @@ class OptionForm(FrozenModel):
 
 
 class StateOptionSpec(StepSpec):
-    """How options are stated. `forms` by name, in order; ``null`` takes an inherited one away.
+    """How options are stated. `forms` by name, in order; ``null`` removes an inherited one.
 
-    ``{name}`` in the patterns of a form stands for the part `name`.
+    ``{name}`` in the patterns of a form is the part `name`.
     """
 
     forms: dict[str, OptionForm | None]
     parts: dict[str, str] = {}
     not_options: tuple[Regex, ...]
-    """Options that no form states."""
+    """Patterns of options that no form states."""
     marks: str
-    """Marks that are taken off the end of the question and off both ends of the option."""
+    """Marks that are removed from the end of the question and from both ends of the option."""
     stop: str
-    """What every statement ends in."""
+    """The end of every statement."""
     unit: LengthUnit
-    """What lengths are counted in."""
+    """The unit of lengths."""
     max_length: Annotated[int, Field(ge=1)]
-    """Characters or words that a statement may have, its stop included."""
+    """The largest length of a statement, in characters or words, with its stop."""
     max_context: Annotated[int, Field(ge=0)]
-    """Characters or words that may stand before it."""
+    """The largest length of the text before it, in characters or words."""
 
     @model_validator(mode="after")
     def _check_forms(self) -> Self:
@@ -82,10 +82,10 @@ class StateOptionSpec(StepSpec):
                 return [str(error)]
         names = group_names(self.expand_parts(form.when))
         faults = template_faults(form.text, ("option", *names)) + template_faults(form.context, ("context", *names))
-        return faults if form.text.count("{option}") == 1 else [*faults, "text: {option} must stand in it once"]
+        return faults if form.text.count("{option}") == 1 else [*faults, "text: {option} is needed once"]
 
     def expand_parts(self, pattern: str) -> str:
-        """`pattern` with its parts, each in a group of its own; a part may hold others."""
+        """`pattern` with its parts, each in a group of its own; parts may contain other parts."""
         for _ in self.parts:
             for name, part in self.parts.items():
                 pattern = pattern.replace(f"{{{name}}}", f"(?:{part})")
@@ -93,10 +93,10 @@ class StateOptionSpec(StepSpec):
 
 
 class StateOption(Map):
-    """A true statement of the right option alone, where the question only asks which option is so.
+    """A true statement of the right option alone, for questions that only ask which option is true.
 
-    The whole of what the option gives is the statement's answer; there is no seam. A question of no form is not
-    applicable: another branch may state it.
+    The text from the option is the statement's answer; there is no seam. A question without a form is not applicable:
+    another branch may state it.
     """
 
     kind: ClassVar[str] = "state_option"
@@ -104,16 +104,16 @@ class StateOption(Map):
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Fact[Choice])}
     output: ClassVar[type[Row] | None] = Statement
     reasons: ClassVar[Mapping[str, str]] = {
-        "no_form": "The question does not only ask which option is so.",
-        "not_a_statement": "The right option does not stand as a statement.",
+        "no_form": "The question does not only ask which option is true.",
+        "not_a_statement": "The right option is not a statement.",
         "too_long": "The statement is longer than the recipe allows.",
-        "context_too_long": "More stands before the question than the recipe allows.",
+        "context_too_long": "The text before the question is longer than the recipe allows.",
     }
 
     spec: StateOptionSpec
 
     def map(self, row: Fact[Choice], parents: Mapping[str, Any]) -> Iterable[Outcome]:  # noqa: ARG002
-        """One branch a fact."""
+        """One branch per fact."""
         spec = self.spec
         question = strip_marks_right(row.payload.question, spec.marks)
         option = strip_marks(row.payload.answer, spec.marks)
@@ -137,14 +137,7 @@ class StateOption(Map):
         if (size := text_length(context, spec.unit)) > spec.max_context:
             return [Dropped("context_too_long", f"{size} {spec.unit}")]
         statement = Statement.child(
-            row,
-            produced_by=self.produced_by(name),
-            polarity="true",
-            text=text + spec.stop,
-            joined="template",
-            answer=places["option"],
-            context=context,
-            fact=row.id,
-            checks=("holds_answer", "within_length"),
-        )
+            row, produced_by=self.produced_by(name), polarity="true", text=text + spec.stop, joined="template",
+            answer=places["option"], context=context, fact=row.id, checks=("holds_answer", "within_length"),
+        )  # fmt: skip
         return [Kept(statement)]

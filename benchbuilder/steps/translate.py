@@ -1,4 +1,4 @@
-"""Puts words into the language of the recipe, by a dictionary or by a model."""
+"""Translates words into the language of the recipe, by a dictionary or by a model."""
 
 from __future__ import annotations
 
@@ -34,30 +34,30 @@ _FACT = Fact[Term]
 
 
 class TranslateSpec(WriterSpec):
-    """How words of other languages are translated. The rule is a dictionary; the model is asked for the other words.
+    """How words of other languages are translated. The rule is a dictionary; a model translates the other words.
 
-    A dictionary is a TSV in UTF-8 without header: a word, then its translations, each in a column of its own. A word
-    may stand on several lines; a line that begins with ``#`` is a comment.
+    A dictionary is a TSV in UTF-8 without header: a word, then its translations, each in its own column. A word may be
+    on several lines; a line that begins with ``#`` is a comment.
     """
 
     dictionary: FileRef | None = None
     about: str = ""
-    """What the words are about: the prompt sees it."""
+    """The subject of the words, for the prompt."""
     languages: dict[str, str] = {}
-    """How prompts call a language, by its code; one that is missing goes by its code."""
+    """The names of languages in prompts, by code; a missing language is called by its code."""
     same: Literal["keep", "drop"]
-    """What becomes of a translation that is the word itself (names and abbreviations may well be)."""
+    """What happens to a translation that equals the word (as it may for names and abbreviations)."""
     ends: str = ""
-    """Marks that a model may put at the end of its reply, and are taken off."""
+    """Marks at the end of a model's reply that are removed."""
     not_words: tuple[Regex, ...] = ()
-    """What a reply that is a single word does not hold: sentences, lists, explanations."""
+    """Patterns of replies that are no single word: sentences, lists, explanations."""
     unit: LengthUnit
     max_length: int
     """The longest translation."""
 
 
 class Translate(Writer):
-    """Makes one or several words of each word of another language; a word of this one is none of its business."""
+    """Makes one or several words from each word of another language; words of this language stay as they are."""
 
     kind: ClassVar[str] = "translate"
     spec_class: ClassVar[type[StepSpec]] = TranslateSpec
@@ -67,15 +67,15 @@ class Translate(Writer):
     translates: ClassVar[bool] = True
     prompt_variables: ClassVar[Mapping[str, str]] = {
         "term": "the word to translate",
-        "note": "what its list says of it (may be empty)",
+        "note": "the note about it in its list (may be empty)",
         "language": "the language of the word",
         "target": "the language to translate into",
-        "about": "what the word list is about",
+        "about": "the subject of the word list",
     }
     reasons: ClassVar[Mapping[str, str]] = {
         **MODEL_REASONS,
-        "untranslated": "The translation is the word itself.",
-        "no_word": "The reply is no single word but a sentence, a list or an explanation.",
+        "untranslated": "The translation equals the word.",
+        "no_word": "The reply is not a single word, but a sentence, a list or an explanation.",
         "too_long": "The reply is longer than a word may be.",
     }
 
@@ -89,16 +89,11 @@ class Translate(Writer):
         self._label: str = "" if self.model_spec is None else _model_name(self.model_spec)
 
     def converse(self, row: Any, parents: Mapping[str, Any]) -> Conversation:
-        """A branch for each translation that the dictionary has, or one for the model's."""
+        """A branch for each translation of the dictionary, or one for the model's."""
         if self.spec.strategy != "model" and not same_language(row.language, self.context.language):
             translations = self._dictionary.get(_key(row.payload.text), ())
-            if len(translations) > 1 and self.spec.dictionary is not None:
-                named = Path(self.spec.dictionary.path).name
-                produced_by = self.produced_by("dictionary")
-                return [
-                    self._outcome(self._build_term(row, text, named, produced_by, slot), slot)
-                    for slot, text in ((str(number), text) for number, text in enumerate(translations, start=1))
-                ]
+            if len(translations) > 1:
+                return [self._look_up(row, text, str(number)) for number, text in enumerate(translations, start=1)]
         return (yield from super().converse(row, parents))
 
     def exclusion(self, row: Any, parents: Mapping[str, Any]) -> Outcome | None:  # noqa: ARG002
@@ -108,15 +103,14 @@ class Translate(Writer):
         return Kept(_FACT.child(row, produced_by=self.produced_by("same_language"), payload=row.payload))
 
     def by_rule(self, row: Any, parents: Mapping[str, Any]) -> Outcome | NeedsModel:  # noqa: ARG002
-        """What the dictionary says."""
+        """The first translation of the dictionary."""
         translations = self._dictionary.get(_key(row.payload.text), ())
-        if not translations or self.spec.dictionary is None:
+        if not translations:
             return NeedsModel(f"{row.payload.text}: not in the dictionary")
-        named = Path(self.spec.dictionary.path).name
-        return self._outcome(self._build_term(row, translations[0], named, self.produced_by("dictionary")))
+        return self._look_up(row, translations[0], "")
 
     def prompt_values(self, row: Any, parents: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002
-        """What the prompt sees."""
+        """The word, its note and language, the target language, and the subject."""
         names = self.spec.languages
         return {
             "term": row.payload.text, "note": row.payload.note, "about": self.spec.about,
@@ -125,38 +119,41 @@ class Translate(Writer):
         }  # fmt: skip
 
     def expected_reply(self, row: Any, parents: Mapping[str, Any]) -> str:  # noqa: ARG002
-        """As long as the word itself."""
+        """The word itself, as an estimate of the length."""
         text: str = row.payload.text
         return text
 
     def judge(self, row: Any, parents: Mapping[str, Any], text: str, produced_by: ProducedBy) -> Row | ReplyFault:  # noqa: ARG002
-        """The word that a reply is."""
+        """The word in a reply."""
         spec = self.spec
         text = text.rstrip(spec.ends) if spec.ends else text
-        if (held := next((pattern for pattern in spec.not_words if find_all(pattern, text)), None)) is not None:
-            return ReplyFault("no_word", held)
-        if (many := text_length(text, spec.unit)) > spec.max_length:
-            return ReplyFault("too_long", f"{many} {spec.unit}")
+        if (match := next((pattern for pattern in spec.not_words if find_all(pattern, text)), None)) is not None:
+            return ReplyFault("no_word", match)
+        if (length := text_length(text, spec.unit)) > spec.max_length:
+            return ReplyFault("too_long", f"{length} {spec.unit}")
         return self._build_term(row, text, self._label, produced_by)
 
     def _build_term(
         self, row: Any, text: str, translator: str, produced_by: ProducedBy, slot: str = ""
     ) -> Row | ReplyFault:
-        """The word of a translation."""
+        """The row of a translation, or its fault."""
         term: Term = row.payload
         text = compose_characters(normalise_space(text))
         if self.spec.same == "drop" and _key(text) == _key(term.text):
             return ReplyFault("untranslated")
-        made = term.model_copy(update={"text": text, "original": (term.text,), "translated_by": (translator,)})
-        return _FACT.child(row, produced_by=produced_by, slot=slot, payload=made, language=self.context.language)
+        payload = term.model_copy(update={"text": text, "original": (term.text,), "translated_by": (translator,)})
+        return _FACT.child(row, produced_by=produced_by, slot=slot, payload=payload, language=self.context.language)
 
-    def _outcome(self, result: Row | ReplyFault, slot: str = "") -> Outcome:
+    def _look_up(self, row: Any, text: str, slot: str) -> Outcome:
+        """The outcome of one translation in the dictionary."""
+        file: Any = self.spec.dictionary
+        result = self._build_term(row, text, Path(file.path).name, self.produced_by("dictionary"), slot)
         return Dropped(result.reason, result.detail, slot) if isinstance(result, ReplyFault) else Kept(result, slot)
 
 
 def read_dictionary(path: Path) -> dict[str, tuple[str, ...]]:
     """The translations of each word, in the order of the file; DataError for a file of another shape."""
-    found: dict[str, dict[str, None]] = {}
+    translations_of: dict[str, dict[str, None]] = {}
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -172,8 +169,8 @@ def read_dictionary(path: Path) -> dict[str, tuple[str, ...]]:
                 "a line of the dictionary has no word with a translation", where=f"{path}:{number}", why=line[:80],
                 next="write a word, a tab and its translation; further translations after further tabs",
             )  # fmt: skip
-        found.setdefault(_key(word), {}).update(dict.fromkeys(filter(None, translations)))
-    return {word: tuple(translations) for word, translations in found.items()}
+        translations_of.setdefault(_key(word), {}).update(dict.fromkeys(filter(None, translations)))
+    return {word: tuple(translations) for word, translations in translations_of.items()}
 
 
 def _key(text: str) -> str:

@@ -1,9 +1,9 @@
-"""Asks people what they think of rows, and lets go on what they want.
+"""Asks people what they think of rows, and keeps the rows that pass.
 
-``GatherResult.notes`` of a reviewed step has ``measure_agreement``, ``questions``, ``gates``, ``backend`` and
-``comments`` as `annotate` documents them, and ``chosen``: the `choose` of the step with ``of``, how many rows it
-chose from, and ``last``, the decision on the last one that was chosen; null where the step chooses nothing. Of an
-unreviewed step it is ``{"reviewed": False}``; a reviewed one has ``"reviewed": True``.
+``GatherResult.notes`` of a reviewed step has ``agreement``, ``questions``, ``gates``, ``votes`` and ``comments`` as
+`annotate` documents them, and ``chosen``: the `choose` of the step with ``of``, the number of rows to choose from, and
+``last``, the decision on the last chosen row; null if the step chooses nothing. An unreviewed step has
+``{"reviewed": False}``; a reviewed one has ``"reviewed": True``.
 """
 
 from __future__ import annotations
@@ -17,21 +17,11 @@ from benchbuilder.annotation import (
     EVIDENCE_GATE,
     AnnotationBackend,
     CandidateDecisions,
-    CollectedVotes,
-    Subject,
-    collect_votes,
-    decision_method,
     first_failed_gate,
-    gate_description,
     gate_funnel,
     make_row_tasks,
-    measure_vote_agreement,
-    summarise_comments,
-    summarise_questions,
-    summarise_votes,
-    wording_key,
 )
-from benchbuilder.config import AnnotationSpec, KindSpec, Name, Slot, Spec, StepSpec
+from benchbuilder.config import KindSpec, Name, Slot, Spec, StepSpec
 from benchbuilder.core import (
     Dropped,
     GatherResult,
@@ -42,19 +32,18 @@ from benchbuilder.core import (
     RecipeError,
     Row,
     SpecIssue,
-    StepContext,
     Table,
     create_from_spec,
 )
-from benchbuilder.steps.base import Gather, Port
+from benchbuilder.steps.base import Port
+from benchbuilder.steps.review import ReviewStep, decisions_about, dropped_by_gate, review_notes
 
-_SORTS = {"claim": "on rows"}
-_RESERVED_REASONS = ("export", "to_fill", "filled", "packets", "votes")
-"""Folders of the workplace that are not those of a step."""
+_RESERVED_NAMES = ("export", "to_fill", "filled", "packets", "votes")
+"""Folders of the workplace that belong to no step."""
 
 
 class ChooseSpec(Spec):
-    """The `n` rows with the lowest or the highest decision on `question` go on; of equal ones, those with lower ids."""
+    """The `n` rows with the lowest or highest decision on `question` go on; of equal ones, those with lower ids."""
 
     question: Name
     which: Literal["lowest", "highest"]
@@ -62,12 +51,12 @@ class ChooseSpec(Spec):
 
 
 class VoteSpec(StepSpec):
-    """`votes` says who judges what, and how votes travel; the recipe's `annotation` unless the step has its own.
+    """`votes` names who judges what, and how votes travel; by default the recipe's `annotation`.
 
-    This step usually asks its own questions: `ways` maps kinds of votes (``sheets``, ``app``) to how its people are
-    asked by that kind, and the kind of `votes` chooses among them. Where it asks nobody, none is needed.
-    The `fields` of a way name what people are shown of each row, of what its payload shows. `choose` holds for the rows
-    that pass all gates.
+    This step usually has its own questions: `ways` maps annotation backends (``sheets``, ``app``) to their settings
+    here, and the kind of `votes` chooses one of them. If it asks nobody, none is needed. The `fields` of a way name the
+    displayed fields of each row, among those that its payload displays. `choose` applies to the rows that pass all
+    gates.
     """
 
     votes: Annotated[KindSpec | None, Slot("annotation", inherit="annotation")] = None
@@ -82,109 +71,96 @@ class VoteSpec(StepSpec):
         return self
 
 
-class VoteOnRows(Gather):
-    """Keeps the rows that pass every gate, and of these the chosen ones.
+class VoteOnRows(ReviewStep):
+    """Keeps the rows that pass every gate, and among these the chosen ones.
 
-    Facts pass as they are. Of an item comes a child that says whether it is reviewed, with the same id either way.
+    Facts stay unchanged. An item gets a child that states whether it is reviewed, with the same id either way.
 
-    Annotators judge each row, an adjudicator only what they are in dispute about. While judgements are missing, it
-    asks for just these and raises WaitingForPeople. Rows that look the same are judged once. Every step has packets,
-    votes and a project of its own. Where nobody is asked, every row goes on, and items stay unreviewed.
+    Annotators judge each row, an adjudicator only disputed ones. While judgements are missing, it asks for these and
+    raises WaitingForPeople. Rows with the same display are judged once. Every step has sheets, votes and a project of
+    its own. If nobody is asked, every row goes on, and items stay unreviewed.
     """
 
     kind: ClassVar[str] = "vote"
     spec_class: ClassVar[type[StepSpec]] = VoteSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Row)}
-    output: ClassVar[type[Row] | None] = None
     reasons: ClassVar[Mapping[str, str]] = {
-        "not_chosen": "Other rows have a lower (or higher) decision, and `choose` says how many go on.",
+        "not_chosen": "Other rows have a lower (or higher) decision, and `choose` limits their number.",
     }
+    subject_labels: ClassVar[Mapping[str, str]] = {"claim": "on rows"}
 
     spec: VoteSpec
 
-    def __init__(self, spec: Any, context: StepContext) -> None:
-        super().__init__(spec, context)
-        if context.step in _RESERVED_REASONS:
-            raise RecipeError([Problem("a step where people vote cannot have this name", key=f"steps.{context.step}",
-                                       actual=context.step, allowed="any other name")])  # fmt: skip
-        self.backend = self._open_backend()
-        judging = self.backend.annotation_spec
-        asked = judging.questions_about() if judging else {}
-        gating = judging.gating_questions("claim") if judging else {}
-        own = {f"not_{name}": gate_description(name, asked[name], value) for name, value in gating.items()}
-        self.reasons = own | dict(type(self).reasons)  # pyright: ignore[reportIncompatibleVariableOverride, reportAttributeAccessIssue]
-
-    def _open_backend(self) -> AnnotationBackend:
-        """The votes of the way that the recipe chooses; RecipeError if it has none."""
-        key, chosen = f"steps.{self.context.step}", self.spec.votes
-        if chosen is None:
-            raise RecipeError([Problem("the step has no votes", key=f"{key}.votes", actual="null",
-                                       hint="say who judges what, as `annotation` does")])  # fmt: skip
-        own: AnnotationBackend = create_from_spec(
-            "annotation", self.spec.ways.get(chosen.kind, chosen), self.context.step
-        )
-        if self.spec.ways and chosen.kind not in self.spec.ways and own.annotation_spec is not None:
-            told = "the step does not say how its people are asked by this kind of votes"
-            ways = ", ".join(self.spec.ways)
-            raise RecipeError([Problem(told, key=f"{key}.ways", actual=chosen.kind, allowed=ways)])
-        return own
-
-    def external_inputs(self) -> Mapping[str, str]:
-        """Hashes of all votes so far."""
-        return self.backend.external_inputs(self.context.workplace)
+    def open_backend(self, votes: KindSpec) -> AnnotationBackend:
+        """The backend of the way that the recipe chooses; RecipeError if there is none."""
+        step, ways = self.context.step, self.spec.ways
+        if step in _RESERVED_NAMES:
+            raise RecipeError([Problem("a step where people vote cannot have this name", key=f"steps.{step}",
+                                       actual=step, allowed="any other name")])  # fmt: skip
+        backend: AnnotationBackend = create_from_spec("annotation", ways.get(votes.kind, votes), step)
+        if ways and votes.kind not in ways and backend.annotation_spec is not None:
+            raise RecipeError([Problem("the step has no settings for this annotation backend",
+                                       key=f"steps.{step}.ways", actual=votes.kind,
+                                       allowed=", ".join(ways))])  # fmt: skip
+        return backend
 
     def validate_inputs(self, rows: Mapping[str, type[Row]]) -> Iterable[SpecIssue]:
-        """Fields that the payload does not show, questions that rows cannot be asked, and a choice by none of them."""
-        judging = self.backend.annotation_spec
-        if judging is None:
+        """Unknown fields, questions that do not fit rows, and a choice by a question that gives no number."""
+        annotation = self.backend.annotation_spec
+        if annotation is None:
             return
         known = _display_fields(rows["each"]) if "each" in rows else ()
-        way = f"ways.{judging.kind}" if judging.kind in self.spec.ways else "votes"
-        if not judging.display_fields():
+        way = f"ways.{annotation.kind}" if annotation.kind in self.spec.ways else "votes"
+        if not annotation.display_fields():
             yield SpecIssue(
-                f"{way}.fields", "nothing of a row is shown; name its fields, each with a label", "{}", known
+                f"{way}.fields", "nothing of a row is displayed; name its fields, each with a label", "{}", known
             )
-        for name in judging.display_fields():
+        for name in annotation.display_fields():
             if known and name not in known:
-                yield SpecIssue(f"{way}.fields", "the payload of the rows shows no such field", name, known)
-        for name in judging.questions_about("evidence"):
+                yield SpecIssue(f"{way}.fields", "the payload of the rows displays no such field", name, known)
+        for name in annotation.questions_about("evidence"):
             yield SpecIssue(f"{way}.questions.{name}.subject", "rows have no paragraphs", "evidence", ("claim",))
-        if judging.min_evidence:
-            yield SpecIssue(f"{way}.min_evidence", "rows have no paragraphs", str(judging.min_evidence), ("0",))
-        rated = [name for name, q in judging.questions_about("claim").items() if q.required and q.answer != "text"]
+        if annotation.min_evidence:
+            yield SpecIssue(f"{way}.min_evidence", "rows have no paragraphs", str(annotation.min_evidence), ("0",))
+        rated = [name for name, q in annotation.questions_about("claim").items() if q.required and q.answer != "text"]
         if self.spec.choose is not None and self.spec.choose.question not in rated:
             yield SpecIssue("choose.question", "everybody must answer it with a number", self.spec.choose.question,
                             tuple(rated))  # fmt: skip
 
     def gather(self, tables: Mapping[str, Table[Any]]) -> GatherResult:
-        """The rows that go on, or WaitingForPeople with how many judgements are missing from whom."""
+        """The rows that go on, or WaitingForPeople with the numbers of missing judgements by person."""
         rows: list[Any] = list(tables["each"])
-        judging = self.backend.annotation_spec
-        if judging is None:
+        annotation = self.backend.annotation_spec
+        if annotation is None:
             return GatherResult(
                 [(row.id, [self._kept_outcome(row, reviewed=False)]) for row in rows], notes={"reviewed": False}
             )
-        for complaint in self.validate_inputs({}):
-            raise RecipeError([Problem(complaint.message, key=f"steps.{self.context.step}.{complaint.key}",
-                                       actual=complaint.actual, allowed=", ".join(complaint.allowed))])  # fmt: skip
-        tasks, key_of = make_row_tasks(rows, judging.display_fields())
-        made = collect_votes(self.backend, judging, tasks, self.context, _SORTS)
+        for issue in self.validate_inputs({}):
+            raise RecipeError([Problem(issue.message, key=f"steps.{self.context.step}.{issue.key}",
+                                       actual=issue.actual, allowed=", ".join(issue.allowed))])  # fmt: skip
+        tasks, key_of = make_row_tasks(rows, annotation.display_fields())
+        votes = self.collect(annotation, tasks)
         dropped: dict[str, Dropped] = {}
-        seen: list[CandidateDecisions] = []
+        results: list[CandidateDecisions] = []
         for row in rows:
-            judged = CandidateDecisions(
-                row.partition, _decisions(key_of[row.id], judging.gating_questions("claim"), made, judging), 0
-            )
-            seen.append(judged)
-            gate = first_failed_gate(judged, judging, 0)
-            if gate is not None:
-                subject = Subject(key_of[row.id], wording_key(judging.questions_about()[gate]))
-                dropped[row.id] = Dropped(f"not_{gate}", decision_method(subject, made.labels, judging))
-        chosen = self._choose([row for row in rows if row.id not in dropped], key_of, made, judging, dropped)
+            key = key_of[row.id]
+            decisions = decisions_about(key, annotation.gating_questions("claim"), votes, annotation)
+            results.append(CandidateDecisions(row.partition, decisions, 0))
+            if (gate := first_failed_gate(results[-1], annotation, 0)) is not None:
+                dropped[row.id] = dropped_by_gate(gate, key, votes, annotation)
+        chosen: dict[str, Any] | None = None
+        if (choose := self.spec.choose) is not None:
+            keys = {row.id: key_of[row.id] for row in rows if row.id not in dropped}
+            question = (choose.question,)
+            values = {
+                name: decisions_about(key, question, votes, annotation)[choose.question] for name, key in keys.items()
+            }
+            chosen = _choose(choose, values, dropped)
         outcomes: list[tuple[str, list[Outcome]]] = [
             (row.id, [dropped[row.id] if row.id in dropped else self._kept_outcome(row, reviewed=True)]) for row in rows
         ]
-        return GatherResult(outcomes, notes=_notes(judging, made, seen, chosen))
+        gates = [gate for gate in gate_funnel(results, annotation) if gate["gate"] != EVIDENCE_GATE]
+        return GatherResult(outcomes, notes=review_notes(votes, annotation) | {"gates": gates, "chosen": chosen})
 
     def _kept_outcome(self, row: Any, *, reviewed: bool) -> Kept:
         """The row as it goes on."""
@@ -194,57 +170,19 @@ class VoteOnRows(Gather):
         fields = {name: getattr(row, name) for name in ("payload", "candidate", "fact")}  # pyright: ignore[reportUnknownArgumentType]
         return Kept(type(row).child(row, produced_by=produced_by, reviewed=reviewed, **fields))  # pyright: ignore[reportUnknownArgumentType]
 
-    def _choose(
-        self,
-        rows: list[Any],
-        key_of: Mapping[str, str],
-        poll_result: CollectedVotes,
-        judging: AnnotationSpec,
-        dropped: dict[str, Dropped],
-    ) -> dict[str, Any] | None:
-        """Add to `dropped` the rows that are not chosen; what the notes say of it."""
-        choose = self.spec.choose
-        if choose is None:
-            return None
-        sign = 1 if choose.which == "lowest" else -1
-        decided = {
-            row.id: _decisions(key_of[row.id], (choose.question,), poll_result, judging)[choose.question]
-            for row in rows
-        }
-        order = sorted(decided, key=lambda name: (sign * decided[name], name))
-        for name in order[choose.n :]:
-            dropped[name] = Dropped("not_chosen", f"{choose.question} is {decided[name]:g}")
-        last = decided[order[: choose.n][-1]] if order else None
-        return {**choose.model_dump(), "of": len(order), "last": last}
+
+def _choose(choose: ChooseSpec, values: Mapping[str, float], dropped: dict[str, Dropped]) -> dict[str, Any]:
+    """Add the rows that are not chosen to `dropped`, and return the notes about the choice."""
+    sign = 1 if choose.which == "lowest" else -1
+    order = sorted(values, key=lambda name: (sign * values[name], name))
+    for name in order[choose.n :]:
+        dropped[name] = Dropped("not_chosen", f"{choose.question} is {values[name]:g}")
+    last = values[order[: choose.n][-1]] if order else None
+    return {**choose.model_dump(), "of": len(order), "last": last}
 
 
 def _display_fields(row: type[Row]) -> tuple[str, ...]:
-    """What the payload of a row class shows, by its examples."""
+    """The fields that the payload of a row class displays, by its examples."""
     payload: Any = row.model_fields["payload"].annotation if "payload" in row.model_fields else None
     examples: Iterable[Any] = payload.examples() if hasattr(payload, "examples") else ()
     return tuple(dict.fromkeys(name for example in examples for name, _ in example.display_fields()))
-
-
-def _decisions(
-    key: str, names: Iterable[str], poll_result: CollectedVotes, judging: AnnotationSpec
-) -> dict[str, float]:
-    """The decisions on the named guiding questions about what is shown under `key`."""
-    asked = judging.questions_about()
-    return {name: poll_result.labels.values[Subject(key, wording_key(asked[name]))] for name in names}
-
-
-def _notes(
-    judging: AnnotationSpec,
-    poll_result: CollectedVotes,
-    row_results: list[CandidateDecisions],
-    chosen: dict[str, Any] | None,
-) -> dict[str, Any]:
-    return {
-        "reviewed": True,
-        "agreement": measure_vote_agreement(poll_result.requests, poll_result.votes, judging),
-        "questions": summarise_questions(judging, poll_result),
-        "gates": [gate for gate in gate_funnel(row_results, judging) if gate["gate"] != EVIDENCE_GATE],
-        "chosen": chosen,
-        "votes": summarise_votes(poll_result),
-        "comments": summarise_comments(poll_result),
-    }

@@ -1,4 +1,4 @@
-"""Writers: stages that make one text of a row, by rule, by a model, or by a model where no rule can."""
+"""Writers: steps that write one text per row, by rule, by a model, or by a model if no rule applies."""
 
 from __future__ import annotations
 
@@ -40,23 +40,23 @@ from benchbuilder.models import (
 from benchbuilder.steps.base import PromptedMap
 
 MODEL_REASONS: Mapping[str, str] = {
-    "needs_model": "No rule can do it, and no model is set or the step works by rules alone.",
+    "needs_model": "No rule applies, and no model is set or the step uses only rules.",
     "reply_truncated": "The model's reply reached the limit of new tokens.",
     "reply_empty": "The model's reply is empty.",
     "reply_refused": "The model refused to answer.",
     "reply_filtered": "The service's content filter withheld prompt or reply.",
-    "reply_malformed": "The model's reply is not the JSON that was asked for.",
+    "reply_malformed": "The model's reply is not valid JSON for the schema.",
     "reply_unfinished": "The model's reply ends in the middle of its reasoning.",
-    "reply_markup": "The model's reply holds markup: tags, bold print or code.",
-    "reply_odd_characters": "The model's reply holds control characters or invisible ones.",
+    "reply_markup": "The model's reply contains markup: tags, bold print or code.",
+    "reply_odd_characters": "The model's reply contains control characters or invisible ones.",
 }
-"""Why a writer drops a row on account of the model, besides its own checks."""
+"""The drop reasons of every writer, besides its own checks."""
 REPAIR_VARIABLES: Mapping[str, str] = {
-    "fault": "the drop reason that the last reply would have",
-    "detail": "what was seen (may be empty)",
+    "fault": "the drop reason of the last reply",
+    "detail": "the detail of that reason (may be empty)",
     "reply": "the last reply",
 }
-"""What a repair prompt is given besides the variables of the prompt."""
+"""The variables of a repair prompt, besides those of the prompt."""
 _FINAL_REASONS = ("reply_refused", "reply_filtered")
 _REASON_OF_REPLY_OUTCOME = {name: f"reply_{name}" for name in ("truncated", "empty", "refused", "filtered")}
 
@@ -65,23 +65,23 @@ class WriterSpec(StepSpec):
     """How a text is written."""
 
     strategy: Literal["rules", "model", "rules_then_model"]
-    """Who writes: rules, the model, or the model where no rule can. Without a model, rules alone."""
+    """Who writes: rules, the model, or the model if no rule applies. Without a model, only rules."""
     prompt: PromptRef | None = None
-    """What the model is asked."""
+    """The prompt of the model."""
     system: PromptRef | None = None
-    """The system message, with the same variables; none if ``null``."""
+    """The system message, with the same variables; ``null``: none."""
     pairs: PairsRef | None = None
-    """Few-shot pairs, which the prompt sees as `pairs`."""
+    """Few-shot pairs; the prompt has them as `pairs`."""
     repair: PromptRef | None = None
-    """What the model is told after a reply that fails a check; ``null`` asks the same once more."""
+    """The prompt after a reply that fails a check; ``null`` repeats the same prompt."""
     repair_rounds: Annotated[int, Field(ge=0, le=5)] = 0
-    """Further replies that are asked for before the row is dropped."""
+    """Further replies that are requested before the row is dropped."""
     reply: Literal["text", "json"] = "text"
-    """Whether the model answers with the bare text or with a JSON object."""
+    """Whether the model answers with the plain text or with a JSON object."""
     labels: tuple[str, ...] = ()
-    """What a model may repeat of the prompt before its text, and is taken off."""
+    """Labels of the prompt that a model may repeat before its text; they are removed."""
     openers: tuple[Regex, ...] = ()
-    """What a model may say before its text, and is taken off where it stands at the start."""
+    """Patterns of openings before a model's text; they are removed at its start."""
     sampling: Sampling = Sampling()
     model: Annotated[KindSpec | None, Slot("model", inherit="model")] = None
 
@@ -94,82 +94,79 @@ class WriterSpec(StepSpec):
 
 @dataclass(frozen=True, slots=True)
 class NeedsModel:
-    """No rule can do it; `detail` says why."""
+    """No rule applies; `detail` gives the cause."""
 
     detail: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ReplyFault:
-    """Why a reply cannot be taken: a drop reason of the stage, and what was seen."""
+    """The failed check of a reply: a drop reason of the step, and a detail."""
 
     reason: str
     detail: str = ""
 
 
 def sampling_issues(model_spec: KindSpec, sampling: Sampling) -> list[SpecIssue]:
-    """Sampling settings that a model needs, and those that its backend does not know unless it may omit them."""
+    """Issues of sampling settings that a model requires or does not know (unless it may omit them)."""
     model: Model = create_from_spec("model", model_spec)
-    chosen = sampling.explicit_settings()
-    message = "this model cannot do without this setting"
-    found = [SpecIssue(f"sampling.{name}", message, "", ()) for name in sorted(model.required - set(chosen))]
+    chosen, known = sampling.explicit_settings(), tuple(sorted(model.known_settings()))
+    message = "this model requires this setting"
+    issues = [SpecIssue(f"sampling.{name}", message, "", ()) for name in sorted(model.required - set(chosen))]
     if getattr(model_spec, "unsupported", "omit") == "omit":
-        return found
+        return issues
     message = "the model's backend does not know this setting: leave it out, or set its `unsupported: omit`"
-    unknown = [name for name in chosen if name not in model.known_settings()]
-    return found + [
-        SpecIssue(f"sampling.{name}", message, name, tuple(sorted(model.known_settings()))) for name in unknown
-    ]
+    return issues + [SpecIssue(f"sampling.{name}", message, name, known) for name in chosen if name not in known]
 
 
 def model_identity(model_spec: KindSpec) -> dict[str, str]:
-    """What a model itself is, for keys, where that is not in its spec: the address that it is reached at, its files."""
+    """The identity of a model, for keys, as far as it is not in its spec: its address and its files."""
     model: Model = create_from_spec("model", model_spec)
     return {f"model {name}": json.dumps(part, sort_keys=True) for name, part in model.identity().items()}
 
 
 class Writer(PromptedMap):
-    """Makes one row of each row, by rule or by a model.
+    """Makes one row from each row, by rule or by a model.
 
-    A kind says what is written by rule, what a prompt is filled with, and how a reply is judged; the rest (strategy,
-    messages, repair rounds, outcomes of replies) is here and the same for all. `reasons` must hold `MODEL_REASONS`.
+    A kind defines the rules, the values of a prompt, and the checks of a reply. The rest (strategy, messages, repair
+    rounds, outcomes of replies) is the same for all. `reasons` must contain `MODEL_REASONS`.
     """
 
     prompt_variables: ClassVar[Mapping[str, str]]
-    """What its prompts are given, with a sentence for each."""
+    """The variables of its prompts, with a description of each."""
     reply_field: ClassVar[str] = "text"
     """The field of a JSON reply."""
 
-    @abstractmethod
-    def exclusion(self, row: Any, parents: Mapping[str, Any]) -> Outcome | None:
-        """The outcome of a row that is not to be written about at all, by whatever strategy."""
+    def exclusion(self, row: Any, parents: Mapping[str, Any]) -> Outcome | None:  # noqa: ARG002
+        """The outcome of a row that no strategy writes about; ``None`` for all others."""
+        return None
 
     @abstractmethod
     def by_rule(self, row: Any, parents: Mapping[str, Any]) -> Outcome | NeedsModel:
-        """What the rules make of a row."""
+        """The outcome of the rules for a row."""
 
     @abstractmethod
     def prompt_values(self, row: Any, parents: Mapping[str, Any]) -> dict[str, Any]:
-        """What the prompt is filled with: plain data under the names of `prompt_variables`."""
+        """The values of `prompt_variables`, as plain data."""
 
     @abstractmethod
     def expected_reply(self, row: Any, parents: Mapping[str, Any]) -> str:
-        """A text of the form of a good reply: a quote counts its tokens and goes on with it."""
+        """A text in the form of a good reply: a quote counts its tokens and continues with it."""
 
     @abstractmethod
     def judge(self, row: Any, parents: Mapping[str, Any], text: str, produced_by: ProducedBy) -> Row | ReplyFault:
-        """The row that a reply's text makes, or the check that it fails."""
+        """The row made from a reply's text, or the check that it fails."""
 
     @property
     def model_spec(self) -> KindSpec | None:
-        """The step's model, unless rules alone write or the model answers nothing."""
+        """The step's model; ``None`` if only rules write or the model answers nothing."""
         spec: WriterSpec = self.spec
         if spec.strategy == "rules" or spec.model is None or spec.model.kind == "none":
             return None
         return spec.model
 
     def validate_inputs(self, rows: Mapping[str, type[Row]]) -> list[SpecIssue]:  # noqa: ARG002
-        """Sampling settings that the model needs, and those that its backend does not know unless it may omit them."""
+        """A missing model, and the issues of the sampling settings."""
         spec: WriterSpec = self.spec
         if spec.strategy == "model" and self.model_spec is None:
             message = "the strategy `model` needs a model"
@@ -177,7 +174,7 @@ class Writer(PromptedMap):
         return [] if self.model_spec is None else sampling_issues(self.model_spec, spec.sampling)
 
     def fingerprint(self) -> Mapping[str, str]:
-        """What the model itself is, where that is not in the spec: the address that it is reached at, its files."""
+        """The identity of the model, as far as it is not in the spec."""
         return {} if self.model_spec is None else model_identity(self.model_spec)
 
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:  # noqa: ARG002
@@ -190,56 +187,50 @@ class Writer(PromptedMap):
         self._schema: type[BaseModel] = create_model("Reply", **{self.reply_field: (str, ...)})  # type: ignore[call-overload]
 
     def converse(self, row: Any, parents: Mapping[str, Any]) -> Conversation:
-        """One branch a row."""
-        spec: WriterSpec = self.spec
-        outcome = self.exclusion(row, parents)
-        detail = ""
-        if outcome is None and spec.strategy != "model":
-            made = self.by_rule(row, parents)
-            if isinstance(made, NeedsModel):
-                detail = made.detail
-            else:
-                outcome = made
+        """One branch per row."""
+        outcome: Outcome | NeedsModel | None = self.exclusion(row, parents)
         if outcome is None:
-            outcome = (
-                (yield from self.ask(row, parents)) if self.model_spec is not None else Dropped("needs_model", detail)
-            )
-        return [outcome]
+            outcome = NeedsModel() if self.spec.strategy == "model" else self.by_rule(row, parents)
+        if not isinstance(outcome, NeedsModel):
+            return [outcome]
+        if self.model_spec is None:
+            return [Dropped("needs_model", outcome.detail)]
+        return [(yield from self.ask(row, parents))]
 
     def ask(self, row: Any, parents: Mapping[str, Any]) -> Generator[Request, Reply, Outcome]:
-        """Ask the model, and again where a check fails, as often as the spec allows.
+        """Ask the model, and again if a check fails, as often as the spec allows.
 
-        At temperature 0, what was asked in just these words is not asked again.
+        At temperature 0, the same messages are not sent again.
         """
         spec: WriterSpec = self.spec
         values = self.prompt_values(row, parents)
         first = self.messages(values)
-        messages, fault, said = first, ReplyFault("needs_model"), ""
+        messages, fault, answer = first, ReplyFault("needs_model"), ""
         schema = self._schema.model_json_schema() if spec.reply == "json" else None
         produced_by = self.produced_by(f"model/{spec.prompt.path}" if spec.prompt is not None else "model")
-        asked: set[tuple[Message, ...]] = set()
+        sent: set[tuple[Message, ...]] = set()
         for sample in range(spec.repair_rounds + 1):
-            asked.add(messages)
+            sent.add(messages)
             expected = self.expected_reply(row, parents)
             if schema is not None:
                 expected = json.dumps({self.reply_field: expected}, ensure_ascii=False)
             reply = yield Request(messages, spec.sampling.explicit_settings(), schema, sample, expected)
-            made = self._reply_text(reply)
-            said = strip_reasoning(reply.text) or ""
-            if isinstance(made, str):
-                made = self.judge(row, parents, made, produced_by)
-            if isinstance(made, Row):
-                return Kept(made)
-            fault = made
+            result: str | Row | ReplyFault = self._reply_text(reply)
+            answer = strip_reasoning(reply.text) or ""
+            if isinstance(result, str):
+                result = self.judge(row, parents, result, produced_by)
+            if isinstance(result, Row):
+                return Kept(result)
+            fault = result
             if reply.assumed or fault.reason in _FINAL_REASONS:
                 break
-            messages = self._repair_messages(first, said, fault, values)
-            if messages in asked and said and spec.sampling.temperature == 0:
-                break  # the likeliest reply to the same messages is known already
-        return Dropped(fault.reason, " | ".join(part for part in (fault.detail, said) if part))
+            messages = self._repair_messages(first, answer, fault, values)
+            if messages in sent and answer and spec.sampling.temperature == 0:
+                break  # the most probable reply to the same messages is already known
+        return Dropped(fault.reason, " | ".join(filter(None, (fault.detail, answer))))
 
     def messages(self, values: Mapping[str, Any]) -> tuple[Message, ...]:
-        """The messages of a first request."""
+        """The messages of the first request."""
         if self._prompt is None:
             raise TypeError(f"step {self.context.step!r} has no prompt")
         user = Message("user", self._render_prompt(self._prompt, values))
@@ -251,16 +242,14 @@ class Writer(PromptedMap):
     def _repair_messages(
         self, first: tuple[Message, ...], reply_text: str, fault: ReplyFault, values: Mapping[str, Any]
     ) -> tuple[Message, ...]:
-        """The messages of a repair round: the first ones, what was said last, and what was wrong with it."""
+        """The messages of a repair round: the first ones, the last reply, and its fault."""
         if self._repair is None or not reply_text:
             return first
-        told = self._render_prompt(
-            self._repair, {**values, "fault": fault.reason, "detail": fault.detail, "reply": reply_text}
-        )
-        return (*first, Message("assistant", reply_text), Message("user", told))
+        values = {**values, "fault": fault.reason, "detail": fault.detail, "reply": reply_text}
+        return (*first, Message("assistant", reply_text), Message("user", self._render_prompt(self._repair, values)))
 
     def _reply_text(self, reply: Reply) -> str | ReplyFault:
-        """The text of a reply, or why it holds none."""
+        """The text of a reply, or why it has none."""
         if reply.outcome in _REASON_OF_REPLY_OUTCOME:
             return ReplyFault(_REASON_OF_REPLY_OUTCOME[reply.outcome])
         spec: WriterSpec = self.spec
@@ -281,7 +270,7 @@ class Writer(PromptedMap):
 
 
 def first_json_object(text: str) -> str:
-    """The first JSON object in `text`, which may stand in a fence or between sentences; `text` if there is none.
+    """The first JSON object in `text`, which may be in a fence or between sentences; `text` if there is none.
 
     >>> first_json_object('Here: {"a": "b"} as asked')
     '{"a": "b"}'

@@ -14,7 +14,7 @@ from pypdf.errors import DependencyError
 from benchbuilder.core.errors import DataError, InstallationError
 from benchbuilder.core.records.outcomes import EndOfFile
 from benchbuilder.sources.formats import epub as epub_module
-from benchbuilder.sources.formats.pdf_page_lines import paragraphs, without_running_lines
+from benchbuilder.sources.formats.pdf import paragraphs, without_running_lines
 
 SETTINGS: dict[str, Any] = {"running_lines": "drop", "join_hyphens": True}
 

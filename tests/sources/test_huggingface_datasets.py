@@ -152,7 +152,7 @@ def test_the_hub_is_asked_for_one_commit_once(dataset, monkeypatch):
         raise huggingface_hub.errors.LocalEntryNotFoundError("not in the cache")
 
     monkeypatch.setattr(huggingface_hub, "snapshot_download", offline)
-    with pytest.raises(DataError, match="someone/planets cannot be fetched") as raised:
+    with pytest.raises(DataError, match="someone/planets cannot be downloaded") as raised:
         named(name="someone/planets", revision=COMMIT).check()
     assert "set path" in raised.value.next
 
@@ -188,8 +188,8 @@ def test_shapes_that_are_wrong(dataset, make_source, write):
         ("one", {"splits": {"dev": True}}, "no split 'dev'"),
         (write("broken.parquet", "no parquet"), {}, "wrong shape"),
         (write("empty/notes.md", "nothing") and "empty", {}, "empty"),
-        (write("out/README.md", OUTSIDE) and "out", {}, "outside of the folder"),
-        (write("up/dataset_dict.json", '{"splits": ["../one"]}') and "up", {}, "outside of the folder"),
+        (write("out/README.md", OUTSIDE) and "out", {}, "outside the folder"),
+        (write("up/dataset_dict.json", '{"splits": ["../one"]}') and "up", {}, "outside the folder"),
         (write("script/script.py", "raise SystemExit") and "script", {}, "Dataset scripts are no longer supported"),
         ("none", {}, "missing"),
     ):

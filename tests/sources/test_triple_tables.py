@@ -17,7 +17,7 @@ from benchbuilder.core.records.arrow.table import schema_of
 from benchbuilder.core.records.outcomes import EndOfFile, Kept
 from benchbuilder.sources import triple_tables
 from benchbuilder.sources.base import unpack_units
-from benchbuilder.sources.columnar import columns, first_seen, id_keys, id_names
+from benchbuilder.sources.columnar import cells, columns, duplicates, id_names
 from benchbuilder.sources.columnar.cells import Cells
 
 # --- triple tables ---------------------------------------------------------------------------------------------------
@@ -228,9 +228,9 @@ def test_joined_by_the_column_as_one_by_one(write, make_source, monkeypatch, see
     with monkeypatch.context() as patch:
         patch.setattr(columns, "BLOCK_BYTES", size)
         patch.setattr(triple_tables, "PART_ROWS", max(2, size // 50))
-        patch.setattr(id_keys, "_MANY", size // 8)
+        patch.setattr(cells, "_MANY", size // 8)
         patch.setattr(id_names, "IN_MEMORY_BYTES", size)
-        patch.setattr(first_seen, "MAX_IN_MEMORY", 5)
+        patch.setattr(duplicates, "MAX_IN_MEMORY", 5)
         patch.setattr(Cells, "hashes", lambda self: hashes(self) & np.uint64(2**bits - 1))
         fast = read_by_column(source)
     for one, other in zip_longest(fast, plain_read(source)):
@@ -253,7 +253,7 @@ def test_ids_and_names_beyond_the_limits_of_memory(write, make_source, monkeypat
     write("bios/relations.txt", "".join(f"C{n}|L1|C{(7 * n + 1) % 3000}\n" for n in range(3000)))
     write("bios/names.txt", "L1|CHS|致\n")
     monkeypatch.setattr(id_names, "IN_MEMORY_BYTES", 1000)
-    monkeypatch.setattr(id_keys, "_MANY", 100)
+    monkeypatch.setattr(cells, "_MANY", 100)
     spec = {**TABLES, "types": None, "type_names": None, "head_case": "as_is", "quoting": False}
     source = make_source("triple_tables", "bios", **spec)
     assert read_by_column(source) == plain_read(source)

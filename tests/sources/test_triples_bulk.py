@@ -14,7 +14,7 @@ from benchbuilder.core.errors import DataError
 from benchbuilder.core.records.arrow.table import schema_of
 from benchbuilder.core.records.outcomes import EndOfFile, Kept
 from benchbuilder.sources.base import unpack_units
-from benchbuilder.sources.columnar import columns, first_seen
+from benchbuilder.sources.columnar import columns, duplicates
 from benchbuilder.sources.columnar.cells import Cells
 
 COLUMNS = {"head": 0, "relation": 1, "tail": 2}
@@ -90,7 +90,7 @@ def cut_up(monkeypatch):
     def to(size: int) -> None:
         monkeypatch.setattr(columns, "BLOCK_BYTES", size)
         monkeypatch.setattr(columns, "CHUNK_ROWS", max(2, size // 8))
-        monkeypatch.setattr(first_seen, "MAX_IN_MEMORY", 5)
+        monkeypatch.setattr(duplicates, "MAX_IN_MEMORY", 5)
 
     return to
 
@@ -248,7 +248,7 @@ def test_cells_are_cut_and_compared_like_strings(texts):
 def test_firsts_are_those_of_a_dictionary(batches, limit):
     seen: dict[tuple[int, int], int] = {}
     at = 0
-    with first_seen.FirstSeenIndex(limit) as found:
+    with duplicates.FirstSeenIndex(limit) as found:
         for batch in batches:
             digests = np.array([(*[0] * 7, high, *[0] * 7, low) for high, low in batch], np.uint8).reshape(-1, 16)
             places = np.arange(at, at + len(batch), dtype=np.uint64)
@@ -264,7 +264,7 @@ def test_firsts_are_those_of_a_dictionary(batches, limit):
 
 def test_what_firsts_put_on_disk_is_removed(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    with first_seen.FirstSeenIndex(10) as found:
+    with duplicates.FirstSeenIndex(10) as found:
         for start in range(0, 100, 10):
             digests = np.random.default_rng(start).integers(0, 256, (10, 10), np.uint8)
             assert not len(found.add_batch(digests, np.arange(10, dtype=np.uint64))[0])

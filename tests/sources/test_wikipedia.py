@@ -170,8 +170,8 @@ def test_damage_in_the_middle_of_a_stream(write, make_source):
     (b"", "an empty file"),
     (b"\x89PNG no dump at all", "a file that begins"),
     (b"<html><page></page></html>", "an XML file of <html>"),
-    (b"PK\x03\x04 zip", "another sort of archive"),
-    (b"7z\xbc\xaf'\x1c", "another sort of archive"),
+    (b"PK\x03\x04 zip", "another kind of archive"),
+    (b"7z\xbc\xaf'\x1c", "another kind of archive"),
     (b'<!DOCTYPE m [<!ENTITY a "b">]>' + dump(PAGES), "a document type"),
 ])  # fmt: skip
 def test_a_file_that_is_no_dump(data, told, write, make_source):
@@ -219,7 +219,7 @@ def test_processes_read_the_same_in_the_same_order(write, read_source, monkeypat
 
 
 def test_a_process_that_dies(write, make_source, monkeypatch, tmp_path):
-    from benchbuilder.sources.columnar.ordered_map import map_in_order
+    from benchbuilder.sources.formats.large_files import map_in_order
 
     with pytest.raises(ServiceError) as raised:
         list(map_in_order(_die, [b"a", b"b"], 2, "sources.wiki.workers"))

@@ -138,9 +138,9 @@ def check_notes(notes):
     assert agreed["accurate_answer"]["percent"]["value"] == 0.8
     assert agreed["accurate_answer"]["raters"] == 2
     assert (agreed["supports"]["n"], agreed["supports"]["clusters"]) == (20, 5)
-    assert [row["kept"] for row in notes["survivors"]] == [3, 3, 3, 2, 0, 0, 0]
-    assert notes["survivors"][3]["by_partition"] == {"bios": 0, "medqa": 2}
-    assert notes["survivors"][3]["without"]["fluent"] == 3
+    assert [row["kept"] for row in notes["thresholds"]] == [3, 3, 3, 2, 0, 0, 0]
+    assert notes["thresholds"][3]["by_partition"] == {"bios": 0, "medqa": 2}
+    assert notes["thresholds"][3]["without"]["fluent"] == 3
     assert notes["gates"][-2:] == [
         {"gate": "fluent", "dropped": 1, "kept": 2}, {"gate": "wrong_is_wrong", "dropped": 0, "kept": 2},
     ]  # fmt: skip
@@ -385,7 +385,7 @@ def test_every_candidate_has_one_fate_and_every_paragraph_one_use(tmp_path, data
     assert sorted(used + unused) == sorted(e.id for e in world.evidence)
     assert all(len(item.payload.evidence) >= world.spec.min_evidence for item in items)
     assert notes["gates"][-1]["kept"] == len(items)
-    at = [row["kept"] for row in notes["survivors"] if row["min_evidence"] == world.spec.min_evidence]
+    at = [row["kept"] for row in notes["thresholds"] if row["min_evidence"] == world.spec.min_evidence]
     assert at == [len(items)]
 
 

@@ -55,7 +55,7 @@ def test_standing_and_stage_decide_alike(tmp_path, seed):
             "without": row.kept_without_gate,
         }
         for row in found.thresholds
-    ] == notes["survivors"]
+    ] == notes["thresholds"]
     for question in found.questions:
         agreed = notes["agreement"][question.name]
         assert question.shared_count == agreed["n"]

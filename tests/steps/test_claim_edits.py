@@ -204,7 +204,7 @@ def test_a_statement_inside_a_sentence_begins_with_a_small_letter(said, text):
 
 
 def test_a_form_without_the_statement_is_refused():
-    with pytest.raises(ValidationError, match="must stand in it once"):
+    with pytest.raises(ValidationError, match="is needed once"):
         make("deny", {**DENY, "form": "不对。"})
 
 

@@ -17,7 +17,7 @@ from benchbuilder.core.records.payloads import Fact, Triple
 from benchbuilder.core.records.roles import Statement
 from benchbuilder.core.records.row import Span
 from benchbuilder.core.text.answers import comparison_key
-from benchbuilder.steps.language.composing import comparison_keys
+from benchbuilder.steps.language.columns import comparison_keys
 from benchbuilder.steps.replace_triple import ReplaceTriple, ReplaceTripleSpec
 
 NAMES = ["甲", "乙", "丙", "丁", "戊", "Ａ", "a", "甲乙"]

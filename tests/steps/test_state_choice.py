@@ -202,7 +202,7 @@ def test_a_form_is_taken_away_by_null():
     ("form", "message"),
     [
         ({"when": "(", "text": "{option}"}, "not a regular expression"),
-        ({"when": ".*", "text": "甲"}, "must stand in it once"),
+        ({"when": ".*", "text": "甲"}, "is needed once"),
         ({"when": ".*", "text": "{option}{said}"}, "unknown placeholder"),
     ],
 )

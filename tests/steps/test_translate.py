@@ -17,8 +17,7 @@ from benchbuilder.core.records.payloads import Fact, Term
 from benchbuilder.core.records.row import Origin, ProducedBy
 from benchbuilder.models.base import Reply
 from benchbuilder.models.providers.openai import OpenAISpec
-from benchbuilder.steps.merge_terms import MergeTerms, MergeTermsSpec
-from benchbuilder.steps.normalise_term import NormaliseTerm, NormaliseTermSpec
+from benchbuilder.steps.terms import MergeTerms, MergeTermsSpec, NormaliseTerm, NormaliseTermSpec
 from benchbuilder.steps.translate import Translate, TranslateSpec, read_dictionary
 
 RECIPES = Path(__file__).parents[2] / "recipes"

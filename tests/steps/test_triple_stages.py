@@ -241,7 +241,7 @@ def test_faults_of_a_table_come_all_at_once_with_their_lines(tmp_path):
     assert "unknown placeholder {tial}" in text
     assert "relations.tsv:4" in text
     assert "would give the key away" in text
-    assert "it holds its own answer" in text
+    assert "it contains its own answer" in text
     assert "allowed are head and tail" in text
     assert "when_head: '(' is not a regular expression" in text
 

@@ -213,7 +213,7 @@ def notes(sample: Sample) -> dict:
                    "judged": n}
             for name, (label, text, required) in questions.items()
         },
-        "survivors": survivors,
+        "thresholds": survivors,
         "min_evidence": 3,
         "gates": [{"gate": "single", "dropped": 14, "kept": n - 14}, {"gate": "accurate", "dropped": 22,
                   "kept": n - 36}, {"gate": "min_evidence", "dropped": 100, "kept": n - 136}],

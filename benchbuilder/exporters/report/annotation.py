@@ -97,7 +97,7 @@ def _summary_of_notes(notes: Mapping[str, Any]) -> AnnotationSummary:
     minimum = notes.get("min_evidence")
     return AnnotationSummary(
         agreement=tuple(_agreement(name, row, notes) for name, row in notes["agreement"].items()),
-        thresholds=tuple(_threshold_counts(row, minimum) for row in notes.get("survivors", ())),
+        thresholds=tuple(_threshold_counts(row, minimum) for row in notes.get("thresholds", ())),
         gates=tuple(GateCounts(row["gate"], row["dropped"], row["kept"]) for row in notes.get("gates", ())),
         minimum=minimum,
         people=votes.get("annotators", {}),

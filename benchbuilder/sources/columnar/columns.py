@@ -1,4 +1,4 @@
-"""Files of tables read by the column: the cells of many rows at a time, as places in the bytes of the file."""
+"""Reads table files by column: the cells of many rows at a time, as spans of the bytes of the file."""
 
 from __future__ import annotations
 
@@ -23,28 +23,31 @@ from benchbuilder.sources.formats.delimited import (
     select_columns,
     split_lines,
 )
-from benchbuilder.sources.formats.lines import Block, decode_lines, read_blocks, read_lines
-from benchbuilder.sources.formats.parquet import batch_rows, parquet_batches
-from benchbuilder.sources.formats.tables import Column, RawRow, cell_text
+from benchbuilder.sources.formats.records import batch_rows, parquet_batches
+from benchbuilder.sources.formats.tables import Block, Column, RawRow, cell_text, decode_lines, read_blocks, read_lines
 
 BLOCK_BYTES = 2_000_000
-"""About how much of a file is looked at in one go."""
+"""The approximate number of bytes that are read at once."""
 CHUNK_ROWS = 10_000
-"""How many rows are made columns of where they are read row by row."""
+"""Rows per batch of files that are read row by row."""
 CHUNK_CHARACTERS = 1 << 25
-"""How many characters they may have, so that many books, a row each, take no more memory than many lines."""
+"""Characters per batch of such files, so that many books (one per row) need no more memory than many lines."""
 
 _BY_BLOCK = frozenset({"utf-8", "ascii", "iso8859-1", "cp1252", "gb18030", "gbk", "gb2312", "big5", "euc_jp", "euc_kr"})
-"""Encodings in which a character is never more than its own bytes and no part of one looks like a line feed."""
+"""Encodings in which bytes decode character by character, and no part of a character equals a line feed."""
 _MARK = "\ufeff".encode()
 
 
 @dataclass(slots=True)
 class ColumnBatch:
-    """Consecutive units of a file, at least one; `lines` are their numbers, `problems` the invalid units by position.
+    """Consecutive units of a file, at least one.
 
-    The others stand at the places `valid_places`; `cells` has their cells, a column after the other, in the order asked
-    for. `non_text` says of columns by their number which of their cells are neither text nor a number, if any.
+    Attributes:
+        lines: The numbers of the units.
+        problems: Reason and detail of invalid units, by position.
+        valid_places: The positions of the other units.
+        cells: The cells of the valid units, one `Cells` per requested column.
+        non_text: By the number of a column, which of its cells are neither text nor a number, if any.
     """
 
     lines: Places
@@ -55,23 +58,23 @@ class ColumnBatch:
 
 
 def delimited_columns(path: Path, name: str, dialect: TableDialect, columns: Sequence[Column]) -> Iterator[ColumnBatch]:
-    """The same as `delimited_rows`, many rows at a time."""
+    """Like `delimited_rows`, but many rows at a time."""
     codec = codecs.lookup(dialect.encoding).name
     if dialect.quoting or codec not in _BY_BLOCK or set(dialect.delimiter) & {"\n", "\r"}:
         yield from row_columns(delimited_rows(path, name, dialect, columns), len(columns))
         return
-    rows = split_lines(_track_lines(path, dialect.encoding, seen := [0]), dialect.delimiter)
+    rows = split_lines(_track_lines(path, dialect.encoding, last := [0]), dialect.delimiter)
     layout = read_layout(rows, name, dialect, columns)
-    begin = seen[0] if dialect.header else 0
+    header_line = last[0] if dialect.header else 0
     for block in read_blocks(path, BLOCK_BYTES):
-        for held in _block_columns(block, codec, dialect, layout):
-            before = int(np.searchsorted(held.lines, begin, side="right"))
-            if before < len(held.lines):
-                yield slice_columns(held, before, len(held.lines)) if before else held
+        for batch in _block_columns(block, codec, dialect, layout):
+            start = int(np.searchsorted(batch.lines, header_line, side="right"))
+            if start < len(batch.lines):
+                yield slice_columns(batch, start, len(batch.lines)) if start else batch
 
 
 def parquet_columns(path: Path, name: str, key: str, columns: Sequence[Column]) -> Iterator[ColumnBatch]:
-    """The same as `parquet_rows`, many rows at a time."""
+    """Like `parquet_rows`, but many rows at a time."""
     first = 1
     for batch in parquet_batches(path, name, key, columns):
         lines = np.arange(first, first + batch.num_rows)
@@ -86,28 +89,25 @@ def parquet_columns(path: Path, name: str, key: str, columns: Sequence[Column]) 
 
 
 def row_columns(raws: Iterator[RawRow], count: int) -> Iterator[ColumnBatch]:
-    """Rows that are read one by one, as columns; `count` is the number of columns."""
+    """Rows that are read one by one, as batches of `count` columns."""
     while chunk := _chunk(raws):
-        bad = {place: (raw.reason, raw.detail) for place, raw in enumerate(chunk) if raw.reason}
-        good = [place for place, raw in enumerate(chunk) if not raw.reason]
-        values = [[chunk[place].values[number] for place in good] for number in range(count)]
-        texts = [[cell_text(value) for value in column] for column in values]
-        odd: dict[int, Mask] = {}
-        for number, (column, held) in enumerate(zip(values, texts, strict=True)):
-            wrong = [text is None and value is not None for text, value in zip(held, column, strict=True)]
+        problems = {place: (raw.reason, raw.detail) for place, raw in enumerate(chunk) if raw.reason}
+        valid = [place for place, raw in enumerate(chunk) if not raw.reason]
+        batch = ColumnBatch(np.array([raw.line for raw in chunk], np.int64), problems, np.array(valid, np.int64), [])
+        cells: list[Cells] = []
+        for number in range(count):
+            values = [chunk[place].values[number] for place in valid]
+            texts = [cell_text(value) for value in values]
+            wrong = [text is None and value is not None for text, value in zip(texts, values, strict=True)]
             if any(wrong):
-                odd[number] = np.array(wrong)
-        yield ColumnBatch(
-            np.array([raw.line for raw in chunk], np.int64),
-            bad,
-            np.array(good, np.int64),
-            [Cells.from_arrow(pa.array(held, pa.string())) for held in texts],
-            odd,
-        )
+                batch.non_text[number] = np.array(wrong)
+            cells.append(Cells.from_arrow(pa.array(texts, pa.string())))
+        batch.cells = cells
+        yield batch
 
 
 def _chunk(raws: Iterator[RawRow]) -> list[RawRow]:
-    """The next rows, fewer where they are long."""
+    """The next rows; fewer if they are long."""
     chunk: list[RawRow] = []
     size = 0
     for raw in islice(raws, CHUNK_ROWS):
@@ -128,43 +128,39 @@ def _is_text(column: Any) -> bool:
     return True
 
 
-def _track_lines(path: Path, encoding: str, seen: list[int]) -> Iterator[Any]:
-    """Lines of a file, the number of the last one noted."""
+def _track_lines(path: Path, encoding: str, last: list[int]) -> Iterator[Any]:
+    """The lines of a file; `last` gets the number of the last one that was read."""
     for line in read_lines(path, encoding):
-        seen[0] = line.number
+        last[0] = line.number
         yield line
 
 
 def slice_columns(batch: ColumnBatch, start: int, stop: int) -> ColumnBatch:
-    """Some units of columns."""
+    """The units from position `start` to `stop`."""
     first, last = np.searchsorted(batch.valid_places, (start, stop)).tolist()
     return ColumnBatch(
         batch.lines[start:stop],
-        {place - start: said for place, said in batch.problems.items() if start <= place < stop},
+        {place - start: problem for place, problem in batch.problems.items() if start <= place < stop},
         batch.valid_places[first:last] - start,
         [cells.take(slice(first, last)) for cells in batch.cells],
-        {number: odd[first:last] for number, odd in batch.non_text.items()},
+        {number: mask[first:last] for number, mask in batch.non_text.items()},
     )
 
 
 def _block_columns(block: Block, codec: str, dialect: TableDialect, layout: ColumnLayout) -> Iterator[ColumnBatch]:
-    data = block.data
     try:
-        text = data.decode(codec)
-        if codec not in ("utf-8", "ascii"):
-            data = text.encode()
+        data = block.data.decode(codec).encode()
         delimiter = dialect.delimiter.encode()
     except UnicodeError:
         lines = decode_lines(io.BytesIO(block.data), dialect.encoding, block.first)
         raws = select_columns(split_lines(lines, dialect.delimiter), layout)
         yield from row_columns(raws, len(layout.places))
         return
-    del text
     yield _split_block(data, block.first, delimiter, layout)
 
 
 def _split_block(data: bytes, first: int, delimiter: bytes, layout: ColumnLayout) -> ColumnBatch:
-    """The rows of whole lines of UTF-8."""
+    """The rows of complete lines in UTF-8."""
     buffer = np.frombuffer(data + bytes(PADDING), np.uint8)
     feeds = np.flatnonzero(buffer == 10)
     starts = np.concatenate([np.zeros(1, np.int64), feeds + 1])
@@ -175,27 +171,27 @@ def _split_block(data: bytes, first: int, delimiter: bytes, layout: ColumnLayout
         ends -= (ends > starts) & (buffer[ends - 1] == 13)
     if first == 1 and data.startswith(_MARK):
         starts[0] += len(_MARK)
-    there = np.flatnonzero(~_blank(data, buffer, starts, ends))
-    numbers, starts, ends = first + there, starts[there], ends[there]
+    filled = np.flatnonzero(~_blank(data, buffer, starts, ends))
+    numbers, starts, ends = first + filled, starts[filled], ends[filled]
     marks = np.append(_delimiters(data, buffer, delimiter), len(data))
     begin = np.searchsorted(marks[:-1], starts)
     counts = np.searchsorted(marks[:-1], ends) - begin + 1
     fits = counts >= layout.min_width
     if layout.width is not None:
         fits &= counts == layout.width
-    bad = {int(place): ("malformed", layout.width_problem(int(counts[place]))) for place in np.flatnonzero(~fits)}
-    good = np.flatnonzero(fits)
-    starts, ends, begin, counts = starts[good], ends[good], begin[good], counts[good]
+    problems = {int(place): ("malformed", layout.width_problem(int(counts[place]))) for place in np.flatnonzero(~fits)}
+    valid = np.flatnonzero(fits)
+    starts, ends, begin, counts = starts[valid], ends[valid], begin[valid], counts[valid]
     cells: list[Cells] = []
     for place in layout.places:
         left = starts if place == 0 else marks[begin + place - 1] + len(delimiter)
         right = np.where(counts > place + 1, marks[np.minimum(begin + place, len(marks) - 1)], ends)
         cells.append(Cells(buffer, left, right))
-    return ColumnBatch(numbers, bad, good, cells)
+    return ColumnBatch(numbers, problems, valid, cells)
 
 
 def _blank(data: bytes, buffer: Any, starts: Places, ends: Places) -> Mask:
-    """Which lines hold nothing but blanks."""
+    """Which lines are blank."""
     blank = starts >= ends
     spaced = np.flatnonzero(~blank & (buffer[starts] == 32) & (buffer[ends - 1] == 32))
     blank[spaced] = [not data[starts[place] : ends[place]].strip(b" ") for place in spaced]
@@ -203,8 +199,8 @@ def _blank(data: bytes, buffer: Any, starts: Places, ends: Places) -> Mask:
 
 
 def _delimiters(data: bytes, buffer: Any, delimiter: bytes) -> Places:
-    """Where the delimiters of a block stand, as a split from the left finds them."""
-    there = find_bytes(buffer, delimiter)
-    if len(delimiter) > 1 and (np.diff(there) < len(delimiter)).any():
-        there = np.array([match.start() for match in re.finditer(re.escape(delimiter), data)], np.int64)
-    return there
+    """The positions of the delimiters of a block, as a split from the left finds them."""
+    places = find_bytes(buffer, delimiter)
+    if len(delimiter) > 1 and (np.diff(places) < len(delimiter)).any():
+        places = np.array([match.start() for match in re.finditer(re.escape(delimiter), data)], np.int64)
+    return places

@@ -1,4 +1,4 @@
-"""Names by number, millions of them: what tables call the things whose ids they join."""
+"""Stores millions of names by number: the names of things whose ids tables join."""
 
 from __future__ import annotations
 
@@ -11,49 +11,48 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from benchbuilder.sources.columnar.cells import Cells, Mask, Places
-from benchbuilder.sources.columnar.id_keys import Numbers
+from benchbuilder.sources.columnar.cells import Cells, Mask, Numbers, Places
 
 _compute: Any = pc
 
 IN_MEMORY_BYTES = 16_000_000
-"""How many bytes of names are held in memory; more of them lie in a file that is mapped."""
+"""Bytes of names in memory; more are in a memory-mapped file."""
 
 
 class TextStore:
-    """Takes texts, piece by piece, and holds them one after the other; beyond a limit in the file `path`."""
+    """Stores texts, one after the other; beyond a limit in the file `path`."""
 
-    def __init__(self, at: Path) -> None:
-        self._at = at
-        self._held: list[Any] = []
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._pending: list[Any] = []
         self._size = 0
         self._lengths: list[NDArray[np.int32]] = []
 
     def add(self, texts: pa.Array[Any]) -> None:
-        """Take some."""
+        """Add some texts."""
         cells = Cells.from_arrow(texts)
         self._lengths.append((cells.ends - cells.starts).astype(np.int32))
         written = cells.data[: int(cells.ends[-1]) if len(cells) else 0]
-        self._held.append(written)
+        self._pending.append(written)
         self._size += len(written)
         if self._size > IN_MEMORY_BYTES:
             self._write()
 
     def _write(self) -> None:
-        with self._at.open("ab") as handle:
-            for written in self._held:
+        with self._path.open("ab") as handle:
+            for written in self._pending:
                 written.tofile(handle)
-        self._held.clear()
+        self._pending.clear()
         self._size = 0
 
     def read_all(self) -> Any:
-        """All that were taken, in order."""
-        if self._at.exists():
+        """All texts, in order."""
+        if self._path.exists():
             self._write()
-            with self._at.open("rb") as handle:
+            with self._path.open("rb") as handle:
                 data: Any = mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ)
         else:
-            data = b"".join(written.tobytes() for written in self._held)
+            data = b"".join(written.tobytes() for written in self._pending)
         lengths = np.concatenate(self._lengths) if self._lengths else np.zeros(0, np.int32)
         offsets: Any = np.zeros(len(lengths) + 1, np.int64)
         np.cumsum(lengths, out=offsets[1:])
@@ -62,7 +61,7 @@ class TextStore:
 
 
 class NamesById:
-    """The names of things with numbers: those of number `n` are `order[begin[n]:begin[n + 1]]` of `texts`."""
+    """The names of numbered things: number `n` has the names `order[begin[n]:begin[n + 1]]` of `texts`."""
 
     def __init__(self, owners: Numbers, texts: Any, count: int) -> None:
         counts = np.bincount(owners, minlength=count)
@@ -72,11 +71,11 @@ class NamesById:
         self.texts = texts
 
     def counts(self, numbers: Places) -> Places:
-        """How many names each has; none where the number is -1."""
+        """The number of names of each; 0 if the number is -1."""
         return np.where(numbers < 0, 0, self.begin[numbers + 1] - self.begin[numbers])
 
     def first_names(self, numbers: Places) -> Any:
-        """The first name of each, which has one."""
+        """The first name of each; each must have one."""
         return _take_texts(self.texts, self.order[self.begin[numbers]])
 
     def first_names_or_empty(self, numbers: Places) -> Any:
@@ -87,16 +86,16 @@ class NamesById:
         return _compute.fill_null(texts, "")
 
     def all_names(self, numbers: Places) -> tuple[NDArray[np.int32], Any]:
-        """All names of each: where those of each begin (and the last end), and the names."""
+        """All names of each: the start of those of each (and the end of the last), and the names."""
         lengths = self.counts(numbers)
         offsets = np.zeros(len(numbers) + 1, np.int64)
         np.cumsum(lengths, out=offsets[1:])
-        at = np.arange(int(offsets[-1])) + np.repeat(self.begin[numbers] - offsets[:-1], lengths)
-        return offsets.astype(np.int32), _take_texts(self.texts, self.order[at])
+        places = np.arange(int(offsets[-1])) + np.repeat(self.begin[numbers] - offsets[:-1], lengths)
+        return offsets.astype(np.int32), _take_texts(self.texts, self.order[places])
 
 
 class NameCollector:
-    """Takes names and the numbers that they belong to; a name that its number has already counts as repeated."""
+    """Collects names with the numbers of their owners; a second equal name of an owner counts as repeated."""
 
     def __init__(self, count: int, path: Path, *, first: bool) -> None:
         self._count = count
@@ -109,7 +108,7 @@ class NameCollector:
         self.used = 0
 
     def add(self, numbers: Places, names: Cells) -> None:
-        """Take some; where only the first name counts, a later one is repeated."""
+        """Add some names; if only the first name counts, later ones are repeated."""
         if self._first:
             fresh = np.flatnonzero(~self._named[numbers])
             _, places = np.unique(numbers[fresh], return_index=True)
@@ -124,7 +123,7 @@ class NameCollector:
         self._texts.add(names.to_arrow())
 
     def names(self) -> NamesById:
-        """The names that were taken; only now it is known how many were repeated."""
+        """All names. This also sets the final numbers `repeated` and `used`."""
         owners = np.concatenate(self._owners) if self._owners else np.zeros(0, np.int32)
         self._owners.clear()
         texts = self._texts.read_all()
@@ -132,35 +131,35 @@ class NameCollector:
             return NamesById(owners, texts, self._count)
         keys = np.concatenate(self._keys)
         self._keys.clear()
-        again = _repeated(owners, keys, texts)
+        repeated = _repeated(owners, keys, texts)
         del keys
-        self.repeated, self.used = int(again.sum()), int((~again).sum())
-        made = NamesById(owners[~again], texts, self._count)
+        self.repeated, self.used = int(repeated.sum()), int((~repeated).sum())
+        names = NamesById(owners[~repeated], texts, self._count)
         if self.repeated:
-            made.order = np.flatnonzero(~again).astype(np.int32)[made.order]
-        return made
+            names.order = np.flatnonzero(~repeated).astype(np.int32)[names.order]
+        return names
 
 
 def _repeated(owners: Numbers, keys: NDArray[np.uint64], texts: Any) -> Mask:
-    """Which names stood at the same owner before; `keys` are equal where both owner and name are."""
-    again = np.zeros(len(owners), bool)
+    """Which names their owner already has; `keys` are equal if both owner and name are equal."""
+    repeated = np.zeros(len(owners), bool)
     order = np.argsort(keys, kind="stable").astype(np.int32)
     ordered = keys[order]
     alike = np.flatnonzero(ordered[1:] == ordered[:-1]) + 1
     del ordered
     if not len(alike):
-        return again
-    one, other = order[alike], order[alike - 1]
-    equal = _compute.equal(_take_texts(texts, one), _take_texts(texts, other)).to_numpy(zero_copy_only=False)
-    equal = equal & (owners[one] == owners[other])
-    again[one[equal]] = True
-    for owner in np.unique(owners[np.concatenate([one[~equal], other[~equal]])]).tolist():
-        mine = np.flatnonzero(owners == owner)
-        held = set[str]()
-        for place, text in zip(mine.tolist(), _take_texts(texts, mine).to_pylist(), strict=True):
-            again[place] = text in held
-            held.add(text)
-    return again
+        return repeated
+    later, earlier = order[alike], order[alike - 1]
+    equal = _compute.equal(_take_texts(texts, later), _take_texts(texts, earlier)).to_numpy(zero_copy_only=False)
+    equal = equal & (owners[later] == owners[earlier])
+    repeated[later[equal]] = True
+    for owner in np.unique(owners[np.concatenate([later[~equal], earlier[~equal]])]).tolist():
+        places = np.flatnonzero(owners == owner)
+        known = set[str]()
+        for place, text in zip(places.tolist(), _take_texts(texts, places).to_pylist(), strict=True):
+            repeated[place] = text in known
+            known.add(text)
+    return repeated
 
 
 def _take_texts(texts: Any, places: Any) -> Any:

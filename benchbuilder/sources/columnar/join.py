@@ -1,4 +1,4 @@
-"""Relations between concepts, joined by the column with the names of relations, concepts and types."""
+"""Joins relations between concepts, by column, with the names of relations, concepts and types."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from benchbuilder.core import constant_column, content_digests
-from benchbuilder.sources.columnar.cells import Cells, Mask, Places
+from benchbuilder.sources.columnar.cells import Cells, IdCollector, IdIndex, Mask, Places
 from benchbuilder.sources.columnar.columns import ColumnBatch
-from benchbuilder.sources.columnar.deduplicate import Digests, Drops
-from benchbuilder.sources.columnar.id_keys import IdCollector, IdIndex
+from benchbuilder.sources.columnar.duplicates import Digests, Drops
 from benchbuilder.sources.columnar.id_names import NamesById
 
 _compute: Any = pc
@@ -22,7 +21,7 @@ _ENDS = ("head", "tail")
 
 
 def type_ids(types: NamesById | None) -> IdIndex:
-    """The ids of the types that concepts have."""
+    """The ids of the types of concepts."""
     gathered = IdCollector()
     for texts in _pieces(types.texts if types is not None else pa.array([], pa.large_string())):
         gathered.add(Cells.from_arrow(texts))
@@ -43,8 +42,8 @@ class TypeNames:
         count = len(types.begin) - 1
         self._names = names
         self._kinds = np.full(count, -1, np.int32)
-        has = np.flatnonzero(types.counts(np.arange(count)) > 0)
-        self._kinds[has] = kind[types.order[types.begin[has]]]
+        typed = np.flatnonzero(types.counts(np.arange(count)) > 0)
+        self._kinds[typed] = kind[types.order[types.begin[typed]]]
 
     def names_of(self, concepts: Places) -> Any:
         """The name of the type of each concept, or ""."""
@@ -52,7 +51,7 @@ class TypeNames:
 
 
 class TripleJoiner:
-    """What relations are joined with; makes triples of them."""
+    """Makes triples of relations with the names of their concepts."""
 
     def __init__(
         self,
@@ -69,7 +68,11 @@ class TripleJoiner:
         self._title = title
 
     def triples(self, batch: ColumnBatch) -> tuple[Drops, Places, Mapping[str, Any], Digests]:
-        """Of some relations: why some are none, the places of the others, their columns, hashes of their contents."""
+        """Join some relations.
+
+        Returns:
+            The drops, the positions of the other relations, the columns of their triples, and hashes of their contents.
+        """
         drops, (head, relation, tail), places = dict(batch.problems), batch.cells, batch.valid_places
         wrong = _drop_empty(drops, places, head, relation, tail)
         wrong |= _drop_where(drops, places, ~wrong & head.equal(tail), "head_equals_tail", head.text)
@@ -79,17 +82,17 @@ class TripleJoiner:
         ends = [self._concepts.find(end) for end in (head, tail)]
         without = [self._terms.counts(end) == 0 for end in ends]
 
-        def unnamed_ends(at: int) -> str:
-            return ", ".join(f"{_ENDS[n]} {cells.text(at)}" for n, cells in enumerate((head, tail)) if without[n][at])
+        def unnamed_ends(row: int) -> str:
+            return ", ".join(f"{_ENDS[n]} {cells.text(row)}" for n, cells in enumerate((head, tail)) if without[n][row])
 
         wrong |= _drop_where(drops, places, ~wrong & (without[0] | without[1]), "no_term", unnamed_ends)
-        places, numbers, heads, tails = (one[~wrong] for one in (places, numbers, *ends))
-        shown, other = self._display_terms(self._terms.first_names(heads)), self._terms.first_names(tails)
-        alike = _compute.equal(shown, other).to_numpy(zero_copy_only=False)
-        if _drop_where(drops, places, alike, "head_equals_tail", lambda at: shown[at].as_py()).any():
-            places, numbers, heads, tails = (one[~alike] for one in (places, numbers, heads, tails))
-            shown, other = (one.filter(pa.array(~alike)) for one in (shown, other))
-        texts = {"head": shown, "relation": self._named.first_names(numbers), "tail": other}
+        places, numbers, heads, tails = (column[~wrong] for column in (places, numbers, *ends))
+        head_terms, tail_terms = self._display_terms(self._terms.first_names(heads)), self._terms.first_names(tails)
+        equal = _compute.equal(head_terms, tail_terms).to_numpy(zero_copy_only=False)
+        if _drop_where(drops, places, equal, "head_equals_tail", lambda row: head_terms[row].as_py()).any():
+            places, numbers, heads, tails = (column[~equal] for column in (places, numbers, heads, tails))
+            head_terms, tail_terms = (terms.filter(pa.array(~equal)) for terms in (head_terms, tail_terms))
+        texts = {"head": head_terms, "relation": self._named.first_names(numbers), "tail": tail_terms}
         return drops, places, self._fields(texts, heads, tails), content_digests([*texts.values()])
 
     def _fields(self, texts: Mapping[str, Any], heads: Places, tails: Places) -> Mapping[str, Any]:
@@ -112,7 +115,7 @@ class TripleJoiner:
         return pa.array([term.title() for term in terms.to_pylist()], pa.string()) if self._title else terms
 
     def _head_terms(self, shown: Any, heads: Places) -> Any:
-        """The terms of each head behind the one that is displayed."""
+        """The terms of each head, the displayed one first."""
         begin, terms = self._terms.all_names(heads)
         if not self._title:
             return _list(begin, terms)
@@ -130,17 +133,16 @@ def _list(begin: Any, texts: Any) -> Any:
 
 
 def _drop_empty(drops: Drops, places: Places, *cells: Cells) -> Mask:
-    """Which relations lack an end or a name."""
-    lacking = [one.is_empty for one in cells]
-    wrong = lacking[0] | lacking[1] | lacking[2]
-    names = ("head", "relation", "tail")
-    return _drop_where(drops, places, wrong, "missing_field", lambda at: " ".join(
-        name for name, none in zip(names, lacking, strict=True) if none[at]
+    """Drop relations without an end or a name."""
+    empty = dict(zip(("head", "relation", "tail"), (column.is_empty for column in cells), strict=True))
+    wrong = empty["head"] | empty["relation"] | empty["tail"]
+    return _drop_where(drops, places, wrong, "missing_field", lambda row: " ".join(
+        name for name, mask in empty.items() if mask[row]
     ))  # fmt: skip
 
 
 def _drop_where(drops: Drops, places: Places, wrong: Mask, reason: str, detail: Callable[[int], str]) -> Mask:
-    """Drop those that are `wrong`."""
-    for at in np.flatnonzero(wrong).tolist():
-        drops[int(places[at])] = (reason, detail(at))
+    """Drop the relations of the mask `wrong`."""
+    for row in np.flatnonzero(wrong).tolist():
+        drops[int(places[row])] = (reason, detail(row))
     return wrong

@@ -9,15 +9,14 @@ from pathlib import Path
 
 from benchbuilder.core import DataError
 from benchbuilder.sources.formats.files import wrong_shape
-from benchbuilder.sources.formats.lines import TextLine, read_lines
-from benchbuilder.sources.formats.tables import Column, RawRow
+from benchbuilder.sources.formats.tables import Column, RawRow, TextLine, read_lines
 
 _MAX_CELL_CHARS = 1 << 27
 
 
 @dataclass(frozen=True)
 class TableDialect:
-    """How a delimited file is cut into cells; `key` is the recipe's name for it, for messages."""
+    """How a delimited file is split into cells; `key` is its recipe key, for messages."""
 
     key: str
     encoding: str
@@ -29,7 +28,7 @@ class TableDialect:
 
 @dataclass(slots=True)
 class RowCells:
-    """The cells of a row, or why there are none."""
+    """The cells of a row, or the reason why it has none."""
 
     line: int
     cells: list[str]
@@ -39,18 +38,18 @@ class RowCells:
 
 @dataclass(frozen=True)
 class ColumnLayout:
-    """Where the columns that are asked for stand in a row, and how many columns a row has (at least `min_width`)."""
+    """The positions of the requested columns in a row, and the number of columns of a row (at least `min_width`)."""
 
     places: Sequence[int]
     width: int | None
 
     @property
     def min_width(self) -> int:
-        """How many columns a row has that has those that are asked for."""
+        """The smallest number of columns with all requested ones."""
         return max(self.places, default=-1) + 1
 
     def width_problem(self, count: int) -> str:
-        """What is wrong with a row of `count` columns, "" if nothing is."""
+        """The problem of a row of `count` columns, or ""."""
         if (self.width is None or count == self.width) and count >= self.min_width:
             return ""
         expected = str(self.width) if self.width is not None else f"at least {self.min_width}"
@@ -58,28 +57,26 @@ class ColumnLayout:
 
 
 def delimited_rows(path: Path, name: str, dialect: TableDialect, columns: Sequence[Column]) -> Iterator[RawRow]:
-    """The rows of a file. DataError if the header lacks a column; a row of another width is malformed."""
+    """The rows of a file. DataError if the header lacks a column; a row with another width is malformed."""
     rows = _rows(path, dialect)
     yield from select_columns(rows, read_layout(rows, name, dialect, columns))
 
 
 def read_layout(rows: Iterator[RowCells], name: str, dialect: TableDialect, columns: Sequence[Column]) -> ColumnLayout:
-    """How `rows`, of which a header is taken, are laid out. DataError if the header lacks a column."""
+    """The layout of `rows`, after reading their header. DataError if the header lacks a column."""
     header = _header(name, dialect, next(rows, None)) if dialect.header else None
     places = _column_places(name, dialect, columns, header)
     return ColumnLayout(places, dialect.width or (len(header) if header is not None else None))
 
 
 def _rows(path: Path, dialect: TableDialect) -> Iterator[RowCells]:
-    return (
-        _quoted_rows(path, dialect)
-        if dialect.quoting
-        else split_lines(read_lines(path, dialect.encoding), dialect.delimiter)
-    )
+    if dialect.quoting:
+        return _quoted_rows(path, dialect)
+    return split_lines(read_lines(path, dialect.encoding), dialect.delimiter)
 
 
 def select_columns(rows: Iterable[RowCells], layout: ColumnLayout) -> Iterator[RawRow]:
-    """The columns that are asked for of each row, or what is wrong with it."""
+    """The requested columns of each row, or its problem."""
     for row in rows:
         if row.reason:
             yield RawRow(row.line, (), row.reason, row.detail)
@@ -91,15 +88,10 @@ def select_columns(rows: Iterable[RowCells], layout: ColumnLayout) -> Iterator[R
 
 def _header(name: str, dialect: TableDialect, first: RowCells | None) -> list[str]:
     if first is not None and first.reason:
-        raise wrong_shape(
-            dialect.key,
-            name,
-            expected="a header",
-            found=first.detail,
-            next=f"set the encoding of {dialect.key.rpartition('.')[0]} to the file's, for instance gb18030"
-            if first.reason == "undecodable"
-            else "check delimiter and quoting in the recipe, or set header: false",
-        )
+        advice = "check delimiter and quoting in the recipe, or set header: false"
+        if first.reason == "undecodable":
+            advice = f"set the encoding of {dialect.key.rpartition('.')[0]} to the file's, for instance gb18030"
+        raise wrong_shape(dialect.key, name, expected="a header", found=first.detail, next=advice)
     return [cell.strip() for cell in first.cells] if first is not None else []
 
 
@@ -110,12 +102,9 @@ def _column_places(name: str, dialect: TableDialect, columns: Sequence[Column], 
             places.append(column)
         elif header is None:
             raise wrong_shape(
-                dialect.key,
-                name,
-                expected=f"a header with the column {column!r}",
-                found="header: false in the recipe",
+                dialect.key, name, expected=f"a header with the column {column!r}", found="header: false in the recipe",
                 next="name the columns by index from 0, or set header: true",
-            )
+            )  # fmt: skip
         elif column in header:
             places.append(header.index(column))
     missing = [column for column in columns if isinstance(column, str) and header is not None and column not in header]
@@ -123,17 +112,15 @@ def _column_places(name: str, dialect: TableDialect, columns: Sequence[Column], 
     if missing or short:
         wanted = ", ".join(str(column) for column in columns)
         raise wrong_shape(
-            dialect.key,
-            name,
-            expected=f"a header with the columns {wanted}, separated by {dialect.delimiter!r}",
+            dialect.key, name, expected=f"a header with the columns {wanted}, separated by {dialect.delimiter!r}",
             found=f"the header {dialect.delimiter.join(header or [])[:200]!r}",
             next="check delimiter, header, encoding and columns in the recipe",
-        )
+        )  # fmt: skip
     return places
 
 
 def split_lines(lines: Iterable[TextLine], delimiter: str) -> Iterator[RowCells]:
-    """The cells of each line that is not blank; a quotation mark is a character like any other."""
+    """The cells of each line that is not blank; quotation marks have no meaning."""
     for number, text, problem in lines:
         if problem:
             yield RowCells(number, [], "undecodable", problem)
@@ -142,7 +129,7 @@ def split_lines(lines: Iterable[TextLine], delimiter: str) -> Iterator[RowCells]
 
 
 def _quoted_rows(path: Path, dialect: TableDialect) -> Iterator[RowCells]:
-    """Records of which one may span several lines; its number is that of its first line."""
+    """Records that may span several lines; the number of a record is that of its first line."""
     problems: dict[int, str] = {}
 
     def texts() -> Iterator[str]:
@@ -153,8 +140,8 @@ def _quoted_rows(path: Path, dialect: TableDialect) -> Iterator[RowCells]:
 
     if len(dialect.delimiter) != 1:
         raise DataError(
-            f"{dialect.key}: cells in quotation marks cannot be cut at {dialect.delimiter!r}", where=path.name,
-            why="their delimiter is one character", next="set quoting: false, or another delimiter",
+            f"{dialect.key}: cells in quotation marks cannot be split at {dialect.delimiter!r}", where=path.name,
+            why="their delimiter must be one character", next="set quoting: false, or another delimiter",
         )  # fmt: skip
     reader = csv.reader(texts(), delimiter=dialect.delimiter, strict=True)
     while True:
@@ -176,9 +163,9 @@ def _quoted_rows(path: Path, dialect: TableDialect) -> Iterator[RowCells]:
 
 
 def _next_record(reader: Iterator[list[str]]) -> list[str]:
-    """The next record, whose cells may be longer than the library's limit, which holds for the whole process."""
-    before = csv.field_size_limit(_MAX_CELL_CHARS)
+    """The next record; its cells may be longer than the library's limit, which is global for the process."""
+    limit = csv.field_size_limit(_MAX_CELL_CHARS)
     try:
         return next(reader)
     finally:
-        csv.field_size_limit(before)
+        csv.field_size_limit(limit)

@@ -1,4 +1,4 @@
-"""Chapters of a book in EPUB (2 and 3), in the order in which they are read."""
+"""Chapters of books in EPUB (2 and 3), in reading order."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from benchbuilder.core import DataError, InstallationError
-from benchbuilder.sources.formats.files import wrong_shape
+from benchbuilder.core import DataError
+from benchbuilder.sources.formats.files import import_library, wrong_shape
 
 MAX_MEMBER_BYTES = 1 << 25
 MAX_BOOK_BYTES = 1 << 29
@@ -29,7 +29,7 @@ _XML_ENTITIES = ("amp", "lt", "gt", "quot", "apos")
 
 @dataclass(frozen=True, slots=True)
 class EpubChapter:
-    """A part of a book: its title, its paragraphs, one a line, or the reason why it has none and what was seen."""
+    """A part of a book: its title and its paragraphs, one per line, or the reason and detail if it has none."""
 
     title: str
     text: str = ""
@@ -38,11 +38,11 @@ class EpubChapter:
 
 
 class _UnreadableBookError(Exception):
-    """The file is no book that can be read; the message says why."""
+    """The file is not a readable book; the message gives the cause."""
 
 
 class _TruncatedDocumentError(_UnreadableBookError):
-    """A document was read up to a limit, and not further."""
+    """A document was read only up to a limit."""
 
 
 _BOOK_ERRORS = (
@@ -52,16 +52,10 @@ _BOOK_ERRORS = (
 
 
 class Epub:
-    """An open book. DataError if it is none, or names files outside itself, or unpacks to more than any book holds."""
+    """An open book. DataError if it is not a book, names files outside itself, or is too large when unpacked."""
 
     def __init__(self, path: Path, name: str, key: str) -> None:
-        try:
-            import_module("lxml.etree")
-        except ImportError as error:
-            raise InstallationError(
-                "reading EPUB files needs the library lxml", where=name, why=str(error),
-                next="pip install 'benchbuilder[epub]'",
-            ) from error  # fmt: skip
+        import_library("lxml.etree", "epub", name)
         self._name, self._key, self._left = name, key, MAX_BOOK_BYTES
         try:
             self._zip = zipfile.ZipFile(path)
@@ -82,7 +76,7 @@ class Epub:
                 raise self._shape_error(error) from error
 
     def close(self) -> None:
-        """Close the file of a book that is not read."""
+        """Close the file of a book without reading its chapters."""
         self._zip.close()
 
     def _shape_error(self, error: Exception) -> DataError:
@@ -121,7 +115,7 @@ class Epub:
         if package not in self._names:
             raise _UnreadableBookError(f"no {package}")
         root = _tree(self._data(package))
-        self.title = next((" ".join("".join(one.itertext()).split()) for one in root.iter("{*}title")), "")
+        self.title = next((_label(title) for title in root.iter("{*}title")), "")
         items: dict[str, tuple[str, str, bool]] = {}
         self._contents: list[str] = []
         for item in root.iter("{*}item"):
@@ -130,13 +124,14 @@ class Epub:
             items[item.get("id") or ""] = (place, media, navigates)
             if navigates or media == "application/x-dtbncx+xml":
                 self._contents.append(place)
-        self._spine = [items[one.get("idref")] for one in root.iter("{*}itemref") if one.get("idref") in items]
+        references = (reference.get("idref") for reference in root.iter("{*}itemref"))
+        self._spine = [items[name] for name in references if name in items]
         if not self._spine:
             raise _UnreadableBookError("a package without a chapter")
 
     def _labels(self) -> dict[str, str]:
-        """What the table of contents calls each document; the first label counts."""
-        found: dict[str, str] = {}
+        """The label of each document in the table of contents; the first one counts."""
+        labels: dict[str, str] = {}
         for place in self._contents:
             try:
                 root = _tree(self._data(place), lenient=True) if place in self._names else None
@@ -147,15 +142,15 @@ class Epub:
             folder = posixpath.dirname(place)
             for link, label in _links(root):
                 if label and not _is_external(link):
-                    found.setdefault(self._resolve(folder, link), label)
-        return found
+                    labels.setdefault(self._resolve(folder, link), label)
+        return labels
 
     def _encrypted_files(self) -> frozenset[str]:
-        """The files that are encrypted: fonts often are, chapters of books with copy protection."""
+        """The encrypted files: often fonts, and chapters of books with copy protection."""
         if _ENCRYPTION not in self._names:
             return frozenset()
         root = _tree(self._data(_ENCRYPTION))
-        return frozenset(unquote(one.get("URI") or "") for one in root.iter("{*}CipherReference"))
+        return frozenset(unquote(cipher.get("URI") or "") for cipher in root.iter("{*}CipherReference"))
 
     def _resolve(self, folder: str, link: str) -> str:
         path = unquote(urlsplit(link).path)
@@ -169,12 +164,12 @@ class Epub:
             data = handle.read(MAX_MEMBER_BYTES + 1)
         self._left -= len(data)
         if len(data) > MAX_MEMBER_BYTES or self._left < 0:
-            raise _UnreadableBookError(f"{place}, which unpacks to more than any book holds")
+            raise _UnreadableBookError(f"{place}, which unpacks to more than any book contains")
         return data
 
 
 def _is_external(link: str) -> bool:
-    """Whether a link is an address of the web, or nothing that can be read as one."""
+    """Whether a link is a web address, or invalid."""
     try:
         return bool(urlsplit(link).scheme)
     except ValueError:
@@ -186,15 +181,20 @@ def _links(root: Any) -> Iterator[tuple[str, str]]:
     for point in root.iter("{*}navPoint"):
         content, label = point.find("{*}content"), point.find("{*}navLabel")
         if content is not None and label is not None:
-            yield content.get("src") or "", " ".join("".join(label.itertext()).split())
+            yield content.get("src") or "", _label(label)
     for nav in root.iter("{*}nav"):
         if nav.get("{http://www.idpf.org/2007/ops}type", "toc") == "toc":
             for link in nav.iter("{*}a"):
-                yield link.get("href") or "", " ".join("".join(link.itertext()).split())
+                yield link.get("href") or "", _label(link)
+
+
+def _label(element: Any) -> str:
+    """The text of an element on one line."""
+    return " ".join("".join(element.itertext()).split())
 
 
 def _tree(data: bytes, lenient: bool = False) -> Any:
-    """The root of an XML document, ``None`` for one without an element if `lenient`. Entities are never defined."""
+    """The root of an XML document; with `lenient`, ``None`` for one without elements. It must not define entities."""
     etree: Any = import_module("lxml.etree")
     if b"<!ENTITY" in data:
         raise _UnreadableBookError("a document that defines entities")
@@ -208,7 +208,7 @@ def _tree(data: bytes, lenient: bool = False) -> Any:
         if lenient:
             return None
         raise _UnreadableBookError(str(error)) from error
-    if any("huge" in entry.message.lower() for entry in parser.error_log):  # what a limit of libxml2 says
+    if any("huge" in entry.message.lower() for entry in parser.error_log):  # a limit of libxml2
         raise _TruncatedDocumentError("nested too deeply, or a text too long, to be read whole")
     if root is None and not lenient:
         raise _UnreadableBookError("an empty document")
@@ -216,7 +216,7 @@ def _tree(data: bytes, lenient: bool = False) -> Any:
 
 
 def _number_entities(data: bytes) -> bytes:
-    """A document whose entities of HTML, which XML does not know, are written by number."""
+    """A document with HTML entities, which XML does not know, replaced by numeric ones."""
     return _ENTITY.sub(_numbered_entity, data)
 
 
@@ -237,44 +237,44 @@ _TYPE = "{http://www.idpf.org/2007/ops}type"
 
 
 def chapter_text(root: Any) -> str:
-    """What a reader sees below `root`, without headings of the document's head, images, formulas and marks of notes.
+    """The visible text below `root`, without the document's head, images, formulas and references to notes.
 
-    Cells of a table stand on the line of their row.
+    The cells of a table row are on one line.
     """
     lines = (" ".join(line.split()) for line in "".join(_pieces(root)).split("\n"))
     return "\n".join(line for line in lines if line)
 
 
 def first_heading(root: Any) -> str:
-    """The first heading below `root`, "" without one."""
+    """The first heading below `root`, or ""."""
     for element in root.iter():
-        if _tag(element) in _HEADINGS and (text := " ".join("".join(element.itertext()).split())):
+        if _tag(element) in _HEADINGS and (text := _label(element)):
             return text
     return ""
 
 
 def _tag(element: Any) -> str:
-    """The name of an element without its namespace; "" for what is none."""
+    """The name of an element without its namespace; "" for other nodes."""
     tag = element.tag
     return tag.rpartition("}")[2].lower() if isinstance(tag, str) else ""
 
 
 def _pieces(root: Any) -> Iterator[str]:
-    """Texts and ends of lines in order, without recursion: documents may be nested deeply."""
-    todo: list[Any] = [root]
-    while todo:
-        one = todo.pop()
-        if isinstance(one, str):
-            yield one
+    """Texts and line ends in order, without recursion: documents may be nested deeply."""
+    stack: list[Any] = [root]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, str):
+            yield node
             continue
-        tag = _tag(one)
-        if not tag or tag in _HIDDEN or "noteref" in (one.get(_TYPE) or ""):
+        tag = _tag(node)
+        if not tag or tag in _HIDDEN or "noteref" in (node.get(_TYPE) or ""):
             continue
         around = "\n" if tag in _LINES else " " if tag in ("td", "th") else ""
-        todo.append(around)
-        for child in reversed(one):
-            todo += [_flat(child.tail), child]
-        todo += [_flat(one.text), around]
+        stack.append(around)
+        for child in reversed(node):
+            stack += [_flat(child.tail), child]
+        stack += [_flat(node.text), around]
 
 
 def _flat(text: str | None) -> str:

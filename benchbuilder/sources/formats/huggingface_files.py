@@ -1,8 +1,7 @@
-"""The data files of a Hugging Face dataset: in a folder that was saved, in a folder as the Hub holds it, or there."""
+"""The data files of a Hugging Face dataset: in a saved folder, in a folder as on the Hub, or on the Hub."""
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import tempfile
@@ -11,61 +10,47 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.core import DataError, InstallationError
-from benchbuilder.sources.formats.files import SourceFile, wrong_shape
+from benchbuilder.core import DataError
+from benchbuilder.sources.formats.files import SourceFile, import_library, wrong_shape
 
 _SAVED = ("dataset_dict.json", "state.json")
 
 
 @dataclass(frozen=True)
 class HubDataset:
-    """The data files of a dataset, each with its split as a label; `features` are what its own page declares."""
+    """The data files of a dataset, each with its split as a label, and the `features` that its README declares."""
 
     files: tuple[SourceFile, ...]
     features: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
-def import_datasets(name: str = "datasets") -> Any:
-    """The library; InstallationError without the extra ``datasets``."""
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        raise InstallationError(
-            "sources of the kind `huggingface` need libraries that are not installed",
-            why=f"there is no module {error.name}",
-            next="pip install 'benchbuilder[datasets]'",
-        ) from error
-
-
 def download_dataset(repository: str, revision: str, pattern: str, key: str) -> Path:
-    """The folder of a dataset of the Hub at one commit, downloaded into the user's cache if it is not there yet.
+    """The folder of a dataset on the Hub at one commit, downloaded into the user's cache if necessary.
 
-    DataError if it cannot be had.
+    DataError if the download fails.
     """
-    hub = import_datasets("huggingface_hub")
+    hub = import_library("huggingface_hub", "datasets", key)
     try:
         patterns = ["README.md", pattern] if pattern else None
         return Path(hub.snapshot_download(repository, repo_type="dataset", revision=revision, allow_patterns=patterns))
-    except (OSError, ValueError, import_datasets("httpx").HTTPError) as error:
+    except (OSError, ValueError, import_library("httpx", "datasets", key).HTTPError) as error:
         raise DataError(
-            f"{key}: the dataset {repository} cannot be fetched",
+            f"{key}: the dataset {repository} cannot be downloaded",
             where=f"{repository} at {revision}",
-            why=f"{type(error).__name__}: {str(error).splitlines()[0][:200] if str(error) else ''}",
+            why=f"{type(error).__name__}: {next(iter(str(error).splitlines()), '')[:200]}",
             next="check its name, revision and the network, or download it and set path to its folder",
         ) from error
 
 
 def read_saved_dataset(folder: Path, name: str, key: str) -> HubDataset | None:
-    """The files of a folder written by ``save_to_disk``; ``None`` if it is none."""
+    """The files of a folder written by ``save_to_disk``; ``None`` for other folders."""
     if not any((folder / mark).is_file() for mark in _SAVED):
         return None
     try:
-        if (folder / _SAVED[0]).is_file():
-            splits = [str(split) for split in json.loads((folder / _SAVED[0]).read_text(encoding="utf-8"))["splits"]]
-            return HubDataset(
-                tuple(file for split in splits for file in _shards(folder / split, f"{name}/{split}", split))
-            )
-        return HubDataset(tuple(_shards(folder, name, "")))
+        if not (folder / _SAVED[0]).is_file():
+            return HubDataset(tuple(_shards(folder, name, "")))
+        splits = [str(split) for split in json.loads((folder / _SAVED[0]).read_text(encoding="utf-8"))["splits"]]
+        return HubDataset(tuple(file for split in splits for file in _shards(folder / split, f"{name}/{split}", split)))
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise wrong_shape(
             key, name, expected="a folder written by save_to_disk", found=f"{type(error).__name__}: {error}",
@@ -75,7 +60,7 @@ def read_saved_dataset(folder: Path, name: str, key: str) -> HubDataset | None:
 
 def _shards(folder: Path, name: str, split: str) -> list[SourceFile]:
     if split and Path(split).name != split:
-        raise LookupError(f"the split {split!r} lies outside of the folder")
+        raise LookupError(f"the split {split!r} is outside the folder")
     state = json.loads((folder / "state.json").read_text(encoding="utf-8"))
     labels = {"split": split} if split else {}
     files = [Path(str(file["filename"])).name for file in state["_data_files"]]
@@ -86,28 +71,28 @@ def _shards(folder: Path, name: str, split: str) -> list[SourceFile]:
 
 
 def read_dataset_folder(folder: Path, name: str, subset: str, key: str) -> HubDataset:
-    """The files of a folder as the Hub holds it, by its README or the names of its files, split by split.
+    """The files of a folder as on the Hub, split by split, by its README or the names of its files.
 
-    No code of the dataset is run: the library reads files of known formats only.
+    No code of the dataset is executed: the library reads only files of known formats.
     """
-    datasets = import_datasets()
+    datasets = import_library("datasets", "datasets", key)
     try:
         with tempfile.TemporaryDirectory() as cache:
             builder = datasets.load_dataset_builder(str(folder), name=subset or None, cache_dir=cache)
         splits: Mapping[str, list[str]] = builder.config.data_files or {}
         root = folder.absolute()
-        found = [
+        sources = [
             SourceFile(f"{name}/{_relative_name(Path(file), root)}", Path(file), {"split": str(split)})
             for split, files in splits.items()
             for file in files
         ]
     except (OSError, ValueError, LookupError, RuntimeError, datasets.exceptions.DatasetsError) as error:
         raise wrong_shape(
-            key, name, expected="a dataset as the Hub holds it, or one written by save_to_disk",
+            key, name, expected="a dataset as on the Hub, or one written by save_to_disk",
             found=f"{type(error).__name__}: {' '.join(str(error).split())[:300]}",
             next=f"set {key.rpartition('.')[0]}.files to the files, or .subset to one of its subsets",
         ) from error  # fmt: skip
-    return HubDataset(tuple(found), dict(builder.info.features or {}))
+    return HubDataset(tuple(sources), dict(builder.info.features or {}))
 
 
 def _relative_name(file: Path, root: Path) -> str:
@@ -115,4 +100,4 @@ def _relative_name(file: Path, root: Path) -> str:
     for base in (root, root.resolve()):
         if plain.is_relative_to(base):
             return plain.relative_to(base).as_posix()
-    raise LookupError(f"{file.name} lies outside of the folder")
+    raise LookupError(f"{file.name} is outside the folder")

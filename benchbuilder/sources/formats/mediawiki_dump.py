@@ -1,4 +1,4 @@
-"""Pages of a MediaWiki export (XML), a part of the file at a time."""
+"""Pages of a MediaWiki export (XML), one part of the file at a time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from xml.parsers import expat
 
-from benchbuilder.sources.formats.decompress import DamagedFileError
+from benchbuilder.sources.formats.large_files import DamagedFileError
 
 PART_BYTES = 1 << 19
 _MAX_PAGE_BYTES = 1 << 26
@@ -23,12 +23,12 @@ _FIELDS: dict[tuple[str, ...], tuple[str, ...]] = {
 
 
 class NotADumpError(Exception):
-    """The file is no export of a MediaWiki; the message says what stands there."""
+    """The file is not an export of a MediaWiki; the message says what it is."""
 
 
 @dataclass(slots=True)
 class DumpPage:
-    """A page as the dump holds it; `redirect` is where it leads ("" for a page of its own)."""
+    """A page of the dump; `redirect` is the target of a redirect ("" for other pages)."""
 
     title: str = ""
     namespace: str = ""
@@ -40,56 +40,58 @@ class DumpPage:
 
 @dataclass(frozen=True, slots=True)
 class DumpHead:
-    """What a dump says of its wiki: the names of its namespaces, by their number."""
+    """The head of a dump: the names of its namespaces by number."""
 
     namespaces: dict[int, str] = field(default_factory=dict[int, str])
 
 
 @dataclass(frozen=True, slots=True)
 class DumpPart:
-    """The pages of a part of a dump, and what is wrong behind them ("" if nothing is)."""
+    """The pages of a part of a dump, and the problem after them ("" if there is none)."""
 
     pages: list[DumpPage]
     problem: str = ""
 
 
 def split_dump(pieces: Iterable[bytes]) -> Iterator[DumpHead | bytes]:
-    """The head of a dump, then parts of it that hold whole pages.
+    """The head of a dump, then its parts with complete pages.
 
-    NoExport if it does not begin as an export; `DamagedFileError` if it breaks off, or holds what no dump holds.
+    Raises:
+        NotADumpError: The file does not begin like an export.
+        DamagedFileError: The file is truncated, or contains what no dump contains.
     """
     source = iter(pieces)
-    held = b""
-    while (first := _FIRST.search(held)) is None:
+    buffer = b""
+    while (first := _FIRST.search(buffer)) is None:
         piece = next(source, b"")
-        if not piece or len(held) > _MAX_HEAD_BYTES:
-            raise _missing_head_error(held)
-        held += piece
-    yield _parse_head(held[: first.start()])
-    yield from _dump_parts(held[first.start() :], source)
+        if not piece or len(buffer) > _MAX_HEAD_BYTES:
+            raise _missing_head_error(buffer)
+        buffer += piece
+    yield _parse_head(buffer[: first.start()])
+    yield from _dump_parts(buffer[first.start() :], source)
 
 
 def _dump_parts(buffer: bytes, source: Iterator[bytes]) -> Iterator[bytes]:
-    """Whole pages, those too that stand before damage."""
+    """Complete pages, also those before damage."""
     searched, problem = 0, ""
     try:
         for piece in source:
             buffer += piece
             if len(buffer) < PART_BYTES:
                 continue
-            at = buffer.rfind(_END, max(0, searched - len(_END)))
-            if at >= 0:
-                yield buffer[: at + len(_END)]
-                buffer = buffer[at + len(_END) :]
+            place = buffer.rfind(_END, max(0, searched - len(_END)))
+            if place >= 0:
+                yield buffer[: place + len(_END)]
+                buffer = buffer[place + len(_END) :]
             searched = len(buffer)
             if searched > _MAX_PAGE_BYTES:
                 raise DamagedFileError("a page that is longer than any page of a wiki")
     except DamagedFileError as error:
         problem = str(error)
-    at = buffer.rfind(_END) + len(_END) if _END in buffer else 0
-    if at:
-        yield buffer[:at]
-    if problem or not _CLOSED.fullmatch(buffer[at:]):
+    end = buffer.rfind(_END) + len(_END) if _END in buffer else 0
+    if end:
+        yield buffer[:end]
+    if problem or not _CLOSED.fullmatch(buffer[end:]):
         raise DamagedFileError(problem or "the dump ends in the middle")
 
 
@@ -101,7 +103,7 @@ def _missing_head_error(buffer: bytes) -> Exception:
 
 
 def _parse_head(data: bytes) -> DumpHead:
-    found: dict[int, str] = {}
+    namespaces: dict[int, str] = {}
     path: list[str] = []
     key = ""
 
@@ -116,7 +118,7 @@ def _parse_head(data: bytes) -> DumpHead:
 
     def text(data: str) -> None:
         if path and path[-1] == "namespace" and key.lstrip("-").isdecimal():
-            found[int(key)] = found.get(int(key), "") + data
+            namespaces[int(key)] = namespaces.get(int(key), "") + data
 
     parser = _parser()
     parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, text
@@ -126,11 +128,11 @@ def _parse_head(data: bytes) -> DumpHead:
         raise NotADumpError(f"no well-formed XML: {error}") from error
     if not path or path[0] != "mediawiki":
         raise NotADumpError(f"an XML file of <{path[0]}>" if path else "no XML element")
-    return DumpHead(found)
+    return DumpHead(namespaces)
 
 
 def _parser() -> Any:
-    """A parser that knows no entities but those of XML itself: a dump declares none, and may not."""
+    """A parser that knows only the entities of XML: a dump must not declare any."""
     parser = expat.ParserCreate("utf-8")
     parser.buffer_text = True
     parser.buffer_size = 1 << 16
@@ -144,7 +146,7 @@ def _parser() -> Any:
 
 
 class _PageReader:
-    """Takes what the parser finds; of several revisions of a page, the last counts."""
+    """Collects pages from the events of the parser; of several revisions of a page, the last counts."""
 
     def __init__(self) -> None:
         self.pages: list[DumpPage] = []
@@ -171,8 +173,8 @@ class _PageReader:
         if name == "page":
             self.pages.append(self._page)
         elif name in _FIELDS.get(tuple(self._path[1:]), ()):
-            told = {"ns": "namespace", "id": "number"}.get(name, name)
-            setattr(self._page, told, "".join(self._texts))
+            attribute = {"ns": "namespace", "id": "number"}.get(name, name)
+            setattr(self._page, attribute, "".join(self._texts))
         self._texts = []
 
 

@@ -1,4 +1,4 @@
-"""Options and answer keys of multiple-choice questions, in the forms in which files write them."""
+"""Options and answer keys of multiple-choice questions, in the forms of various files."""
 
 from __future__ import annotations
 
@@ -16,18 +16,16 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def parse_options(value: Any, mark: str, normalise: TextNormaliser) -> tuple[Option, ...] | Dropped:
-    """Options from a mapping key -> text, a list (keyed A, B, ...), or one text in which `mark` finds the keys.
+    """Options from a mapping key -> text, a list (keyed A, B, ...), or one text in which `mark` matches the keys.
 
-    A mapping or list may also be written as JSON in one cell. Options without text are left out.
+    A mapping or list may also be JSON in one cell. Options without text are omitted.
     """
     if isinstance(value, str):
         value = _parse_json(value.strip())
+    if isinstance(value, str) and not mark:
+        return Dropped("malformed", "options are one text and have no mark")
     if isinstance(value, str):
-        return (
-            _split_options(value, mark, normalise)
-            if mark
-            else Dropped("malformed", "options are one text and have no mark")
-        )
+        return _split_options(value, mark, normalise)
     if isinstance(value, Mapping):
         pairs = [(str(key), option) for key, option in value.items()]
     elif isinstance(value, Sequence) and not isinstance(value, bytes):
@@ -42,12 +40,12 @@ def parse_options(value: Any, mark: str, normalise: TextNormaliser) -> tuple[Opt
 def make_options(
     pairs: Sequence[tuple[str, Any]], mark: str, normalise: TextNormaliser
 ) -> tuple[Option, ...] | Dropped:
-    """Options from pairs of key and text; a mark at the beginning of a text is cut off and gives the key."""
+    """Options from pairs of key and text; a mark at the start of a text is removed and gives the key."""
     options: list[Option] = []
-    for given, value in pairs:
-        key, text = cell_text(given), "" if value is None else cell_text(value)
+    for raw_key, value in pairs:
+        key, text = cell_text(raw_key), "" if value is None else cell_text(value)
         if key is None or text is None:
-            return Dropped("malformed", f"option {given!r} is no text")
+            return Dropped("malformed", f"option {raw_key!r} is no text")
         if mark and (spans := find_all(mark, text)) and spans[0].start == 0:
             key, text = _key_letters(spans[0].slice_of(text)), text[spans[0].end :]
         if text := normalise(text):
@@ -81,9 +79,8 @@ def _key_letters(text: str) -> str:
 
 
 def find_key(value: Any, key_as: KeyAs, options: tuple[Option, ...], normalise: TextNormaliser) -> str | Dropped:
-    """The key of the one right option, from its letter, its index or its text; a list may hold it."""
-    values: list[Any] = list(value) if isinstance(value, list | tuple) else [value]
-    texts = [text for text in map(cell_text, values) if text]
+    """The key of the only right option, from its letter, its index or its text, or from a list with one of these."""
+    texts = _key_texts(value)
     if not texts:
         return Dropped("no_answer_key", "")
     if len(texts) > 1:
@@ -100,25 +97,30 @@ def find_keys(
 ) -> tuple[str, ...] | Dropped:
     """The keys of the right options, one or more, in the order of the options.
 
-    A list holds them one by one; of a text ``ABD`` or ``A, B`` every letter counts, of ``0,2`` every number.
+    They are in a list, or in a text: every letter of ``ABD`` or ``A, B``, every number of ``0,2``.
     """
-    values: list[Any] = list(value) if isinstance(value, list | tuple) else [value]
-    texts = [text for text in map(cell_text, values) if text]
+    texts = _key_texts(value)
     if not texts:
         return Dropped("no_answer_key", "")
     if key_as != "text":
         texts = [part for text in texts for part in _split_keys(text, key_as, [option.key for option in options])]
-    found: set[str] = set()
+    keys: set[str] = set()
     for text in texts:
         key = find_key(text, key_as, options, normalise)
         if isinstance(key, Dropped):
             return key
-        found.add(key)
-    return tuple(option.key for option in options if option.key in found)
+        keys.add(key)
+    return tuple(option.key for option in options if option.key in keys)
+
+
+def _key_texts(value: Any) -> list[str]:
+    """The texts of a cell that holds one key, or a list of keys."""
+    values: list[Any] = list(value) if isinstance(value, list | tuple) else [value]
+    return [text for text in map(cell_text, values) if text]
 
 
 def _split_keys(text: str, key_as: KeyAs, keys: list[str]) -> list[str]:
-    """The single keys that `text` names, or `text` itself if it does not name several."""
+    """The keys in `text`, or `text` itself if it does not contain several."""
     if key_as != "letter":
         return text.replace(",", " ").split()
     plain = _key_letters(text)

@@ -1,4 +1,4 @@
-"""Rows of a query on a database, read without being able to write."""
+"""Rows of a query on a database, read through a read-only connection."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date, time
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from benchbuilder.core import DataError, InstallationError
-from benchbuilder.sources.formats.files import wrong_shape
+from benchbuilder.core import DataError
+from benchbuilder.sources.formats.files import import_library, wrong_shape
 
 if TYPE_CHECKING:
     from sqlalchemy import URL, Connection, Engine
@@ -24,42 +25,35 @@ _ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION,
 
 
 class SourceDatabase:
-    """A database that a source reads: a file of SQLite, or what the environment variable `env` names.
+    """A database that a source reads: a SQLite file, or the URL in the environment variable `env`.
 
-    Its address may hold a password, and is in no message. DataError where it cannot be read.
+    The URL may contain a password, and is in no message. DataError if the database cannot be read.
     """
 
     def __init__(self, key: str, name: str, file: Path | None, env: str | None) -> None:
-        try:
-            import sqlalchemy  # noqa: F401  # pyright: ignore[reportUnusedImport]
-        except ModuleNotFoundError as error:
-            raise InstallationError(
-                "sources of the kind `sql` need a library that is not installed",
-                why=f"there is no module {error.name}",
-                next="pip install 'benchbuilder[sql]'",
-            ) from error
+        import_library("sqlalchemy", "sql", key)
         self.key, self.name, self.file, self.env = key, name, file, env
 
     def rows(self, query: str, columns: Sequence[int | str]) -> Iterator[list[Any]]:
-        """The values of `columns` (names or numbers in the result) of each row, as plain data."""
+        """The values of `columns` (names or positions in the result) of each row, as plain data."""
         with self._connected() as connection:
             from sqlalchemy import text
 
             result = connection.execution_options(stream_results=True).execute(text(escape_parameters(query)))
-            held = list(result.keys())
-            places = [column if isinstance(column, int) else _column_index(held, column) for column in columns]
-            if lacking := [str(c) for c, at in zip(columns, places, strict=True) if not 0 <= at < len(held)]:
+            known = list(result.keys())
+            places = [c if isinstance(c, int) else known.index(c) if c in known else -1 for c in columns]
+            if missing := [str(c) for c, place in zip(columns, places, strict=True) if not 0 <= place < len(known)]:
                 raise wrong_shape(
-                    self.key, self.name, expected=f"the columns {', '.join(lacking)} in the result of the query",
-                    found=f"the columns {', '.join(held)}",
+                    self.key, self.name, expected=f"the columns {', '.join(missing)} in the result of the query",
+                    found=f"the columns {', '.join(known)}",
                     next="name the columns of the query in the recipe (SELECT ... AS NAME)",
                 )  # fmt: skip
             for row in result.yield_per(_FETCHED_ROWS):
-                yield [plain_value(row[at]) for at in places]
+                yield [plain_value(row[place]) for place in places]
 
     @contextmanager
     def _connected(self) -> Generator[Connection]:
-        """A connection that cannot write, whose work is never committed."""
+        """A read-only connection that never commits."""
         from sqlalchemy.exc import DBAPIError
 
         url: URL | None = None
@@ -102,26 +96,26 @@ class SourceDatabase:
         from sqlalchemy.engine import make_url
         from sqlalchemy.exc import ArgumentError
 
-        given = os.environ.get(str(self.env), "")
-        if not given:
+        value = os.environ.get(str(self.env), "")
+        if not value:
             raise DataError(
                 f"the environment variable {self.env} is not set", where=self.key,
-                why="database_env names it as the place of the database",
+                why="database_env names it as the source of the URL",
                 next=f"export {self.env}=postgresql://USER@HOST/DATABASE",
             )  # fmt: skip
         try:
-            url = make_url(given)
+            url = make_url(value)
             url.get_backend_name()
         except (ArgumentError, ValueError):
             raise DataError(
-                f"{self.env} holds no URL of a database", where=self.key, why="it cannot be read",
+                f"{self.env} contains no URL of a database", where=self.key, why="it cannot be parsed",
                 next="write DIALECT://USER:PASSWORD@HOST/NAME; in USER and PASSWORD percent-encode @ (%40) and : (%3A)",
             ) from None  # fmt: skip
         return url
 
 
 def plain_value(value: Any) -> Any:
-    """A value of a database as JSON can hold it; bytes become ``{}``, which is no text."""
+    """A value of a database as JSON data; bytes become ``{}``, which is no text."""
     if isinstance(value, Decimal):
         return f"{value:f}"
     if isinstance(value, date | time):
@@ -129,35 +123,27 @@ def plain_value(value: Any) -> Any:
     if value is None or isinstance(value, str | int | float | bool):
         return value
     if isinstance(value, list | tuple):
-        return [plain_value(one) for one in value]  # pyright: ignore[reportUnknownVariableType]
+        return [plain_value(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
     if isinstance(value, Mapping):
-        return {str(key): plain_value(one) for key, one in value.items()}  # pyright: ignore[reportUnknownVariableType]
+        return {str(key): plain_value(item) for key, item in value.items()}  # pyright: ignore[reportUnknownVariableType]
     return {} if isinstance(value, bytes | memoryview) else str(value)
 
 
-def _column_index(held: Sequence[str], column: str) -> int:
-    return held.index(column) if column in held else -1
-
-
 def _sqlite_engine(path: Path) -> Engine:
-    """SQLite, opened so that it cannot write. Bytes that are no UTF-8 become surrogates, which a reader can tell."""
+    """SQLite in read-only mode. Bytes that are not UTF-8 become surrogates, which a reader can detect."""
     from sqlalchemy import create_engine
     from sqlalchemy.pool import NullPool
 
     def connect() -> sqlite3.Connection:
         connection = sqlite3.connect(f"file:{quote(str(path.absolute()))}?mode=ro", uri=True)
-        connection.text_factory = _text
+        connection.text_factory = partial(str, encoding="utf-8", errors="surrogateescape")
         return connection
 
     return create_engine("sqlite://", creator=connect, poolclass=NullPool, hide_parameters=True)
 
 
-def _text(raw: bytes) -> str:
-    return raw.decode("utf-8", "surrogateescape")
-
-
 def _postgresql_engine(url: URL) -> Engine:
-    """PostgreSQL as the votes reach it: the same driver, the same options of encryption."""
+    """PostgreSQL as for votes: the same driver and the same encryption options."""
     from sqlalchemy import create_engine
     from sqlalchemy.pool import NullPool
 
@@ -172,7 +158,7 @@ def _postgresql_engine(url: URL) -> Engine:
 
 
 def _read_only(connection: Connection) -> Connection:
-    """The same connection, told to refuse whatever writes."""
+    """The same connection, set to refuse all writing."""
     backend = connection.dialect.name
     if backend == "sqlite":
         raw: Any = connection.connection.dbapi_connection
@@ -191,10 +177,10 @@ def _authorise(action: int, _: str | None, name: str | None, *__: str | None) ->
 
 
 def _error_text(error: Exception, url: URL | None) -> str:
-    """What the driver says, in one line, without a password."""
+    """The message of the driver, on one line, without a password."""
     cause: Any = getattr(error, "orig", None) or error
-    told = cause.args[0] if getattr(cause, "args", None) else cause
-    text = str(told.get("M", told) if isinstance(told, Mapping) else told)  # pyright: ignore[reportUnknownMemberType]
+    message = cause.args[0] if getattr(cause, "args", None) else cause
+    text = str(message.get("M", message) if isinstance(message, Mapping) else message)  # pyright: ignore[reportUnknownMemberType]
     line = " ".join(text.split())[:200]
     password = str(url.password or "") if url is not None else ""
     return line.replace(password, "***") if password else line
@@ -211,12 +197,11 @@ _BIND = re.compile(r"(?<![:\w\\]):(?=\w)")
 
 
 def check_select(query: str) -> str:
-    """`query` without the semicolon at its end; ValueError if it is more than one statement, writes, or has no order.
+    """`query` without a final semicolon; ValueError if it has several statements, writes, or has no order.
 
-    Texts in quotes and comments do not count. The database is asked to refuse writing as well: this check tells early,
-    and is no fence.
+    Quoted texts and comments are ignored. The database refuses writing as well: this check only reports it early.
     """
-    bare = _SKIPPED.sub(lambda found: " " if found[0][:2] in ("--", "/*") else " x ", query)
+    bare = _SKIPPED.sub(lambda match: " " if match[0][:2] in ("--", "/*") else " x ", query)
     if "/*!" in query:
         raise ValueError("a comment that begins with /*! is run by some databases")
     if any(mark in bare for mark in ("'", '"', "/*")):
@@ -225,18 +210,18 @@ def check_select(query: str) -> str:
     while tokens and tokens[-1] == ";":
         tokens.pop()
     if tokens[:1] not in (["select"], ["with"]):
-        raise ValueError("one SELECT (or WITH ... SELECT) is wanted")
+        raise ValueError("one SELECT (or WITH ... SELECT) is needed")
     if ";" in tokens:
-        raise ValueError("one SELECT is wanted, not several statements")
-    if found := sorted(_WRITING.intersection(tokens)):
-        raise ValueError(f"a query only reads: without {', '.join(found).upper()}")
+        raise ValueError("one SELECT is needed, not several statements")
+    if writing := sorted(_WRITING.intersection(tokens)):
+        raise ValueError(f"a query only reads: without {', '.join(writing).upper()}")
     if ("order", "by") not in _outermost_pairs(tokens):
-        raise ValueError("the outermost SELECT needs an ORDER BY: without one, rows have no numbers to go by")
+        raise ValueError("the outermost SELECT needs an ORDER BY: without one, rows have no stable numbers")
     return re.sub(r"(\s*;)+\s*$", "", query.rstrip())
 
 
 def _outermost_pairs(tokens: list[str]) -> set[tuple[str, str]]:
-    """Neighbours outside of all brackets."""
+    """Adjacent tokens outside all brackets."""
     depth, last, pairs = 0, "", set[tuple[str, str]]()
     for token in tokens:
         depth += {"(": 1, ")": -1}.get(token, 0)
@@ -247,7 +232,7 @@ def _outermost_pairs(tokens: list[str]) -> set[tuple[str, str]]:
 
 
 def escape_parameters(query: str) -> str:
-    """`query` for SQLAlchemy's ``text``, where a colon in it names no parameter.
+    """`query` for SQLAlchemy's ``text``, with colons that name no parameters.
 
     >>> escape_parameters("SELECT a::int, ' :c' FROM t")
     "SELECT a::int, ' \\\\:c' FROM t"

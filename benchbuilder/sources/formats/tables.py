@@ -1,17 +1,92 @@
-"""Rows of a file in any of the table formats, reduced to the columns that are asked for."""
+"""Lines of text files, and rows of files in any table format."""
 
 from __future__ import annotations
 
+import codecs
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from math import isnan
+from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from benchbuilder.config import FileRef
 from benchbuilder.sources.base import SourceSpec
-from benchbuilder.sources.formats.lines import Encoding
+
+
+def _known_encoding(name: str) -> str:
+    try:
+        plain = "\n".encode(name).removeprefix(codecs.BOM_UTF8) == b"\n"
+    except (LookupError, TypeError) as error:
+        raise ValueError(f"{name!r} is no encoding that Python knows") from error
+    if not plain:
+        raise ValueError(f"{name!r} cannot be read line by line: convert the file to utf-8")
+    return name
+
+
+Encoding = Annotated[str, AfterValidator(_known_encoding)]
+"""Name of an encoding in which a line feed is one byte: utf-8 (with or without BOM), gb18030, cp1252, ..."""
+
+
+class TextLine(NamedTuple):
+    """A line without its end. `problem` names the bytes that cannot be decoded, or is ""."""
+
+    number: int
+    text: str
+    problem: str = ""
+
+
+def read_lines(path: Path, encoding: str) -> Iterator[TextLine]:
+    """The lines of a file, from 1. A line ends in LF or CRLF; a byte order mark is omitted."""
+    with path.open("rb") as handle:
+        yield from decode_lines(handle, encoding)
+
+
+def decode_lines(raws: Iterable[bytes], encoding: str, first: int = 1) -> Iterator[TextLine]:
+    """The lines of raw lines; the first one has the number `first` in its file."""
+    for number, raw in enumerate(raws, first):
+        problem = ""
+        try:
+            text = raw.decode(encoding)
+        except UnicodeDecodeError as error:
+            text = raw.decode(encoding, errors="replace")
+            problem = decoding_problem(error, encoding)
+        if number == 1:
+            text = text.removeprefix("\ufeff")
+        yield TextLine(number, text.removesuffix("\n").removesuffix("\r"), problem)
+
+
+class Block(NamedTuple):
+    """Complete raw lines of a file; `first` is the number of the first one."""
+
+    first: int
+    data: bytes
+
+
+def read_blocks(path: Path, size: int) -> Iterator[Block]:
+    """A file in pieces of about `size` bytes, split after line feeds."""
+    first, rest = 1, b""
+    with path.open("rb") as handle:
+        while piece := handle.read(size):
+            end = piece.rfind(b"\n") + 1
+            if not end:
+                rest += piece
+                continue
+            data = rest + piece[:end]
+            yield Block(first, data)
+            first += data.count(b"\n")
+            rest = piece[end:]
+    if rest:
+        yield Block(first, rest)
+
+
+def decoding_problem(error: UnicodeDecodeError, encoding: str) -> str:
+    """The bytes that cannot be decoded, as a message."""
+    raw = error.object[error.start : error.end].hex(" ")
+    return f"bytes {raw} at position {error.start + 1} are not {encoding}"
+
 
 Column = Annotated[int, Field(ge=0, strict=True)] | str
 """A column: its name in the header or record, or its index from 0."""
@@ -33,9 +108,9 @@ TABLE_SUFFIXES: dict[str, TableFormat] = {
 
 
 class RawRow(NamedTuple):
-    """A unit of a file: its number, the values of the columns in the order asked for, or why it has none.
+    """A unit of a file: its number and the values of the requested columns, or the reason why it has none.
 
-    A value is ``None`` where a record has no such field. Where `reason` is set, `values` is empty.
+    A value is ``None`` if a record has no such field. If `reason` is set, `values` is empty.
     """
 
     line: int
@@ -44,38 +119,35 @@ class RawRow(NamedTuple):
     detail: str = ""
 
 
-RawRows = Iterator[RawRow]
-
-
 class TableSpec(SourceSpec):
-    """Where the files are and how they are cut into units. Units are numbered from 1.
+    """The files, and how they are split into units. Units are numbered from 1.
 
-    In line formats the number is the line on which the unit begins, as an editor shows it, and blank lines are not
-    units (they are counted in the numbers alone); in JSON and Parquet it is the number of the record.
+    In line formats, the number is the line on which the unit begins, as in an editor; blank lines are counted but are
+    not units. In JSON and Parquet, it is the number of the record.
     """
 
     path: FileRef
     """A file, a folder or a glob."""
     files: str = ""
-    """Which files of a folder: a name with ``*``, and ``{category}`` or ``{split}`` where the name says them."""
+    """Which files of a folder: a name with ``*``, and with ``{category}`` or ``{split}`` for these parts of it."""
     format: TableFormat | None = None
     """Default: by the file's suffix."""
     encoding: Encoding = "utf-8"
     delimiter: Annotated[str, Field(min_length=1)] | None = None
     """Default: a comma in csv, a tab in tsv and delimited files."""
     quoting: bool | None = None
-    """Whether a quotation mark encloses a cell (default in csv) or is a character like any other."""
+    """Whether quotation marks enclose cells (default in csv) or have no meaning."""
     header: bool = True
     width: Annotated[int, Field(ge=1)] | None = None
-    """Number of columns of a well-formed row; default: that of the header; without one, as many as are asked for."""
+    """Number of columns of a valid row; default: that of the header, or else at least the requested columns."""
     records: str = ""
-    """Where the records are in a JSON file, for instance ``data[].paragraphs[]``; default: the file is their list."""
+    """The path of the records in a JSON file, for instance ``data[].paragraphs[]``; default: the file is a list."""
     unit: Literal["line", "block", "file"] = "line"
-    """What a unit of a plain text is: a line, a block between blank lines, or the whole file."""
+    """The unit of a plain text: a line, a block between blank lines, or the complete file."""
 
 
 def cell_text(value: Any) -> str | None:
-    """A cell as text without white space around it; ``None`` if it is neither a number nor text that can be encoded."""
+    """A cell as text without surrounding white space; ``None`` if it is neither a number nor valid text."""
     if isinstance(value, str):
         return value.strip() if value.isascii() or not find_surrogate(value) else None
     if isinstance(value, float) and value.is_integer():
@@ -83,3 +155,30 @@ def cell_text(value: Any) -> str | None:
     if isinstance(value, bool) or not isinstance(value, int | float) or isnan(value):
         return None
     return str(value)
+
+
+def text_rows(path: Path, encoding: str, unit: Literal["line", "block", "file"], columns: int) -> Iterator[RawRow]:
+    """The units of a text, with the number of their first line; the text is the first of `columns` values."""
+    lines = read_lines(path, encoding)
+    empty = [None] * (columns - 1)
+    if unit == "line":
+        for line in lines:
+            if line.problem:
+                yield RawRow(line.number, (), "undecodable", line.problem)
+            elif text := line.text.strip():
+                yield RawRow(line.number, [text, *empty])
+        return
+    groups = [list(lines)] if unit == "file" else _blocks(lines)
+    for group in groups:
+        problem = next((f"line {line.number}: {line.problem}" for line in group if line.problem), "")
+        text = "\n".join(line.text.rstrip() for line in group).strip()
+        if problem:
+            yield RawRow(group[0].number, (), "undecodable", problem)
+        elif text:
+            yield RawRow(group[0].number, [text, *empty])
+
+
+def _blocks(lines: Iterator[TextLine]) -> Iterator[list[TextLine]]:
+    for blank, group in groupby(lines, key=lambda line: not line.problem and not line.text.strip()):
+        if not blank:
+            yield list(group)

@@ -1,4 +1,4 @@
-"""Whether a page holds a word of a list: of its markup, and of its text."""
+"""Searches the text and the markup of wiki pages for words of a list."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _BRACKETS = "".join(
     map(re.escape, (chr(code) for code in range(0x10000) if unicodedata.category(chr(code)) in ("Ps", "Pe")))
 )
 _MARK = re.compile(f"[{re.escape(_MARKS)}{_BRACKETS}]")
-"""What a piece of markup that is taken out begins or ends with."""
+"""The first or last character of removed markup."""
 
 
 class TopicWords:
-    """The words of a list, in texts in the script of `convert`; what `fold` names does not count.
+    """The words of a list, for texts in the script of `convert`; differences that `fold` names are ignored.
 
-    With `tokens` a word counts only as one or several whole tokens.
+    With `tokens`, a word matches only as one or several complete tokens.
     """
 
     def __init__(
@@ -39,34 +39,34 @@ class TopicWords:
         self._parted = [(key, frozenset(key[:-1]), frozenset(key[1:])) for key in sorted(keys) if len(key) > 1]
 
     def in_text(self, title: str, text: str) -> bool:
-        """Whether the title or the text of a page holds a word."""
+        """Whether the title or the text of a page contains a word."""
         return bool(self._finder.find(self._convert_script(f"{title}\n{text}")))
 
     def may_be_in(self, title: str, wikitext: str) -> bool:
-        """Whether the page may hold a word, seen from its markup: False only if its text can hold none.
+        """Whether the page may contain a word, by its markup: False only if its text cannot contain one.
 
-        What is taken out of markup begins and ends with certain characters. So a word that stands in the text stands
-        in the markup as well, or else parts of it do, its first right before such a character and its last behind one.
+        Removed markup begins and ends with certain characters. So a word of the text is also in the markup, or its
+        parts are: the first one directly before such a character, the last one directly after one.
         """
         raw = html.unescape(wikitext) if "&" in wikitext else wikitext
         raw = fold_text("".join(f"{title}\n{raw}".split()), self._fold)
-        told = self._convert_script(raw)
-        if self._rough.find(_strip_inner_marks(told)):
+        converted = self._convert_script(raw)
+        if self._rough.find(_strip_inner_marks(converted)):
             return True
-        return self._is_split_by_markup((raw,) if told == raw else (raw, told))
+        return self._is_split_by_markup((raw,) if converted == raw else (raw, converted))
 
     def _is_split_by_markup(self, texts: Sequence[str]) -> bool:
-        """Whether a word may be parted by markup: it begins right before a mark and ends right behind one."""
+        """Whether markup may split a word: it begins directly before a mark and ends directly after one."""
         marks = [[match.start() for match in _MARK.finditer(text)] for text in texts]
-        both = list(zip(texts, marks, strict=True))
-        before = {text[at - 1] for text, places in both for at in places if at}
-        behind = {text[at + 1] for text, places in both for at in places if at + 1 < len(text)}
+        pairs = list(zip(texts, marks, strict=True))
+        before = {text[place - 1] for text, places in pairs for place in places if place}
+        after = {text[place + 1] for text, places in pairs for place in places if place + 1 < len(text)}
         for key, heads, tails in self._parted:
-            if before.isdisjoint(heads) or behind.isdisjoint(tails):
+            if before.isdisjoint(heads) or after.isdisjoint(tails):
                 continue
             cuts = range(1, len(key))
-            if any(_is_beside(key[:at], text, -at, places) for at in cuts for text, places in both) and any(
-                _is_beside(key[at:], text, 1, places) for at in cuts for text, places in both
+            if any(_is_beside(key[:cut], text, -cut, places) for cut in cuts for text, places in pairs) and any(
+                _is_beside(key[cut:], text, 1, places) for cut in cuts for text, places in pairs
             ):
                 return True
         return False
@@ -76,10 +76,10 @@ class TopicWords:
 
 
 def _strip_inner_marks(text: str) -> str:
-    """`text` without the marks that stand inside words most often."""
+    """`text` without the most frequent marks inside words."""
     return text.replace("'", "").replace("[", "").replace("]", "")
 
 
 def _is_beside(part: str, text: str, offset: int, places: Sequence[int]) -> bool:
-    """Whether `part` stands so far from one of the places."""
-    return part in text and any(at + offset >= 0 and text.startswith(part, at + offset) for at in places)
+    """Whether `part` is at this offset from one of the places."""
+    return part in text and any(p + offset >= 0 and text.startswith(part, p + offset) for p in places)

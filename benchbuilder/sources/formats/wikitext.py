@@ -1,4 +1,4 @@
-"""The text of a wiki's page as a reader sees it, without templates, tables, references, images and markup."""
+"""The visible text of wiki pages, without templates, tables, references, images and markup."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ HIDDEN_TAGS = frozenset({
     "mapframe", "maplink", "categorytree", "inputbox", "templatedata", "templatestyles", "syntaxhighlight", "source",
     "style", "script", "indicator", "includeonly", "section", "audio", "video", "img",
 })  # fmt: skip
-"""Elements that are left out with what they hold."""
+"""Elements that are removed with their content."""
 _LINE_TAGS = frozenset({"br", "hr", "p", "div", "li", "dd", "dt", "ul", "ol", "dl", "blockquote", "poem", "center"})
 _COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
 _ALONE = "br|hr|wbr|img|meta|link|li|dd|dt|td|th|tr|tbody|thead|tfoot|colgroup|col|p"
@@ -27,31 +27,35 @@ _BRACKETS = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _TORN = re.compile(r"<(?=[A-Za-z][^<>]*+(?:<|\Z))")
-"""An element that the next one, or the end of the page, cuts short."""
+"""An element that the next one, or the end of the page, interrupts."""
 _MOST_OPEN = 400
 _MOST_ADDRESSES = 4000
 _QUOTES = re.compile(r"'{2,}")
 _MAGIC = re.compile(r"__[^\W_]+__")
 _LEFT = re.compile(r"\[\[|\]\]|\{\{|\}\}|</?[A-Za-z][^<>]*>")
 _LEFT_LINE = re.compile(r"\s*(?:\{\||\|\}|\||\{\{|\}\}|!(?=.*!!))")
-"""How a line of a template or table that was never closed begins."""
+"""The start of a line of an unclosed template or table."""
 _SET_ASIDE = {ord(mark): 0x10F000 + ord(mark) for mark in "<>[]{}|_'"}
 _SET_BACK = {code: mark for mark, code in _SET_ASIDE.items()}
-"""Characters that an author wrote so that they are no markup."""
+"""Characters that an author escaped, so that they are no markup."""
 _HOLLOW = regex.compile(r"\p{Ps}[\s\p{Po}\p{Pd}]*\p{Pe}")
 
 
 class UnreadableMarkupError(Exception):
-    """The markup of a page is too broken to be read."""
+    """The markup of a page is too broken to read."""
 
 
 @dataclass(frozen=True)
 class WikiMarkup:
-    """What a recipe says of the markup of a wiki.
+    """The markup of a wiki, as a recipe describes it.
 
-    `variants` are the variants of its language, the best first; `files` the names of namespaces whose links show no
-    text; `sections` the titles of those that are left out; `headings` whether the titles of the others are kept;
-    `shown` the parameters of templates that stand in the text.
+    Attributes:
+        variants: The variants of its language, best first.
+        files: The names of namespaces whose links show no text.
+        sections: The titles of sections to omit.
+        headings: Whether the titles of the other sections are kept.
+        shown: The names of templates and the parameters that they show in the text.
+        disambiguation: The names of templates of disambiguation pages.
     """
 
     variants: tuple[str, ...] = ()
@@ -63,17 +67,17 @@ class WikiMarkup:
 
     @cached_property
     def hidden_spaces(self) -> frozenset[str]:
-        """The namespaces of `files` as links are compared with them."""
+        """The namespaces of `files`, normalised."""
         return frozenset(map(_name, self.files))
 
     @cached_property
     def omitted_sections(self) -> frozenset[str]:
-        """The titles of `sections` as they are compared."""
+        """The titles of `sections`, normalised."""
         return frozenset(normalise_space(title).casefold() for title in self.sections)
 
     @cached_property
     def parameters(self) -> dict[str, tuple[str, ...]]:
-        """The parameters that a template shows, by its name."""
+        """The parameters that a template shows, by its normalised name."""
         return {_name(name): parameters for names, parameters in self.shown for name in names}
 
     @cached_property
@@ -83,13 +87,13 @@ class WikiMarkup:
         return re.compile(rf"__DISAMBIG__{template}", re.IGNORECASE)
 
     def is_disambiguation(self, wikitext: str) -> bool:
-        """Whether a page only tells what its title may mean."""
+        """Whether a page is a disambiguation page."""
         return self._marks.search(wikitext) is not None
 
     def clean(self, wikitext: str) -> tuple[str, str]:
-        """The paragraphs of a page, one a line, and the title that it sets ("" for none).
+        """The paragraphs of a page, one per line, and the title that it sets, or "".
 
-        `UnreadableMarkupError` where hundreds of brackets or elements are never closed, or the parser gives up.
+        `UnreadableMarkupError` if hundreds of brackets or elements are never closed, or the parser fails.
         """
         text, title = resolve(_COMMENT.sub("", wikitext), self.variants)
         if has_too_many_unclosed(text):
@@ -101,7 +105,7 @@ class WikiMarkup:
 
 
 def has_too_many_unclosed(text: str) -> bool:
-    """Whether so much is opened and never closed that no parser gets through in reasonable time."""
+    """Whether so many elements are never closed that no parser finishes in reasonable time."""
     if text.count("[") - text.count("]") > _MOST_ADDRESSES:
         return True
     if max(text.count("{{"), text.count("{|"), text.count("[["), text.count("<")) <= _MOST_OPEN:
@@ -110,8 +114,8 @@ def has_too_many_unclosed(text: str) -> bool:
         return True
     depths = dict.fromkeys("{|[<", 0)
     for mark in _BRACKETS.finditer(text):
-        found = mark[0].strip(" \t\n\r\v\f:*#")
-        sort = {"{{": "{", "}}": "{", "{|": "|", "|}": "|", "[[": "[", "]]": "["}.get(found, "<")
+        bracket = mark[0].strip(" \t\n\r\v\f:*#")
+        sort = {"{{": "{", "}}": "{", "{|": "|", "|}": "|", "[[": "[", "]]": "["}.get(bracket, "<")
         depths[sort] = depths[sort] + 1 if mark["open"] else max(0, depths[sort] - 1)
     return max(depths.values()) > _MOST_OPEN
 
@@ -127,7 +131,7 @@ def _parsed(text: str) -> Any:
 
 
 def _name(written: str) -> str:
-    """The name of a template or namespace as it is compared."""
+    """The normalised name of a template or namespace."""
     return normalise_space(written.replace("_", " ")).casefold()
 
 
@@ -139,13 +143,13 @@ def _line(line: str) -> str:
 
 
 class _Walk:
-    """Goes through the parts of a page and says what is shown of each."""
+    """Walks through the nodes of a page and yields their visible text."""
 
     def __init__(self, markup: WikiMarkup) -> None:
         self._markup = markup
 
     def page(self, nodes: Sequence[Any]) -> Iterator[str]:
-        """The text of a page, without the sections that are left out."""
+        """The text of a page, without omitted sections."""
         hidden = 0
         for node in nodes:
             if type(node).__name__ != "Heading":
@@ -159,12 +163,12 @@ class _Walk:
             yield f"\n{title}\n" if self._markup.headings and not hidden else "\n"
 
     def all(self, code: Any) -> Iterator[str]:
-        """The text of what something holds."""
+        """The text of all nodes of some markup."""
         for node in code.nodes if code is not None else ():
             yield from self.node(node)
 
     def node(self, node: Any) -> Iterator[str]:
-        """The text of one part."""
+        """The text of one node."""
         sort = type(node).__name__
         if sort == "Text":
             yield str(node.value)
@@ -201,7 +205,7 @@ class _Walk:
         name = _name(str(node.tag))
         if name in HIDDEN_TAGS:
             return
-        if node.wiki_markup and node.self_closing:  # the mark of an item of a list, or a line
+        if node.wiki_markup and node.self_closing:  # the mark of a list item, or a line
             return
         around = "\n" if name in _LINE_TAGS else ""
         yield around
@@ -233,7 +237,7 @@ _DEEPEST = 20
 
 @cache
 def _rules(variants: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """What parts the rules of a piece of markup, and what each is: of a variant of these languages."""
+    """The separator of the rules in ``-{...}-``, and the pattern of a rule for a variant of these languages."""
     languages = "|".join(sorted({re.escape(variant.partition("-")[0]) for variant in variants}))
     code = rf"(?:{languages})(?:-[A-Za-z]+)*"
     part = re.compile(rf";(?=\s*{code}\s*:|[^;]*?=>\s*{code}\s*:|\s*$)", re.IGNORECASE)
@@ -241,10 +245,9 @@ def _rules(variants: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str]]
 
 
 def resolve(text: str, variants: Sequence[str]) -> tuple[str, str]:
-    """`text` with each ``-{...}-`` as the first of `variants` that it knows has it, and the title that it sets ("").
+    """`text` with each ``-{...}-`` resolved to the first of `variants` that it has, and the title that it sets, or "".
 
-    Rules for the whole page are shown where they stand, and not applied to the rest of it. Markup that is never closed
-    loses its marks.
+    Rules for the complete page are shown at their place, and not applied elsewhere. Unclosed markup loses its marks.
 
     >>> resolve("a -{zh-hans:b;zh-hant:c}- -{T|zh-hant:d;zh-hans:e}--{H|zh-cn:x}-.", ["zh-hans", "zh-cn"])
     ('a b .', 'e')
@@ -252,10 +255,10 @@ def resolve(text: str, variants: Sequence[str]) -> tuple[str, str]:
     if _OPEN not in text or not variants:
         return text, ""
     stack: list[list[str]] = [[]]
-    title, at, too_deep = "", 0, 0
+    title, end, too_deep = "", 0, 0
     for mark in _MARKS.finditer(text):
-        stack[-1].append(text[at : mark.start()])
-        at = mark.end()
+        stack[-1].append(text[end : mark.start()])
+        end = mark.end()
         if mark[0] == _OPEN and len(stack) > _DEEPEST:
             too_deep += 1
         elif mark[0] == _OPEN:
@@ -268,17 +271,17 @@ def resolve(text: str, variants: Sequence[str]) -> tuple[str, str]:
             title = named or title
         else:
             stack[-1].append(_CLOSE)
-    stack[-1].append(text[at:])
+    stack[-1].append(text[end:])
     return "".join(piece for pieces in stack for piece in pieces), title
 
 
 def _choose_variant(inside: str, variants: tuple[str, ...]) -> tuple[str, str]:
-    """What is shown of the inside of a piece of markup, and the title that it sets."""
-    before, bar, behind = inside.partition("|")
+    """The visible text of the inside of ``-{...}-``, and the title that it sets."""
+    before, bar, after = inside.partition("|")
     flags: set[str] = set()
     if bar and _FLAGS.fullmatch(before):
         flags = {flag.strip().upper() for flag in before.split(";")}
-        inside = behind
+        inside = after
     shown = inside if flags & _VERBATIM else _variant_text(inside, variants)
     if "T" in flags:
         return "", shown.strip()
@@ -293,4 +296,4 @@ def _variant_text(inside: str, variants: tuple[str, ...]) -> str:
             texts.setdefault(match[2].lower(), match[3].strip())
     if not texts:
         return inside
-    return next((texts[one.lower()] for one in variants if one.lower() in texts), next(iter(texts.values())))
+    return next((texts[name] for name in map(str.lower, variants) if name in texts), next(iter(texts.values())))

@@ -1,10 +1,50 @@
-"""Edits of a text that keep the spans of its parts in step."""
+"""Edits and negations of texts that update the spans of their parts, and the false statements that they make."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Literal, Self
+
+from pydantic import model_validator
 from rapidfuzz.distance import Postfix, Prefix
 
-from benchbuilder.core import Span, to_half_width
+from benchbuilder.core import (
+    FrozenModel,
+    ProducedBy,
+    Regex,
+    Span,
+    Statement,
+    comparison_form,
+    find_all,
+    replace_all,
+    to_half_width,
+)
+
+
+def answer_text(statement: Statement) -> str:
+    """The answer of a statement, or an empty string if its position is unknown."""
+    return statement.answer.slice_of(statement.text) if statement.answer is not None else ""
+
+
+def comparison_form_without(text: str, marks: str) -> str:
+    """The comparison form of `text` without any of the characters `marks`."""
+    return comparison_form("".join(character for character in text if character not in marks))
+
+
+def false_statement(
+    true: Statement,
+    produced_by: ProducedBy,
+    text: str,
+    joined: Literal["negation", "replacement"],
+    checks: Sequence[str],
+    answer: Span | None,
+    seam: Span | None = None,
+) -> Statement:
+    """The false statement `text`, made from a true one."""
+    return Statement.child(
+        true, produced_by=produced_by, polarity="false", text=text, joined=joined, answer=answer, seam=seam,
+        context=true.context, fact=true.fact, checks=tuple(checks),
+    )  # fmt: skip
 
 
 def replace_span(text: str, span: Span, new: str) -> str:
@@ -17,7 +57,7 @@ def replace_span(text: str, span: Span, new: str) -> str:
 
 
 def shift_span(span: Span | None, edited: Span, size: int) -> Span | None:
-    """Where `span` stands after `edited` became `size` characters; ``None`` if the edit touched it.
+    """The position of `span` after `edited` became `size` characters; ``None`` if the edit touched it.
 
     >>> shift_span(Span(start=5, end=6), Span(start=2, end=4), 6)
     Span(start=9, end=10)
@@ -26,8 +66,8 @@ def shift_span(span: Span | None, edited: Span, size: int) -> Span | None:
         return span
     if span.start < edited.end:
         return None
-    by = size - (edited.end - edited.start)
-    return Span(start=span.start + by, end=span.end + by)
+    offset = size - (edited.end - edited.start)
+    return Span(start=span.start + offset, end=span.end + offset)
 
 
 def without_end(text: str, end: str) -> str:
@@ -62,10 +102,9 @@ def cuts_word(text: str, position: int, words: tuple[str, ...]) -> bool:
 
 
 def single_edit(before: str, after: str, keep: Span | None) -> tuple[Span, str] | None:
-    """The one part of `before` that `after` has otherwise, and what stands there; ``None`` if it touches `keep`.
+    """The only part of `before` that differs in `after`, and its new text; ``None`` if it touches `keep`.
 
-    Widths do not count as a difference. Where a repeated character leaves it open, the part is the one outside
-    `keep`.
+    Differences in width are ignored. If a repeated character makes the part ambiguous, it is the one outside `keep`.
 
     >>> single_edit("It is so.", "It is not so.", Span(start=6, end=8))
     (Span(start=6, end=6), 'not ')
@@ -85,7 +124,7 @@ def single_edit(before: str, after: str, keep: Span | None) -> tuple[Span, str] 
 
 
 def exchanges(before: str, after: str, old: str, new: str) -> list[int]:
-    """Where in `before` one `old` must become `new` to give `after`; widths do not count as a difference.
+    """The positions in `before` where replacing one `old` by `new` gives `after`, ignoring differences in width.
 
     >>> exchanges("It is so.", "It is not so.", "", "not "), exchanges("It is so.", "It is no.", "", "not ")
     ([6], [])
@@ -99,7 +138,7 @@ def exchanges(before: str, after: str, old: str, new: str) -> list[int]:
 
 
 def text_between(text: str, before: str, after: str) -> tuple[str, str, str]:
-    """What `text` has between `before` and `after`: lost at the end of `before`, put there, lost at `after`'s start.
+    """Compare `text` with `before` + `after`: the lost end of `before`, the text between, the lost start of `after`.
 
     >>> text_between("It was blue then.", "It is ", " then.")
     ('is ', 'was blue', '')
@@ -108,3 +147,67 @@ def text_between(text: str, before: str, after: str) -> tuple[str, str, str]:
     rest = text[head:]
     tail = Postfix.similarity(after, rest)
     return before[head:], rest[: len(rest) - tail], after[: len(after) - tail]
+
+
+class SearchRule(FrozenModel):
+    """One step of an ordered search for the place to negate.
+
+    The last occurrence of any of `words` is negated: by `insert` before it, or `replace` instead of it. The rule does
+    not apply to a text with any of `unless`.
+    """
+
+    words: tuple[str, ...]
+    unless: tuple[str, ...] = ()
+    insert: str = ""
+    replace: str = ""
+
+    @model_validator(mode="after")
+    def _check_one_edit(self) -> Self:
+        if not self.words or not all(self.words):
+            raise ValueError("words: at least one word is needed, and none may be empty")
+        if bool(self.insert) == bool(self.replace):
+            raise ValueError("either insert or replace says how to negate, not both")
+        return self
+
+
+def search_negation(text: str, rules: Sequence[SearchRule]) -> tuple[Span, str] | None:
+    """The edit of the first rule that applies: a span and its new text; ``None`` if no rule applies.
+
+    >>> search_negation("it is so", [SearchRule(words=("is",), insert="never ")])
+    (Span(start=3, end=3), 'never ')
+    """
+    for rule in rules:
+        if any(word in text for word in rule.unless):
+            continue
+        start, word = max((text.rfind(word), word) for word in rule.words)
+        if start < 0:
+            continue
+        if rule.insert:
+            return Span(start=start, end=start), rule.insert
+        return Span(start=start, end=start + len(word)), rule.replace
+    return None
+
+
+def count_negations(text: str, negations: Sequence[Regex], harmless: Sequence[Regex]) -> int:
+    """The number of negations in `text`, without matches of `harmless` (words that only look like a negation).
+
+    >>> count_negations("not a non-stick pan", ["not?", "non"], ["non-stick"])
+    1
+    """
+    if not negations:
+        return 0
+    if harmless:
+        text = replace_all("|".join(f"(?:{pattern})" for pattern in harmless), "\0", text)
+    return len(find_all("|".join(f"(?:{pattern})" for pattern in negations), text))
+
+
+def without_negations(text: str, negations: Sequence[Regex], harmless: Sequence[Regex]) -> str:
+    """`text` without its negations; matches of `harmless` stay.
+
+    >>> without_negations("not a non-stick pan", ["not? ?", "non"], ["non-stick"])
+    'a non-stick pan'
+    """
+    if not negations:
+        return text
+    kept, out = ("|".join(f"(?:{pattern})" for pattern in patterns) for patterns in (harmless, negations))
+    return replace_all(f"(?P<kept>{kept})|{out}" if harmless else f"(?P<kept>(?!))|{out}", r"\g<kept>", text)

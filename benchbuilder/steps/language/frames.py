@@ -1,4 +1,4 @@
-"""Frames: sentences that are matched as a whole and written anew, with the answer in its place."""
+"""Frames, which match complete sentences and rewrite them with the answer."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from pydantic import Field, model_validator
 from benchbuilder.core import Casing, FrozenModel, Regex, Span, WordForms, find_all, match_group_spans
 
 GAP = "%answer%"
-"""Stands for the answer in a sentence that is matched."""
+"""Replaces the answer in a sentence to match."""
 _PART = re.compile(r"\{([^{}]*)\}|(\[)|(\])|([^{}\[\]]+)")
 
 
 class SentenceFrame(FrozenModel):
-    """How a sentence is written anew: `match` is the whole of what there is, `apply` what is made of it.
+    """How a sentence is rewritten: `match` matches the complete sentence, `write` is the template of the new one.
 
-    `match` may hold ``%column%`` for the forms of a table of words. `apply` holds ``{group}`` for what a named group of
-    `match` found, ``{group.column}`` for another form of that word, ``{answer}``, and at most one part in square
-    brackets: the predicate, at which a negation would stand. ``null`` says that no rule can do it. The answer must have
-    one of the shapes `answers` (empty: any) and none of the shapes `unless`.
+    `match` may contain ``%column%`` for the forms of a table of words. `write` contains ``{group}`` for a named group
+    of `match`, ``{group.column}`` for another form of that word, ``{answer}``, and at most one part in square brackets:
+    the predicate, where a negation belongs. With ``null``, no rule applies. The answer must have one of the shapes
+    `answers` (empty: any) and none of the shapes `unless`.
     """
 
     match: Annotated[Regex, Field(min_length=1)]
@@ -31,21 +31,21 @@ class SentenceFrame(FrozenModel):
     answers: tuple[str, ...] = ()
     unless: tuple[str, ...] = ()
     before: bool = False
-    """Whether the recipe's word for the answer's shape, such as an article, stands before it."""
+    """Whether the recipe's word for the answer's shape, such as an article, is put before it."""
 
     @model_validator(mode="after")
     def _check_groups(self) -> Self:
         parts = list(_PART.finditer(self.write or ""))
         marks = "".join((part[2] or "") + (part[3] or "") for part in parts)
         if marks not in ("", "[]") or "".join(part[0] for part in parts) != (self.write or ""):
-            raise ValueError("write: braces and brackets must be closed, and one part at most stands in brackets")
+            raise ValueError("write: braces and brackets must be closed, and at most one part is in brackets")
         return self
 
 
 def check_frames(
     frames: Mapping[str, SentenceFrame | None], shapes: Mapping[str, Regex], parts: Mapping[str, Regex]
 ) -> None:
-    """ValueError if a frame names a shape that is not among `shapes`, or writes a group that its `match` has not."""
+    """ValueError if a frame names a shape that is not among `shapes`, or writes a group that is not in its `match`."""
     expand = WordForms(parts=parts).expand
     for name, frame in frames.items():
         if frame is None:
@@ -60,7 +60,7 @@ def check_frames(
 
 @dataclass(frozen=True, slots=True)
 class FramedText:
-    """What a frame wrote: the text, and where answer and predicate stand in it."""
+    """The text that a frame wrote, with the spans of answer and predicate."""
 
     name: str
     text: str
@@ -69,7 +69,7 @@ class FramedText:
 
 
 class SentenceFrames:
-    """The frames of a recipe, in order; `shapes` says by pattern what answers look like."""
+    """The frames of a recipe, in order; `shapes` are patterns of answers by name."""
 
     def __init__(
         self,
@@ -84,32 +84,32 @@ class SentenceFrames:
         self._shapes, self._forms, self._casing = shapes, forms, casing
 
     def shapes_of(self, answer: str) -> frozenset[str]:
-        """The names of the shapes that `answer` has."""
+        """The names of the shapes of `answer`."""
         patterns = self._shapes.items()
         return frozenset(name for name, pattern in patterns if find_all(self._forms.expand(pattern), answer))
 
     def apply(self, text: str, answer: str) -> FramedText | None:
-        """What the first frame makes of `text` that matches it and suits the answer; ``None`` if no rule can."""
+        """The text of the first frame that matches `text` and suits the answer; ``None`` if no rule applies."""
         shapes = self.shapes_of(answer)
         for name, frame in self._frames:
-            if (frame.answers and shapes.isdisjoint(frame.answers)) or not shapes.isdisjoint(frame.unless):
+            if not _suits(frame, shapes):
                 continue
-            found = match_group_spans(self._forms.expand(frame.match), text)
-            if found is None:
+            groups = match_group_spans(self._forms.expand(frame.match), text)
+            if groups is None:
                 continue
+            if frame.write is None:
+                return None
             words = (word for shape, word in self._before.items() if frame.before and shape in shapes)
-            return (
-                None if frame.write is None else self._fill_template(name, frame.write, found, answer, next(words, ""))
-            )
+            return self._fill_template(name, frame.write, groups, answer, next(words, ""))
         return None
 
     def why_unmatched(self, text: str, answer: str) -> str:
-        """Why none of the frames writes `text` anew: none matches it, or those that do are for other answers."""
+        """Why no frame rewrites `text`: none matches it, or those that match are for other answers."""
         shapes = self.shapes_of(answer)
         for name, frame in self._frames:
             if match_group_spans(self._forms.expand(frame.match), text) is None:
                 continue
-            if (frame.answers and shapes.isdisjoint(frame.answers)) or not shapes.isdisjoint(frame.unless):
+            if not _suits(frame, shapes):
                 return f"no frame fits (`{name}` fits the question, not the answer {answer!r})"
             return f"no frame fits (`{name}` leaves such questions to a model)"
         return "no frame fits"
@@ -136,16 +136,21 @@ class SentenceFrames:
         return FramedText(name, self._casing.raise_first(text) if self._casing else text, place, seam)
 
     def _value(self, name: str, groups: Mapping[str, tuple[str, int]], answer: str, *, first: bool) -> str | None:
-        """What stands for ``{name}``; ``None`` if its word has no such form."""
+        """The value of ``{name}``; ``None`` if its word has no such form."""
         group, _, column = name.partition(".")
-        value, at = (answer, 0) if group == "answer" else groups[group]
+        value, start = (answer, 0) if group == "answer" else groups[group]
         if column:
             return self._forms.other_form(value, column) or None
-        return self._casing.lower_first(value) if self._casing and at == 0 and not first else value
+        return self._casing.lower_first(value) if self._casing and start == 0 and not first else value
+
+
+def _suits(frame: SentenceFrame, shapes: frozenset[str]) -> bool:
+    """Whether a frame is for answers of these shapes."""
+    return (not frame.answers or not shapes.isdisjoint(frame.answers)) and shapes.isdisjoint(frame.unless)
 
 
 def with_gap(text: str, answer: Span) -> str:
-    """`text` with the sign for the answer in its place.
+    """`text` with `GAP` instead of the answer.
 
     >>> with_gap("It is iron", Span(start=6, end=10))
     'It is %answer%'

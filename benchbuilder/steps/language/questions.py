@@ -1,4 +1,4 @@
-"""What every generated question is checked for."""
+"""Checks of every generated question, and the choice between a fact's true and false statement."""
 
 from __future__ import annotations
 
@@ -7,16 +7,25 @@ from typing import Any, Literal
 
 import regex
 
-from benchbuilder.core import LengthUnit, Table, contains_text, to_half_width
+from benchbuilder.core import LengthUnit, ProducedBy, Question, Statement, Table, contains_text, to_half_width
 
 _STOP = "."
 _POINTS = regex.compile(r"(?<=\p{Nd})\.(?=\p{Nd})|(?<=[\p{LC}\p{M}])\.(?=[\p{LC}\p{Nd}])|\.(?=[,;:)])")
-"""Full stops that end no sentence: inside a number or a name of letters that have a case, and before another mark."""
+"""Full stops that end no sentence: inside a number or a name of cased letters, and before another mark."""
+
+
+def open_question(statement: Statement, produced_by: ProducedBy, text: str, checks: tuple[str, ...]) -> Question:
+    """The open-ended question `text` about a statement."""
+    return Question.child(
+        statement, produced_by=produced_by, type="oe", text=text, context=statement.context, fact=statement.fact,
+        checks=checks,
+    )  # fmt: skip
 
 
 def is_one_sentence(question: str, mark: str, ends: str) -> bool:
-    """Whether `question` ends in `mark` (empty: in anything) and holds no other character of `ends`, but for a full
-    stop inside a number or a name.
+    """Whether `question` ends in `mark` (empty: in anything) and contains no other character of `ends`.
+
+    A full stop inside a number or a name is allowed.
 
     >>> is_one_sentence("Is it so?", "?", ".?!")
     True
@@ -30,7 +39,7 @@ def is_one_sentence(question: str, mark: str, ends: str) -> bool:
 
 
 def with_end_mark(question: str, mark: str) -> str:
-    """`question` with `mark` where it ends in that mark of another width.
+    """`question`, with `mark` instead of a final mark that differs from it in width only.
 
     >>> with_end_mark("Is it so？", "?")
     'Is it so?'
@@ -40,16 +49,16 @@ def with_end_mark(question: str, mark: str) -> str:
 
 
 def leaks_answer(answer: str, question: str, ignore: str, matching: LengthUnit = "characters") -> bool:
-    """Whether `question` holds `answer`, normalised, without the characters of `ignore`: anywhere, or as whole words.
+    """Whether the normalised `question`, without the characters `ignore`, contains `answer` (or has it as whole words).
 
-    >>> leaks_answer("Iron", "what contains_text IRON?", "")
+    >>> leaks_answer("Iron", "what contains IRON?", "")
     True
     """
     return contains_text(question, answer, matching, ignore)
 
 
 def is_asked_as_true(seed: int, fact: str) -> bool:
-    """Whether the tf question of `fact` is about its true statement: an even coin that falls the same every time.
+    """Whether the tf question of `fact` is about its true statement: with probability 1/2, and reproducibly.
 
     >>> is_asked_as_true(1, "fact-a") == is_asked_as_true(1, "fact-a")
     True
@@ -65,11 +74,11 @@ PolarityRule = Literal["balanced", "even", "true_only"]
 
 
 class Polarities:
-    """Which statement of each fact its tf question is about: by `is_asked_as_true`, or always the true one.
+    """Chooses the statement of each fact for its tf question: by `is_asked_as_true`, or always the true one.
 
-    Of facts without a false statement in the table `statements` it is the true one; without a table every fact
-    counts as having one. By the rule ``even`` as many facts of the table are asked about a false statement as about a
-    true one, or else all that have a false one.
+    For facts without a false statement in the table `statements`, it is the true one. Without a table, every fact is
+    assumed to have a false one. With the rule ``even``, half of the facts in the table are asked about a false
+    statement, or all that have one.
     """
 
     def __init__(self, rule: PolarityRule, seed: int, statements: Table[Any] | None) -> None:

@@ -1,31 +1,51 @@
-"""Relation tables: how each relation of a knowledge graph reads as sentences."""
+"""Relation tables, which write the relations of a knowledge graph as sentences, and the base of steps that use them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 import regex
 
-from benchbuilder.core import Problem, RecipeError, compose_characters, find_all, placeholders, template_faults
+from benchbuilder.config import FileRef, StepSpec
+from benchbuilder.core import (
+    Dropped,
+    Problem,
+    RecipeError,
+    Row,
+    Span,
+    SpecIssue,
+    Table,
+    Triple,
+    compose_characters,
+    fill_template,
+    find_all,
+    placeholders,
+    template_faults,
+)
+from benchbuilder.steps.base import Map
 
 COLUMNS = ("relation", "statement", "negated", "tf", "oe", "answer_end")
 OPTIONAL = ("when_head", "when_tail")
 NAMES = ("head", "tail", "relation")
 ANY = "*"
-"""The relation of a row that serves every relation without a row of its own."""
+"""The relation of a row for all relations without a row of their own."""
 DEFAULT = "default"
-"""The key of the table for partitions that have none of their own."""
+"""The key of the table for partitions without a table of their own."""
+UNKNOWN_RELATION: Mapping[str, str] = {
+    "unknown_relation": "The relation table has no row for this relation and its ends.",
+}
+"""The drop reason of a triple without a template."""
 
 
 @dataclass(frozen=True)
 class RelationRow:
     """One way to read a relation: templates over ``{head}``, ``{tail}`` and ``{relation}``.
 
-    `answer_end` says which end answers the open-ended question `oe` (empty: there is none). A row serves only
-    triples whose ends match `when_head` and `when_tail` from their first to their last character (empty: any).
+    `answer_end` is the end that answers the open-ended question `oe` (empty: no question). A row applies only to
+    triples whose complete ends match `when_head` and `when_tail` (empty: any).
     """
 
     relation: str
@@ -38,12 +58,12 @@ class RelationRow:
     when_tail: str = ""
 
     def fits(self, head: str, tail: str) -> bool:
-        """Whether the row serves a triple with these ends."""
+        """Whether the row applies to a triple with these ends."""
         return _matches_whole(self.when_head, head) and _matches_whole(self.when_tail, tail)
 
 
 class RelationTables:
-    """The tables of a recipe by partition, the table ``default`` for the others."""
+    """The tables of a recipe by partition, with the table ``default`` for all others."""
 
     def __init__(self, tables: Mapping[str, list[RelationRow]]) -> None:
         self._rows: dict[str, dict[str, list[RelationRow]]] = {}
@@ -54,7 +74,7 @@ class RelationTables:
 
     @classmethod
     def read(cls, files: Mapping[str, Path]) -> RelationTables:
-        """Read one file per partition; RecipeError with every fault of every file, each with its line."""
+        """Read one file per partition; RecipeError lists all faults of all files, with their lines."""
         problems: list[Problem] = []
         tables = {partition: _read(file, problems) for partition, file in files.items()}
         if problems:
@@ -62,12 +82,46 @@ class RelationTables:
         return cls(tables)
 
     def find(self, partition: str, relation: str, head: str, tail: str) -> RelationRow | None:
-        """The first row that serves the triple; a relation that has rows never falls back to ``*``."""
+        """The first row that applies to the triple; a relation with rows never falls back to ``*``."""
         rows = self._rows.get(partition, self._rows.get(DEFAULT, {}))
         for row in rows.get(compose_characters(relation), rows.get(ANY, [])):
             if row.fits(head, tail):
                 return row
         return None
+
+
+class RelationSpec(StepSpec):
+    """Where the templates of relations are."""
+
+    relations: dict[str, FileRef]
+    """A relation table for each partition; ``default`` is for all others."""
+
+
+class RelationStep(Map):
+    """A map that fills the templates of relation tables."""
+
+    def validate_inputs(self, rows: Mapping[str, type[Row]]) -> Iterable[SpecIssue]:  # noqa: ARG002
+        """No issues; RecipeError lists all faults of the relation tables."""
+        self._read_tables()
+        return ()
+
+    def open(self, lookups: Mapping[str, Table[Any]]) -> None:  # noqa: ARG002
+        """Read the relation tables; RecipeError names the line of each fault."""
+        self._tables = self._read_tables()
+
+    def _read_tables(self) -> RelationTables:
+        spec: RelationSpec = self.spec
+        return RelationTables.read({name: ref.file for name, ref in spec.relations.items()})
+
+    def find_row(self, partition: str, triple: Triple) -> RelationRow | Dropped:
+        """The row of the relation tables that applies to a triple, or the drop if there is none."""
+        row = self._tables.find(partition, triple.relation, triple.head, triple.tail)
+        return Dropped("unknown_relation", triple.relation) if row is None else row
+
+
+def fill_relation(template: str, triple: Triple) -> tuple[str, dict[str, Span]]:
+    """The text of a template of a relation for one triple, and the spans of its placeholders."""
+    return fill_template(template, {"head": triple.head, "tail": triple.tail, "relation": triple.relation})
 
 
 def _matches_whole(pattern: str, text: str) -> bool:
@@ -120,7 +174,7 @@ def _header_fault(header: list[str]) -> str:
         return f"the header lacks {', '.join(missing)}"
     if unknown := [name for name in header if name not in (*COLUMNS, *OPTIONAL)]:
         return f"the header has the unknown column {', '.join(unknown)}"
-    return "" if header[: len(COLUMNS)] == list(COLUMNS) else "the columns stand in another order"
+    return "" if header[: len(COLUMNS)] == list(COLUMNS) else "the columns are in another order"
 
 
 def _faults(data: Mapping[str, str]) -> list[str]:
@@ -132,17 +186,17 @@ def _faults(data: Mapping[str, str]) -> list[str]:
     for column in ("statement", "negated", "tf"):
         for end in ("head", "tail"):
             if placeholders(data[column]).count(end) != 1:
-                faults.append(f"{column}: {{{end}}} must stand in it once")
+                faults.append(f"{column}: {{{end}}} is needed once")
     if not data["relation"]:
         faults.append("relation: empty")
     if data["statement"] == data["negated"]:
         faults.append("negated: the same as statement")
     if data["statement"][-1:] != data["negated"][-1:]:
-        faults.append("negated: it ends otherwise than statement, which would give the key away")
+        faults.append("negated: it ends differently from statement, which would give the key away")
     if data["answer_end"] not in ("head", "tail"):
         faults.append(f"answer_end: {data['answer_end']!r}; allowed are head and tail")
     elif data["answer_end"] in placeholders(data["oe"]):
-        faults.append(f"oe: it holds its own answer, {{{data['answer_end']}}}")
+        faults.append(f"oe: it contains its own answer, {{{data['answer_end']}}}")
     return faults + [f for column in OPTIONAL for f in _regex_fault(column, data.get(column, ""))]
 
 

@@ -129,7 +129,7 @@ def test_a_vote_that_comes_in_while_the_build_computes_is_told_as_late(world, mo
 
     stage = world.stage()
     before = stage.external_inputs()
-    monkeypatch.setattr("benchbuilder.steps.annotate.measure_vote_agreement", correct)
+    monkeypatch.setattr("benchbuilder.steps.review.measure_vote_agreement", correct)
     assert len(world.run(stage)[0]) == 3
     assert stage.external_inputs() != before
 

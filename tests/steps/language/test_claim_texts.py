@@ -11,11 +11,20 @@ from benchbuilder.core.records.row import Span
 from benchbuilder.core.text.answers import answers_overlap, comparison_key, is_whole_token, locate_answer
 from benchbuilder.core.text.normalise import to_half_width
 from benchbuilder.core.text.templates import fill_template, template_faults
-from benchbuilder.steps.language import scanning
-from benchbuilder.steps.language.edits import cuts_word, longest_end, replace_span, shift_span, single_edit, without_end
-from benchbuilder.steps.language.negation import SearchRule, count_negations, search_negation
+from benchbuilder.steps.language import columns
+from benchbuilder.steps.language.columns import Scanner
+from benchbuilder.steps.language.edits import (
+    SearchRule,
+    count_negations,
+    cuts_word,
+    longest_end,
+    replace_span,
+    search_negation,
+    shift_span,
+    single_edit,
+    without_end,
+)
 from benchbuilder.steps.language.questions import is_asked_as_true, is_one_sentence, leaks_answer
-from benchbuilder.steps.language.scanning import Scanner
 
 # --- claim texts -----------------------------------------------------------------------------------------------------
 
@@ -124,7 +133,7 @@ def test_every_key_that_stands_in_a_text_is_found(keys, texts):
 
 
 def test_texts_are_looked_through_block_by_block(monkeypatch):
-    monkeypatch.setattr(scanning, "_BLOCK", 5)
+    monkeypatch.setattr(columns, "_BLOCK", 5)
     rows, numbers = Scanner(["乙甲", "甲"]).scan(["甲乙甲", "", "乙甲乙甲乙甲乙", "乙", "甲"])
     assert set(zip(rows.tolist(), numbers.tolist(), strict=True)) == {(0, 0), (0, 1), (2, 0), (2, 1), (4, 1)}
 

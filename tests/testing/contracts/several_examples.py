@@ -10,7 +10,7 @@ from benchbuilder.config.spec.recipe import Recipe
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.outcomes import Kept, SourceUnit
 from benchbuilder.sources.multiple_choice import SeveralChoices
-from benchbuilder.steps.split_answers import SplitAnswers
+from benchbuilder.steps.choices import SplitAnswers
 
 Example = tuple[Any, dict[str, Table[Any]]]
 

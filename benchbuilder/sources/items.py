@@ -1,11 +1,12 @@
-"""The source kind `benchmark`: items of an external benchmark."""
+"""The source kinds `benchmark` (items of an external benchmark) and `built_items` (items of a build)."""
 
 from __future__ import annotations
 
 import csv
 import hashlib
 import json
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import islice
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -13,14 +14,27 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pydantic import Field
 
-from benchbuilder.config import Spec
-from benchbuilder.core import Claim, DataError, Dropped, Item, Row, Support, unescape_cell
-from benchbuilder.sources.base import SourceSpec
+from benchbuilder.config import FileRef, Spec
+from benchbuilder.core import (
+    Claim,
+    DataError,
+    Dropped,
+    EndOfFile,
+    Item,
+    Kept,
+    Origin,
+    Row,
+    SourceUnit,
+    Support,
+    Table,
+    row_class,
+    schema_of,
+    unescape_cell,
+)
+from benchbuilder.sources.base import Source, SourceSpec
 from benchbuilder.sources.formats.files import SourceFile
-from benchbuilder.sources.formats.lines import read_lines
-from benchbuilder.sources.formats.tables import Column, TableSpec, cell_text
-from benchbuilder.sources.row_source import RowSource
-from benchbuilder.sources.unit_source import READING_REASONS
+from benchbuilder.sources.formats.tables import Column, TableSpec, cell_text, read_lines
+from benchbuilder.sources.unit_source import READING_REASONS, RowSource
 
 _ITEM = Item[Claim]
 _TYPES: Mapping[str, Literal["tf", "oe"]] = {"tf": "tf", "oe": "oe"}
@@ -79,16 +93,15 @@ class Benchmark(RowSource[BenchmarkSpec]):
 
     def columns(self) -> Sequence[Column]:
         """The columns of every file, the question first."""
-        return list(self._present_columns().values())
+        return list(self._present_columns.values())
 
+    @cached_property
     def _present_columns(self) -> dict[str, str]:
         """Columns by field; columns with default names only if the first file has them."""
-        if not hasattr(self, "_found"):
-            named = {field: name for field, name in self.spec.columns.model_dump().items() if name is not None}
-            held = self._file_columns(self.select_files()[0][0])
-            own = self.spec.columns.model_fields_set | {"question"}
-            self._found = {field: name for field, name in named.items() if field in own or held is None or name in held}
-        return self._found
+        named = {field: name for field, name in self.spec.columns.model_dump().items() if name is not None}
+        known = self._file_columns(self.select_files()[0][0])
+        own = self.spec.columns.model_fields_set | {"question"}
+        return {field: name for field, name in named.items() if field in own or known is None or name in known}
 
     def _file_columns(self, source_file: SourceFile) -> set[str] | None:
         """The columns that a file has."""
@@ -120,7 +133,7 @@ class Benchmark(RowSource[BenchmarkSpec]):
 
     def make(self, values: Sequence[Any], source_file: SourceFile, line: int) -> Row | Dropped:
         """The item of one row."""
-        cells = dict(zip(self._present_columns(), values, strict=True))
+        cells = dict(zip(self._present_columns, values, strict=True))
         if isinstance(cells.get("expected"), bool):
             cells["expected"] = "yes" if cells["expected"] else "no"
         texts = {name: self._text(cells.get(name), source_file) for name in cells if name != "evidence"}
@@ -180,3 +193,42 @@ class Benchmark(RowSource[BenchmarkSpec]):
                     next=f"name the column of the question: {self.key('columns')}.question=NAME",
                 )
         super().check()
+
+
+class BuiltItemsSpec(SourceSpec):
+    """The Parquet parts of a complete step, in order, and the name of its row class."""
+
+    parts: tuple[FileRef, ...]
+    row: str
+
+
+class BuiltItems(Source):
+    """Items with their original ids; `origin` is their position among the items."""
+
+    kind: ClassVar[str] = "built_items"
+    spec_class: ClassVar[type[SourceSpec]] = BuiltItemsSpec
+    output: ClassVar[type[Row]] = Item[Claim]
+    reasons: ClassVar[Mapping[str, str]] = {}
+
+    spec: BuiltItemsSpec
+
+    def __init__(self, spec: Any, name: str, language: str) -> None:
+        super().__init__(spec, name, language)
+        self.output = row_class(spec.row)  # pyright: ignore[reportAttributeAccessIssue] - any payload
+
+    def files(self) -> list[FileRef]:
+        """The parts."""
+        return list(self.spec.parts)
+
+    def read(self) -> Iterator[SourceUnit | EndOfFile]:
+        """Every item."""
+        for ref in self.spec.parts:
+            line = 0
+            for line, row in enumerate(Table(pq.read_table(ref.file, schema=schema_of(self.output)), self.output), 1):
+                yield SourceUnit(
+                    ref.path, line, Kept(row.model_copy(update={"origin": Origin(file=ref.path, line=line)}))
+                )
+            yield EndOfFile(ref.path, line)
+
+    def check(self) -> None:
+        """Nothing to check: the store wrote the files."""

@@ -1,23 +1,26 @@
-"""Records of JSON and JSONL files."""
+"""Records of JSON, JSONL and Parquet files."""
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from benchbuilder.core import DataError
 from benchbuilder.sources.formats.files import wrong_shape
-from benchbuilder.sources.formats.lines import decoding_problem, read_lines
-from benchbuilder.sources.formats.tables import Column, RawRow
+from benchbuilder.sources.formats.tables import Column, RawRow, decoding_problem, read_lines
 
 RecordLevels = dict[str, Any]
-"""The elements around a record by the path that leads to them, outermost first; the record itself is the last."""
+"""The elements around a record, by their paths, outermost first; the record itself is the last."""
 
 
 def jsonl_rows(path: Path, encoding: str, columns: Sequence[Column]) -> Iterator[RawRow]:
-    """One record a line."""
+    """One record per line."""
     plain = [column for column in columns if isinstance(column, str) and "." not in column]
     for number, text, problem in read_lines(path, encoding):
         if problem:
@@ -39,19 +42,16 @@ def json_rows(
 ) -> Iterator[RawRow]:
     """The records at path `records` (lists marked by ``[]``) of one JSON document, numbered from 1.
 
-    A field that a record lacks is looked up in the elements around it; ``data[].title`` names one of these exactly.
+    A field that a record lacks is read from the elements around it; ``data[].title`` names one of these explicitly.
     """
     data = _load_document(path, name, key, encoding)
     steps = [step for step in records.split(".") if step] or ["[]"]
     for number, (levels, problem) in enumerate(_walk(data, steps, {}, ""), 1):
         if problem and number == 1 and not levels:
             raise wrong_shape(
-                key,
-                name,
-                expected=f"a list of records at {records or 'the top'}",
-                found=problem,
+                key, name, expected=f"a list of records at {records or 'the top'}", found=problem,
                 next="set records: to the path of the records in the file, for instance data[].paragraphs[]",
-            )
+            )  # fmt: skip
         yield RawRow(number, (), "malformed", problem) if problem else record_row(number, levels, columns)
 
 
@@ -61,19 +61,12 @@ def _load_document(path: Path, name: str, key: str, encoding: str) -> Any:
         return json.loads(raw.decode(encoding).removeprefix("\ufeff"))
     except UnicodeDecodeError as error:
         raise DataError(
-            f"{key}: {name} cannot be decoded",
-            where=name,
-            why=decoding_problem(error, encoding),
+            f"{key}: {name} cannot be decoded", where=name, why=decoding_problem(error, encoding),
             next="declare the file's encoding: in the recipe, for instance gb18030",
-        ) from error
+        ) from error  # fmt: skip
     except (ValueError, RecursionError) as error:
-        raise wrong_shape(
-            key,
-            name,
-            expected="one JSON document",
-            found=str(error),
-            next="set format: jsonl if it is one record a line",
-        ) from error
+        raise wrong_shape(key, name, expected="one JSON document", found=str(error),
+                          next="set format: jsonl if there is one record per line") from error  # fmt: skip
 
 
 def _walk(data: Any, steps: list[str], levels: RecordLevels, prefix: str) -> Iterator[tuple[RecordLevels, str]]:
@@ -90,7 +83,7 @@ def _walk(data: Any, steps: list[str], levels: RecordLevels, prefix: str) -> Ite
     elif isinstance(data, list):
         items = data
     else:
-        yield levels, f"{_describe_shape(data)} where {here} is to be a list"
+        yield levels, f"{_describe_shape(data)} where {here} must be a list"
         return
     for item in items:
         inner = {**levels, here: item}
@@ -101,7 +94,7 @@ def _walk(data: Any, steps: list[str], levels: RecordLevels, prefix: str) -> Ite
 
 
 def record_row(number: int, levels: RecordLevels, columns: Sequence[Column]) -> RawRow:
-    """The values of one record, which is the last of `levels`."""
+    """The values of one record, the last of `levels`."""
     *_, record = levels.values()
     if not isinstance(record, dict | list):
         return RawRow(number, (), "malformed", f"{_describe_shape(record)} instead of a record")
@@ -138,3 +131,71 @@ def _describe_shape(data: Any) -> str:
     if isinstance(data, list):
         return f"a list of {len(data)}"
     return f"{type(data).__name__} {str(data)[:60]!r}"
+
+
+_BATCH_ROWS = 8192
+_BATCH_BYTES = 1 << 27
+
+
+def parquet_rows(path: Path, name: str, key: str, columns: Sequence[Column]) -> Iterator[RawRow]:
+    """The rows, numbered from 1; only the requested columns are read. DataError if one is missing."""
+    values = (row for batch in parquet_batches(path, name, key, columns) for row in batch_rows(batch))
+    return itertools.starmap(RawRow, enumerate(values, 1))
+
+
+def batch_rows(batch: pa.RecordBatch) -> Iterator[list[Any]]:
+    """The values of each row of a batch."""
+    return map(list, zip(*(_values(column) for column in batch.columns), strict=True))
+
+
+def _values(column: Any) -> list[Any]:
+    """The values of a column; one with bytes that are not UTF-8 becomes a lone surrogate, which is no text either."""
+    try:
+        return column.to_pylist()
+    except UnicodeDecodeError:
+        return list(map(_value, column))
+
+
+def _value(scalar: Any) -> Any:
+    try:
+        return scalar.as_py()
+    except UnicodeDecodeError:
+        return "\udcff"
+
+
+def parquet_batches(path: Path, name: str, key: str, columns: Sequence[Column]) -> Iterator[pa.RecordBatch]:
+    """The requested columns, in order, some rows at a time. DataError if one is missing."""
+    try:
+        file = pq.ParquetFile(path)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise wrong_shape(key, name, expected="a Parquet file", found=str(error),
+                          next="set format: in the recipe to the file's format") from error  # fmt: skip
+    with file:
+        known = file.schema_arrow.names
+        names = [known[c] if isinstance(c, int) and c < len(known) else str(c) for c in columns]
+        if any(known.count(name_) != 1 for name_ in names):
+            raise wrong_shape(
+                key, name, expected=f"the columns {', '.join(names)}", found=f"the columns {', '.join(known)}",
+                next="name the file's columns in the recipe",
+            )  # fmt: skip
+        batches = file.iter_batches(_batch_size(file), columns=list(dict.fromkeys(names)))
+        while (batch := _next_batch(batches, name)) is not None:
+            yield pa.RecordBatch.from_arrays([batch.column(n) for n in names], names)
+
+
+def _batch_size(file: pq.ParquetFile) -> int:
+    """The number of rows per batch; fewer if they are long."""
+    meta = file.metadata
+    groups = [meta.row_group(number) for number in range(meta.num_row_groups)]
+    longest = max((group.total_byte_size // max(1, group.num_rows) for group in groups), default=0)
+    return max(1, min(_BATCH_ROWS, _BATCH_BYTES // max(1, longest)))
+
+
+def _next_batch(batches: Iterator[pa.RecordBatch], name: str) -> pa.RecordBatch | None:
+    try:
+        return next(batches, None)
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(
+            f"{name} is damaged", where=name, why=str(error)[:200],
+            next="make or download the file again; its end, which lists its columns, can be read",
+        ) from error  # fmt: skip

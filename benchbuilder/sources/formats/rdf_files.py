@@ -1,15 +1,16 @@
-"""Statements of RDF files, N-Triples or Turtle, in the order of the file."""
+"""Statements of RDF files (N-Triples or Turtle), and the names and types of their nodes."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from importlib import import_module
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 from urllib.parse import quote
 
-from benchbuilder.core import InstallationError
-from benchbuilder.sources.formats.files import SourceFile, wrong_shape
-from benchbuilder.sources.formats.lines import read_lines
+from benchbuilder.core import normalise_space
+from benchbuilder.sources.formats.files import SourceFile, import_library, wrong_shape
+from benchbuilder.sources.formats.tables import cell_text, read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,22 +20,23 @@ if TYPE_CHECKING:
 
     Term = NamedNode | BlankNode | OxigraphLiteral | Triple
 
+
 RdfFormat = Literal["n_triples", "turtle"]
 RDF_SUFFIXES: dict[str, RdfFormat] = {".nt": "n_triples", ".ttl": "turtle", ".turtle": "turtle"}
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class RdfLiteral(NamedTuple):
-    """A literal: its text, and its language tag in lower case ("" without one)."""
+    """A literal: its text and its language tag in lower case (or "")."""
 
     text: str
     language: str
 
 
 class RdfStatement(NamedTuple):
-    """A statement and its number; a node is its IRI, or ``_:`` and a name that no other file has.
+    """A statement and its number; a node is an IRI, or ``_:`` and a name that is unique among files.
 
-    `reason` is set if the statement cannot be read. `predicate` is empty if the caller did not ask for it.
+    `reason` is set if the statement cannot be read. `predicate` is empty if the caller did not request it.
     """
 
     number: int
@@ -43,18 +45,6 @@ class RdfStatement(NamedTuple):
     object: str | RdfLiteral = ""
     reason: str = ""
     detail: str = ""
-
-
-def require_pyoxigraph() -> None:
-    """InstallationError without the extra ``rdf``."""
-    try:
-        import_module("pyoxigraph")
-    except ModuleNotFoundError as error:
-        raise InstallationError(
-            "sources of the kind `rdf` need a library that is not installed",
-            why=f"there is no module {error.name}",
-            next="pip install 'benchbuilder[rdf]'",
-        ) from error
 
 
 class RdfFile:
@@ -76,7 +66,7 @@ class RdfFile:
             DataError: A Turtle file has a syntax error; the message names its line.
             InstallationError: The extra ``rdf`` is not installed.
         """
-        require_pyoxigraph()
+        import_library("pyoxigraph", "rdf", self.file.name)
         return self._lines(predicates) if self.form == "n_triples" else self._turtle(predicates)
 
     def _lines(self, predicates: Collection[str]) -> Iterator[RdfStatement]:
@@ -156,3 +146,94 @@ class _StatementMaker:
         if isinstance(term, self._blank_node):
             return f"_:{self._name_blank_node(term.value)}"
         return str(getattr(term, "value", term))
+
+
+def language_rank(tag: str, languages: Sequence[str]) -> int | None:
+    """The rank of a language tag in `languages`, or ``None``; ``zh`` includes ``zh-hans``.
+
+    >>> language_rank("zh-hans", ["en", "zh"]), language_rank("", ["zh", ""]), language_rank("fr", ["zh"])
+    (1, 1, None)
+    """
+    for rank, language in enumerate(map(str.lower, languages)):
+        if tag == language or (language and tag.startswith(f"{language}-")):
+            return rank
+    return None
+
+
+def local_name(iri: str) -> str:
+    """The last part of an IRI as words, "" for a blank node.
+
+    >>> local_name("http://example.org/drug#Folic_acid"), local_name("http://example.org/x/")
+    ('Folic acid', 'x')
+    """
+    if iri.startswith("_:"):
+        return ""
+    return normalise_space(iri.rstrip("#/").rpartition("#")[2].rpartition("/")[2].replace("_", " "))
+
+
+@dataclass
+class NodeNames:
+    """Names and types of nodes from several files; `counts` has the counts of statements of each file."""
+
+    labels: Sequence[str]
+    types: Sequence[str]
+    languages: Sequence[str]
+    counts: dict[str, Counter[str]] = field(default_factory=dict[str, Counter[str]])
+    _terms: dict[str, list[tuple[int, int, str]]] = field(default_factory=dict[str, list[tuple[int, int, str]]])
+    _types: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+
+    def collect(self, files: Sequence[RdfFile], relations: Mapping[str, object], named: Sequence[str]) -> None:
+        """Collect the names of the nodes of all `relations` statements, of `named`, and of their types.
+
+        The files are read once per purpose, so that nothing about other nodes is kept.
+        """
+        nodes = set(named)
+        for file in files:
+            for statement in file.statements(set(relations)):
+                if statement.predicate:
+                    nodes.add(statement.subject)
+                    if isinstance(statement.object, str):
+                        nodes.add(statement.object)
+        for file in files if self.types else ():
+            for statement in file.statements(set(self.types)):
+                if statement.predicate and statement.subject in nodes and isinstance(statement.object, str):
+                    self._types.setdefault(statement.subject, []).append(statement.object)
+        nodes.update(kind for kinds in self._types.values() for kind in kinds)
+        for file in files:
+            self.counts[file.file.name] = self._count_statements(file, relations, nodes)
+
+    def _count_statements(self, file: RdfFile, relations: Mapping[str, object], nodes: Collection[str]) -> Counter[str]:
+        """Collect the names of `nodes` in a file, and count its statements except relations."""
+        counts = Counter[str]()
+        for statement in file.statements({*relations, *self.labels, *self.types}):
+            if statement.predicate in relations or statement.reason:
+                continue
+            if statement.predicate in self.types:
+                counts["types" if statement.subject in nodes else "not_referenced"] += 1
+            elif statement.predicate in self.labels:
+                counts[self._add_name(statement, statement.subject in nodes)] += 1
+            else:
+                counts["other_predicate"] += 1
+        return counts
+
+    def _add_name(self, statement: RdfStatement, referenced: bool) -> str:
+        value = statement.object
+        if not isinstance(value, RdfLiteral) or not (text := normalise_space(cell_text(value.text) or "")):
+            return "no_text"
+        rank = language_rank(value.language, self.languages)
+        if rank is None:
+            return "other_language"
+        if not referenced:
+            return "not_referenced"
+        label = self.labels.index(statement.predicate)
+        self._terms.setdefault(statement.subject, []).append((label, rank, text))
+        return "names"
+
+    def terms(self, node: str) -> tuple[str, ...]:
+        """All names of a node, in the order of labels, languages and files."""
+        terms = sorted(self._terms.get(node, ()), key=lambda term: term[:2])
+        return tuple(dict.fromkeys(text for _, _, text in terms))
+
+    def type_of(self, node: str) -> str:
+        """The name of the first named type of a node, or ""."""
+        return next((names[0] for kind in self._types.get(node, ()) if (names := self.terms(kind))), "")

@@ -1,0 +1,186 @@
+"""Writes statements with templates: states and negates triples, and denies any statement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar, Literal
+
+from pydantic import field_validator
+
+from benchbuilder.config import StepSpec
+from benchbuilder.core import (
+    Casing,
+    Dropped,
+    Fact,
+    Kept,
+    Outcome,
+    Regex,
+    Row,
+    Span,
+    Statement,
+    Triple,
+    fill_template,
+    template_faults,
+)
+from benchbuilder.steps.base import Map, Port
+from benchbuilder.steps.language.edits import (
+    SearchRule,
+    count_negations,
+    false_statement,
+    replace_span,
+    search_negation,
+    shift_span,
+    without_end,
+)
+from benchbuilder.steps.language.relations import UNKNOWN_RELATION, RelationSpec, RelationStep, fill_relation
+
+
+class StateTripleSpec(RelationSpec):
+    """How triples become statements."""
+
+
+class StateTriple(RelationStep):
+    """A true statement by the relation's template, which also gives the span of the answer."""
+
+    kind = "state_triple"
+    version = 2
+    spec_class = StateTripleSpec
+    ports: ClassVar[Mapping[str, Port]] = {"each": Port(Fact[Triple])}
+    output: ClassVar[type[Row] | None] = Statement
+    reasons: ClassVar[Mapping[str, str]] = {
+        "head_equals_tail": "Head and tail have become the same text, for instance by conversion of the script.",
+        **UNKNOWN_RELATION,
+    }
+
+    def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Outcome]:  # noqa: ARG002
+        """One branch per fact."""
+        fact: Fact[Triple] = row
+        triple = fact.payload
+        if triple.head == triple.tail:
+            return [Dropped("head_equals_tail", triple.head)]
+        entry = self.find_row(fact.partition, triple)
+        if isinstance(entry, Dropped):
+            return [entry]
+        text, spans = fill_relation(entry.statement, triple)
+        statement = Statement.child(
+            fact, produced_by=self.produced_by(f"template:{entry.relation}"), polarity="true", text=text,
+            joined="template", answer=spans[entry.answer_end], fact=fact.id, checks=("holds_answer",),
+        )  # fmt: skip
+        return [Kept(statement)]
+
+
+class NegateTripleSpec(RelationSpec):
+    """How statements about triples are negated."""
+
+    method: Literal["table", "search"]
+    """``table``: the relation's own negated sentence; ``search``: an ordered text search in the true statement."""
+    search: tuple[SearchRule, ...]
+    """For ``search``: the first rule that applies counts."""
+    negations: tuple[Regex, ...]
+    """Patterns of negations; without any, negations are not checked."""
+    harmless: tuple[Regex, ...]
+    """Words that contain such a pattern without negating anything."""
+
+
+class NegateTriple(RelationStep):
+    """A false statement of a triple: its relation's negated sentence, with the answer where the template puts it."""
+
+    kind = "negate_triple"
+    version = 2
+    spec_class = NegateTripleSpec
+    ports: ClassVar[Mapping[str, Port]] = {"each": Port(Statement), "fact": Port(Fact[Triple], mode="parent")}
+    output: ClassVar[type[Row] | None] = Statement
+    reasons: ClassVar[Mapping[str, str]] = {
+        **UNKNOWN_RELATION,
+        "needs_model": "No rule applies and the model is `none`.",
+        "same_as_true": "The result equals the true statement.",
+        "not_one_negation_more": "The result does not have exactly one negation more than the true statement.",
+    }
+
+    def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Outcome]:
+        """One branch per statement."""
+        true: Statement = row
+        fact: Fact[Triple] = parents["fact"]
+        negated = self._negate_by_search(true) if self.spec.method == "search" else self._negate_by_table(fact)
+        if isinstance(negated, Dropped):
+            return [negated]
+        text, answer, rule = negated
+        if text == true.text:
+            return [Dropped("same_as_true", text)]
+        spec: NegateTripleSpec = self.spec
+        if spec.negations and self._count_negations(text, fact) != self._count_negations(true.text, fact) + 1:
+            return [Dropped("not_one_negation_more", text)]
+        checks = ["differs_from_true", *(["one_negation_more"] if spec.negations else [])]
+        if answer is not None:
+            checks.append("answer_untouched")
+        return [Kept(false_statement(true, self.produced_by(rule), text, "negation", checks, answer))]
+
+    def _count_negations(self, text: str, fact: Fact[Triple]) -> int:
+        """Negations outside the ends and the relation of the triple."""
+        triple = fact.payload
+        for name in sorted((triple.head, triple.tail, triple.relation), key=len, reverse=True):
+            text = text.replace(name, "\0")
+        return count_negations(text, self.spec.negations, self.spec.harmless)
+
+    def _negate_by_table(self, fact: Fact[Triple]) -> tuple[str, Span | None, str] | Dropped:
+        entry = self.find_row(fact.partition, fact.payload)
+        if isinstance(entry, Dropped):
+            return entry
+        text, spans = fill_relation(entry.negated, fact.payload)
+        return text, spans[entry.answer_end], f"template:{entry.relation}"
+
+    def _negate_by_search(self, true: Statement) -> tuple[str, Span | None, str] | Dropped:
+        edit = search_negation(true.text, self.spec.search)
+        if edit is None:
+            return Dropped("needs_model", true.text)
+        span, new = edit
+        return replace_span(true.text, span, new), shift_span(true.answer, span, len(new)), "search"
+
+
+class DenySpec(StepSpec):
+    """The form of a denial: `form` over ``{statement}`` without its `stop`."""
+
+    form: str
+    stop: str
+    lowered: bool
+    """Whether the statement loses its initial capital."""
+    keep_capitals: tuple[Regex, ...] = ()
+    """Patterns of beginnings that keep it nevertheless."""
+
+    @field_validator("form")
+    @classmethod
+    def _check_placeholder(cls, form: str) -> str:
+        if template_faults(form, ("statement",)) or form.count("{statement}") != 1:
+            raise ValueError(f"{form!r}: {{statement}} is needed once, and nothing else in braces")
+        return form
+
+
+class Deny(Map):
+    """The denial of a statement: a false statement of a true one, a true statement of a false one.
+
+    It does not need the position of the predicate. A negation by a rule or a model reads better, but a denial is
+    correct for every statement. It gives an independent claim the one answer that contradicts it.
+    """
+
+    kind: ClassVar[str] = "deny"
+    spec_class: ClassVar[type[StepSpec]] = DenySpec
+    ports: ClassVar[Mapping[str, Port]] = {"each": Port(Statement)}
+    output: ClassVar[type[Row] | None] = Statement
+
+    spec: DenySpec
+
+    def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Outcome]:  # noqa: ARG002
+        """One branch per statement."""
+        statement: Statement = row
+        bare = without_end(statement.text, self.spec.stop)
+        if self.spec.lowered:
+            bare = Casing(keep=self.spec.keep_capitals).lower_first(bare)
+        text, places = fill_template(self.spec.form, {"statement": bare})
+        start, answer = places["statement"].start, statement.answer
+        denial = Statement.child(
+            statement, produced_by=self.produced_by(self.spec.form),
+            polarity="false" if statement.polarity == "true" else "true", text=text, joined="negation",
+            answer=None if answer is None else Span(start=start + answer.start, end=start + answer.end),
+            context=statement.context, fact=statement.fact, checks=("differs_from_true",),
+        )  # fmt: skip
+        return [Kept(denial)]
