@@ -36,7 +36,7 @@ BUILT_IN_KINDS: dict[str, dict[str, str]] = {
         "corpus": "benchbuilder.sources.corpus:Corpus",
         "huggingface": "benchbuilder.sources.huggingface:HuggingFace",
         "rdf": "benchbuilder.sources.rdf:Rdf",
-        "sql": "benchbuilder.sources.sql:Sql",
+        "sql": "benchbuilder.sources.record_source:Sql",
         "terms": "benchbuilder.sources.terms:Terms",
         "wikipedia": "benchbuilder.sources.wikipedia:Wikipedia",
         "books": "benchbuilder.sources.books:Books",

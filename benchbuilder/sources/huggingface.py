@@ -15,12 +15,15 @@ from benchbuilder.config import FileRef
 from benchbuilder.core import DataError, public_path
 from benchbuilder.sources.base import SourceSpec
 from benchbuilder.sources.formats.delimited import TableDialect, delimited_rows
-from benchbuilder.sources.formats.files import SourceFile, find_files, import_library, wrong_shape
-from benchbuilder.sources.formats.huggingface_files import (
+from benchbuilder.sources.formats.files import (
     HubDataset,
+    SourceFile,
     download_dataset,
+    find_files,
+    import_library,
     read_dataset_folder,
     read_saved_dataset,
+    wrong_shape,
 )
 from benchbuilder.sources.formats.records import json_rows, jsonl_rows, record_row
 from benchbuilder.sources.formats.tables import TABLE_SUFFIXES, RawRow

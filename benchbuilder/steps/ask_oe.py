@@ -35,7 +35,6 @@ from benchbuilder.steps.language.edits import (
     comparison_form_without,
     cuts_word,
     text_between,
-    without_end,
 )
 from benchbuilder.steps.language.frames import SentenceFrame, SentenceFrames, check_frames, with_gap
 from benchbuilder.steps.language.questions import is_one_sentence, leaks_answer, open_question, with_end_mark
@@ -233,7 +232,7 @@ class AskOe(Writer):
 
     def _text_around_answer(self, statement: Statement) -> tuple[str, str]:
         """The text before and after the answer, without the stop."""
-        bare = without_end(statement.text, self.spec.stop)
+        bare = statement.text.removesuffix(self.spec.stop)
         span = statement.answer
         return (bare, "") if span is None else (bare[: span.start], bare[span.end :])
 
@@ -264,14 +263,14 @@ class AskOe(Writer):
         """The question that a frame makes from the complete statement, "" (it keeps no part), and the frame's name."""
         if statement.answer is None:
             return None
-        bare = with_gap(without_end(statement.text, self.spec.stop), statement.answer)
+        bare = with_gap(statement.text.removesuffix(self.spec.stop), statement.answer)
         written = self._frames.apply(bare, answer_text(statement))
         return None if written is None else (written.text + self.spec.mark, "", written.name)
 
     def _ask_by_rule(self, statement: Statement) -> tuple[str, str] | None:
         """The question, and the part of the statement that it keeps, if a rule applies."""
         text, answer, seam = statement.text, statement.answer, statement.seam
-        if answer is None or seam is None or without_end(text[answer.end :], self.spec.stop):
+        if answer is None or seam is None or text[answer.end :].removesuffix(self.spec.stop):
             return None
         before = text[: seam.end]
         for end, rule in self._rules:

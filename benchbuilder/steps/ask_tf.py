@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from benchbuilder.config import CasingSpec, open_casing
 from benchbuilder.core import (
@@ -29,10 +29,10 @@ from benchbuilder.core import (
 from benchbuilder.steps.base import Port
 from benchbuilder.steps.language.edits import (
     answer_text,
+    check_statement_form,
     comparison_form_without,
     count_negations,
     exchanges,
-    without_end,
 )
 from benchbuilder.steps.language.questions import Polarities, PolarityRule, is_one_sentence, with_end_mark
 from benchbuilder.steps.writer import MODEL_REASONS, NeedsModel, ReplyFault, Writer, WriterSpec
@@ -77,7 +77,7 @@ class AskTfSpec(WriterSpec):
     """Characters that end a sentence; a question contains none except its mark."""
     ending: Annotated[str, Field(min_length=1)]
     """The end of a model's question: the mark and the text before it that every true/false question has."""
-    frames: Annotated[tuple[str, ...], Field(min_length=1)]
+    frames: Annotated[tuple[Annotated[str, AfterValidator(check_statement_form)], ...], Field(min_length=1)]
     """Forms that a model's question may have, over ``{statement}``."""
     additions: tuple[str, ...]
     """A model's question may add one of these words; the rest must be the statement."""
@@ -89,14 +89,6 @@ class AskTfSpec(WriterSpec):
     """Words that contain such a pattern without negating anything."""
     verdicts: tuple[Regex, ...]
     """Patterns that reveal the verdict or suggest one, unless the statement contains them as often."""
-
-    @field_validator("frames")
-    @classmethod
-    def _hold_statements(cls, frames: tuple[str, ...]) -> tuple[str, ...]:
-        for frame in frames:
-            if template_faults(frame, ("statement",)) or frame.count("{statement}") != 1:
-                raise ValueError(f"{frame!r}: {{statement}} is needed once, and nothing else in braces")
-        return frames
 
 
 class AskTf(Writer):
@@ -153,7 +145,7 @@ class AskTf(Writer):
         form = next((f.form for f in spec.forms if not f.when or find_all(f.when, statement.text)), None)
         if form is None:
             return NeedsModel(statement.text)
-        bare = self._without_stop(statement)
+        bare = statement.text.removesuffix(spec.stop)
         if self._casing is not None and not form.startswith("{statement}"):
             bare = self._casing.lower_first(bare)
         text, _ = fill_template(form, {"statement": bare})
@@ -168,14 +160,15 @@ class AskTf(Writer):
 
     def expected_reply(self, row: Any, parents: Mapping[str, Any]) -> str:  # noqa: ARG002
         """The statement with the ending instead of its stop."""
-        return "".join(mark for mark in self._without_stop(row) if mark not in self.spec.ends) + self.spec.ending
+        text = row.text.removesuffix(self.spec.stop)
+        return "".join(mark for mark in text if mark not in self.spec.ends) + self.spec.ending
 
     def judge(self, row: Any, parents: Mapping[str, Any], text: str, produced_by: ProducedBy) -> Row | ReplyFault:  # noqa: ARG002
         """One question that contains the statement, with the same negations and without a verdict."""
         statement: Statement = row
         spec: AskTfSpec = self.spec
         text = with_end_mark(strip_wrapping(text), spec.mark)
-        bare = self._without_stop(statement)
+        bare = statement.text.removesuffix(spec.stop)
         answer = answer_text(statement)
         if "\n" in text or not is_one_sentence(text, spec.mark, spec.ends):
             return ReplyFault("not_one_question")
@@ -209,6 +202,3 @@ class AskTf(Writer):
 
     def _comparison_form(self, text: str) -> str:
         return comparison_form_without(text, self.spec.loose)
-
-    def _without_stop(self, statement: Statement) -> str:
-        return without_end(statement.text, self.spec.stop)

@@ -40,7 +40,6 @@ from benchbuilder.steps.language.edits import (
     search_negation,
     shift_span,
     single_edit,
-    without_end,
 )
 from benchbuilder.steps.language.questions import is_one_sentence
 from benchbuilder.steps.writer import MODEL_REASONS, NeedsModel, ReplyFault, Writer, WriterSpec
@@ -192,7 +191,7 @@ class Negate(Writer):
         outcome = self.by_rule(row, parents)
         if isinstance(outcome, Kept) and isinstance(outcome.row, Statement) and outcome.row.answer is not None:
             return outcome.row.text
-        end = true.answer.start if true.answer is not None else len(without_end(true.text, self.spec.stop))
+        end = true.answer.start if true.answer is not None else len(true.text.removesuffix(self.spec.stop))
         return true.text[:end] + self.spec.stand_in + true.text[end:]
 
     def judge(self, row: Any, parents: Mapping[str, Any], text: str, produced_by: ProducedBy) -> Row | ReplyFault:  # noqa: ARG002

@@ -44,6 +44,8 @@ from benchbuilder.steps.language.columns import Scanner
 _compute: Any = pc
 _BLOCK_BYTES = 1 << 22
 """The approximate number of bytes that are split at a time."""
+_Line = tuple[int, str, str, str]
+"""A branch: the position of its page, its slot, its reason ("" if kept), and its text or detail."""
 _HEADER_COLUMNS = ("id", "parents", "origin", "language", "partition")
 
 
@@ -146,7 +148,7 @@ class Paragraphs(Map):
             self._split_pages(table.arrow.slice(start, stop - start), start) for start, stop in _blocks(table.arrow)
         ]
         if not batches:
-            return self._outcome_batch(table.arrow, _ParagraphLines(), 0)
+            return self._outcome_batch(table.arrow, [], 0, [])
         names = ("row_position", "slots", "outcomes", "reasons", "details")
         columns: Any = (pa.concat_arrays([getattr(batch, name) for batch in batches]) for name in names)
         return OutcomeBatch(*columns, rows=Table.concat([batch.rows for batch in batches], Passage))
@@ -157,19 +159,19 @@ class Paragraphs(Map):
         if self.spec.normal_form is not None or self.spec.convert is not None:
             titles, texts = rewrite_texts(titles, self._convert), rewrite_texts(texts, self._convert)
         off_topic = self._off_topic_pages(combined_column(pages, "base"), titles, texts)
-        lines = _ParagraphLines()
+        lines: list[_Line] = []
         for place, (title, text, document) in enumerate(zip(titles, texts, documents, strict=True)):
             if place in off_topic:
-                lines.add(place, "", "off_topic", title or document)
+                lines.append((place, "", "off_topic", title or document))
                 continue
             number = 0
             for raw in text.splitlines():
                 if line := normalise_space(raw):
                     number += 1
                     reason = "" if is_longer_than(line, self.spec.min_chars) else "too_short"
-                    lines.add(place, str(number), reason, line)
+                    lines.append((place, str(number), reason, line))
             if not number:
-                lines.add(place, "", "empty", title or document)
+                lines.append((place, "", "empty", title or document))
         return self._outcome_batch(pages, lines, first, titles)
 
     def _off_topic_pages(self, bases: pa.Array[Any], titles: Sequence[str], texts: Sequence[str]) -> set[int]:
@@ -185,11 +187,11 @@ class Paragraphs(Map):
         return set(places) - {places[number] for number in numbers}
 
     def _outcome_batch(
-        self, pages: pa.Table, lines: _ParagraphLines, first: int, titles: Sequence[str] = ()
+        self, pages: pa.Table, lines: Sequence[_Line], first: int, titles: Sequence[str]
     ) -> OutcomeBatch:
         """The branches of `lines`, and the rows of the kept ones."""
-        places, slots = np.array(lines.page_numbers, np.int64), pa.array(lines.slots, pa.string())
-        reasons, texts = pa.array(lines.reasons, pa.string()), pa.array(lines.texts, pa.string())
+        places = np.array([line[0] for line in lines], np.int64)
+        slots, reasons, texts = (pa.array([line[part] for line in lines], pa.string()) for part in (1, 2, 3))
         kept = _compute.equal(reasons, "")
         of: Any = pa.array(places).filter(kept)
         base, document = (combined_column(pages, name).take(of) for name in ("base", "document"))
@@ -199,23 +201,6 @@ class Paragraphs(Map):
         rows = child_rows(Passage, parents, self.produced_by(), slots.filter(kept), fields)
         outcomes = _compute.if_else(kept, "kept", "dropped")
         return OutcomeBatch(pa.array(places + first), slots, outcomes, reasons, _compute.if_else(kept, "", texts), rows)
-
-
-class _ParagraphLines:
-    """Branches: page, slot, reason ("" if kept) and text or detail of each."""
-
-    def __init__(self) -> None:
-        self.page_numbers: list[int] = []
-        self.slots: list[str] = []
-        self.reasons: list[str] = []
-        self.texts: list[str] = []
-
-    def add(self, page_number: int, slot: str, reason: str, text: str) -> None:
-        """Add a branch."""
-        self.page_numbers.append(page_number)
-        self.slots.append(slot)
-        self.reasons.append(reason)
-        self.texts.append(text)
 
 
 def _texts(pages: pa.Table, name: str) -> list[str]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import field_validator
+from pydantic import AfterValidator
 
 from benchbuilder.config import StepSpec
 from benchbuilder.core import (
@@ -20,17 +20,16 @@ from benchbuilder.core import (
     Statement,
     Triple,
     fill_template,
-    template_faults,
 )
 from benchbuilder.steps.base import Map, Port
 from benchbuilder.steps.language.edits import (
     SearchRule,
+    check_statement_form,
     count_negations,
     false_statement,
     replace_span,
     search_negation,
     shift_span,
-    without_end,
 )
 from benchbuilder.steps.language.relations import UNKNOWN_RELATION, RelationSpec, RelationStep, fill_relation
 
@@ -140,19 +139,12 @@ class NegateTriple(RelationStep):
 class DenySpec(StepSpec):
     """The form of a denial: `form` over ``{statement}`` without its `stop`."""
 
-    form: str
+    form: Annotated[str, AfterValidator(check_statement_form)]
     stop: str
     lowered: bool
     """Whether the statement loses its initial capital."""
     keep_capitals: tuple[Regex, ...] = ()
     """Patterns of beginnings that keep it nevertheless."""
-
-    @field_validator("form")
-    @classmethod
-    def _check_placeholder(cls, form: str) -> str:
-        if template_faults(form, ("statement",)) or form.count("{statement}") != 1:
-            raise ValueError(f"{form!r}: {{statement}} is needed once, and nothing else in braces")
-        return form
 
 
 class Deny(Map):
@@ -172,7 +164,7 @@ class Deny(Map):
     def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Outcome]:  # noqa: ARG002
         """One branch per statement."""
         statement: Statement = row
-        bare = without_end(statement.text, self.spec.stop)
+        bare = statement.text.removesuffix(self.spec.stop)
         if self.spec.lowered:
             bare = Casing(keep=self.spec.keep_capitals).lower_first(bare)
         text, places = fill_template(self.spec.form, {"statement": bare})

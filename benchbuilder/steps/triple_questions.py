@@ -23,7 +23,6 @@ from benchbuilder.core import (
     template_faults,
 )
 from benchbuilder.steps.base import Port
-from benchbuilder.steps.language.edits import without_end
 from benchbuilder.steps.language.questions import Polarities, is_one_sentence, leaks_answer, open_question
 from benchbuilder.steps.language.relations import UNKNOWN_RELATION, RelationSpec, RelationStep, fill_relation
 
@@ -89,7 +88,7 @@ class AskTfTriple(RelationStep):
         spec: AskTfTripleSpec = self.spec
         if statement.polarity != self._polarity.polarity_of(statement.fact):
             return [NotApplicable("other_polarity")]
-        bare = without_end(statement.text, spec.stop)
+        bare = statement.text.removesuffix(spec.stop)
         form = spec.true_form if statement.polarity == "true" else spec.false_form
         if form is not None:
             text, rule = fill_template(form, {"statement": bare})[0], f"{statement.polarity}_form"

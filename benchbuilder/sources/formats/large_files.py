@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from io import BytesIO
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
@@ -85,7 +86,7 @@ def _bzip2(handle: IO[bytes], threads: int) -> Iterator[bytes]:
                 rest += data
                 cut = _last_start(rest) if data else len(rest)
                 if cut:
-                    pending.append(pool.submit(_decompress_streams, rest[:cut], handle.tell()))
+                    pending.append(pool.submit(_decompress_group, rest[:cut], handle.tell()))
                     rest = rest[cut:]
                 while pending and (len(pending) > threads or not data or len(rest) > _MAX_STREAM_BYTES):
                     pieces, problem = pending.popleft().result()
@@ -99,7 +100,10 @@ def _bzip2(handle: IO[bytes], threads: int) -> Iterator[bytes]:
         finally:
             for future in pending:
                 future.cancel()
-    yield from _decompress_rest(rest, handle)
+    try:
+        yield from _decompress_streams(rest, handle)
+    except (OSError, ValueError) as error:
+        raise DamagedFileError(f"near byte {handle.tell()}: {error}") from error
 
 
 def _last_start(data: bytes) -> int:
@@ -107,48 +111,40 @@ def _last_start(data: bytes) -> int:
     return max((match.start() for match in _STREAM.finditer(data)), default=0)
 
 
-def _decompress_streams(data: bytes, position: int) -> _Unpacked:
+def _decompress_group(data: bytes, position: int) -> _Unpacked:
     """The content of some complete streams, and their problem ("" if there is none)."""
     pieces: list[bytes] = []
     size = 0
     try:
-        while data:
-            decompressor = bz2.BZ2Decompressor()
-            while not decompressor.eof:
-                piece = decompressor.decompress(data, PIECE_BYTES)
-                pieces += [piece] if piece else []
-                data = b""
-                size += len(piece)
-                if decompressor.needs_input and not decompressor.eof:
-                    return pieces, _TRUNCATED
-                if size > _MAX_GROUP_BYTES:
-                    return pieces, f"near byte {position}: it unpacks to more than any dump contains"
-            data = decompressor.unused_data
+        for piece in _decompress_streams(data, BytesIO()):
+            pieces.append(piece)
+            size += len(piece)
+            if size > _MAX_GROUP_BYTES:
+                return pieces, f"near byte {position}: it unpacks to more than any dump contains"
+    except DamagedFileError as error:
+        return pieces, str(error)
     except (OSError, ValueError) as error:
         return pieces, f"near byte {position}: {error}"
     return pieces, ""
 
 
-def _decompress_rest(data: bytes, handle: IO[bytes]) -> Iterator[bytes]:
+def _decompress_streams(data: bytes, handle: IO[bytes]) -> Iterator[bytes]:
     """The content of the streams that begin with `data` and continue in `handle`."""
     decompressor = bz2.BZ2Decompressor()
-    try:
-        while True:
-            if decompressor.eof:
-                data = decompressor.unused_data or handle.read(PIECE_BYTES)
-                if not data:
-                    return
-                decompressor = bz2.BZ2Decompressor()
-            elif decompressor.needs_input and not data:
-                data = handle.read(PIECE_BYTES)
-                if not data:
-                    raise DamagedFileError(_TRUNCATED)
-            piece = decompressor.decompress(data, PIECE_BYTES)
-            data = b""
-            if piece:
-                yield piece
-    except (OSError, ValueError) as error:
-        raise DamagedFileError(f"near byte {handle.tell()}: {error}") from error
+    while True:
+        if decompressor.eof:
+            data = decompressor.unused_data or handle.read(PIECE_BYTES)
+            if not data:
+                return
+            decompressor = bz2.BZ2Decompressor()
+        elif decompressor.needs_input and not data:
+            data = handle.read(PIECE_BYTES)
+            if not data:
+                raise DamagedFileError(_TRUNCATED)
+        piece = decompressor.decompress(data, PIECE_BYTES)
+        data = b""
+        if piece:
+            yield piece
 
 
 Result = TypeVar("Result")

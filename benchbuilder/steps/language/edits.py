@@ -17,6 +17,7 @@ from benchbuilder.core import (
     comparison_form,
     find_all,
     replace_all,
+    template_faults,
     to_half_width,
 )
 
@@ -70,13 +71,11 @@ def shift_span(span: Span | None, edited: Span, size: int) -> Span | None:
     return Span(start=span.start + offset, end=span.end + offset)
 
 
-def without_end(text: str, end: str) -> str:
-    """`text` without `end` at its end, once.
-
-    >>> without_end("It is.", ".")
-    'It is'
-    """
-    return text.removesuffix(end) if end else text
+def check_statement_form(form: str) -> str:
+    """A form with one ``{statement}`` and no other placeholder; ValueError otherwise."""
+    if template_faults(form, ("statement",)) or form.count("{statement}") != 1:
+        raise ValueError(f"{form!r}: {{statement}} is needed once, and nothing else in braces")
+    return form
 
 
 def longest_end(text: str, ends: tuple[str, ...]) -> str:

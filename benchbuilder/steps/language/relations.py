@@ -21,7 +21,7 @@ from benchbuilder.core import (
     Triple,
     compose_characters,
     fill_template,
-    find_all,
+    matches_whole,
     placeholders,
     template_faults,
 )
@@ -59,7 +59,8 @@ class RelationRow:
 
     def fits(self, head: str, tail: str) -> bool:
         """Whether the row applies to a triple with these ends."""
-        return _matches_whole(self.when_head, head) and _matches_whole(self.when_tail, tail)
+        pairs = ((self.when_head, head), (self.when_tail, tail))
+        return all(not pattern or matches_whole(pattern, end) for pattern, end in pairs)
 
 
 class RelationTables:
@@ -122,10 +123,6 @@ class RelationStep(Map):
 def fill_relation(template: str, triple: Triple) -> tuple[str, dict[str, Span]]:
     """The text of a template of a relation for one triple, and the spans of its placeholders."""
     return fill_template(template, {"head": triple.head, "tail": triple.tail, "relation": triple.relation})
-
-
-def _matches_whole(pattern: str, text: str) -> bool:
-    return not pattern or bool(find_all(rf"\A(?:{pattern})\Z", text))
 
 
 def _read(file: Path, problems: list[Problem]) -> list[RelationRow]:

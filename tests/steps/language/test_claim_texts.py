@@ -22,7 +22,6 @@ from benchbuilder.steps.language.edits import (
     search_negation,
     shift_span,
     single_edit,
-    without_end,
 )
 from benchbuilder.steps.language.questions import is_asked_as_true, is_one_sentence, leaks_answer
 
@@ -48,7 +47,6 @@ def test_an_edit_inside_a_span_loses_it():
 def test_the_longest_ending_counts():
     assert longest_end("治疗应首选", ("选", "首选", "应首选", "是")) == "应首选"
     assert longest_end("治疗", ("是", "")) == ""
-    assert without_end("是。。", "。") == "是。"
 
 
 @pytest.mark.parametrize(("at", "inside"), [(1, False), (2, True), (3, False)])
