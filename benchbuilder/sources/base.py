@@ -87,13 +87,11 @@ UNITS_PER_BATCH = 10_000
 def pack_units(units: Sequence[SourceUnit], output: type[Row]) -> SourceBatch:
     """Pack consecutive units of one file into columns."""
     outcomes = [unit.outcome for unit in units]
-    return SourceBatch(
-        units[0].file,
-        pa.array([unit.line for unit in units], pa.int64()),
-        pa.array([None if isinstance(outcome, Kept) else outcome.reason for outcome in outcomes], pa.string()),
-        pa.array(["" if isinstance(outcome, Kept) else outcome.detail for outcome in outcomes], pa.string()),
-        Table.of([outcome.row for outcome in outcomes if isinstance(outcome, Kept)], output),
-    )
+    lines = pa.array([unit.line for unit in units], pa.int64())
+    reasons = pa.array([None if isinstance(outcome, Kept) else outcome.reason for outcome in outcomes], pa.string())
+    details = pa.array(["" if isinstance(outcome, Kept) else outcome.detail for outcome in outcomes], pa.string())
+    rows = Table.of([outcome.row for outcome in outcomes if isinstance(outcome, Kept)], output)
+    return SourceBatch(units[0].file, lines, reasons, details, rows)
 
 
 def unpack_units(batch: SourceBatch) -> Iterator[SourceUnit]:

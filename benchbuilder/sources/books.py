@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 from benchbuilder.config import FileRef
@@ -103,13 +103,8 @@ class Books(UnitSource[BooksSpec]):
         document, title, text = (_replace_surrogates(value) for value in values)
         if not text:
             return Dropped("missing_field", "text")
-        return Passage.build(
-            base=self.name, document=document, title=title, text=text, **self.row_header(source_file, line)
-        )  # fmt: skip
-
-    def duplicate_key(self, row: Row) -> Hashable:
-        """The same text in the same place of the same book."""
-        return row.id
+        header = self.row_header(source_file, line)
+        return Passage.build(base=self.name, document=document, title=title, text=text, **header)
 
     def _suffix(self, source_file: SourceFile) -> str:
         suffix = source_file.path.suffix.lower()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 from typing import Annotated, Any, ClassVar, Literal
@@ -127,10 +127,6 @@ class Benchmark(RowSource[BenchmarkSpec]):
                 keys |= set(json.loads(line.text))
         return keys
 
-    def duplicate_key(self, row: Row) -> Hashable:
-        """Rows with equal content are one item."""
-        return row.id
-
     def make(self, values: Sequence[Any], source_file: SourceFile, line: int) -> Row | Dropped:
         """The item of one row."""
         cells = dict(zip(self._present_columns, values, strict=True))
@@ -208,7 +204,6 @@ class BuiltItems(Source):
     kind: ClassVar[str] = "built_items"
     spec_class: ClassVar[type[SourceSpec]] = BuiltItemsSpec
     output: ClassVar[type[Row]] = Item[Claim]
-    reasons: ClassVar[Mapping[str, str]] = {}
 
     spec: BuiltItemsSpec
 

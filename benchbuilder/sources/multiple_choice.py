@@ -119,18 +119,16 @@ class MultipleChoice(RowSource[MultipleChoiceSpec]):
             held = {found.labels[label] for found in every if label in found.labels}
             for name in (name for name, read in choice.items() if read and held and name not in held):
                 raise DataError(
-                    f"{self.key('path')}: no file of the {label} {name!r}",
-                    where=self.spec.path.path,
+                    f"{self.key('path')}: no file of the {label} {name!r}", where=self.spec.path.path,
                     why=f"expected {self.spec.files}; found the {label} {', '.join(sorted(held))}",
                     next=f"put the file there, or leave {name} out of what this source reads",
-                )
+                )  # fmt: skip
         if not chosen:
             raise DataError(
-                f"{self.key('path')}: every file is left out by categories and splits",
-                where=self.spec.path.path,
+                f"{self.key('path')}: every file is left out by categories and splits", where=self.spec.path.path,
                 why=f"found: {', '.join(found.name for found in every)}",
                 next="set at least one category and split to true",
-            )
+            )  # fmt: skip
         return chosen, [found for found in every if found not in chosen]
 
     def columns(self) -> Sequence[Column]:

@@ -162,12 +162,10 @@ class TripleTables(Source):
             head = list(islice(rows, HEAD_ROWS))
             if len(head) >= MIN_HEAD_ROWS and all(raw.reason for raw in head):
                 raise wrong_shape(
-                    f"sources.{self.name}.{name}",
-                    found.name,
-                    expected=f"rows with the columns {table_columns(table)}",
+                    f"sources.{self.name}.{name}", found.name, expected=f"rows with the columns {table_columns(table)}",
                     found=f"{head[0].reason}: {head[0].detail} (and so on, in the first {len(head)} rows)",
                     next="check columns, delimiter, header, quoting and encoding in the recipe",
-                )
+                )  # fmt: skip
 
     def read(self) -> Iterator[SourceUnit | EndOfFile]:
         """Auxiliary files first, then the relations."""
@@ -198,13 +196,8 @@ class TripleTables(Source):
 
     def _tables(self) -> list[tuple[str, TableFile, SourceFile]]:
         spec = self.spec
-        tables: list[tuple[str, TableFile | None]] = [
-            ("relation_names", spec.relation_names),
-            ("terms", spec.terms),
-            ("types", spec.types),
-            ("type_names", spec.type_names),
-            ("relations", spec.relations),
-        ]
+        names = ("relation_names", "terms", "types", "type_names", "relations")
+        tables: list[tuple[str, TableFile | None]] = [(name, getattr(spec, name)) for name in names]
         return [(name, table, self._table_file(name, table)) for name, table in tables if table is not None]
 
     def _table_file(self, name: str, table: TableFile) -> SourceFile:
@@ -213,30 +206,24 @@ class TripleTables(Source):
         if not at.is_file():
             here = sorted(path.name for path in folder.file.iterdir()) if folder.file.is_dir() else []
             raise DataError(
-                f"sources.{self.name}.path: {table.file} is missing",
-                where=str(at),
+                f"sources.{self.name}.path: {table.file} is missing", where=str(at),
                 why=f"in the folder: {', '.join(here[:8]) or 'nothing'}" if here else "there is no such folder",
                 next=f"set sources.{self.name}.path to the folder, or sources.{self.name}.{name}.file to its name",
-            )
+            )  # fmt: skip
         return SourceFile(f"{public_path(folder.path)}/{table.file}", at)
 
     def _dialect(self, name: str, table: TableFile) -> TableDialect:
         spec = self.spec
-        return TableDialect(
-            key=f"sources.{self.name}.{name}",
-            encoding=spec.encoding,
-            delimiter=table.delimiter or spec.delimiter,
-            quoting=spec.quoting if table.quoting is None else table.quoting,
-            header=spec.header if table.header is None else table.header,
-            width=table.width,
-        )
+        delimiter = table.delimiter or spec.delimiter
+        quoting = spec.quoting if table.quoting is None else table.quoting
+        header = spec.header if table.header is None else table.header
+        return TableDialect(f"sources.{self.name}.{name}", spec.encoding, delimiter, quoting, header, table.width)
 
     def _columns(self, name: str, table: TableFile, source_file: SourceFile) -> Iterator[ColumnBatch]:
-        for held in delimited_columns(
-            source_file.path, source_file.name, self._dialect(name, table), table_columns(table)
-        ):
-            held.cells = [cells.strip() for cells in held.cells]
-            yield held
+        dialect = self._dialect(name, table)
+        for batch in delimited_columns(source_file.path, source_file.name, dialect, table_columns(table)):
+            batch.cells = [cells.strip() for cells in batch.cells]
+            yield batch
 
     def _referenced_ids(self) -> tuple[IdIndex, IdIndex]:
         """The ids of the concepts and of the relations that occur."""
@@ -254,12 +241,11 @@ class TripleTables(Source):
         held = yield from self._auxiliary(name, table, folder, ids, first=first, codes=codes)
         if codes and self.spec.language_code not in codes:
             raise wrong_shape(
-                f"sources.{self.name}.language_code",
-                self._table_file(name, table).name,
+                f"sources.{self.name}.language_code", self._table_file(name, table).name,
                 expected=f"names in the language {self.spec.language_code!r}",
                 found=f"the languages {', '.join(repr(code) for code, _ in codes.most_common(5))}",
                 next="set language_code to one of them, or check the columns of the file in the recipe",
-            )
+            )  # fmt: skip
         return held
 
     def _auxiliary(

@@ -85,7 +85,7 @@ class UnitSource(Source, Generic[S]):
         """The units of one file, in order. DataError if it has another shape than the recipe says."""
 
     def duplicate_key(self, row: Row) -> Hashable:
-        """What makes two rows exact duplicates."""
+        """What makes two rows exact duplicates: by default the id, so equal content."""
         return row.id
 
     def key(self, field: str) -> str:
@@ -125,13 +125,14 @@ class UnitSource(Source, Generic[S]):
             yield EndOfFile(found.name, 0, {"excluded": 1})
         seen = SeenContents()
         for found in chosen:
-            raws = self.units(found)
-            head = list(islice(raws, HEAD_ROWS))
-            self._check_head(head, found)
             units = 0
-            for raw in chain(head, raws):
-                units += 1
-                yield SourceUnit(found.name, raw.line, self._outcome(raw, found, seen))
+            for units, raw in enumerate(self._checked_units(found), 1):  # noqa: B007
+                row = self._row(raw, found)
+                if not isinstance(row, Dropped) and (
+                    earlier := seen.find_earlier(self.duplicate_key(row), found.name, raw.line)
+                ):
+                    row = Dropped("duplicate", f"kept: {earlier}")
+                yield SourceUnit(found.name, raw.line, row if isinstance(row, Dropped) else Kept(row))
             yield EndOfFile(found.name, units)
 
     def read_batches(self) -> Iterator[SourceBatch | EndOfFile]:
@@ -152,32 +153,21 @@ class UnitSource(Source, Generic[S]):
 
     def unit_batches(self, source_file: SourceFile) -> Iterator[UnitBatch]:
         """The rows and drops of a file in batches, including duplicates; here unit by unit."""
+        raws = self._checked_units(source_file)
+        while chunk := list(islice(raws, self.units_at_once)):
+            outcomes = [self._row(raw, source_file) for raw in chunk]
+            drops = {n: (drop.reason, drop.detail) for n, drop in enumerate(outcomes) if isinstance(drop, Dropped)}
+            rows = [outcome for outcome in outcomes if not isinstance(outcome, Dropped)]
+            places = np.array([n for n in range(len(chunk)) if n not in drops], np.int64)
+            lines, digests = np.array([raw.line for raw in chunk], np.int64), map(self.duplicate_key, rows)
+            yield UnitBatch(lines, drops, places, Table.of(rows, self.output), content_digests(digests))
+
+    def _checked_units(self, source_file: SourceFile) -> Iterator[RawRow]:
+        """The units of one file, after a check of the first ones."""
         raws = self.units(source_file)
         head = list(islice(raws, HEAD_ROWS))
         self._check_head(head, source_file)
-        rest = chain(head, raws)
-        while chunk := list(islice(rest, self.units_at_once)):
-            outcomes = [self._row(raw, source_file) for raw in chunk]
-            rows = [outcome for outcome in outcomes if not isinstance(outcome, Dropped)]
-            yield UnitBatch(
-                np.array([raw.line for raw in chunk], np.int64),
-                {
-                    n: (outcome.reason, outcome.detail)
-                    for n, outcome in enumerate(outcomes)
-                    if isinstance(outcome, Dropped)
-                },
-                np.array([n for n, outcome in enumerate(outcomes) if not isinstance(outcome, Dropped)], np.int64),
-                Table.of(rows, self.output),
-                content_digests(map(self.duplicate_key, rows)),
-            )
-
-    def _outcome(self, raw: RawRow, source_file: SourceFile, seen_contents: SeenContents) -> Kept | Dropped:
-        row = self._row(raw, source_file)
-        if isinstance(row, Dropped):
-            return row
-        if earlier := seen_contents.find_earlier(self.duplicate_key(row), source_file.name, raw.line):
-            return Dropped("duplicate", f"kept: {earlier}")
-        return Kept(row)
+        return chain(head, raws)
 
     def _row(self, raw: RawRow, source_file: SourceFile) -> Row | Dropped:
         return Dropped(raw.reason, raw.detail) if raw.reason else self.make(raw.values, source_file, raw.line)
@@ -193,12 +183,10 @@ class UnitSource(Source, Generic[S]):
         if len(drops) >= MIN_HEAD_ROWS:
             encoding = f"set {self.key('encoding')} to the file's, for instance gb18030"
             raise wrong_shape(
-                self.key("path"),
-                source_file.name,
-                expected=f"units with {', '.join(map(str, self.columns()))}",
+                self.key("path"), source_file.name, expected=f"units with {', '.join(map(str, self.columns()))}",
                 found=f"{drops[0].reason}: {drops[0].detail} (none of the first {len(drops)} units can be used)",
                 next=encoding if drops[0].reason == "undecodable" else self.shape_hint,
-            )
+            )  # fmt: skip
 
 
 T = TypeVar("T", bound=TableSpec)
@@ -217,11 +205,8 @@ class RowSource(UnitSource[T]):
     def select_files(self) -> tuple[list[SourceFile], list[SourceFile]]:
         """The files that are read, and those that the recipe leaves out."""
         spec = self.spec
-        suffixes = [
-            s
-            for s in TABLE_SUFFIXES
-            if spec.format is None or TABLE_SUFFIXES[s] == spec.format or spec.format == "delimited"
-        ]
+        every = spec.format in (None, "delimited")
+        suffixes = [suffix for suffix, form in TABLE_SUFFIXES.items() if every or form == spec.format]
         return find_files(spec.path, self.key("path"), suffixes, spec.files), []
 
     def format_of(self, source_file: SourceFile) -> TableFormat | None:
@@ -252,23 +237,17 @@ class RowSource(UnitSource[T]):
         if form in DELIMITED_FORMATS:
             return delimited_rows(source_file.path, source_file.name, self.dialect(form), columns)
         raise DataError(
-            f"{key}: the format of {source_file.name} is not known",
-            where=source_file.name,
+            f"{key}: the format of {source_file.name} is not known", where=source_file.name,
             why=f"the suffix {source_file.path.suffix!r} is unknown to the kind {self.kind!r}",
             next=f"set {self.key('format')}, for instance to jsonl or csv",
-        )
+        )  # fmt: skip
 
     def dialect(self, table_format: TableFormat | None) -> TableDialect:
         """The dialect of a delimited file."""
         spec, comma = self.spec, table_format == "csv"
-        return TableDialect(
-            key=self.key("path"),
-            encoding=spec.encoding,
-            delimiter=spec.delimiter or ("," if comma else "\t"),
-            quoting=comma if spec.quoting is None else spec.quoting,
-            header=spec.header,
-            width=spec.width,
-        )
+        quoting = comma if spec.quoting is None else spec.quoting
+        delimiter = spec.delimiter or ("," if comma else "\t")
+        return TableDialect(self.key("path"), spec.encoding, delimiter, quoting, spec.header, spec.width)
 
     def column_batches(self, source_file: SourceFile) -> Iterator[ColumnBatch]:
         """The cells of one file by column, after a check of its head."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib.metadata import version
 from itertools import islice
@@ -147,14 +147,9 @@ class PageCleaner:
 def make_markup(spec: WikipediaSpec, head: DumpHead) -> WikiMarkup:
     """The markup of a dump, by recipe and head."""
     namespaces = (head.namespaces.get(key, "") for key in (_FILES, _CATEGORIES))
-    return WikiMarkup(
-        variants=spec.variants,
-        files=tuple(filter(None, (*_CANONICAL, *namespaces, *spec.file_namespaces))),
-        sections=spec.sections,
-        headings=spec.headings,
-        shown=tuple((template.names, template.parameters) for template in spec.shown_templates.values()),
-        disambiguation=spec.disambiguation,
-    )
+    files = tuple(filter(None, (*_CANONICAL, *namespaces, *spec.file_namespaces)))
+    shown = tuple((template.names, template.parameters) for template in spec.shown_templates.values())
+    return WikiMarkup(spec.variants, files, spec.sections, spec.headings, shown, spec.disambiguation)
 
 
 class Wikipedia(UnitSource[WikipediaSpec]):
@@ -217,13 +212,8 @@ class Wikipedia(UnitSource[WikipediaSpec]):
     def make(self, values: Sequence[Any], source_file: SourceFile, line: int) -> Row | Dropped:
         """The passage of one page."""
         document, title, text = values
-        return Passage.build(
-            base=self.name, document=document, title=title, text=text, **self.row_header(source_file, line)
-        )  # fmt: skip
-
-    def duplicate_key(self, row: Row) -> Hashable:
-        """The page as a whole: parts that overlap hold it twice."""
-        return row.id
+        header = self.row_header(source_file, line)
+        return Passage.build(base=self.name, document=document, title=title, text=text, **header)
 
     def _rows(self, source_file: SourceFile, workers: int) -> Iterator[RawRow]:
         _require_parser(self.key("kind"))

@@ -155,7 +155,8 @@ class Paragraphs(Map):
 
     def _split_pages(self, pages: pa.Table, first: int) -> OutcomeBatch:
         """The branches of some pages; the first one has the position `first` in its table."""
-        titles, texts, documents = (_texts(pages, name) for name in ("title", "text", "document"))
+        columns: list[Any] = [combined_column(pages, name) for name in ("title", "text", "document")]
+        titles, texts, documents = (column.to_pylist() for column in columns)
         if self.spec.normal_form is not None or self.spec.convert is not None:
             titles, texts = rewrite_texts(titles, self._convert), rewrite_texts(texts, self._convert)
         off_topic = self._off_topic_pages(combined_column(pages, "base"), titles, texts)
@@ -201,11 +202,6 @@ class Paragraphs(Map):
         rows = child_rows(Passage, parents, self.produced_by(), slots.filter(kept), fields)
         outcomes = _compute.if_else(kept, "kept", "dropped")
         return OutcomeBatch(pa.array(places + first), slots, outcomes, reasons, _compute.if_else(kept, "", texts), rows)
-
-
-def _texts(pages: pa.Table, name: str) -> list[str]:
-    texts: Any = combined_column(pages, name)
-    return texts.to_pylist()
 
 
 def _blocks(pages: pa.Table) -> Iterator[tuple[int, int]]:

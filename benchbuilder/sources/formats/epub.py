@@ -203,7 +203,7 @@ def _tree(data: bytes, lenient: bool = False) -> Any:
         remove_comments=True, remove_pis=True,
     )  # fmt: skip
     try:
-        root: Any = etree.fromstring(_number_entities(data) if lenient else data, parser)
+        root: Any = etree.fromstring(_ENTITY.sub(_numbered_entity, data) if lenient else data, parser)
     except (etree.XMLSyntaxError, ValueError) as error:
         if lenient:
             return None
@@ -215,12 +215,8 @@ def _tree(data: bytes, lenient: bool = False) -> Any:
     return root
 
 
-def _number_entities(data: bytes) -> bytes:
-    """A document with HTML entities, which XML does not know, replaced by numeric ones."""
-    return _ENTITY.sub(_numbered_entity, data)
-
-
 def _numbered_entity(match: re.Match[bytes]) -> bytes:
+    """An HTML entity, which XML does not know, as a numeric one."""
     name = match[1].decode("ascii")
     known = "" if name in _XML_ENTITIES else html5.get(f"{name};", "")
     return "".join(f"&#{ord(letter)};" for letter in known).encode("ascii") or match[0]

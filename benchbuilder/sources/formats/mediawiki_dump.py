@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 from xml.parsers import expat
 
 from benchbuilder.sources.formats.large_files import DamagedFileError
@@ -38,15 +38,13 @@ class DumpPage:
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class DumpHead:
+class DumpHead(NamedTuple):
     """The head of a dump: the names of its namespaces by number."""
 
-    namespaces: dict[int, str] = field(default_factory=dict[int, str])
+    namespaces: dict[int, str]
 
 
-@dataclass(frozen=True, slots=True)
-class DumpPart:
+class DumpPart(NamedTuple):
     """The pages of a part of a dump, and the problem after them ("" if there is none)."""
 
     pages: list[DumpPage]
