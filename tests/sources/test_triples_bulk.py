@@ -215,8 +215,9 @@ def test_much_white_space_around_a_cell(write, make_source):
 
 def test_what_python_calls_white_space_is_trimmed_and_nothing_else():
     every = [chr(n) for n in range(0x110000) if not 0xD800 <= n < 0xE000]
+    near = sorted({chr(ord(char) + step) for char in every if char.isspace() for step in (-1, 0, 1)})
     for before, behind in (("", ""), ("甲", ""), ("", "e"), ("\u3000", "\u2000")):
-        texts = [f"{char}{before}{n % 10}{behind}{char}" for n, char in enumerate(every)]
+        texts = [f"{char}{before}{n % 10}{behind}{char}" for n, char in enumerate(near)]
         assert Cells.from_arrow(pa.array(texts)).strip().to_arrow().to_pylist() == [text.strip() for text in texts]
     assert Cells.from_arrow(pa.array(every)).strip().to_arrow().to_pylist() == [char.strip() for char in every]
 

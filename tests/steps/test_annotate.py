@@ -353,9 +353,9 @@ def ballot_of(spec, cast):
     return ballot
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
-def test_every_candidate_has_one_fate_and_every_paragraph_one_use(tmp_path, data):
+def test_every_candidate_has_one_outcome_and_every_paragraph_one_use(tmp_path, data):
     world = World(tmp_path, count=data.draw(st.integers(1, 4)), min_evidence=data.draw(st.integers(0, 4)))
     texts = st.lists(st.sampled_from(["甲。", "乙。", "丙。"]), min_size=1, max_size=4)
     world.evidence = [row for c in world.candidates for row in paragraphs(c, texts=data.draw(texts))]

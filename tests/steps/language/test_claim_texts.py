@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -28,6 +28,7 @@ from benchbuilder.steps.language.questions import is_asked_as_true, is_one_sente
 # --- claim texts -----------------------------------------------------------------------------------------------------
 
 
+@settings(max_examples=40)
 @given(st.text(max_size=30), st.data(), st.text(max_size=5))
 def test_a_span_outside_an_edit_keeps_its_text(text, data, new):
     cut = sorted(data.draw(st.lists(st.integers(0, len(text)), min_size=4, max_size=4)))

@@ -1,4 +1,4 @@
-"""The standing that the lead sees and the stage of the build decide alike."""
+"""The progress that the project owner sees and the step of a build decide alike."""
 
 import random
 
@@ -11,7 +11,7 @@ from benchbuilder.config.spec.annotation import ProjectSpec
 
 
 def project(spec):
-    """What the app is told where the sheets have `spec`."""
+    """The settings of the app that correspond to the `spec` of sheets."""
     data = spec.model_dump()
     shared = {name: data[name] for name in data if name in ProjectSpec.model_fields}
     return ProjectSpec.model_validate(
@@ -21,7 +21,7 @@ def project(spec):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_standing_and_stage_decide_alike(tmp_path, seed):
+def test_progress_and_step_decide_alike(tmp_path, seed):
     world = World(tmp_path, count=30, min_evidence=2)
     draw = random.Random(seed)
     world.waiting()
