@@ -1,4 +1,4 @@
-"""The tables of triples joined the plain way, a row at a time in dictionaries: what the columns are held to."""
+"""Joins the tables of triples row by row with dictionaries, as a reference for the joins by column."""
 
 from __future__ import annotations
 

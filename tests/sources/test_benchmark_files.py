@@ -1,4 +1,4 @@
-"""Benchmarks that were not built here: the published columns in TSV, CSV, JSON Lines and Parquet."""
+"""External benchmarks: the published columns in TSV, CSV, JSON Lines and Parquet."""
 
 from __future__ import annotations
 

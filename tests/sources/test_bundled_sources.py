@@ -1,4 +1,4 @@
-"""The bundled recipes of sources read the native files of each data set; `as` says what rows become."""
+"""The bundled recipes of sources read the native files of each data set; `as` chooses the rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Passages of a corpus, read one by one and by the column."""
+"""Passages of a corpus, read one by one and by column."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Datasets as the library saves them and as the Hub holds them. No test reaches the Hub: a stand-in gives a folder."""
+"""Datasets as saved by the library and as on the Hub. No test reaches the Hub: a stub returns a folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Triples from several tables that are joined, row by row and by the column."""
+"""Triples from several tables, joined row by row and by column."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ cell = st.lists(st.sampled_from([*WORDS, "@@", "甲", "病"]), max_size=4).map("
 
 
 def same_both_ways(source, slow: list) -> list:
-    """What a source read unit by unit, held to be what it reads by the column."""
+    """The units that a source reads one by one; they must equal those that it reads by column."""
     fast: list = []
     for units in source.read_batches():
         if isinstance(units, EndOfFile):
@@ -72,7 +72,7 @@ def same_both_ways(source, slow: list) -> list:
 
 
 def both_ways(make_source, **spec) -> list:
-    """The same of a source that may be of the wrong shape: then both ways say so."""
+    """The same for a source that may have the wrong shape: then both ways report it."""
     source = make_source("triples", "kg", **spec)
     try:
         read = list(source.read())

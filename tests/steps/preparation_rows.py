@@ -1,4 +1,4 @@
-"""Rows, stages and recipe data for the tests of the preparation stages."""
+"""Rows, steps and recipe data for the tests of the preparation steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The multiple-choice questions of the bundled sample, as the preparation leaves them or nearly so."""
+"""The multiple-choice questions of the bundled sample, approximately as after their preparation."""
 
 from __future__ import annotations
 

@@ -154,7 +154,7 @@ def test_a_changed_statement_loses_its_own_votes_only(world):
     world.evidence[:4] = paragraphs(world.candidates[0])
     waiting = world.waiting()
     assert waiting.missing == {"a: claim": 5, "a: evidence": 4, "b: claim": 5, "b: evidence": 4}
-    # its old votes are told, not used
+    # its old votes are reported, not used
     assert waiting.why == "18 votes are about something that is no longer shown and do not count"
 
 

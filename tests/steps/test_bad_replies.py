@@ -1,4 +1,4 @@
-"""Replies that would poison a benchmark: sentences that are not false, verdicts that are turned, chatter in items."""
+"""Replies that would spoil a benchmark: sentences that are not false, inverted verdicts, chatter in items."""
 
 from __future__ import annotations
 

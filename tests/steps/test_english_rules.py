@@ -1,4 +1,4 @@
-"""The English rules: questions with their answers, and the statement, negation and open question they become."""
+"""The English rules: questions with answers, and the statements, negations and open questions made from them."""
 
 from __future__ import annotations
 

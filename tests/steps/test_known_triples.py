@@ -1,4 +1,4 @@
-"""What is known of concepts is found in triples that are never held as a whole, and is all that matters."""
+"""The known triples of concepts are found in bounded memory, and suffice."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EDGE = st.tuples(NAME, st.sampled_from(["治", "治（反向）", "因"]), NAME,
 
 
 class Whole(ReplaceTriple):
-    """The stage with all that every triple says held in memory, written down plainly."""
+    """A plain reference: the step with all triples in memory."""
 
     def open(self, lookups):
         super().open({**lookups, "known": lookups["pool"]})

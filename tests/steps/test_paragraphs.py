@@ -1,4 +1,4 @@
-"""Pages are cut into paragraphs, one by one or by the column, with the same result."""
+"""Pages are split into paragraphs, one by one or by column, with the same result."""
 
 from __future__ import annotations
 

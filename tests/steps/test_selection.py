@@ -1,4 +1,4 @@
-"""Which rows stay: without duplicates, and as samples of the wanted size."""
+"""Rows are selected: without duplicates, and as samples of the requested size."""
 
 import json
 from collections import Counter

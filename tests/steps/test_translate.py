@@ -1,4 +1,4 @@
-"""Words of other languages: by a dictionary, by a model, and why some stay out."""
+"""Words of other languages are translated by a dictionary or by a model, or dropped."""
 
 from __future__ import annotations
 

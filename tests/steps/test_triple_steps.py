@@ -1,4 +1,4 @@
-"""The stages that write triples: statements, negations and questions by relation tables."""
+"""The steps that write triples: statements, negations and questions by relation tables."""
 
 from __future__ import annotations
 

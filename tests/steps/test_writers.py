@@ -1,4 +1,4 @@
-"""What every writer does with a model, by hand: the stage yields requests and is sent replies."""
+"""The conversation of every writer with a model: the step yields requests and gets replies."""
 
 from __future__ import annotations
 

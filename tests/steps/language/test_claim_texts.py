@@ -1,4 +1,4 @@
-"""Edits, searches, templates and answers, as the claim steps use them."""
+"""Edits, searches, templates and answers of the claim steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a recipe says of its language, stage by stage: joiners, units, whole words, forms that do not count."""
+"""The language settings of a recipe, step by step: joiners, units, whole words, ignored forms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What texts are made of in languages other than Chinese: characters, words, sentences, keys, digits."""
+"""Texts in languages other than Chinese: characters, words, sentences, keys, digits."""
 
 from __future__ import annotations
 

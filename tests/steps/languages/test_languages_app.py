@@ -1,4 +1,4 @@
-"""The review app shows texts of any language as they are, with language and direction, and keeps what is typed."""
+"""The review app shows texts of any language unchanged, with language and direction, and keeps typed texts."""
 
 from __future__ import annotations
 

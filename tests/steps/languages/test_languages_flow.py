@@ -1,4 +1,4 @@
-"""Languages that are not Chinese pass through every stage, file, sheet and page as they came in."""
+"""Languages other than Chinese pass unchanged through every step, file, sheet and page."""
 
 from __future__ import annotations
 
