@@ -75,11 +75,11 @@ class Books(UnitSource[BooksSpec]):
     def check(self) -> None:
         """Check the head of each text, the first pages of each PDF, and the package of each EPUB."""
         super().check()
-        for found in self.select_files()[0]:
-            if self._suffix(found) == _EPUB:
-                Epub(found.path, found.name, self.key("path")).close()
-            elif self._suffix(found) == _PDF:
-                for _ in self._printed_pages(found, _HEAD_PAGES):
+        for file in self.select_files()[0]:
+            if self._suffix(file) == _EPUB:
+                Epub(file.path, file.name, self.key("path")).close()
+            elif self._suffix(file) == _PDF:
+                for _ in self._printed_pages(file, _HEAD_PAGES):
                     pass
 
     def read(self) -> Iterator[SourceUnit | EndOfFile]:

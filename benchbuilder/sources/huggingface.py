@@ -80,18 +80,18 @@ class HuggingFace(RecordSource[HuggingFaceSpec]):
         """The files of the splits to read, and the others; DataError if there is none to read."""
         files = self._dataset.files
         splits = self.spec.splits
-        held = list(dict.fromkeys(found.labels.get("split", "") for found in files))
-        if missing := [split for split, read in splits.items() if read and split not in held]:
+        known = list(dict.fromkeys(found.labels.get("split", "") for found in files))
+        if missing := [split for split, read in splits.items() if read and split not in known]:
             raise DataError(
                 f"{self.key('splits')}: there is no split {', '.join(map(repr, missing))}",
-                where=self._location(), why=f"there are: {', '.join(filter(None, held)) or 'none'}",
+                where=self._location(), why=f"there are: {', '.join(filter(None, known)) or 'none'}",
                 next="name existing splits",
             )  # fmt: skip
         chosen = [found for found in files if not splits or splits.get(found.labels.get("split", ""), False)]
         if not chosen:
             raise DataError(
                 f"{self.key('splits')}: no file is read", where=self._location(),
-                why=f"splits: {', '.join(filter(None, held)) or 'none'}", next="set at least one split to true",
+                why=f"splits: {', '.join(filter(None, known)) or 'none'}", next="set at least one split to true",
             )  # fmt: skip
         return chosen, [found for found in files if found not in chosen]
 
@@ -155,15 +155,15 @@ class HuggingFace(RecordSource[HuggingFaceSpec]):
             ) from error  # fmt: skip
 
     def _column_names(
-        self, held: Sequence[str], columns: Sequence[Any], tops: Sequence[str], source_file: SourceFile
+        self, known: Sequence[str], columns: Sequence[Any], tops: Sequence[str], source_file: SourceFile
     ) -> list[str]:
         """The columns to read: the requested names, complete or up to the first dot."""
-        names = [name for name in held if name in columns or name in tops]
-        lacking = [str(c) for c in columns if str(c) not in held and str(c).partition(".")[0] not in held]
+        names = [name for name in known if name in columns or name in tops]
+        lacking = [str(c) for c in columns if str(c) not in known and str(c).partition(".")[0] not in known]
         if lacking:
             raise wrong_shape(
                 self.key("columns"), source_file.name, expected=f"the columns {', '.join(lacking)}",
-                found=f"the columns {', '.join(held)}", next="name the columns of the dataset in the recipe",
+                found=f"the columns {', '.join(known)}", next="name the columns of the dataset in the recipe",
             )  # fmt: skip
         return names
 

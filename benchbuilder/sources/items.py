@@ -179,13 +179,13 @@ class Benchmark(RowSource[BenchmarkSpec]):
 
     def check(self) -> None:
         """Check the head of each file; DataError if the question column is missing."""
-        for found in self.select_files()[0]:
-            held = self._file_columns(found)
-            if held is not None and self.spec.columns.question not in held:
+        for file in self.select_files()[0]:
+            known = self._file_columns(file)
+            if known is not None and self.spec.columns.question not in known:
                 raise DataError(
-                    f"{found.name} has no column {self.spec.columns.question!r}",
+                    f"{file.name} has no column {self.spec.columns.question!r}",
                     where=self.key("path"),
-                    why=f"its columns: {', '.join(sorted(held)[:20])}",
+                    why=f"its columns: {', '.join(sorted(known)[:20])}",
                     next=f"name the column of the question: {self.key('columns')}.question=NAME",
                 )
         super().check()

@@ -114,22 +114,22 @@ class MultipleChoice(RowSource[MultipleChoiceSpec]):
     def select_files(self) -> tuple[list[SourceFile], list[SourceFile]]:
         """The files of the categories and splits to read, and the others; DataError if a category has no file."""
         every, _ = super().select_files()
-        chosen = [found for found in every if self._is_wanted(found.labels)]
+        chosen = [file for file in every if self._is_wanted(file.labels)]
         for label, choice in (("category", self.spec.categories), ("split", self.spec.splits)):
-            held = {found.labels[label] for found in every if label in found.labels}
-            for name in (name for name, read in choice.items() if read and held and name not in held):
+            known = {file.labels[label] for file in every if label in file.labels}
+            for name in (name for name, read in choice.items() if read and known and name not in known):
                 raise DataError(
                     f"{self.key('path')}: no file of the {label} {name!r}", where=self.spec.path.path,
-                    why=f"expected {self.spec.files}; found the {label} {', '.join(sorted(held))}",
+                    why=f"expected {self.spec.files}; found the {label} {', '.join(sorted(known))}",
                     next=f"put the file there, or leave {name} out of what this source reads",
                 )  # fmt: skip
         if not chosen:
             raise DataError(
                 f"{self.key('path')}: every file is left out by categories and splits", where=self.spec.path.path,
-                why=f"found: {', '.join(found.name for found in every)}",
+                why=f"found: {', '.join(file.name for file in every)}",
                 next="set at least one category and split to true",
             )  # fmt: skip
-        return chosen, [found for found in every if found not in chosen]
+        return chosen, [file for file in every if file not in chosen]
 
     def columns(self) -> Sequence[Column]:
         """The single columns that the recipe names, then those of the options."""

@@ -143,7 +143,7 @@ class Rdf(UnitSource[RdfSpec]):
     def select_files(self) -> tuple[list[SourceFile], list[SourceFile]]:
         """The files of the format, or of its suffixes."""
         form = self.spec.format
-        suffixes = [suffix for suffix, held in RDF_SUFFIXES.items() if form in (None, held)]
+        suffixes = [suffix for suffix, suffix_form in RDF_SUFFIXES.items() if form in (None, suffix_form)]
         return find_files(self.spec.path, self.key("path"), suffixes, self.spec.files), []
 
     def can_read_head(self, source_file: SourceFile) -> bool:
@@ -152,7 +152,7 @@ class Rdf(UnitSource[RdfSpec]):
 
     def read(self) -> Iterator[SourceUnit | EndOfFile]:
         """The units of all files, then the counts of their other statements."""
-        files = [self._open_file(found) for found in self.select_files()[0]]
+        files = [self._open_file(file) for file in self.select_files()[0]]
         self._names = self._new_names()
         unnamed = [predicate for predicate, name in self._driving.items() if name is None]
         self._names.collect(files, self._driving, unnamed if self.spec.as_ == "triple" else ())

@@ -49,11 +49,11 @@ _MAKERS: Mapping[str, type[RowSource[Any]]] = {
 def _columns(value: Any, handler: ModelWrapValidatorHandler[Any], info: ValidationInfo) -> Any:  # noqa: ARG001
     """Validate the columns of the payload that `as` names only."""
     name = str(info.data.get("as_"))
-    if (made := _COLUMNS.get(name)) is None:
+    if (columns := _COLUMNS.get(name)) is None:
         return value
-    if isinstance(value, Mapping) and (strange := [str(key) for key in value if key not in made.model_fields]):  # pyright: ignore[reportUnknownVariableType]
-        raise ValueError(f"there is no column {', '.join(strange)}: a {name} has {', '.join(made.model_fields)}")
-    return made.model_validate(value)
+    if isinstance(value, Mapping) and (strange := [str(key) for key in value if key not in columns.model_fields]):  # pyright: ignore[reportUnknownVariableType]
+        raise ValueError(f"there is no column {', '.join(strange)}: a {name} has {', '.join(columns.model_fields)}")
+    return columns.model_validate(value)
 
 
 class RecordKindSpec(SourceSpec):
@@ -158,8 +158,8 @@ class Sql(RecordSource[SqlSpec]):
 
     def check(self) -> None:
         """Run the query and check its first rows; DataError if none can be used."""
-        found = SourceFile(self._location(), Path())
-        self._check_head([_raw_row(n, values) for n, values in enumerate(islice(self._rows(), HEAD_ROWS), 1)], found)
+        file = SourceFile(self._location(), Path())
+        self._check_head([_raw_row(n, values) for n, values in enumerate(islice(self._rows(), HEAD_ROWS), 1)], file)
 
     def select_files(self) -> tuple[list[SourceFile], list[SourceFile]]:
         """The result of the query."""

@@ -153,16 +153,16 @@ class TripleTables(Source):
 
     def files(self) -> list[FileRef]:
         """The auxiliary files, then the relations."""
-        return [found.ref for _, _, found in self._tables()]
+        return [file.ref for _, _, file in self._tables()]
 
     def check(self) -> None:
         """Check the head of each file."""
-        for name, table, found in self._tables():
-            rows = delimited_rows(found.path, found.name, self._dialect(name, table), table_columns(table))
+        for name, table, file in self._tables():
+            rows = delimited_rows(file.path, file.name, self._dialect(name, table), table_columns(table))
             head = list(islice(rows, HEAD_ROWS))
             if len(head) >= MIN_HEAD_ROWS and all(raw.reason for raw in head):
                 raise wrong_shape(
-                    f"sources.{self.name}.{name}", found.name, expected=f"rows with the columns {table_columns(table)}",
+                    f"sources.{self.name}.{name}", file.name, expected=f"rows with the columns {table_columns(table)}",
                     found=f"{head[0].reason}: {head[0].detail} (and so on, in the first {len(head)} rows)",
                     next="check columns, delimiter, header, quoting and encoding in the recipe",
                 )  # fmt: skip
@@ -229,8 +229,8 @@ class TripleTables(Source):
         """The ids of the concepts and of the relations that occur."""
         table = self.spec.relations
         concepts, relations = IdCollector(), IdCollector()
-        for held in self._columns("relations", table, self._table_file("relations", table)):
-            head, relation, tail = held.cells
+        for batch in self._columns("relations", table, self._table_file("relations", table)):
+            head, relation, tail = batch.cells
             concepts.add(head)
             concepts.add(tail)
             relations.add(relation)
@@ -238,7 +238,7 @@ class TripleTables(Source):
 
     def _names(self, name: str, table: NamesTable, folder: str, ids: IdIndex, *, first: bool) -> NamesReader:
         codes: Counter[str] = Counter()
-        held = yield from self._auxiliary(name, table, folder, ids, first=first, codes=codes)
+        names = yield from self._auxiliary(name, table, folder, ids, first=first, codes=codes)
         if codes and self.spec.language_code not in codes:
             raise wrong_shape(
                 f"sources.{self.name}.language_code", self._table_file(name, table).name,
@@ -246,31 +246,31 @@ class TripleTables(Source):
                 found=f"the languages {', '.join(repr(code) for code, _ in codes.most_common(5))}",
                 next="set language_code to one of them, or check the columns of the file in the recipe",
             )  # fmt: skip
-        return held
+        return names
 
     def _auxiliary(
         self, name: str, table: TableFile, folder: str, ids: IdIndex, *, first: bool, codes: Counter[str] | None = None
     ) -> NamesReader:
         """Names (or types) of what is `ids`; only the `first` one of each where that is asked for."""
-        found = self._table_file(name, table)
+        file = self._table_file(name, table)
         counts = Counter[str]()
         naming = NameCollector(len(ids), Path(folder) / name, first=first)
-        for held in self._columns(name, table, found):
-            drops, (key, value, *language) = _well_formed(held)
+        for batch in self._columns(name, table, file):
+            drops, (key, value, *language) = _well_formed(batch)
             if drops:
                 counts["malformed"] += len(drops)
-                yield _malformed_batch(found.name, held.lines, drops)
+                yield _malformed_batch(file.name, batch.lines, drops)
             if codes is not None:
                 ours = self._in_language(language[0], codes)
                 counts["other_language"] += int((~ours).sum())
                 key, value = key.take(ours), value.take(ours)
             numbers = ids.find(key)
-            there = numbers >= 0
-            counts["not_referenced"] += int((~there).sum())
-            naming.add(numbers[there], value.take(there))
+            known = numbers >= 0
+            counts["not_referenced"] += int((~known).sum())
+            naming.add(numbers[known], value.take(known))
         names = naming.names()
         counts += Counter({"used": naming.used, "repeated": naming.repeated})  # leaves out what did not occur
-        yield EndOfFile(found.name, counts.total(), dict(sorted(counts.items())))
+        yield EndOfFile(file.name, counts.total(), dict(sorted(counts.items())))
         return names
 
     def _in_language(self, written: Cells, codes: Counter[str]) -> Mask:
@@ -283,19 +283,19 @@ class TripleTables(Source):
 
     def _triples(self, joined: TripleJoiner) -> Iterator[SourceBatch | EndOfFile]:
         table = self.spec.relations
-        found = self._table_file("relations", table)
+        file = self._table_file("relations", table)
         produced_by = ProducedBy(rule=self.kind, version=str(self.version))
         units = 0
-        with DuplicateFinder([found.name]) as accounts:
-            for held in self._columns("relations", table, found):
-                for start in range(0, len(held.lines), PART_ROWS):
-                    some = slice_columns(held, start, min(start + PART_ROWS, len(held.lines)))
+        with DuplicateFinder([file.name]) as accounts:
+            for batch in self._columns("relations", table, file):
+                for start in range(0, len(batch.lines), PART_ROWS):
+                    some = slice_columns(batch, start, min(start + PART_ROWS, len(batch.lines)))
                     units += len(some.lines)
                     drops, places, fields, digests = joined.triples(some)
                     lines = pa.array(some.lines[places])
-                    rows = source_rows(_FACT, found.name, lines, produced_by, self.language, self.name, fields)
+                    rows = source_rows(_FACT, file.name, lines, produced_by, self.language, self.name, fields)
                     yield accounts.drop_duplicates(0, UnitBatch(some.lines, drops, places, rows, digests))
-        yield EndOfFile(found.name, units)
+        yield EndOfFile(file.name, units)
 
 
 def _well_formed(batch: ColumnBatch) -> tuple[Drops, Sequence[Cells]]:
@@ -312,8 +312,8 @@ def _well_formed(batch: ColumnBatch) -> tuple[Drops, Sequence[Cells]]:
 def _malformed_batch(file: str, lines: Places, drops: Drops) -> SourceBatch:
     """The malformed rows of an auxiliary file: only these are units of their own."""
     places = sorted(drops)
-    said = {number: drops[place] for number, place in enumerate(places)}
-    return make_source_batch(file, lines[places], said, Table.of([], _FACT))
+    malformed = {number: drops[place] for number, place in enumerate(places)}
+    return make_source_batch(file, lines[places], malformed, Table.of([], _FACT))
 
 
 def _count_texts(cells: Cells) -> dict[str, int]:

@@ -125,25 +125,25 @@ class Triples(RowSource[TriplesSpec]):
 def screen_triples(batch: ColumnBatch, names: Sequence[str], separator: str) -> tuple[Drops, Places, dict[str, Cells]]:
     """Split the units of a table into drops and valid triples (their positions and cells by name)."""
     drops, places = dict(batch.problems), batch.valid_places
-    cells = {name: one.strip() for name, one in zip(names, batch.cells, strict=True)}
+    cells = {name: column.strip() for name, column in zip(names, batch.cells, strict=True)}
 
     def leave(wrong: Mask, reason: str, detail: Callable[[int], str]) -> None:
         nonlocal places, cells, odd
         if wrong.any():
-            drops.update({int(places[at]): (reason, detail(at)) for at in np.flatnonzero(wrong).tolist()})
-            places, cells = places[~wrong], {name: one.take(~wrong) for name, one in cells.items()}
-            odd = {name: one[~wrong] for name, one in odd.items()}
+            drops.update({int(places[row]): (reason, detail(row)) for row in np.flatnonzero(wrong).tolist()})
+            places, cells = places[~wrong], {name: column.take(~wrong) for name, column in cells.items()}
+            odd = {name: column[~wrong] for name, column in odd.items()}
 
-    odd = {names[number]: one for number, one in batch.non_text.items()}
+    odd = {names[number]: column for number, column in batch.non_text.items()}
     for name in names:
         if name in odd:
             leave(odd[name], "malformed", lambda _, name=name: f"{name} is no text")
         if name in _NEEDED:
             leave(cells[name].is_empty, "missing_field", lambda _, name=name: name)
     for end in ("head", "tail") if separator else ():
-        marked, before, behind = cells[end].rpartition(separator)
-        whole, cells = cells[end], {**cells, end: before.strip(), f"{end}_type": behind.strip()}
-        leave(~marked, "malformed", lambda at, end=end, w=whole: f"no {separator} in the {end} {w.text(at)[:80]!r}")
+        marked, before, after = cells[end].rpartition(separator)
+        whole, cells = cells[end], {**cells, end: before.strip(), f"{end}_type": after.strip()}
+        leave(~marked, "malformed", lambda row, end=end, w=whole: f"no {separator} in the {end} {w.text(row)[:80]!r}")
         leave(cells[end].is_empty, "missing_field", lambda _, end=end: end)
     leave(cells["head"].equal(cells["tail"]), "head_equals_tail", cells["head"].text)
     return drops, places, cells

@@ -103,7 +103,7 @@ class UnitSource(Source, Generic[S]):
 
     def files(self) -> list[FileRef]:
         """Every file that is read, in order."""
-        return [found.ref for found in self.select_files()[0]]
+        return [file.ref for file in self.select_files()[0]]
 
     def can_read_head(self, source_file: SourceFile) -> bool:  # noqa: ARG002
         """Whether the first units can be read without reading the complete file."""
@@ -114,26 +114,26 @@ class UnitSource(Source, Generic[S]):
 
         Files that must be read completely are left to `read`.
         """
-        for found in self.select_files()[0]:
-            if self.can_read_head(found):
-                self._check_head(list(islice(self.units(found), HEAD_ROWS)), found)
+        for file in self.select_files()[0]:
+            if self.can_read_head(file):
+                self._check_head(list(islice(self.units(file), HEAD_ROWS)), file)
 
     def read(self) -> Iterator[SourceUnit | EndOfFile]:
         """The units of all files; a file that the recipe leaves out ends at once, marked as excluded."""
         chosen, excluded = self.select_files()
-        for found in excluded:
-            yield EndOfFile(found.name, 0, {"excluded": 1})
+        for file in excluded:
+            yield EndOfFile(file.name, 0, {"excluded": 1})
         seen = SeenContents()
-        for found in chosen:
+        for file in chosen:
             units = 0
-            for units, raw in enumerate(self._checked_units(found), 1):  # noqa: B007
-                row = self._row(raw, found)
+            for units, raw in enumerate(self._checked_units(file), 1):  # noqa: B007
+                row = self._row(raw, file)
                 if not isinstance(row, Dropped) and (
-                    earlier := seen.find_earlier(self.duplicate_key(row), found.name, raw.line)
+                    earlier := seen.find_earlier(self.duplicate_key(row), file.name, raw.line)
                 ):
                     row = Dropped("duplicate", f"kept: {earlier}")
-                yield SourceUnit(found.name, raw.line, row if isinstance(row, Dropped) else Kept(row))
-            yield EndOfFile(found.name, units)
+                yield SourceUnit(file.name, raw.line, row if isinstance(row, Dropped) else Kept(row))
+            yield EndOfFile(file.name, units)
 
     def read_batches(self) -> Iterator[SourceBatch | EndOfFile]:
         """Like `read`, in batches, with duplicates found in little memory."""
@@ -141,15 +141,15 @@ class UnitSource(Source, Generic[S]):
             yield from super().read_batches()
             return
         chosen, excluded = self.select_files()
-        for found in excluded:
-            yield EndOfFile(found.name, 0, {"excluded": 1})
-        with DuplicateFinder([found.name for found in chosen]) as accounts:
-            for number, found in enumerate(chosen):
+        for file in excluded:
+            yield EndOfFile(file.name, 0, {"excluded": 1})
+        with DuplicateFinder([file.name for file in chosen]) as accounts:
+            for number, file in enumerate(chosen):
                 units = 0
-                for made in self.unit_batches(found):
-                    units += len(made.lines)
-                    yield accounts.drop_duplicates(number, made)
-                yield EndOfFile(found.name, units)
+                for batch in self.unit_batches(file):
+                    units += len(batch.lines)
+                    yield accounts.drop_duplicates(number, batch)
+                yield EndOfFile(file.name, units)
 
     def unit_batches(self, source_file: SourceFile) -> Iterator[UnitBatch]:
         """The rows and drops of a file in batches, including duplicates; here unit by unit."""

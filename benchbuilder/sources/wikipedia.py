@@ -201,8 +201,8 @@ class Wikipedia(UnitSource[WikipediaSpec]):
 
     def check(self) -> None:
         """Look at the first pages of each file, and at the word list."""
-        for found in self.select_files()[0]:
-            self._check_head(list(islice(self._rows(found, 1), HEAD_ROWS)), found)
+        for file in self.select_files()[0]:
+            self._check_head(list(islice(self._rows(file, 1), HEAD_ROWS)), file)
 
     def units(self, source_file: SourceFile) -> Iterator[RawRow]:
         """The pages of one file."""

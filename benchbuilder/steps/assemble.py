@@ -60,7 +60,7 @@ class Assemble(Gather):
         for denial in denials.values():
             statements.setdefault("denied", {}).setdefault(denial.fact, []).append(denial)
         outcomes: list[tuple[str, list[Outcome]]] = []
-        asked, used, answered = set[str](), set[str](), set[str]()
+        questioned, used, answered = set[str](), set[str](), set[str]()
         for question in tables["each"]:
             denial, claim = denials.get(question.of), by_id.get(question.of)
             if question.type == "tf" and denial is not None and claim is not None:
@@ -69,13 +69,13 @@ class Assemble(Gather):
             else:
                 outcome = self._assemble_question(question, statements)
             outcomes.append((question.id, [outcome]))
-            asked.add(question.fact)
+            questioned.add(question.fact)
             if isinstance(outcome, Kept):
                 used.update(outcome.row.parents)
                 answered.add(question.fact)
         unused = {
             port: {
-                statement.id: _why_unused(statement.fact, asked, answered)
+                statement.id: _why_unused(statement.fact, questioned, answered)
                 for rows in by_fact.values()
                 for statement in rows
                 if statement.id not in used

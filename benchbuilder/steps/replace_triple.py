@@ -73,12 +73,12 @@ def triple_columns(table: Table[Any]) -> Iterator[pa.Table]:
 
 
 def _triples_touching(table: Table[Any], keys: Collection[str], ignore: str) -> pa.Table:
-    wanted, pieces = pa.array(sorted(keys), pa.string()), list[pa.Table]()
+    names, pieces = pa.array(sorted(keys), pa.string()), list[pa.Table]()
     for piece in triple_columns(table):
         marked = np.zeros(piece.num_rows, bool)
         for name in (name for side in _SIDES for name in side):
             for rows, texts in text_leaves(combined_column(piece, name)):
-                matches: Any = pc.is_in(comparison_keys(texts, ignore), value_set=wanted)
+                matches: Any = pc.is_in(comparison_keys(texts, ignore), value_set=names)
                 marked[rows[matches.to_numpy(zero_copy_only=False)]] = True
         if marked.any():
             pieces.append(piece.filter(pa.array(marked)))
@@ -247,7 +247,7 @@ class ReplaceTriple(Map):
                 if key not in heads | tails:
                     return name
             elif not (self._names.get(key, {key}) & barred) and not any(
-                answers_overlap(key, other) for other in barred
+                answers_overlap(key, barred_key) for barred_key in barred
             ):
                 return name
         return None

@@ -67,10 +67,10 @@ class Sample(Gather):
 
     def gather(self, tables: Mapping[str, Table[Any]]) -> GatherResult:
         """Every row, kept or dropped, in the order of the input."""
-        table, other = tables["each"], tables.get("without")
+        table, drawn_rows = tables["each"], tables.get("without")
         taken: set[str] = set()
-        if other is not None:
-            taken = {*other.ids(), *(name for parents in other.column("parents") for name in parents)}
+        if drawn_rows is not None:
+            taken = {*drawn_rows.ids(), *(name for parents in drawn_rows.column("parents") for name in parents)}
         ids = table.ids()
         groups = [""] * len(ids) if self.spec.by is None else [str(value) for value in table.column(self.spec.by)]
         free = [(name, group) for name, group in zip(ids, groups, strict=True) if name not in taken]

@@ -169,20 +169,20 @@ class StateChoice(Writer):
         fact: Fact[Choice] = row
         spec: StateChoiceSpec = self.spec
         question, answer = self._question_and_answer(fact)
-        if not answer or (made := self._write_by_rule(question, answer)) is None:
+        if not answer or (written := self._write_by_rule(question, answer)) is None:
             reason = self._frames.why_unmatched(question, answer) if spec.frames else "no seam fits"
             return NeedsModel(f"{reason}: {question}")
         refusals = [("question", spec.not_questions, question), ("answer", spec.not_answers, answer)]
-        refusals += [("statement", spec.not_statements, made.text)] if made.name else []
+        refusals += [("statement", spec.not_statements, written.text)] if written.name else []
         for part, patterns, text in refusals:
             if (name := first_match(patterns, text)) is not None:
                 return NeedsModel(f"{part} refused ({name}): {text}")
-        joined = made.text + spec.stop
+        joined = written.text + spec.stop
         if (size := text_length(joined, spec.unit)) > spec.max_length:
             return Dropped("too_long", f"{size} {spec.unit}")
         statement = Statement.child(
-            fact, produced_by=self.produced_by(made.name or "seam"), polarity="true", text=joined,
-            joined="template" if made.name else "seam", answer=made.answer, seam=made.seam,
+            fact, produced_by=self.produced_by(written.name or "seam"), polarity="true", text=joined,
+            joined="template" if written.name else "seam", answer=written.answer, seam=written.seam,
             context=fact.payload.context, fact=fact.id, checks=("holds_answer", "within_length"),
         )  # fmt: skip
         return Kept(statement)
@@ -269,18 +269,18 @@ class StateChoice(Writer):
         spare = [comparison_form(span.slice_of(bare)) for pattern in spec.may_go for span in find_all(pattern, bare)]
         for pattern in spec.may_go:
             bare = replace_all(pattern, "", bare)
-        wanted = comparison_form(bare)
-        changes = text_differences(wanted, comparison_form(around))
+        question_form = comparison_form(bare)
+        changes = text_differences(question_form, comparison_form(around))
         lost = [old for old, _ in changes if old]
         added = [new for _, new in changes if new]
         for part in [*spare, *sorted((part for part in lost if len(part) > 1), key=len)[-1:]]:
-            anywhere = part in spare or wanted.endswith(part)
+            anywhere = part in spare or question_form.endswith(part)
             place = next((n for n, new in enumerate(added) if part in new and (anywhere or _GAP in new)), None)
             if place is not None:
                 added[place] = added[place].replace(part, "", 1)
                 lost = [other for other in lost if other != part]
         added = [piece for new in added for piece in new.split(_GAP)]
-        if sum(map(len, added)) > spec.max_glue or sum(map(len, lost)) > (1 - spec.keeps) * len(wanted):
+        if sum(map(len, added)) > spec.max_glue or sum(map(len, lost)) > (1 - spec.keeps) * len(question_form):
             return False
         glue = "(?:" + "|".join(f"(?:{pattern})" for pattern in spec.glue) + ")*"
         return all(matches_whole(glue, part) for part in added) and not any(

@@ -118,20 +118,20 @@ class StateOption(Map):
         question = strip_marks_right(row.payload.question, spec.marks)
         option = strip_marks(row.payload.answer, spec.marks)
         fitting = [
-            (name, form, found)
+            (name, form, groups)
             for name, form in spec.forms.items()
-            if form is not None and (found := match_groups(spec.expand_parts(form.when), question)) is not None
+            if form is not None and (groups := match_groups(spec.expand_parts(form.when), question)) is not None
         ]
         if not fitting:
             return [NotApplicable("no_form")]
-        name, form, found = next(
+        name, form, groups = next(
             ((n, f, g) for n, f, g in fitting if not f.option or find_all(spec.expand_parts(f.option), option)),
             ("", None, {}),
         )
         if form is None or not option or any(find_all(pattern, option) for pattern in spec.not_options):
             return [Dropped("not_a_statement", option)]
-        text, places = fill_template(form.text, {**found, "option": option})
-        context, _ = fill_template(form.context, {**found, "context": row.payload.context})
+        text, places = fill_template(form.text, {**groups, "option": option})
+        context, _ = fill_template(form.context, {**groups, "context": row.payload.context})
         if (size := text_length(text + spec.stop, spec.unit)) > spec.max_length:
             return [Dropped("too_long", f"{size} {spec.unit}")]
         if (size := text_length(context, spec.unit)) > spec.max_context:

@@ -90,12 +90,12 @@ class FirstSeenIndex:
     def _find_earlier(self, high: UInt64Array, low: UInt64Array, first: UInt64Array) -> NDArray[np.bool_]:
         """Which contents were in an earlier batch; `first` gets their first positions."""
         known = np.zeros(len(high), bool)
-        wanted = np.flatnonzero(self._may_contain(high))
+        candidates = np.flatnonzero(self._may_contain(high))
         for run in self._runs():
-            if not len(wanted):
+            if not len(candidates):
                 break
-            places = np.searchsorted(run.high, high[wanted])
-            rest = wanted
+            places = np.searchsorted(run.high, high[candidates])
+            rest = candidates
             while len(rest):
                 inside = places < len(run)
                 places, rest = places[inside], rest[inside]
@@ -104,7 +104,7 @@ class FirstSeenIndex:
                 same = run.low[places] == low[rest]
                 first[rest[same]], known[rest[same]] = run.positions[places[same]], True
                 places, rest = places[~same] + 1, rest[~same]
-            wanted = wanted[~known[wanted]]
+            candidates = candidates[~known[candidates]]
         return known
 
     def _runs(self) -> Iterator[_SortedRun]:

@@ -110,9 +110,9 @@ def _column_places(name: str, dialect: TableDialect, columns: Sequence[Column], 
     missing = [column for column in columns if isinstance(column, str) and header is not None and column not in header]
     short = header is not None and any(place >= len(header) for place in places)
     if missing or short:
-        wanted = ", ".join(str(column) for column in columns)
+        names = ", ".join(str(column) for column in columns)
         raise wrong_shape(
-            dialect.key, name, expected=f"a header with the columns {wanted}, separated by {dialect.delimiter!r}",
+            dialect.key, name, expected=f"a header with the columns {names}, separated by {dialect.delimiter!r}",
             found=f"the header {dialect.delimiter.join(header or [])[:200]!r}",
             next="check delimiter, header, encoding and columns in the recipe",
         )  # fmt: skip

@@ -107,13 +107,13 @@ class Scanner:
     """
 
     def __init__(self, keys: Sequence[str]) -> None:
-        common = Counter(key[at : at + 2] for key in set(keys) for at in range(max(len(key) - 1, 1)))
+        common = Counter(key[start : start + 2] for key in set(keys) for start in range(max(len(key) - 1, 1)))
         self._by_piece: dict[int, list[tuple[str, int, int]]] = {}
         for number, key in enumerate(keys):
             if not key:
                 continue
-            at = min(range(max(len(key) - 1, 1)), key=lambda at: common[key[at : at + 2]])
-            self._by_piece.setdefault(_code(key[at : at + 2]), []).append((key, number, at))
+            start = min(range(max(len(key) - 1, 1)), key=lambda start: common[key[start : start + 2]])
+            self._by_piece.setdefault(_code(key[start : start + 2]), []).append((key, number, start))
         pieces = np.array(sorted(self._by_piece), np.uint64)
         self._singles = pieces[pieces >> np.uint64(32) == 0].astype(np.uint32)
         self._pairs = pieces[pieces >> np.uint64(32) != 0]
@@ -137,8 +137,8 @@ class Scanner:
             stops = ends[of_text] - 1
             columns = (places, pieces, of_text, stops - lengths[of_text], stops)
             for place, piece, text, begin, stop in zip(*(column.tolist() for column in columns), strict=True):
-                for key, number, at in self._by_piece[piece]:
-                    if place - at >= begin and joined.startswith(key, place - at, stop):
+                for key, number, start in self._by_piece[piece]:
+                    if place - start >= begin and joined.startswith(key, place - start, stop):
                         yield first + text, number
 
     def _candidates(self, codes: Any) -> Iterator[tuple[Any, Any]]:

@@ -88,7 +88,7 @@ def longest_end(text: str, ends: tuple[str, ...]) -> str:
 
 
 def cuts_word(text: str, position: int, words: tuple[str, ...]) -> bool:
-    """Whether position `position` lies inside an occurrence of one of `words` in `text`.
+    """Whether `position` is inside an occurrence of one of `words` in `text`.
 
     >>> cuts_word("its reaction is", 6, ("reaction",))
     True
@@ -132,8 +132,8 @@ def exchanges(before: str, after: str, old: str, new: str) -> list[int]:
     old, new = to_half_width(old), to_half_width(new)
     if len(after) - len(before) != len(new) - len(old):
         return []
-    places = range(len(before) - len(old) + 1)
-    return [at for at in places if before[:at] + new + before[at + len(old) :] == after and before.startswith(old, at)]
+    places = [n for n in range(len(before) - len(old) + 1) if before.startswith(old, n)]
+    return [n for n in places if before[:n] + new + before[n + len(old) :] == after]
 
 
 def text_between(text: str, before: str, after: str) -> tuple[str, str, str]:
