@@ -31,10 +31,10 @@ from benchbuilder.steps.language.edits import (
     search_negation,
     shift_span,
 )
-from benchbuilder.steps.language.relations import UNKNOWN_RELATION, RelationSpec, RelationStep, fill_relation
+from benchbuilder.steps.language.relations import UNKNOWN_RELATION, RelationStep, RelationStepSpec, fill_relation
 
 
-class StateTripleSpec(RelationSpec):
+class StateTripleSpec(RelationStepSpec):
     """How triples become statements."""
 
 
@@ -68,7 +68,7 @@ class StateTriple(RelationStep):
         return [Kept(statement)]
 
 
-class NegateTripleSpec(RelationSpec):
+class NegateTripleSpec(RelationStepSpec):
     """How statements about triples are negated."""
 
     method: Literal["table", "search"]

@@ -24,7 +24,7 @@ from benchbuilder.core import (
 )
 from benchbuilder.steps.base import Port
 from benchbuilder.steps.language.questions import Polarities, is_one_sentence, leaks_answer, open_question
-from benchbuilder.steps.language.relations import UNKNOWN_RELATION, RelationSpec, RelationStep, fill_relation
+from benchbuilder.steps.language.relations import UNKNOWN_RELATION, RelationStep, RelationStepSpec, fill_relation
 
 
 def _check_form(form: str) -> str:
@@ -33,7 +33,7 @@ def _check_form(form: str) -> str:
     return form
 
 
-class _QuestionSpec(RelationSpec):
+class _QuestionSpec(RelationStepSpec):
     """The form of questions."""
 
     mark: str

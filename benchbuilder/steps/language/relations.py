@@ -91,7 +91,7 @@ class RelationTables:
         return None
 
 
-class RelationSpec(StepSpec):
+class RelationStepSpec(StepSpec):
     """Where the templates of relations are."""
 
     relations: dict[str, FileRef]
@@ -111,7 +111,7 @@ class RelationStep(Map):
         self._tables = self._read_tables()
 
     def _read_tables(self) -> RelationTables:
-        spec: RelationSpec = self.spec
+        spec: RelationStepSpec = self.spec
         return RelationTables.read({name: ref.file for name, ref in spec.relations.items()})
 
     def find_row(self, partition: str, triple: Triple) -> RelationRow | Dropped:
