@@ -68,9 +68,9 @@ def task(number: int) -> Task:
 
 def lay_out(url: str, size: int) -> list[str]:
     """A database with `size` candidates; the tokens of its annotators."""
-    with AnnotationStore.open(url) as ballots:
-        tokens = [ballots.invite(f"annotator {number}", "annotator")[1] for number in range(USERS)]
-        ballots.sync_project(project(), [task(number) for number in range(size)])
+    with AnnotationStore.open(url) as store:
+        tokens = [store.invite(f"annotator {number}", "annotator")[1] for number in range(USERS)]
+        store.sync_project(project(), [task(number) for number in range(size)])
     return tokens
 
 
@@ -80,10 +80,10 @@ def lay_out(url: str, size: int) -> list[str]:
 def serve(url: str) -> None:
     """Serve the app over `url`; its address goes to stdout."""
     from benchbuilder.annotation.app.app import create_app
-    from benchbuilder.annotation.app.serving import serve_app as run
+    from benchbuilder.annotation.app.app import serve_app as run
 
-    with AnnotationStore.open(url) as ballots:
-        app = create_app(ballots, {}, secure=False, hosts=["127.0.0.1"])
+    with AnnotationStore.open(url) as store:
+        app = create_app(store, {}, secure=False, hosts=["127.0.0.1"])
         run(app, "127.0.0.1", 0, on_ready=lambda address: print(address, flush=True))
 
 

@@ -1,4 +1,4 @@
-"""The base class of annotation backends, and the tasks, votes and subjects that they exchange."""
+"""The base class of annotation backends, what they exchange (tasks, votes), and the backend that asks nobody."""
 
 from __future__ import annotations
 
@@ -146,3 +146,33 @@ class AnnotationBackend(ABC):
         self, tasks: Sequence[Task], votes: Votes, missing_judgements: MissingJudgements, context: StepContext
     ) -> AnnotatorInstructions:
         """Ask people for `missing_judgements`; if nothing is missing, leave them nothing to do."""
+
+
+class NoBackendSpec(KindSpec):
+    """It has no settings."""
+
+
+class NoBackend(AnnotationBackend):
+    """Asks nobody: turns every candidate into an item that is marked as unreviewed."""
+
+    kind: ClassVar[str] = "none"
+    spec_class: ClassVar[type[KindSpec]] = NoBackendSpec
+
+    @property
+    def annotation_spec(self) -> AnnotationSpec | None:
+        """Nobody is asked anything."""
+        return None
+
+    def external_inputs(self, workplace: Path) -> Mapping[str, str]:  # noqa: ARG002
+        """No votes."""
+        return {}
+
+    def collect(self, subjects: Collection[Subject], workplace: Path) -> Votes:  # noqa: ARG002
+        """No votes."""
+        return Votes()
+
+    def ask(
+        self, tasks: Sequence[Task], votes: Votes, missing_judgements: MissingJudgements, context: StepContext  # noqa: ARG002
+    ) -> AnnotatorInstructions:  # fmt: skip
+        """Nobody to ask."""
+        return AnnotatorInstructions(missing={}, where="", next="")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from benchbuilder.annotation.values import passes_gate
@@ -20,7 +20,7 @@ class CandidateDecisions:
     """A candidate with the decisions on its guiding questions and the number of paragraphs that support it."""
 
     partition: str
-    answers: Mapping[str, float]
+    answers: Mapping[str, float] = field(hash=False)
     supporting_paragraphs: int
 
 
@@ -67,29 +67,33 @@ def threshold_table(candidates: Sequence[CandidateDecisions], spec: AnnotationSp
 
     All partitions are listed, including empty ones. ``without`` has one number per gating question.
     """
-    table: list[dict[str, Any]] = []
+    decided, rules = Counter(candidates), _gate_rules(spec)
+    partitions = sorted({candidate.partition for candidate in decided})
     questions = [gate for gate in gate_names(spec) if gate != EVIDENCE_GATE]
-    partitions, wanted = sorted({judged.partition for judged in candidates}), _gate_rules(spec)
-    for minimum in spec.thresholds:
-        stay = Counter(j.partition for j in candidates if next(_failed_gates(j, wanted, minimum, ()), None) is None)
-        table.append(
-            {
-                "min_evidence": minimum,
-                "kept": stay.total(),
-                "by_partition": {partition: stay[partition] for partition in partitions},
-                "without": {
-                    gate: sum(next(_failed_gates(j, wanted, minimum, (gate,)), None) is None for j in candidates)
-                    for gate in questions
-                },
-            }
-        )
-    return table
+
+    def kept(minimum: int, *ignored_gates: str) -> Counter[str]:
+        counts = Counter(dict.fromkeys(partitions, 0))
+        for candidate, count in decided.items():
+            if next(_failed_gates(candidate, rules, minimum, ignored_gates), None) is None:
+                counts[candidate.partition] += count
+        return counts
+
+    return [
+        {
+            "min_evidence": minimum,
+            "kept": kept(minimum).total(),
+            "by_partition": dict(kept(minimum)),
+            "without": {gate: kept(minimum, gate).total() for gate in questions},
+        }
+        for minimum in spec.thresholds
+    ]
 
 
 def gate_funnel(candidates: Sequence[CandidateDecisions], spec: AnnotationSpec) -> list[dict[str, Any]]:
     """For each gate in order: ``gate``, how many it ``dropped``, and how many are ``kept`` after it."""
-    wanted = _gate_rules(spec)
-    failed = Counter(next(_failed_gates(judged, wanted, spec.min_evidence, ()), None) for judged in candidates)
+    rules, failed = _gate_rules(spec), Counter[str | None]()
+    for candidate, count in Counter(candidates).items():
+        failed[next(_failed_gates(candidate, rules, spec.min_evidence, ()), None)] += count
     kept = len(candidates)
     steps: list[dict[str, Any]] = []
     for gate in gate_names(spec):

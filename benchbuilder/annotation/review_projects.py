@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import io
+import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
-
-import pyarrow as pa
-import pyarrow.parquet as pq
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from benchbuilder.annotation.base import Task
 from benchbuilder.annotation.database.project_setup import make_task
-from benchbuilder.annotation.sample import proportional_sample
-from benchbuilder.config import FileRef, ReviewProjectSpec
-from benchbuilder.core import DataError, Row, Table, cells_of
+from benchbuilder.config import ReviewProjectSpec
+from benchbuilder.core import DataError, Row, Table, cells_of, raise_row_errors, read_row_file
 
-_MAX_SHOWN_PROBLEMS = 10
 _SEVERAL = " | "
 
 
@@ -31,7 +25,7 @@ def rating_tasks(name: str, spec: ReviewProjectSpec, items: Table[Any] | None, s
     """
     rows = spec.rows
     if rows.file is not None:
-        located_rows = [(f"{rows.file.path}:{line}", row) for line, row in _read_rows(rows.file)]
+        located_rows = [(f"{rows.file.path}:{line}", row) for line, row in read_row_file(rows.file.file)]
     elif rows.items and items is not None:
         located_rows = [(str(item.origin.file) + f":{item.origin.line}", _item_columns(item)) for item in items]
     else:
@@ -49,14 +43,9 @@ def rating_tasks(name: str, spec: ReviewProjectSpec, items: Table[Any] | None, s
         before = tasks.get(task.key)
         tasks[task.key] = task if before is None else _merge_tasks(before, task)
         groups.setdefault(task.key, _text(row.get(rows.by or "")))
-    if problems:
-        more = [f"and {len(problems) - _MAX_SHOWN_PROBLEMS} more"] if len(problems) > _MAX_SHOWN_PROBLEMS else []
-        raise DataError(
-            f"{len(problems)} rows of the review {name!r} cannot be used",
-            where=problems[0].partition(": ")[0],
-            why="\n         ".join([*problems[:_MAX_SHOWN_PROBLEMS], *more]),
-            next=f"correct the rows, or reviews.{name}.rows",
-        )
+    raise_row_errors(
+        problems, f"rows of the review {name!r} cannot be used", f"correct the rows, or reviews.{name}.rows"
+    )
     if rows.sample is None:
         return list(tasks.values())
     return proportional_sample(
@@ -66,61 +55,6 @@ def rating_tasks(name: str, spec: ReviewProjectSpec, items: Table[Any] | None, s
 
 def _item_columns(item: Row) -> dict[str, Any]:
     return {"id": item.id, "source": item.partition, **cells_of(item)}
-
-
-def _read_rows(ref: FileRef) -> list[tuple[int, dict[str, Any]]]:
-    """Read rows with line numbers from JSON Lines, CSV, TSV or Parquet."""
-    suffix = ref.file.suffix.lower()
-    try:
-        if suffix == ".parquet":
-            return list(enumerate(pq.read_table(ref.file).to_pylist(), start=1))
-        text = ref.file.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError, pa.ArrowException) as error:
-        raise DataError(
-            f"{ref.path} cannot be read", where=str(ref.file), why=str(error),
-            next="rows are JSON Lines, CSV or TSV in UTF-8, or Parquet",
-        ) from error  # fmt: skip
-    if suffix in (".csv", ".tsv"):
-        return list(_table_rows(ref, text, "\t" if suffix == ".tsv" else ","))
-    return list(_json_rows(ref, text))
-
-
-def _table_rows(ref: FileRef, text: str, delimiter: str) -> Iterable[tuple[int, dict[str, Any]]]:
-    """The rows of a table with a header; DataError if a row has another number of cells than the header."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    before = csv.field_size_limit(2**27)
-    try:
-        header = next(reader, [])
-        for cells in reader:
-            if len(cells) not in (0, len(header)):
-                raise DataError(
-                    f"{ref.path}:{reader.line_num} has {len(cells)} cells, its header has {len(header)}",
-                    where=str(ref.file),
-                    next="quote cells that contain a delimiter, a quotation mark or a line break",
-                )
-            if cells:
-                yield reader.line_num, dict(zip(header, cells, strict=True))
-    except csv.Error as error:
-        raise DataError(
-            f"{ref.path}:{reader.line_num} is no CSV", where=str(ref.file), why=str(error), next="save it as CSV again"
-        ) from error
-    finally:
-        csv.field_size_limit(before)
-
-
-def _json_rows(ref: FileRef, text: str) -> Iterable[tuple[int, dict[str, Any]]]:
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except ValueError as error:
-            raise DataError(
-                f"{ref.path}:{number} is no JSON", where=str(ref.file), why=str(error), next="one JSON object a line"
-            ) from error
-        if not isinstance(row, dict):
-            raise DataError(f"{ref.path}:{number} is no JSON object", where=str(ref.file), next="one object a line")
-        yield number, row
 
 
 def _check_columns(name: str, spec: ReviewProjectSpec, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -175,3 +109,44 @@ def _merge_tasks(first: Task, second: Task) -> Task:
         about[name] = _SEVERAL.join(dict.fromkeys([*values, value]))
     paragraphs = {paragraph.key: paragraph for paragraph in (*first.paragraphs, *second.paragraphs)}
     return Task(first.key, first.fields, tuple(paragraphs.values()), tuple(about.items()), first.expected)
+
+
+T = TypeVar("T")
+
+
+def proportional_sample(
+    items: Sequence[T], size: int, *, name: Callable[[T], str], group: Callable[[T], str], seed: int
+) -> list[T]:
+    """Sample `size` of `items` in their order, in proportion to the size of each group (largest remainder method).
+
+    The selection depends only on `seed` and the names. A larger sample of the same seed contains most of a smaller
+    one. Returns all items if there are at most `size`.
+
+    >>> proportional_sample(range(10), 4, name=str, group=lambda n: "even" if n % 2 == 0 else "odd", seed=1)
+    [0, 7, 8, 9]
+    """
+    groups: dict[str, list[T]] = {}
+    for item in items:
+        groups.setdefault(group(item), []).append(item)
+    chosen: set[str] = set()
+    for label, count in _group_sizes({label: len(members) for label, members in groups.items()}, size).items():
+        drawn = sorted(groups[label], key=lambda item: _sort_key(seed, name(item)))[:count]
+        chosen |= {name(item) for item in drawn}
+    return [item for item in items if name(item) in chosen]
+
+
+def _group_sizes(counts: dict[str, int], size: int) -> dict[str, int]:
+    """The sample size of each group by the largest remainder method."""
+    total = sum(counts.values())
+    if total <= size:
+        return counts
+    exact = {label: count * size / total for label, count in counts.items()}
+    sizes = {label: int(quota) for label, quota in exact.items()}
+    order = sorted(counts, key=lambda label: (sizes[label] - exact[label], -counts[label], label))
+    for label in order[: size - sum(sizes.values())]:
+        sizes[label] += 1
+    return sizes
+
+
+def _sort_key(seed: int, name: str) -> str:
+    return hashlib.blake2b(f"{seed}:{name}".encode(), digest_size=8).hexdigest()

@@ -42,11 +42,6 @@ def _hash(prefix: str, *parts: str, size: int = 10) -> str:
     return prefix + hashlib.blake2b(text.encode(), digest_size=size).hexdigest()
 
 
-def claim_key(candidate: Candidate) -> str:
-    """Hash of the text shown, the right and the wrong answer."""
-    return task_key(_fields(candidate))
-
-
 def _fields(candidate: Candidate) -> tuple[tuple[str, str], ...]:
     text = candidate.context + candidate.question
     return (("text", text), ("right", candidate.answer), ("wrong", candidate.answer_wrong))
@@ -76,7 +71,7 @@ def make_candidate_tasks(candidates: Iterable[Candidate], evidence: Iterable[Evi
     tasks: dict[str, Task] = {}
     claim_of: dict[str, str] = {}
     for candidate in candidates:
-        key = claim_of[candidate.id] = claim_key(candidate)
+        key = claim_of[candidate.id] = task_key(_fields(candidate))
         about = (("partition", candidate.partition), ("candidate", candidate.id))
         tasks.setdefault(key, Task(key, _fields(candidate), about=about))
     paragraph_of: dict[str, str] = {}

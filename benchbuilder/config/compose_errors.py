@@ -162,9 +162,15 @@ _OVERRIDE_FAULTS: dict[FaultKind, Callable[[CompositionFault], Problem]] = {
 }
 
 
+_RENAMED_OPTIONS = {"annotation/files": "annotation/sheets"}
+
+
 def _unknown_option_problem(path: str, overrides: Sequence[str], index: RecipeIndex) -> Problem:
     """``group/name`` was chosen and is not there."""
     group, _, name = path.rpartition("/")
+    if path in _RENAMED_OPTIONS:
+        former, now = path.replace("/", "="), _RENAMED_OPTIONS[path].replace("/", "=")
+        return Problem(f"{former} is now {now}", where=_chosen_at(group, name, overrides, index))
     options = index.option_names(group)
     what = f"there is no {group} {name!r}"
     if group.startswith("variant/"):

@@ -64,7 +64,7 @@ BUILT_IN_KINDS: dict[str, dict[str, str]] = {
     "annotation": {
         "app": "benchbuilder.annotation.backends.app:AppBackend",
         "sheets": "benchbuilder.annotation.backends.sheets:SheetsBackend",
-        "none": "benchbuilder.annotation.backends.none:NoBackend",
+        "none": "benchbuilder.annotation.base:NoBackend",
     },
     "step": {
         "convert_script": "benchbuilder.steps.convert_script:ConvertScript",

@@ -95,17 +95,17 @@ def test_decisions():
         # an adjudicator cannot stand in for an annotator
         subjects[5]: {"meta": 1},
     }
-    ballot = Votes()
+    collected = Votes()
     for subject, votes in cast.items():
         for person, value in votes.items():
-            judging.record_vote(ballot, subject, person, value)
-    verdicts = aggregate_votes(asked, ballot, judging)
-    assert verdicts.values == {subjects[0]: 1, subjects[1]: 0, subjects[4]: 0}
-    assert verdicts.adjudicated_subjects == {subjects[1]}
-    assert verdicts.missing_votes == {subjects[3]: 1, subjects[5]: 2}
-    assert verdicts.disputed_subjects == [subjects[2]]
-    wanted = verdicts.missing(asked)
-    assert {person: judging.missing_for(person, ballot, wanted) for person in judging.people()} == {
+            judging.record_vote(collected, subject, person, value)
+    labels = aggregate_votes(asked, collected, judging)
+    assert labels.values == {subjects[0]: 1, subjects[1]: 0, subjects[4]: 0}
+    assert labels.adjudicated_subjects == {subjects[1]}
+    assert labels.missing_votes == {subjects[3]: 1, subjects[5]: 2}
+    assert labels.disputed_subjects == [subjects[2]]
+    wanted = labels.missing(asked)
+    assert {person: judging.missing_for(person, collected, wanted) for person in judging.people()} == {
         "a": (subjects[5],), "b": (subjects[3], subjects[5]), "meta": (subjects[2],),
     }  # fmt: skip
-    assert verdicts.unneeded_decisions == 1
+    assert labels.unneeded_decisions == 1

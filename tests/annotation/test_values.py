@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from benchbuilder.annotation.sample import proportional_sample
+from benchbuilder.annotation.review_projects import proportional_sample
 from benchbuilder.annotation.tasks import wording_key
 from benchbuilder.annotation.values import aggregate_value, is_allowed_value, is_disputed, parse_value, passes_gate
 from benchbuilder.config.spec.annotation import GuidingQuestion

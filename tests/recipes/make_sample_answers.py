@@ -22,7 +22,7 @@ from random import Random
 
 from rich.console import Console
 
-from benchbuilder.annotation.sample import proportional_sample
+from benchbuilder.annotation.review_projects import proportional_sample
 from benchbuilder.config.load import load_recipe
 from benchbuilder.core.records.payloads import Claim, Item
 from benchbuilder.pipeline.build import build_benchmark

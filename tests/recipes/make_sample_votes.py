@@ -3,7 +3,7 @@
 The votes are illustrative. Two made-up annotators follow what the table of support says and the few doubts below, with
 slips of their own; a made-up adjudicator decides where they differ. No expert has judged anything.
 
-    python tests/recipes/make_sample_votes.py [RECIPE ...]
+    PYTHONPATH=tests/support python tests/recipes/make_sample_votes.py [RECIPE ...]
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from filled_sheets import write_sample_votes
 from rich.console import Console
 
-from benchbuilder.annotation.sample_votes import write_sample_votes
 from benchbuilder.config.load import load_recipe
 from benchbuilder.core.records.roles import Candidate, Evidence
 from benchbuilder.pipeline.build import build_benchmark

@@ -1,15 +1,14 @@
 import pickle
 
 import pytest
+from filled_sheets import write_sample_votes
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from judged_world import World, candidate, paragraphs
 
 from benchbuilder.annotation.aggregate import aggregate_votes, count_missing
-from benchbuilder.annotation.backends.none import NoBackendSpec
 from benchbuilder.annotation.backends.sheets import SheetsSpec
-from benchbuilder.annotation.base import AnnotatorInstructions, Votes
-from benchbuilder.annotation.sample_votes import write_sample_votes
+from benchbuilder.annotation.base import AnnotatorInstructions, NoBackendSpec, Votes
 from benchbuilder.annotation.sheets.reading import SheetContents, read_vote_sheet
 from benchbuilder.annotation.tasks import judgement_requests, make_candidate_tasks
 from benchbuilder.config.spec.base import FileRef
@@ -213,7 +212,7 @@ def test_contradictions_and_foreign_files_are_errors(world):
     with pytest.raises(DataError) as caught:
         world.run()
     error = caught.value
-    assert error.what == "6 problems in the annotation sheets"
+    assert error.what == "the annotation sheets cannot be used: 6 problems"
     assert "annotation/filled/b.ods: annotation sheets are .xlsx or .csv" in error.why
     assert error.why.count("a says 0, but 1 at annotation/filled/a.csv:") == 5
 

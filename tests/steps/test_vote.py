@@ -5,14 +5,13 @@ import json
 
 import pytest
 from files_spec import raw_files
+from filled_sheets import write_sample_row_votes
 
 from benchbuilder.annotation.backends.app import AppSpec
-from benchbuilder.annotation.backends.none import NoBackendSpec
 from benchbuilder.annotation.backends.sheets import SheetsSpec
+from benchbuilder.annotation.base import NoBackendSpec
 from benchbuilder.annotation.database.models import Submission
-from benchbuilder.annotation.database.open import open_annotation_store
-from benchbuilder.annotation.database.project_setup import CLAIMS_PROJECT
-from benchbuilder.annotation.sample_votes import write_sample_row_votes
+from benchbuilder.annotation.database.project_setup import CLAIMS_PROJECT, open_annotation_store
 from benchbuilder.annotation.tasks import judgement_requests
 from benchbuilder.core.context import StepContext
 from benchbuilder.core.errors import RecipeError, WaitingForPeople
@@ -207,19 +206,19 @@ def test_two_steps_keep_apart_in_the_app(tmp_path):
         with pytest.raises(WaitingForPeople) as caught:
             run(stage(tmp_path, app(), step=step), rows[: 3 if step == "confirm" else 2])
         assert "the review app" in caught.value.where
-    with open_annotation_store(None, tmp_path / "annotation") as ballots:
-        assert [project.name for project in ballots.projects()] == ["confirm", "rate"]
-        assert CLAIMS_PROJECT not in [project.name for project in ballots.projects()]
-        assert [len(ballots.tasks(name)) for name in ("confirm", "rate")] == [3, 2]
-        task = ballots.tasks("confirm")[0][1]
+    with open_annotation_store(None, tmp_path / "annotation") as store:
+        assert [project.name for project in store.projects()] == ["confirm", "rate"]
+        assert CLAIMS_PROJECT not in [project.name for project in store.projects()]
+        assert [len(store.tasks(name)) for name in ("confirm", "rate")] == [3, 2]
+        task = store.tasks("confirm")[0][1]
         assert [name for name, _ in task.fields] == ["question", "answer"]
-        for person in [ballots.invite(name, "annotator")[0] for name in ("ann", "bob")]:
-            while (place := ballots.next_number(person, "confirm")) is not None:
-                work = ballots.assignment(person, "confirm", place)
+        for person in [store.invite(name, "annotator")[0] for name in ("ann", "bob")]:
+            while (place := store.next_number(person, "confirm")) is not None:
+                work = store.assignment(person, "confirm", place)
                 n = int(dict(work.task.fields)["question"].strip("What is?"))
                 asked = judgement_requests([work.task], app())
                 values = {subject: 1 if what.question == "wrong" else 7 - n for subject, what in asked.items()}
-                assert ballots.submit(person, work.task_id, Submission(values)) == "kept"
+                assert store.submit(person, work.task_id, Submission(values)) == "kept"
     kept, outcomes, notes = run(stage(tmp_path, app(), choose=LOWEST), rows)
     assert [number(row) for row in kept] == [1, 2]
     assert {outcomes[row.id]["reason"] for row in rows if number(row) == 0} == {"not_chosen"}

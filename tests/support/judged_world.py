@@ -5,9 +5,9 @@ import json
 
 import pytest
 from files_spec import files_spec
+from filled_sheets import write_sample_votes
 
-from benchbuilder.annotation.sample_votes import write_sample_votes
-from benchbuilder.annotation.sheets.cells import CLOSED_CELL
+from benchbuilder.annotation.sheets.sheets import CLOSED_CELL
 from benchbuilder.core.context import StepContext
 from benchbuilder.core.errors import WaitingForPeople
 from benchbuilder.core.records.arrow.table import Table

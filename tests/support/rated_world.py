@@ -9,9 +9,8 @@ from typing import Any
 
 from benchbuilder.annotation.base import Task, Value
 from benchbuilder.annotation.database.models import Submission
-from benchbuilder.annotation.database.open import open_annotation_store
-from benchbuilder.annotation.database.project_setup import DATABASE_FILE, make_project
-from benchbuilder.annotation.formats.build_export import build_export_input
+from benchbuilder.annotation.database.project_setup import DATABASE_FILE, make_project, open_annotation_store
+from benchbuilder.annotation.formats.history import build_export_input
 from benchbuilder.annotation.formats.models import Rater
 from benchbuilder.annotation.formats.sheets import write_vote_csv
 from benchbuilder.annotation.review_projects import rating_tasks
@@ -71,33 +70,31 @@ class Review:
         """Ask about the items, or about the rows that the recipe names."""
         tasks = rating_tasks(self.name, self.spec, Table.of(items, Item[Claim]) if items else None, seed=1)
         assert tasks
-        with open_annotation_store(None, self.workplace) as ballots:
-            ballots.sync_project(make_project(self.name, self.spec, "zh", 1, "care_mi"), tasks)
+        with open_annotation_store(None, self.workplace) as store:
+            store.sync_project(make_project(self.name, self.spec, "zh", 1, "care_mi"), tasks)
         return tasks
 
     def judge(self, name: str, say: Callable[[str, Task], Value | None], role: Any = "annotator") -> None:
         """Have a new person answer what they are given; ``None``: they leave that task alone."""
-        with open_annotation_store(None, self.workplace) as ballots:
-            person, _ = ballots.invite(name, role)
-            for line in ballots.list_assignments(person, self.name, count=1000):
-                work = ballots.assignment(person, self.name, line.number)
+        with open_annotation_store(None, self.workplace) as store:
+            person, _ = store.invite(name, role)
+            for line in store.list_assignments(person, self.name, count=1000):
+                work = store.assignment(person, self.name, line.number)
                 assert work is not None
                 asked = judgement_requests([work.task], self.spec)
                 values = {subject: say(what.question, work.task) for subject, what in asked.items()}
                 given = {subject: value for subject, value in values.items() if value is not None}
                 if given:
-                    assert ballots.submit(person, work.task_id, Submission(given)) == "kept"
+                    assert store.submit(person, work.task_id, Submission(given)) == "kept"
 
     def export(self, path: Path) -> Path:
         """What `benchbuild votes export csv` writes."""
-        with open_annotation_store(None, self.workplace) as ballots:
-            project = ballots.project(self.name)
+        with open_annotation_store(None, self.workplace) as store:
+            project = store.project(self.name)
             assert project is not None
-            people = [Rater(person.name, person.code, person.role) for person in ballots.people()]
-            tasks = [task for _, task in ballots.tasks(self.name)]
-            material = build_export_input(
-                project, tasks, people, ballots.vote_events(self.name), ballots.events(self.name)
-            )
+            people = [Rater(person.name, person.code, person.role) for person in store.people()]
+            tasks = [task for _, task in store.tasks(self.name)]
+            material = build_export_input(project, tasks, people, store.vote_events(self.name), store.events(self.name))
         path.write_bytes(write_vote_csv(material).files["votes.csv"])
         return path
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -59,11 +60,15 @@ def task(fields: dict[str, str], paragraphs: tuple[tuple[str, str], ...] = (), *
     return Task(key, tuple(fields.items()), shown, **more)
 
 
+@cache
+def _claim_questions() -> Any:
+    return yaml.safe_load((RECIPES / "questions" / "zh_claims.yaml").read_text(encoding="utf-8"))["questions"]
+
+
 def claims_spec(**changes: Any) -> ProjectSpec:
-    questions = yaml.safe_load((RECIPES / "questions" / "zh_claims.yaml").read_text(encoding="utf-8"))["questions"]
     data: dict[str, Any] = {
-        "kind": "app", "title": "标注：母婴健康陈述", "questions": questions, "bootstrap": BOOTSTRAP, "per_task": 2,
-        "heading": "问题", "paragraph": "段落", "suggested_seconds": 300, "min_evidence": 3,
+        "kind": "app", "title": "标注：母婴健康陈述", "questions": _claim_questions(), "bootstrap": BOOTSTRAP,
+        "per_task": 2, "heading": "问题", "paragraph": "段落", "suggested_seconds": 300, "min_evidence": 3,
         "fields": {"text": "问题", "right": "正确答案", "wrong": "错误答案"},
     }  # fmt: skip
     return ProjectSpec.model_validate(data | changes)
@@ -204,7 +209,7 @@ def fields_of(html: str) -> dict[str, str]:
 
 @dataclass
 class World:
-    ballots: AnnotationStore
+    store: AnnotationStore
     clock: Clock
     app: Any
     links: dict[str, str] = field(default_factory=dict)
@@ -216,7 +221,7 @@ class World:
         )
         person = None
         if name and name not in self.links:
-            person, self.links[name] = self.ballots.invite(name, role)
+            person, self.links[name] = self.store.invite(name, role)
         browser = Browser(client, self.links.get(name, ""), person)
         if name and enter:
             assert browser.enter().status_code == 303
@@ -225,15 +230,13 @@ class World:
 
 def make_world(url: str, projects: list[tuple[Project, list[Task]]] | None = None, **app: Any) -> World:
     clock = Clock()
-    ballots = AnnotationStore.open(url, clock)
+    store = AnnotationStore.open(url, clock)
     default = [
         (Project("claims", claims_spec(), GUIDELINE, "zh", 7), claim_tasks()),
         (Project("ratings", ratings_spec(), "Rate *independently*.", "en", 7), rating_tasks()),
         (Project("forms", forms_spec(), "", "en", 7), form_tasks()),
     ]
     for project, tasks in projects or default:
-        ballots.sync_project(project, tasks)
-    made = create_app(
-        ballots, app.pop("strings", {}), secure=app.pop("secure", False), hosts=["testserver", "127.0.0.1"]
-    )
-    return World(ballots, clock, made)
+        store.sync_project(project, tasks)
+    made = create_app(store, app.pop("strings", {}), secure=app.pop("secure", False), hosts=["testserver", "127.0.0.1"])
+    return World(store, clock, made)

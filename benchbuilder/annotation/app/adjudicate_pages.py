@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
 from starlette.exceptions import HTTPException
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from benchbuilder.annotation.app.adjudication_form import (
     CONFIDENCE_LEVELS,
     ERROR_KINDS,
     REASON_FIELD,
-    DisputeForm,
     decision_texts,
     dispute_draft,
     dispute_texts,
@@ -22,7 +20,15 @@ from benchbuilder.annotation.app.adjudication_form import (
     parse_decisions,
 )
 from benchbuilder.annotation.app.forms import hash_texts
-from benchbuilder.annotation.app.pages import conflict_page, continue_to, wants_json, with_draft_header
+from benchbuilder.annotation.app.pages import (
+    browser_key,
+    conflict_page,
+    continue_to,
+    draft_response,
+    error_lines,
+    find_project,
+    with_draft_header,
+)
 from benchbuilder.annotation.app.rendering import html_timestamp
 from benchbuilder.annotation.app.sessions import PostedForm, Visit, posted_form, redirect, require_visit
 from benchbuilder.annotation.database.models import Dispute, Project
@@ -36,7 +42,7 @@ _DIGITS = 12
 def project_page(request: Request, project: str) -> Response:
     """Redirect to the dispute with the lowest agreement; skipped ones only on request."""
     visit = require_visit(request, "adjudicator")
-    work = _project(visit, project)
+    work = find_project(visit, project)
     progress = visit.store.progress(visit.person, project)
     if progress.open or request.query_params.get("again"):
         task_id = visit.store.next_dispute(visit.person, project)
@@ -50,7 +56,7 @@ def project_page(request: Request, project: str) -> Response:
 def undo_decisions(request: Request, project: str, form: Annotated[PostedForm, Depends(posted_form)]) -> Response:
     """Withdraw the visitor's last decisions, and open their task."""
     visit = require_visit(request, "adjudicator", form=form)
-    _project(visit, project)
+    find_project(visit, project)
     task_id = visit.store.undo_last(visit.person, project)
     if task_id is None or visit.store.dispute(visit.person, project, task_id, opening=False) is None:
         return redirect(f"/adjudicate/{project}")
@@ -61,7 +67,7 @@ def undo_decisions(request: Request, project: str, form: Annotated[PostedForm, D
 def dispute_page(request: Request, project: str, task_id: str) -> Response:
     """The disputed questions of a task, as the visitor left them."""
     visit = require_visit(request, "adjudicator")
-    work = _project(visit, project)
+    work = find_project(visit, project)
     dispute = visit.store.dispute(visit.person, project, _parse_id(task_id))
     if dispute is None:
         raise HTTPException(404)
@@ -74,7 +80,7 @@ def submit_dispute(
 ) -> Response:
     """Submit decisions, skip or flag the task, or save a draft. 409 if the dispute is gone or has changed."""
     visit = require_visit(request, "adjudicator", form=form)
-    work = _project(visit, project)
+    work = find_project(visit, project)
     number = _parse_id(task_id)
     action = form("action")
     if action not in ("submit", "draft", "skip", "flag", "unflag"):
@@ -86,7 +92,7 @@ def submit_dispute(
         return _submit_decisions(visit, work, dispute, form)
     kept = _save_draft(visit, number, form)
     if action == "draft":
-        return _draft_response(visit, dispute, kept)
+        return draft_response(visit, f"/adjudicate/{project}/{number}", kept)
     if action == "skip":
         done = visit.store.skip(visit.person, number)
         path = _next_path(visit, project, number)
@@ -94,13 +100,6 @@ def submit_dispute(
         done = visit.store.flag(visit.person, number, action == "flag", form(REASON_FIELD))
         path = f"/adjudicate/{project}/{number}"
     return continue_to(visit, path) if done else _conflict_response(visit, work, 0, kept)
-
-
-def _project(visit: Visit, name: str) -> Project:
-    project = visit.store.project(name) if len(name) <= 200 else None
-    if project is None:
-        raise HTTPException(404)
-    return project
 
 
 def _parse_id(text: str) -> int:
@@ -133,14 +132,6 @@ def _save_draft(visit: Visit, task_id: int, form: PostedForm) -> bool:
     return visit.store.save_draft(visit.person, task_id, dispute_draft(form))
 
 
-def _draft_response(visit: Visit, dispute: Dispute, kept: bool) -> Response:
-    if wants_json(visit.request):
-        return JSONResponse({"state": "saved" if kept else "too_big"}, 200 if kept else 413)
-    if not kept:
-        raise HTTPException(413)
-    return redirect(f"/adjudicate/{dispute.project}/{dispute.task_id}")
-
-
 def _conflict_response(visit: Visit, project: Project, task_id: int, kept: bool) -> Response:
     """The dispute differs from what the visitor saw; with `task_id` 0 it is gone."""
     return conflict_page(visit, "adjudicate_changed.j2", kept, project=project, task_id=task_id)
@@ -161,6 +152,8 @@ def _dispute_response(
 ) -> Response:  # fmt: skip
     dispute_form = make_dispute_form(dispute, project.spec, texts, errors)
     labels = project.spec.display_fields()
+    fields = [point.question_field for point in dispute_form.questions()]
+    field_labels = {field.field_name: field.question.label for field in fields}
     return visit.page(
         "adjudicate.j2",
         422 if errors else 200,
@@ -174,29 +167,13 @@ def _dispute_response(
         kinds=ERROR_KINDS,
         levels=CONFIDENCE_LEVELS,
         reason_error=(errors or {}).get(REASON_FIELD, ""),
-        errors=_error_list(dispute_form, errors or {}, visit),
+        errors=error_lines(visit, field_labels, errors or {}, "adjudicate.reason"),
         places={paragraph.key: place for place, paragraph in enumerate(dispute.task.paragraphs, start=1)},
         now=html_timestamp(visit.store.now()),
-        store=_store_key(visit, project, dispute),
+        store=browser_key(visit, "adjudicate", project.name, dispute.task.key),
         base=hash_texts(decision_texts(dispute)),
         kept=kept,
         drafted_at=html_timestamp(dispute.draft.saved_at) if dispute.draft is not None and not errors else "",
         saved=bool(visit.request.query_params.get("saved")),
         undone=bool(visit.request.query_params.get("undone")),
     )
-
-
-def _error_list(form: DisputeForm, errors: Mapping[str, str], visit: Visit) -> list[tuple[str, str, str]]:
-    """Field, label and error text of each error, in the order of the page."""
-    entries = [point.question_field for point in form.questions() if point.question_field.field_name in errors]
-    listed = [(entry.field_name, entry.question.label, errors[entry.field_name]) for entry in entries]
-    if REASON_FIELD in errors:
-        listed.append((REASON_FIELD, visit.texts("adjudicate.reason"), errors[REASON_FIELD]))
-    return listed + [("", "", text) for field, text in errors.items() if not field]
-
-
-def _store_key(visit: Visit, project: Project, dispute: Dispute) -> str:
-    """The key under which a browser keeps unsent values; it is unique for this person and task."""
-    person = visit.person
-    parts = ("adjudicate", project.name, dispute.task.key, person.code, person.name, person.invited_at.isoformat())
-    return hashlib.blake2b("\n".join(parts).encode(), digest_size=16).hexdigest()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import count
 
 from benchbuilder.annotation.aggregate import overrides_annotators
 from benchbuilder.annotation.app.forms import MAX_NOTE_CHARS, NOTE_FIELD, QuestionField, active_seconds, parse_answers
@@ -51,34 +52,28 @@ def make_dispute_form(
     dispute: Dispute, spec: AnnotationSpec, texts: Mapping[str, str], errors: Mapping[str, str] | None = None
 ) -> DisputeForm:
     """The form of `dispute`, filled with `texts` and `errors` by field."""
-    wrong, asked = errors or {}, spec.questions_about()
-    by_key: dict[str, list[DisputedQuestion]] = {}
-    for subject, name in dispute.subjects:
-        field = form_field_name(subject)
-        entry = QuestionField(subject, name, asked[name], 0, texts.get(field, ""), wrong.get(field, ""))
-        by_key.setdefault(subject.key, []).append(DisputedQuestion(entry, dispute.peer_answers.get(subject, ())))
-    paragraphs = dispute.task.paragraphs
-    found = DisputeForm(
-        task_questions=tuple(by_key.get(dispute.task.key, ())),
-        paragraphs=tuple((each, tuple(by_key[each.key])) for each in paragraphs if each.key in by_key),
-        other_paragraphs=tuple(each for each in paragraphs if each.key not in by_key),
-        shown_hash=_hash_dispute(dispute),
-    )
-    return _number_fields(found)
+    errors, questions, steps = errors or {}, spec.questions_about(), count(1)
 
-
-def _number_fields(found: DisputeForm) -> DisputeForm:
-    """Number the fields in the order of the page."""
-    steps = {point.question_field.field_name: step for step, point in enumerate(found.questions(), start=1)}
-
-    def number(points: Sequence[DisputedQuestion]) -> tuple[DisputedQuestion, ...]:
+    def disputed(key: str) -> tuple[DisputedQuestion, ...]:
+        subjects = [
+            (subject, name, form_field_name(subject)) for subject, name in dispute.subjects if subject.key == key
+        ]
         return tuple(
-            replace(p, question_field=replace(p.question_field, step=steps[p.question_field.field_name]))
-            for p in points
+            DisputedQuestion(
+                QuestionField(subject, name, questions[name], next(steps), texts.get(field, ""), errors.get(field, "")),
+                dispute.peer_answers.get(subject, ()),
+            )
+            for subject, name, field in subjects
         )
 
-    paragraphs = tuple((paragraph, number(points)) for paragraph, points in found.paragraphs)
-    return replace(found, task_questions=number(found.task_questions), paragraphs=paragraphs)
+    task_questions = disputed(dispute.task.key)
+    paragraphs = [(paragraph, disputed(paragraph.key)) for paragraph in dispute.task.paragraphs]
+    return DisputeForm(
+        task_questions=task_questions,
+        paragraphs=tuple((paragraph, asked) for paragraph, asked in paragraphs if asked),
+        other_paragraphs=tuple(paragraph for paragraph, asked in paragraphs if not asked),
+        shown_hash=_hash_dispute(dispute),
+    )
 
 
 def _hash_dispute(dispute: Dispute) -> str:

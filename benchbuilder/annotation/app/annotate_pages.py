@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Mapping
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
 from starlette.exceptions import HTTPException
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from benchbuilder.annotation.app.forms import (
     NOTE_FIELD,
@@ -21,11 +20,14 @@ from benchbuilder.annotation.app.forms import (
     parse_answers,
 )
 from benchbuilder.annotation.app.pages import (
+    browser_key,
     conflict_page,
     continue_to,
+    draft_response,
+    error_lines,
+    find_project,
     progress_context,
     task_count,
-    wants_json,
     with_draft_header,
 )
 from benchbuilder.annotation.app.rendering import html_timestamp
@@ -41,16 +43,10 @@ _STATES = ("open", "done", "skipped")
 _NUMBER = re.compile(r"[1-9][0-9]{0,7}", re.ASCII)
 
 
-def _project(visit: Visit, name: str) -> Project:
-    project = visit.store.project(name) if len(name) <= 200 else None
-    if project is None:
-        raise HTTPException(404)
-    return project
-
-
 def _assignment(visit: Visit, project: str, number: str, *, opening: bool) -> Assignment | None:
-    found = _NUMBER.fullmatch(number)
-    return visit.store.assignment(visit.person, project, int(number), opening=opening) if found else None
+    if not _NUMBER.fullmatch(number):
+        return None
+    return visit.store.assignment(visit.person, project, int(number), opening=opening)
 
 
 def _query_number(request: Request, name: str) -> int:
@@ -62,23 +58,18 @@ def _query_number(request: Request, name: str) -> int:
 def project_page(request: Request, project: str) -> Response:
     """Redirect to the next task; if none is open, thank the visitor and list skipped tasks."""
     visit = require_visit(request, "annotator")
-    work = _project(visit, project)
+    work = find_project(visit, project)
     progress = visit.store.progress(visit.person, project)
     if not task_count(progress):
         raise HTTPException(404)
     number = visit.store.next_number(visit.person, project) if progress.open else None
     if number is not None:
         return redirect(f"/p/{project}/{number}")
-    skipped = (
-        visit.store.list_assignments(visit.person, project, state="skipped", count=PAGE_SIZE)
-        if progress.skipped
-        else []
-    )
     return visit.page(
         "finished.j2",
         project=work,
         pace=progress_context(visit.texts, work, progress),
-        skipped=skipped,
+        skipped=visit.store.list_assignments(visit.person, project, state="skipped", count=PAGE_SIZE),
         saved=_query_number(request, "saved"),
     )
 
@@ -87,7 +78,7 @@ def project_page(request: Request, project: str) -> Response:
 def list_page(request: Request, project: str) -> Response:
     """The visitor's tasks with their states, filtered by ``state``, from number ``start`` on."""
     visit = require_visit(request, "annotator")
-    work = _project(visit, project)
+    work = find_project(visit, project)
     state = request.query_params.get("state", "")
     state = state if state in _STATES else ""
     start = _query_number(request, "start") or 1
@@ -111,7 +102,7 @@ def list_page(request: Request, project: str) -> Response:
 def undo_submission(request: Request, project: str, form: Annotated[PostedForm, Depends(posted_form)]) -> Response:
     """Withdraw the visitor's last submission, and open its task."""
     visit = require_visit(request, "annotator", form=form)
-    _project(visit, project)
+    find_project(visit, project)
     number = visit.store.undo_last(visit.person, project)
     return redirect(f"/p/{project}" if number is None else f"/p/{project}/{number}?undone=1")
 
@@ -120,7 +111,7 @@ def undo_submission(request: Request, project: str, form: Annotated[PostedForm, 
 def task_page(request: Request, project: str, number: str) -> Response:
     """A task with its questions, filled with the visitor's draft or else their submission."""
     visit = require_visit(request, "annotator")
-    work = _project(visit, project)
+    work = find_project(visit, project)
     task = _assignment(visit, project, number, opening=True)
     if task is None:
         raise HTTPException(404)
@@ -137,7 +128,7 @@ def submit_task(
     Task numbers may have changed: only the task that the page showed is changed, else 409.
     """
     visit = require_visit(request, "annotator", form=form)
-    work = _project(visit, project)
+    work = find_project(visit, project)
     action = form("action")
     if action not in _ACTIONS:
         raise HTTPException(400)
@@ -148,7 +139,7 @@ def submit_task(
         return _submit_answers(visit, work, task, form)
     kept = _save_draft(visit, task.task_id, form)
     if action == "draft":
-        return _draft_response(visit, task, kept)
+        return draft_response(visit, f"/p/{project}/{task.number}", kept)
     if action == "skip":
         done = visit.store.skip(visit.person, task.task_id)
         path = _next_path(visit, project, task.number)
@@ -178,14 +169,6 @@ def _conflict_response(visit: Visit, project: Project, reason: str, kept: bool, 
 def _save_draft(visit: Visit, task_id: int, form: PostedForm) -> bool:
     """Save the entered values as a draft; return whether that was possible."""
     return visit.store.save_draft(visit.person, task_id, form.with_prefix("v.") | {NOTE_FIELD: form(NOTE_FIELD)})
-
-
-def _draft_response(visit: Visit, task: Assignment, kept: bool) -> Response:
-    if wants_json(visit.request):
-        return JSONResponse({"state": "saved" if kept else "too_big"}, 200 if kept else 413)
-    if not kept:
-        raise HTTPException(413)
-    return redirect(f"/p/{task.project}/{task.number}")
 
 
 def _submit_answers(visit: Visit, project: Project, task: Assignment, form: PostedForm) -> Response:
@@ -227,7 +210,7 @@ def _task_response(
     visit: Visit, project: Project, task: Assignment, texts: Mapping[str, str], errors: Mapping[str, str] | None = None,
     *, kept: bool = True,
 ) -> Response:  # fmt: skip
-    sheet = make_task_form(task.task, project.spec).fill(texts, errors)
+    sheet = make_task_form(task.task, project.spec, texts, errors)
     spec = project.spec
     labels = spec.display_fields()
     progress = visit.store.progress(visit.person, project.name)
@@ -239,14 +222,14 @@ def _task_response(
         task=task,
         sheet=sheet,
         fields=[(labels[name], text) for name, text in task.task.fields if name in labels and text],
-        errors=_error_list(sheet, errors or {}, visit),
+        errors=error_lines(visit, _field_labels(sheet, visit), errors or {}, "task.note"),
         note=texts.get(NOTE_FIELD, ""),
         note_error=(errors or {}).get(NOTE_FIELD, ""),
         pace=progress_context(visit.texts, project, progress),
         seconds_left=seconds_left,
         wide=_needs_room(sheet),
         now=html_timestamp(visit.store.now()),
-        store=_store_key(visit, project, task),
+        store=browser_key(visit, project.name, task.task.key),
         base=hash_texts(answer_texts(task.answers, task.note)),
         kept=kept,
         drafted_at=html_timestamp(task.draft.saved_at) if task.draft is not None and not errors else "",
@@ -262,23 +245,11 @@ def _needs_room(sheet: TaskForm) -> bool:
     return long or (not sheet.paragraphs and any(question.anchors() for question in questions))
 
 
-def _error_list(sheet: TaskForm, errors: Mapping[str, str], visit: Visit) -> list[tuple[str, str, str]]:
-    """Field, label and error text of each error, in the order of the page."""
-    numbers = {paragraph.key: place for place, (paragraph, _) in enumerate(sheet.paragraphs, 1)}
-    listed: list[tuple[str, str, str]] = []
-    for entry in sheet.fields():
-        if entry.field_name in errors:
-            place = numbers.get(entry.subject.key)
-            label = entry.question.label
-            label = visit.texts("error.nth", label=label, n=place) if place else label
-            listed.append((entry.field_name, label, errors[entry.field_name]))
-    if NOTE_FIELD in errors:
-        listed.append((NOTE_FIELD, visit.texts("task.note"), errors[NOTE_FIELD]))
-    return listed + [("", "", text) for field, text in errors.items() if not field]
-
-
-def _store_key(visit: Visit, project: Project, task: Assignment) -> str:
-    """The key under which a browser keeps unsent answers; it is unique for this person and task."""
-    person = visit.person
-    parts = (project.name, task.task.key, person.code, person.name, person.invited_at.isoformat())
-    return hashlib.blake2b("\n".join(parts).encode(), digest_size=16).hexdigest()
+def _field_labels(form: TaskForm, visit: Visit) -> dict[str, str]:
+    """The label of each field in the order of the page; the paragraph's number follows the label of its questions."""
+    numbers = {paragraph.key: number for number, (paragraph, _) in enumerate(form.paragraphs, 1)}
+    labels: dict[str, str] = {}
+    for entry in form.fields():
+        number, label = numbers.get(entry.subject.key), entry.question.label
+        labels[entry.field_name] = visit.texts("error.nth", label=label, n=number) if number else label
+    return labels

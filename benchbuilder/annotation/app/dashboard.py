@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request
-from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from benchbuilder.annotation.app.dashboard_view import (
@@ -17,11 +14,11 @@ from benchbuilder.annotation.app.dashboard_view import (
     annotator_summaries,
     measure_columns,
 )
-from benchbuilder.annotation.app.progress_cache import ProjectSnapshot, snapshot_cache
+from benchbuilder.annotation.app.pages import find_project
+from benchbuilder.annotation.app.progress_cache import ProjectSnapshot
 from benchbuilder.annotation.app.sessions import Visit, require_visit
-from benchbuilder.annotation.database.models import Project
 from benchbuilder.annotation.progress.project import TaskProgress
-from benchbuilder.annotation.sheets.cells import escape_formula
+from benchbuilder.annotation.sheets.sheets import csv_bytes, escape_formula
 
 router = APIRouter(prefix="/lead")
 
@@ -120,10 +117,7 @@ def people_csv(request: Request, name: str) -> Response:
 def _project_snapshot(request: Request, name: str) -> tuple[Visit, ProjectSnapshot]:
     """The visit of a project owner, and the snapshot of the project called `name` (404 if there is none)."""
     visit = require_visit(request, "lead")
-    project: Project | None = visit.store.project(name)
-    if project is None:
-        raise HTTPException(404)
-    return visit, snapshot_cache(visit.store).snapshot_of(visit.store, project)
+    return visit, visit.site.snapshots.snapshot_of(visit.store, find_project(visit, name))
 
 
 def _filter_tasks(tasks: Sequence[TaskProgress], outcome: str, gate: str) -> Sequence[TaskProgress]:
@@ -151,13 +145,8 @@ def _safe(name: str) -> str:
 
 def _csv(name: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> Response:
     """A CSV file in UTF-8 with byte-order mark, for spreadsheets; no cell is read as a formula."""
-    text = io.StringIO(newline="")
-    writer = csv.writer(text)
-    writer.writerow(head)
-    for row in rows:
-        writer.writerow([escape_formula(cell) if isinstance(cell, str) else cell for cell in row])
     return Response(
-        text.getvalue().encode("utf-8-sig"),
+        csv_bytes([head, *([escape_formula(str(cell)) for cell in row] for row in rows)]),
         media_type="text/csv; charset=utf-8",
         headers={"Content-Disposition": f'attachment; filename="{name}"'},
     )

@@ -2,16 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from benchbuilder.annotation.app.i18n import InterfaceTexts
-from benchbuilder.annotation.database.models import Person, PersonProgress, Progress
+from benchbuilder.annotation.database.models import GoldAccuracy, Person, PersonProgress, Progress
 from benchbuilder.annotation.gates import EVIDENCE_GATE
 from benchbuilder.annotation.progress.agreement import AGREEMENT_MEASURES, AgreementFigure, QuestionAgreement
-from benchbuilder.annotation.progress.annotators import GoldAccuracy, WorkPace, measure_pace
 from benchbuilder.annotation.progress.project import ProjectProgress, TaskOutcome, TaskProgress
 from benchbuilder.config import ProjectSpec
+
+
+@dataclass(frozen=True)
+class WorkPace:
+    """Seconds that `tasks` finished tasks took: the median, the 10th and the 90th percentile (``None`` without any).
+
+    `hasty` counts tasks that took less than the recipe's minimum; `per_hour` is tasks per hour of work.
+    """
+
+    tasks: int
+    median: float | None
+    tenth: float | None
+    ninetieth: float | None
+    hasty: int
+    per_hour: float | None
+
+
+def measure_pace(seconds: Sequence[float], min_seconds: int | None) -> WorkPace:
+    """Measure the pace; `min_seconds` is the recipe's minimum time in seconds, if any."""
+    hasty = sum(taken < min_seconds for taken in seconds) if min_seconds is not None else 0
+    if not seconds:
+        return WorkPace(0, None, None, None, hasty, None)
+    tenth, median, ninetieth = (float(value) for value in np.percentile(seconds, (10, 50, 90)))
+    total = sum(seconds)
+    return WorkPace(len(seconds), median, tenth, ninetieth, hasty, len(seconds) * 3600 / total if total else None)
+
 
 _PERCENT_MEASURES = ("percent", "within_tolerance")
 _DASH = "–"
@@ -31,14 +58,9 @@ def annotator_summaries(people: Iterable[PersonProgress], spec: ProjectSpec) -> 
     """Summaries of annotators, and of adjudicators if the project has adjudication."""
     roles = ("annotator", "adjudicator") if spec.rule == "adjudicate" else ("annotator",)
     return [
-        AnnotatorSummary(
-            share.person,
-            share.progress,
-            measure_pace(share.seconds, spec.min_seconds),
-            GoldAccuracy(sum(answer.correct for answer in share.gold_answers), len(share.gold_answers)),
-        )
-        for share in people
-        if share.person.role in roles
+        AnnotatorSummary(work.person, work.progress, measure_pace(work.seconds, spec.min_seconds), work.gold)
+        for work in people
+        if work.person.role in roles
     ]
 
 

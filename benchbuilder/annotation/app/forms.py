@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import count
 
 from benchbuilder.annotation.app.i18n import InterfaceTexts
 from benchbuilder.annotation.app.sessions import PostedForm
@@ -92,44 +93,36 @@ class TaskForm:
                 found.setdefault(entry.name, []).append(entry)
         return [(same[0].question, sum(e.value is not None for e in same), len(same)) for same in found.values()]
 
-    def fill(self, texts: Mapping[str, str], errors: Mapping[str, str] | None = None) -> TaskForm:
-        """The form with `texts` and `errors` by field."""
-        wrong = errors or {}
 
-        def fill(entries: Iterable[QuestionField]) -> tuple[QuestionField, ...]:
-            return tuple(
-                replace(e, text=texts.get(e.field_name, ""), error=wrong.get(e.field_name, "")) for e in entries
-            )
+def make_task_form(
+    task: Task, spec: AnnotationSpec, texts: Mapping[str, str] | None = None, errors: Mapping[str, str] | None = None
+) -> TaskForm:
+    """The form of `task`, filled with `texts` and `errors` by field.
 
-        return replace(
-            self,
-            before_evidence=fill(self.before_evidence),
-            paragraphs=tuple((paragraph, fill(entries)) for paragraph, entries in self.paragraphs),
-            after_evidence=fill(self.after_evidence),
-        )
-
-
-def make_task_form(task: Task, spec: AnnotationSpec) -> TaskForm:
-    """The form of `task`: questions in order, with all about evidence at the position of the first of them."""
+    Questions are in order, with all about evidence at the position of the first of them.
+    """
+    texts, errors = texts or {}, errors or {}
     evidence = spec.questions_about("evidence") if task.paragraphs else {}
     place = min((question.order for question in evidence.values()), default=0)
     claim = spec.questions_about("claim")
     first = {name: question for name, question in claim.items() if not evidence or question.order < place}
-    step = 0
+    steps = count(1)
 
     def entries(questions: Mapping[str, GuidingQuestion], key: str, text: str) -> tuple[QuestionField, ...]:
-        nonlocal step
-        made: list[QuestionField] = []
-        for name, question in questions.items():
-            step += 1
-            made.append(QuestionField(Subject(key, wording_key(question), text), name, question, step))
-        return tuple(made)
+        subjects = {name: Subject(key, wording_key(question), text) for name, question in questions.items()}
+        fields = {name: form_field_name(subject) for name, subject in subjects.items()}
+        return tuple(
+            QuestionField(
+                subjects[name], name, question, next(steps), texts.get(fields[name], ""), errors.get(fields[name], "")
+            )
+            for name, question in questions.items()
+        )
 
     before = entries(first, task.key, task.text)
-    beside = tuple((each, entries(evidence, each.key, each.text)) for each in task.paragraphs)
+    paragraphs = tuple((each, entries(evidence, each.key, each.text)) for each in task.paragraphs)
     after = entries({name: q for name, q in claim.items() if name not in first}, task.key, task.text)
-    sheet = TaskForm(before, beside, after, "")
-    return replace(sheet, shown_hash=hash_subjects(entry.subject for entry in sheet.fields()))
+    form = TaskForm(before, paragraphs, after, "")
+    return replace(form, shown_hash=hash_subjects(entry.subject for entry in form.fields()))
 
 
 def hash_subjects(subjects: Iterable[Subject]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ _PLACEHOLDER = re.compile(r"\{([a-z_]+)\}")
 class InterfaceTexts:
     """The texts of one language.
 
-    >>> bundled_languages()["en"]("progress.done", done=3, total=20)
+    >>> load_languages({})["en"]("progress.done", done=3, total=20)
     '3 of 20 done'
     """
 
@@ -56,11 +57,6 @@ class InterfaceTexts:
         return self("time.hours", n=f"{seconds / 3600:.1f}")
 
 
-def bundled_languages() -> dict[str, InterfaceTexts]:
-    """The languages that the app includes."""
-    return load_languages({})
-
-
 def load_languages(text_files: Mapping[str, Path]) -> dict[str, InterfaceTexts]:
     """The languages of the app and of `text_files`, by code; texts missing in a file are English.
 
@@ -69,9 +65,7 @@ def load_languages(text_files: Mapping[str, Path]) -> dict[str, InterfaceTexts]:
     Raises:
         DataError: a file cannot be read, or is not a mapping of texts.
     """
-    folder = files("benchbuilder.annotation.app").joinpath("strings")
-    codes = sorted(entry.name.removesuffix(".yaml") for entry in folder.iterdir() if entry.name.endswith(".yaml"))
-    own = {code: _read(folder.joinpath(f"{code}.yaml").read_text(encoding="utf-8"), code) for code in codes}
+    own = dict(_bundled_texts())
     english = own[DEFAULT_LANGUAGE]
     for code, path in text_files.items():
         try:
@@ -84,6 +78,13 @@ def load_languages(text_files: Mapping[str, Path]) -> dict[str, InterfaceTexts]:
         name = {} if code in own else {"meta.name": code}
         own[code] = {**english, **own.get(code, {}), **name, **_read(text, str(path))}
     return {code: InterfaceTexts(code, texts) for code, texts in own.items()}
+
+
+@cache
+def _bundled_texts() -> dict[str, dict[str, str]]:
+    folder = files("benchbuilder.annotation.app").joinpath("strings")
+    codes = sorted(entry.name.removesuffix(".yaml") for entry in folder.iterdir() if entry.name.endswith(".yaml"))
+    return {code: _read(folder.joinpath(f"{code}.yaml").read_text(encoding="utf-8"), code) for code in codes}
 
 
 def _read(text: str, where: str) -> dict[str, str]:
@@ -107,7 +108,7 @@ def _flatten(prefix: str, node: Any) -> list[tuple[str, str]]:
 def preferred_language(header: str, available: Mapping[str, InterfaceTexts]) -> str:
     """The language in `available` that an Accept-Language `header` prefers, English if there is none.
 
-    >>> preferred_language("de, zh-CN;q=0.8, en;q=0.5", bundled_languages())
+    >>> preferred_language("de, zh-CN;q=0.8, en;q=0.5", load_languages({}))
     'zh'
     """
     ranked: list[tuple[float, int, str]] = []

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import re
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Annotated
 
@@ -11,6 +13,7 @@ from fastapi import APIRouter, Depends, Request
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
+from benchbuilder.annotation.app.forms import NOTE_FIELD
 from benchbuilder.annotation.app.i18n import InterfaceTexts
 from benchbuilder.annotation.app.security import SECURITY_HEADERS
 from benchbuilder.annotation.app.sessions import (
@@ -113,6 +116,38 @@ def late_stylesheet(seconds: str) -> Response:
         raise HTTPException(404)
     css = _LATE_STYLES.replace("SECONDS", str(int(seconds)))
     return Response(css, media_type="text/css", headers={"Cache-Control": "private, max-age=86400"})
+
+
+def find_project(visit: Visit, name: str) -> Project:
+    """The project called `name`; 404 if there is none."""
+    project = visit.store.project(name) if len(name) <= 200 else None
+    if project is None:
+        raise HTTPException(404)
+    return project
+
+
+def browser_key(visit: Visit, *parts: str) -> str:
+    """The key under which a browser keeps unsent values; it is unique for this person and `parts`."""
+    person = visit.person
+    lines = (*parts, person.code, person.name, person.invited_at.isoformat())
+    return hashlib.blake2b("\n".join(lines).encode(), digest_size=16).hexdigest()
+
+
+def draft_response(visit: Visit, path: str, draft_kept: bool) -> Response:
+    """The response to a saved draft, or 413 if it is too big."""
+    if wants_json(visit.request):
+        return JSONResponse({"state": "saved" if draft_kept else "too_big"}, 200 if draft_kept else 413)
+    if not draft_kept:
+        raise HTTPException(413)
+    return redirect(path)
+
+
+def error_lines(
+    visit: Visit, labels: Mapping[str, str], errors: Mapping[str, str], note_key: str
+) -> list[tuple[str, str, str]]:
+    """Field, label and error text of each error in the order of `labels`; `note_key` names the label of the remark."""
+    labels = {**labels, NOTE_FIELD: visit.texts(note_key), "": ""}
+    return [(field, label, errors[field]) for field, label in labels.items() if field in errors]
 
 
 def wants_json(request: Request) -> bool:

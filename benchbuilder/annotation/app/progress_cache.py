@@ -7,7 +7,6 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from weakref import WeakKeyDictionary
 
 from benchbuilder.annotation.base import Subject, Task
 from benchbuilder.annotation.database.models import AnnotationEvent, Project, StaffProgress
@@ -120,15 +119,3 @@ def open_flags(events: Iterable[AnnotationEvent], tasks: Iterable[Task]) -> tupl
         for event in newest
         if event.task in texts
     )
-
-
-_caches: WeakKeyDictionary[AnnotationStore, SnapshotCache] = WeakKeyDictionary()
-_caches_lock = threading.Lock()
-
-
-def snapshot_cache(store: AnnotationStore) -> SnapshotCache:
-    """The snapshots of a database, the same for all requests."""
-    with _caches_lock:
-        if store not in _caches:
-            _caches[store] = SnapshotCache()
-        return _caches[store]

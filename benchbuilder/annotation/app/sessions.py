@@ -14,8 +14,9 @@ from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, RedirectResponse
 
 from benchbuilder.annotation.app.i18n import InterfaceTexts, preferred_language
-from benchbuilder.annotation.app.login_throttle import LoginThrottle
+from benchbuilder.annotation.app.progress_cache import SnapshotCache
 from benchbuilder.annotation.app.rendering import render_template
+from benchbuilder.annotation.app.security import LoginThrottle
 from benchbuilder.annotation.database.models import Person, Role, Visitor
 from benchbuilder.annotation.database.store import AnnotationStore
 
@@ -31,6 +32,7 @@ class Site:
     secure: bool
     name: str = ""
     login_throttle: LoginThrottle = field(default_factory=LoginThrottle)
+    snapshots: SnapshotCache = field(default_factory=SnapshotCache)
 
     def cookie_name(self, name: str) -> str:
         """The name of a cookie; browsers refuse one with this prefix unless it is secure and for this host alone.

@@ -16,8 +16,13 @@ from benchbuilder.annotation.base import (
     Task,
     Votes,
 )
-from benchbuilder.annotation.database.open import may_have_votes, open_annotation_store
-from benchbuilder.annotation.database.project_setup import CLAIMS_PROJECT, add_gold_tasks, make_project
+from benchbuilder.annotation.database.project_setup import (
+    CLAIMS_PROJECT,
+    add_gold_tasks,
+    make_project,
+    may_have_votes,
+    open_annotation_store,
+)
 from benchbuilder.config import AnnotationSpec, FileRef, KindSpec, ProjectSpec, RuntimeOption
 from benchbuilder.core import StepContext
 
@@ -99,7 +104,7 @@ class AppBackend(AnnotationBackend):
             store.sync_project(project, add_gold_tasks(tasks, self.spec))
             warning = _change_warning(before, _live_task_keys(store, self.project_name))
             members = [
-                p for p in store.people() if not p.revoked and self.project_name in (p.projects or (self.project_name,))
+                person for person in store.people() if not person.revoked and person.belongs_to(self.project_name)
             ]
         members_by_role = Counter(person.role for person in members)
         return AnnotatorInstructions(

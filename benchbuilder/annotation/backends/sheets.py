@@ -18,20 +18,26 @@ from benchbuilder.annotation.base import (
     Value,
     Votes,
 )
-from benchbuilder.annotation.sheets.cells import escape_formula, fold_whitespace
-from benchbuilder.annotation.sheets.packet_folder import sync_sheet_folder
+from benchbuilder.annotation.sheets.folder import sync_sheet_folder
 from benchbuilder.annotation.sheets.reading import SheetContents, SheetVote, read_vote_sheet
-from benchbuilder.annotation.sheets.sheets import SheetLabels, csv_bytes, sheet_columns, sheet_grid, sheet_rows
+from benchbuilder.annotation.sheets.sheets import (
+    SheetLabels,
+    csv_bytes,
+    escape_formula,
+    fold_whitespace,
+    sheet_columns,
+    sheet_grid,
+    sheet_rows,
+)
 from benchbuilder.annotation.tasks import wording_key
 from benchbuilder.config import AnnotationSpec, FileRef, KindSpec, Name, RuntimeOption
-from benchbuilder.core import DataError, StepContext
+from benchbuilder.core import DataError, StepContext, raise_row_errors
 
 TO_FILL_FOLDER, FILLED_FOLDER = "to_fill", "filled"
 _FORMER_TO_FILL_FOLDER, _FORMER_FILLED_FOLDER = "packets", "votes"
 """Names of the two folders in builds of earlier versions."""
 _SHEETS = (".csv", ".xlsx")
 _IGNORED = (".md", ".txt")
-_SHOWN_PROBLEMS = 20
 _LAYOUT_VERSION = "1"
 """Raise it when the layout of workbooks changes, so that earlier sheets are replaced."""
 
@@ -140,29 +146,31 @@ class SheetsBackend(AnnotationBackend):
                 read_vote_sheet(name, path.read_bytes(), reading)
             elif path.suffix.lower() not in _IGNORED:
                 reading.problems.append(f"{name}: annotation sheets are .xlsx or .csv; save it as one of these")
-        ballot = self._count_votes(reading, subjects)
-        if reading.problems:
-            raise _problems_error(reading.problems)
-        return ballot
+        votes = self._count_votes(reading, subjects)
+        raise_row_errors(
+            reading.problems, "the annotation sheets cannot be used",
+            "correct the cells or remove the files, then run the same command again; no vote was counted",
+        )  # fmt: skip
+        return votes
 
     def _count_votes(self, contents: SheetContents, subjects: Collection[Subject]) -> Votes:
         """The votes by subject and person; adds contradictions and misplaced keys to the problems of `contents`."""
         contents.problems += _misplaced_keys(contents, subjects)
-        ballot = Votes()
+        votes = Votes()
         first: dict[tuple[Subject, str], SheetVote] = {}
         for vote in contents.votes:
             if vote.subject not in subjects:
-                ballot.stale[vote.file] = ballot.stale.get(vote.file, 0) + 1
+                votes.stale[vote.file] = votes.stale.get(vote.file, 0) + 1
                 continue
             before = first.setdefault((vote.subject, vote.annotator), vote)
             if before.value != vote.value:
                 contents.problems.append(
                     f"{vote.where}: {vote.annotator} says {vote.value}, but {before.value} at {before.where}; keep one"
                 )
-            self.spec.record_vote(ballot, vote.subject, vote.annotator, before.value)
+            self.spec.record_vote(votes, vote.subject, vote.annotator, before.value)
         keys = {subject.key for subject in subjects}
-        ballot.comments = sorted({comment for comment in contents.comments if comment.key in keys})
-        return ballot
+        votes.comments = sorted({comment for comment in contents.comments if comment.key in keys})
+        return votes
 
     # --- out
 
@@ -244,15 +252,3 @@ def _misplaced_keys(contents: SheetContents, subjects: Collection[Subject]) -> l
                 "were columns sorted without the key? sort whole rows, or copy the keys from the sheet to fill"
             ] = None
     return list(found)
-
-
-def _problems_error(problems: Sequence[str]) -> DataError:
-    shown = list(problems[:_SHOWN_PROBLEMS])
-    if more := len(problems) - len(shown):
-        shown.append(f"and {more} more")
-    return DataError(
-        f"{len(problems)} problem{'s' if len(problems) > 1 else ''} in the annotation sheets",
-        where=problems[0].partition(": ")[0],
-        why="\n         ".join(shown),
-        next="correct the cells or remove the files, then run the same command again; no vote was counted",
-    )

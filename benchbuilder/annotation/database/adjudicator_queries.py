@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, case, exists, func, insert, select
+from sqlalchemy import Connection, case, exists, func, select
 
 from benchbuilder.annotation.aggregate import aggregate_votes, overrides_annotators
 from benchbuilder.annotation.base import Subject, Task, Value, Votes
 from benchbuilder.annotation.database import annotator_queries
 from benchbuilder.annotation.database import assignments as assignment_queries
-from benchbuilder.annotation.database.models import Dispute, Person, Progress, Submission, SubmissionOutcome
+from benchbuilder.annotation.database.connection import StoreBase
+from benchbuilder.annotation.database.models import Dispute, Person, Submission, SubmissionOutcome
 from benchbuilder.annotation.database.projects import ProjectRef, blind_task_from_row, find_project_ref
 from benchbuilder.annotation.database.record_votes import (
+    AssignmentKey,
     agreement_proportion,
     disputed_subjects,
     load_votes,
     record_event,
     record_votes,
 )
-from benchbuilder.annotation.database.sanitise import load_json, storable_note
+from benchbuilder.annotation.database.sanitise import load_json, storable_details, storable_note
 from benchbuilder.annotation.database.schema import (
     IS_DISPUTED,
     assignments,
@@ -33,7 +35,7 @@ from benchbuilder.annotation.database.schema import (
     projects,
     tasks,
 )
-from benchbuilder.annotation.database.users import is_project_member
+from benchbuilder.annotation.database.users import is_project_member, works_on_project
 from benchbuilder.annotation.tasks import JudgementRequest
 
 
@@ -41,27 +43,6 @@ def count_waiting(connection: Connection, project: str) -> int:
     """How many tasks wait for an adjudicator."""
     query = select(func.count()).select_from(tasks).join(projects, projects.c.id == tasks.c.project_id)
     return int(connection.execute(query.where(projects.c.name == project, IS_DISPUTED)).scalar_one())
-
-
-def next_disputed_task(
-    connection: Connection, person: Person, project: str, skip: Collection[int], now: datetime
-) -> int | None:  # fmt: skip
-    """The waiting task with the lowest agreement.
-
-    Tasks that another adjudicator has open come later, and skipped ones last.
-    """
-    mine = assignments.alias("mine")
-    others = assignments.alias("others")
-    query = select(tasks.c.id).join(projects, projects.c.id == tasks.c.project_id)
-    query = query.outerjoin(mine, (mine.c.task_id == tasks.c.id) & (mine.c.person_id == person.id))
-    query = query.where(projects.c.name == project, IS_DISPUTED, tasks.c.id.not_in(skip))
-    busy = exists().where(
-        others.c.task_id == tasks.c.id, others.c.person_id != person.id,
-        others.c.alive_at > now - assignment_queries.PAUSE_LIMIT,
-        others.c.person_id == people.c.id, people.c.role == "adjudicator",
-    )  # fmt: skip
-    last = case((mine.c.state == "skipped", 2), (busy, 1), else_=0)
-    return connection.execute(query.order_by(last, tasks.c.agreement, tasks.c.id).limit(1)).scalar()
 
 
 class DisputedTask(NamedTuple):
@@ -86,64 +67,44 @@ def find_disputed_task(connection: Connection, person: Person, project: str, tas
     if project:
         query = query.where(projects.c.name == project)
     row = connection.execute(query.with_for_update(of=tasks) if lock else query).first()
-    me = select(people.c.projects).where(
-        people.c.id == person.id, people.c.revoked.is_(False), people.c.role == "adjudicator"
-    )
-    of = connection.execute(me).scalar()
-    work = find_project_ref(connection, row.project_id) if row is not None else None
-    if row is None or work is None or of is None or not is_project_member(of, work.name):
+    query = select(people.c.projects).where(people.c.id == person.id, people.c.revoked.is_(False))
+    own_projects = connection.execute(query.where(people.c.role == "adjudicator")).scalar()
+    ref = find_project_ref(connection, row.project_id) if row is not None else None
+    if row is None or ref is None or own_projects is None or not is_project_member(own_projects, ref.name):
         return None
     task = blind_task_from_row(row)
-    asked = work.judgement_requests(task)
-    ballot = load_votes(connection, current_votes.c.task_id == task_id)
-    verdicts = aggregate_votes(asked, ballot, work.spec)
-    found = disputed_subjects(verdicts)
-    mine = any(ballot.decisions.get(subject, ("", 0))[0] == person.code for subject in found)
-    if row.gold or not found or not (verdicts.disputed_subjects or mine):
+    requests = ref.judgement_requests(task)
+    votes = load_votes(connection, current_votes.c.task_id == task_id)
+    labels = aggregate_votes(requests, votes, ref.spec)
+    disputed = disputed_subjects(labels)
+    decided = any(votes.decisions.get(subject, ("", 0))[0] == person.code for subject in disputed)
+    if row.gold or not disputed or not (labels.disputed_subjects or decided):
         return None
-    disputed = {subject: asked[subject].question for subject in asked if subject in found}
-    return DisputedTask(row, work, task, asked, ballot, disputed, agreement_proportion(asked, work, verdicts))
+    questions = {subject: requests[subject].question for subject in requests if subject in disputed}
+    return DisputedTask(row, ref, task, requests, votes, questions, agreement_proportion(requests, ref, labels))
 
 
 def ensure_assignment(connection: Connection, person: Person, disputed_task: DisputedTask) -> Any:
     """The adjudicator's assignment of the task; it is created when they first open it."""
-    row = assignment_queries.find_by_task(connection, person, disputed_task.row.id, lock=True)
+    key = AssignmentKey(disputed_task.project.id, disputed_task.row.id, person.id)
+    row = assignment_queries.find_by_task(connection, person, key.task_id, lock=True)
     if row is None:
-        values = {
-            "project_id": disputed_task.project.id,
-            "task_id": disputed_task.row.id,
-            "person_id": person.id,
-            "live": True,
-        }
-        connection.execute(insert(assignments).values(**values, state="open", flagged=False, note=""))
-        row = assignment_queries.find_by_task(connection, person, disputed_task.row.id, lock=True)
+        assignment_queries.insert_assignment(connection, key)
+        row = assignment_queries.find_by_task(connection, person, key.task_id, lock=True)
     return row
-
-
-def adjudicator_assignment(connection: Connection, person: Person, task_id: int) -> Any | None:
-    """The adjudicator's assignment, if any."""
-    return assignment_queries.find_by_task(connection, person, task_id)
 
 
 def make_dispute(connection: Connection, disputed_task: DisputedTask, row: Any | None) -> Dispute:
     """The dispute as shown to the adjudicator with the assignment `row`."""
     order = _anonymous_notes(connection, disputed_task)
-    decided = {
-        s: disputed_task.votes.decisions[s][1]
-        for s in disputed_task.disputed_questions
-        if s in disputed_task.votes.decisions
-    }
-    detail: Mapping[str, Any] = {}
-    if row is not None and row.done_event is not None:
-        detail = load_json(
-            connection.execute(select(events.c.detail).where(events.c.id == row.done_event)).scalar_one()
-        )
+    decisions = disputed_task.votes.decisions
+    detail = _last_event_detail(connection, row) if row is not None else {}
     return Dispute(
         project=disputed_task.project.name,
         task=disputed_task.task,
         task_id=disputed_task.row.id,
         subjects=tuple(
-            (_with_text(disputed_task, subject), question)
+            (disputed_task.requests[subject].subject, question)
             for subject, question in disputed_task.disputed_questions.items()
         ),
         peer_answers={
@@ -152,16 +113,12 @@ def make_dispute(connection: Connection, disputed_task: DisputedTask, row: Any |
         },
         notes=tuple(note for _, note in order),
         agreement=disputed_task.agreement,
-        decisions=decided,
+        decisions={s: decisions[s][1] for s in disputed_task.disputed_questions if s in decisions},
         reason=str(detail.get("reason", "")),
         flagged=row is not None and bool(row.flagged),
         draft=assignment_queries.stored_draft(row) if row is not None else None,
         remaining=count_waiting(connection, disputed_task.project.name),
     )
-
-
-def _with_text(disputed_task: DisputedTask, subject: Subject) -> Subject:
-    return disputed_task.requests[subject].subject
 
 
 def _anonymous_notes(connection: Connection, disputed_task: DisputedTask) -> list[tuple[str, str]]:
@@ -173,30 +130,6 @@ def _anonymous_notes(connection: Connection, disputed_task: DisputedTask) -> lis
     codes = sorted(voted)
     random.Random(f"{disputed_task.project.seed}:peers:{disputed_task.row.key}").shuffle(codes)
     return [(code, notes.get(code, "")) for code in codes]
-
-
-def submit_decisions(
-    connection: Connection, person: Person, task_id: int, submission: Submission, now: datetime
-) -> SubmissionOutcome:  # fmt: skip
-    """Save an adjudicator's decisions on everything in dispute."""
-    matter = find_disputed_task(connection, person, "", task_id, lock=True)
-    if matter is None:
-        return "foreign"
-    values = annotator_queries.sanitise_values(submission.values)
-    outcome = annotator_queries.check_submission(
-        matter.project, {s: matter.requests[s] for s in matter.disputed_questions}, values
-    )
-    if outcome == "kept" and any(subject not in values for subject in matter.disputed_questions):
-        outcome = "incomplete"
-    if outcome != "kept":
-        return outcome
-    if _overrides_annotators(matter, values) and not submission.reason.strip():
-        return "reasonless"
-    _write_decisions(
-        connection, matter, ensure_assignment(connection, person, matter), person.code, submission, values, now
-    )
-    annotator_queries.update_task_disputes(connection, matter.project, task_id)
-    return "kept"
 
 
 def _overrides_annotators(disputed_task: DisputedTask, values: Mapping[Subject, Value]) -> bool:
@@ -223,12 +156,7 @@ def _write_decisions(
         if s in disputed_task.disputed_questions and code == own_code
     }
     new = annotator_queries.vote_changes(counting, values)
-    given: dict[str, Any] = {
-        "note": note, "reason": storable_note(submission.reason), "confidence": storable_note(submission.confidence),
-        "error_kinds": [storable_note(kind) for kind in submission.error_kinds],
-        "guideline_gap": submission.guideline_gap,
-    }  # fmt: skip
-    detail = {name: value for name, value in given.items() if value}
+    detail = ({"note": note} if note else {}) | storable_details(submission)
     if row.state == "done" and row.alive_at is None and not new and detail == _last_event_detail(connection, row):
         return
     times = assignment_queries.closing_values(row, now)
@@ -247,23 +175,71 @@ def _last_event_detail(connection: Connection, row: Any) -> Any:
     return load_json(connection.execute(select(events.c.detail).where(events.c.id == row.done_event)).scalar_one())
 
 
-def adjudicator_progress(connection: Connection, person: Person, project: str) -> Progress:
-    """An adjudicator's progress; open tasks wait for any adjudicator."""
-    id_ = select(projects.c.id).where(projects.c.name == project).scalar_subquery()
-    mine = (assignments.c.person_id == person.id) & (assignments.c.project_id == id_)
-    query = select(assignments.c.state, assignments.c.flagged, IS_DISPUTED, func.count())
-    query = query.join(tasks, tasks.c.id == assignments.c.task_id).where(mine, tasks.c.live)
-    query = query.group_by(assignments.c.state, assignments.c.flagged, IS_DISPUTED)
-    rows = connection.execute(query).all()
-    done = sum(n for state, _, waits, n in rows if state == "done" and not waits)
-    skipped = sum(n for state, _, waits, n in rows if state == "skipped" and waits)
-    timed = select(func.count()).select_from(assignments).where(mine, assignments.c.live, assignments.c.state == "done")
-    return Progress(
-        done=done,
-        open=count_waiting(connection, project) - skipped,
-        skipped=skipped,
-        flagged=sum(n for _, flagged, _, n in rows if flagged),
-        median_seconds=annotator_queries.median_seconds(
-            connection, person, project, int(connection.execute(timed).scalar_one())
-        ),
-    )
+class AdjudicatorStore(StoreBase):
+    """What adjudicators do: open and decide disputes."""
+
+    def count_disputes(self, project: str) -> int:
+        """How many tasks wait for an adjudicator."""
+        with self._transactions.reading() as connection:
+            return count_waiting(connection, project)
+
+    def next_dispute(self, person: Person, project: str, skip: frozenset[int] = frozenset()) -> int | None:
+        """Id of the task that an adjudicator decides next: the one with the lowest agreement, except those in `skip`.
+
+        Tasks that another adjudicator has open come later, and skipped ones last.
+        """
+        if person.role != "adjudicator":
+            return None
+        now = self._clock()
+        mine = assignments.alias("mine")
+        others = assignments.alias("others")
+        query = select(tasks.c.id).join(projects, projects.c.id == tasks.c.project_id)
+        query = query.outerjoin(mine, (mine.c.task_id == tasks.c.id) & (mine.c.person_id == person.id))
+        query = query.where(projects.c.name == project, IS_DISPUTED, tasks.c.id.not_in(skip))
+        busy = exists().where(
+            others.c.task_id == tasks.c.id, others.c.person_id != person.id,
+            others.c.alive_at > now - assignment_queries.PAUSE_LIMIT,
+            others.c.person_id == people.c.id, people.c.role == "adjudicator",
+        )  # fmt: skip
+        last = case((mine.c.state == "skipped", 2), (busy, 1), else_=0)
+        query = query.order_by(last, tasks.c.agreement, tasks.c.id).limit(1)
+        with self._transactions.reading() as connection:
+            return connection.execute(query).scalar() if works_on_project(connection, person, project) else None
+
+    def dispute(self, person: Person, project: str, task_id: int, *, opening: bool = True) -> Dispute | None:
+        """A disputed task that waits or that they decided; `opening` starts its clock."""
+        now = self._clock()
+        with self._transactions.reading() as connection:
+            task = find_disputed_task(connection, person, project, task_id)
+            if task is None:
+                return None
+            row = assignment_queries.find_by_task(connection, person, task_id)
+            if not opening or (row is not None and not assignment_queries.needs_opening(row, now)):
+                return make_dispute(connection, task, row)
+        with self._transactions.writing() as connection:
+            task = find_disputed_task(connection, person, project, task_id, lock=True)
+            if task is None:
+                return None
+            row = ensure_assignment(connection, person, task)
+            assignment_queries.open_assignment(connection, row, now)
+            return make_dispute(connection, task, row)
+
+    def submit_decisions(self, person: Person, task_id: int, submission: Submission) -> SubmissionOutcome:
+        """Save an adjudicator's decisions on everything in dispute in a task."""
+        with self._transactions.writing() as connection:
+            task = find_disputed_task(connection, person, "", task_id, lock=True)
+            if task is None:
+                return "foreign"
+            values = annotator_queries.sanitise_values(submission.values)
+            requests = {subject: task.requests[subject] for subject in task.disputed_questions}
+            outcome = annotator_queries.check_submission(task.project, requests, values)
+            if outcome == "kept" and any(subject not in values for subject in task.disputed_questions):
+                outcome = "incomplete"
+            if outcome != "kept":
+                return outcome
+            if _overrides_annotators(task, values) and not submission.reason.strip():
+                return "reasonless"
+            row = ensure_assignment(connection, person, task)
+            _write_decisions(connection, task, row, person.code, submission, values, self._clock())
+            annotator_queries.update_task_disputes(connection, task.project, task_id)
+            return "kept"

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
+from benchbuilder.annotation.database.connection import StoreBase
 from benchbuilder.annotation.database.models import AnswerDraft, Person
 from benchbuilder.annotation.database.record_votes import AssignmentKey, record_event
 from benchbuilder.annotation.database.sanitise import dump_json, load_json, storable_note, storable_text
@@ -69,17 +70,14 @@ def find_by_id(connection: Connection, person: Person, id_: int) -> Any | None:
     return _if_member(connection.execute(_LOCK_QUERIES["id"], {"person": person.id, "id": id_}).first())
 
 
-def find_own_task(connection: Connection, person: Person, project: str, key: str) -> tuple[int, bool] | None:
-    """Id of the task with the key `key` if it is or was theirs, and whether it still is theirs and live."""
-    row = connection.execute(
-        _FIND_QUERIES["key"], {"person": person.id, "project": project, "key": storable_text(key)}
-    ).first()
-    return None if row is None else (row.task_id, bool(row.live and row.task_live and _if_member(row)))
-
-
 def assignment_key(row: Any) -> AssignmentKey:
     """The key of an assignment row."""
     return AssignmentKey(row.project_id, row.task_id, row.person_id)
+
+
+def insert_assignment(connection: Connection, key: AssignmentKey) -> None:
+    """Add an assignment that the person has not opened yet."""
+    connection.execute(insert(assignments).values(**key._asdict(), live=True, state="open", flagged=False, note=""))
 
 
 def update_assignment(connection: Connection, row: Any, **values: object) -> None:
@@ -151,43 +149,56 @@ def delete_draft(connection: Connection, row: Any) -> None:
     connection.execute(delete(drafts).where(drafts.c.assignment_id == row.id))
 
 
-# --- actions of annotators and adjudicators
+class AssignmentStore(StoreBase):
+    """What annotators and adjudicators do with their tasks besides answering them."""
 
+    def find_own_task(self, person: Person, project: str, key: str) -> tuple[int, bool] | None:
+        """Id of the task with the key `key` if it is or was theirs, and whether it still is theirs and live."""
+        named = {"person": person.id, "project": project, "key": storable_text(key)}
+        with self._transactions.reading() as connection:
+            row = connection.execute(_FIND_QUERIES["key"], named).first()
+        return None if row is None else (row.task_id, bool(row.live and row.task_live and _if_member(row)))
 
-def save_draft(connection: Connection, person: Person, task_id: int, data: Mapping[str, str], now: datetime) -> bool:
-    """Save a draft, even if the task was retired or assigned to others: it may return."""
-    if len(_draft_text(data).encode()) > _MAX_DRAFT_BYTES:
-        return False
-    row = connection.execute(_LOCK_QUERIES["task"], {"person": person.id, "task": bounded_number(task_id)}).first()
-    if row is None:
-        return False
-    replace_draft(connection, row, data, now)
-    values = {"alive_at": now, "spent": row.spent + seconds_since_alive(row, now)} if row.alive_at is not None else {}
-    update_assignment(connection, row, opened_at=row.opened_at or now, **values)
-    return True
+    def save_draft(self, person: Person, task_id: int, data: Mapping[str, str]) -> bool:
+        """Save entered answers as a draft; ``False`` if the task was never theirs, or the draft exceeds 900 kB.
 
+        Tasks that were retired or assigned to others keep their drafts, in case they return.
+        """
+        if len(_draft_text(data).encode()) > _MAX_DRAFT_BYTES:
+            return False
+        now, named = self._clock(), {"person": person.id, "task": bounded_number(task_id)}
+        with self._transactions.writing() as connection:
+            row = connection.execute(_LOCK_QUERIES["task"], named).first()
+            if row is None:
+                return False
+            replace_draft(connection, row, data, now)
+            spent = row.spent + seconds_since_alive(row, now)
+            values = {"alive_at": now, "spent": spent} if row.alive_at is not None else {}
+            update_assignment(connection, row, opened_at=row.opened_at or now, **values)
+            return True
 
-def skip_assignment(connection: Connection, person: Person, task_id: int, now: datetime) -> bool:
-    """Skip the task; a finished one stays finished."""
-    row = find_by_task(connection, person, task_id, lock=True)
-    if row is None or not row.live:
-        return False
-    if row.state != "done":
-        values = closing_values(row, now)
-        record_event(connection, assignment_key(row), "skip", now, seconds=visit_seconds(row, values))
-        update_assignment(connection, row, state="skipped", **values)
-    return True
+    def skip(self, person: Person, task_id: int) -> bool:
+        """Skip a task until the others are done; ``False`` if it is not theirs. A finished task stays finished."""
+        now = self._clock()
+        with self._transactions.writing() as connection:
+            row = find_by_task(connection, person, task_id, lock=True)
+            if row is None or not row.live:
+                return False
+            if row.state != "done":
+                values = closing_values(row, now)
+                record_event(connection, assignment_key(row), "skip", now, seconds=visit_seconds(row, values))
+                update_assignment(connection, row, state="skipped", **values)
+            return True
 
-
-def flag_assignment(
-    connection: Connection, person: Person, task_id: int, flagged: bool, reason: str, now: datetime
-) -> bool:
-    """Flag the task for the project owner, or remove the flag."""
-    row = find_by_task(connection, person, task_id, lock=True)
-    if row is None or not row.live:
-        return False
-    if row.flagged != flagged:
-        detail = {"why": storable_note(reason)} if reason.strip() else {}
-        record_event(connection, assignment_key(row), "flag" if flagged else "unflag", now, detail=detail)
-        update_assignment(connection, row, flagged=flagged, opened_at=row.opened_at or now)
-    return True
+    def flag(self, person: Person, task_id: int, flagged: bool, reason: str = "") -> bool:
+        """Flag a task for the project owner, or remove the flag; ``False`` if it is not theirs."""
+        now = self._clock()
+        with self._transactions.writing() as connection:
+            row = find_by_task(connection, person, task_id, lock=True)
+            if row is None or not row.live:
+                return False
+            if row.flagged != flagged:
+                detail = {"why": storable_note(reason)} if reason.strip() else {}
+                record_event(connection, assignment_key(row), "flag" if flagged else "unflag", now, detail=detail)
+                update_assignment(connection, row, flagged=flagged, opened_at=row.opened_at or now)
+            return True

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchbuilder.annotation.base import Subject
-from benchbuilder.annotation.database.open import may_have_votes, open_annotation_store
+from benchbuilder.annotation.database.project_setup import may_have_votes, open_annotation_store
+from benchbuilder.annotation.sheets.sheets import unescape_formula
 from benchbuilder.annotation.tasks import wording_key
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 EXPORT_COLUMNS = frozenset({"question", "value", "code", "role", "key", "wording"})
 """Columns that identify an export of votes (`benchbuild votes export csv`)."""
 _SEVERAL = " | "
-_SHIELD = re.compile(r"'(?=['=+\-@\t\r\n＝＋－＠])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +78,7 @@ def read_exported_answers(path: Path, rows: Iterable[tuple[int, Mapping[str, Any
     """The answers that count in the rows (with line numbers) of an export, without gold tasks and paragraphs."""
     answers: list[ProjectAnswer] = []
     for line, raw in rows:
-        row = {name: unshield_cell(str(cell)) if cell else "" for name, cell in raw.items()}
+        row = {name: unescape_formula(str(cell)) if cell else "" for name, cell in raw.items()}
         if row.get("counts", "1").strip() == "0" or row.get("paragraph") or not row["value"].strip():
             continue
         about = {name[6:]: tuple(cell.split(_SEVERAL)) for name, cell in row.items() if name.startswith("about_")}
@@ -89,12 +88,3 @@ def read_exported_answers(path: Path, rows: Iterable[tuple[int, Mapping[str, Any
         where = f"{path.name}:{line}"
         answers.append(ProjectAnswer(where, fields, about, row["question"], row["code"], row["role"], row["value"]))
     return answers
-
-
-def unshield_cell(cell: str) -> str:
-    """A cell without the apostrophe that keeps spreadsheets from reading it as a formula.
-
-    >>> unshield_cell("'=1"), unshield_cell("'tis")
-    ('=1', "'tis")
-    """
-    return _SHIELD.sub("", cell, count=1) if cell.startswith("'") else cell

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, select
 
 from benchbuilder.annotation.base import Subject, Value
 from benchbuilder.annotation.database import annotator_queries
+from benchbuilder.annotation.database import assignments as assignment_queries
 from benchbuilder.annotation.database.models import ImportedVote, ImportReport, Person
 from benchbuilder.annotation.database.projects import ProjectRef, live_tasks
 from benchbuilder.annotation.database.record_votes import (
@@ -23,15 +24,13 @@ from benchbuilder.annotation.database.record_votes import (
     same_value,
     update_disputes,
 )
-from benchbuilder.annotation.database.sanitise import storable_note
+from benchbuilder.annotation.database.sanitise import storable_details, storable_note
 from benchbuilder.annotation.database.schema import assignments, current_votes
 from benchbuilder.annotation.database.sync_tasks import update_done_states
 from benchbuilder.annotation.database.users import list_people, normalise_name
 from benchbuilder.annotation.tasks import JudgementRequest
 from benchbuilder.annotation.values import is_allowed_value
-from benchbuilder.core import DataError
-
-_MAX_SHOWN_PROBLEMS = 20
+from benchbuilder.core import raise_row_errors
 
 
 @dataclass
@@ -71,8 +70,7 @@ def import_votes(
     held = _current_values(connection, project, sorting)
     if strict:
         _report_changes(sorting, held)
-    if sorting.problems:
-        raise _import_error(sorting.problems)
+    raise_row_errors(sorting.problems, "nothing was imported", "correct the votes, and try again")
     questions = {subject: request.question for subject, request in requests.items()}
     new = changed = 0
     touched: dict[int, Any] = {}
@@ -97,17 +95,6 @@ def _outdated_subjects(connection: Connection, batch: VoteBatch) -> set[Subject]
     if batch.person.role != "adjudicator":
         return set()
     return set(batch.values) - set(load_votes(connection, current_votes.c.task_id == batch.task.id).decisions)
-
-
-def _import_error(problems: list[str]) -> DataError:
-    hidden_count = len(problems) - _MAX_SHOWN_PROBLEMS
-    lines = [*problems[:_MAX_SHOWN_PROBLEMS], *([f"... and {hidden_count} more"] if hidden_count > 0 else [])]
-    number = f"{len(problems)} problem{'s' if len(problems) > 1 else ''}"
-    return DataError(
-        f"nothing was imported: {number}",
-        why="\n".join(f"- {line}" for line in lines),
-        next="correct them, and try again",
-    )
 
 
 def _sort_votes(
@@ -151,12 +138,7 @@ def _add_to_batch(votes: SortedVotes, batch: VoteBatch, vote: ImportedVote, loca
         batch.notes.append(note)
     if plausible_seconds(vote.seconds) is not None:
         batch.seconds = max(batch.seconds or 0.0, vote.seconds or 0.0)
-    details: dict[str, Any] = {
-        "reason": storable_note(vote.reason), "confidence": storable_note(vote.confidence),
-        "guideline_gap": vote.guideline_gap,
-        "error_kinds": [storable_note(kind) for kind in vote.error_kinds],
-    }  # fmt: skip
-    batch.adjudicator_details |= {name: value for name, value in details.items() if value}
+    batch.adjudicator_details |= storable_details(vote)
 
 
 def _current_values(
@@ -193,9 +175,7 @@ def _write_batch(
     event = record_event(connection, assignment, "import", now, seconds=batch.seconds, detail=detail)
     record_votes(connection, assignment, event, new_values, questions, channel=channel, now=now)
     if row is None:
-        connection.execute(
-            insert(assignments).values(**assignment._asdict(), live=True, state="open", flagged=False, note="")
-        )
+        assignment_queries.insert_assignment(connection, assignment)
         row = connection.execute(query).one()
     values: dict[str, Any] = {"opened_at": row.opened_at or now, "note": note or row.note}
     if batch.seconds is not None and not row.seconds:
@@ -204,5 +184,5 @@ def _write_batch(
         values |= {"state": "done", "done_event": event}
     elif new_values:
         values |= {"done_event": None}  # The submission no longer counts, so undo must not withdraw it.
-    connection.execute(update(assignments).where(assignments.c.id == row.id).values(values))
+    assignment_queries.update_assignment(connection, row, **values)
     return True

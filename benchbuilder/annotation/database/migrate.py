@@ -17,8 +17,7 @@ from alembic.util.exc import CommandError
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
-from benchbuilder.annotation.database.connection import Transactions
-from benchbuilder.annotation.database.errors import explain_database_error
+from benchbuilder.annotation.database.connection import Transactions, explain_database_error
 from benchbuilder.core import DataError
 
 _FOLDER = Path(__file__).parent / "migrations"
@@ -38,7 +37,8 @@ def migrate(transactions: Transactions) -> None:
         if transactions.sqlite:
             _enable_write_ahead(transactions)
         with transactions.reading(wrap_errors=False) as connection:
-            if _version(connection) == _head():
+            head = ScriptDirectory.from_config(_config()).get_current_head()
+            if MigrationContext.configure(connection).get_current_revision() == head:
                 return
         with _migration_lock, transactions.writing(exclusive=True, wrap_errors=False) as connection:
             command.upgrade(_config(connection), "head")
@@ -66,14 +66,6 @@ def _config(connection: Connection | None = None) -> Config:
     config.set_main_option("script_location", str(_FOLDER).replace("%", "%%"))
     config.set_main_option("path_separator", "os")
     return config
-
-
-def _head() -> str | None:
-    return ScriptDirectory.from_config(_config()).get_current_head()
-
-
-def _version(connection: Connection) -> str | None:
-    return MigrationContext.configure(connection).get_current_revision()
 
 
 def _enable_write_ahead(transactions: Transactions) -> None:

@@ -128,20 +128,23 @@ class Dispute:
     """Tasks that wait for an adjudicator, this one included."""
 
 
-@dataclass(frozen=True)
-class Submission:
-    """A submission about a task: values by subject, a remark, and the seconds that the page was visible.
+@dataclass(frozen=True, kw_only=True)
+class DecisionDetails:
+    """What only adjudicators say: why they decide so, why annotators differed, and how sure they are."""
 
-    Only adjudicators give `reason`, `error_kinds`, `guideline_gap` and `confidence`.
-    """
-
-    values: Mapping[Subject, Value]
-    note: str = ""
-    active_seconds: float | None = None
     reason: str = ""
     error_kinds: tuple[str, ...] = ()
     guideline_gap: bool = False
     confidence: str = ""
+
+
+@dataclass(frozen=True)
+class Submission(DecisionDetails):
+    """A submission about a task: values by subject, a remark, and the seconds that the page was visible."""
+
+    values: Mapping[Subject, Value]
+    note: str = ""
+    active_seconds: float | None = None
 
 
 @dataclass(frozen=True)
@@ -214,11 +217,10 @@ class ListedAssignment:
 
 
 @dataclass(frozen=True)
-class ImportedVote:
+class ImportedVote(DecisionDetails):
     """A vote from another tool: what the person called `person`, with the role `role`, answered about `subject`.
 
-    `where` is its location for messages (``file.csv:12``), `seconds` the time of the whole task, `note` a remark. Only
-    adjudicators give `reason`, `error_kinds`, `guideline_gap` and `confidence`.
+    `where` is its location for messages (``file.csv:12``), `seconds` the time of the whole task, `note` a remark.
     """
 
     person: str
@@ -228,10 +230,6 @@ class ImportedVote:
     note: str = ""
     seconds: float | None = None
     where: str = ""
-    reason: str = ""
-    error_kinds: tuple[str, ...] = ()
-    guideline_gap: bool = False
-    confidence: str = ""
 
 
 @dataclass(frozen=True)
@@ -248,28 +246,26 @@ class ImportReport:
 
 
 @dataclass(frozen=True)
-class GoldAnswer:
-    """A person's answer to a guiding question of the gold task with the key `task`."""
+class GoldAccuracy:
+    """How many judgements on gold tasks were `correct`, of those `judged`."""
 
-    task: str
-    question: str
-    expected: Value
-    value: Value
-    correct: bool
+    correct: int = 0
+    judged: int = 0
+
+    @property
+    def proportion(self) -> float | None:
+        """The proportion of correct judgements; ``None`` if there are none."""
+        return self.correct / self.judged if self.judged else None
 
 
 @dataclass(frozen=True)
 class PersonProgress:
-    """A person's part in a project: `seconds` of each finished task in order, and how many were finished too fast.
-
-    Counts are about live tasks, gold tasks included.
-    """
+    """A person's part in a project: `seconds` of each finished live task in order, gold tasks included."""
 
     person: Person
     progress: Progress
     seconds: tuple[float, ...]
-    hasty_count: int
-    gold_answers: tuple[GoldAnswer, ...]
+    gold: GoldAccuracy
     may_enter: bool = True
     """Whether they have a valid link or a session; a person without either gets no new tasks."""
 

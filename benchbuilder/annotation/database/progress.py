@@ -6,17 +6,84 @@ from collections import Counter
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, bindparam, func, select
 
 from benchbuilder.annotation.base import Subject, Task, Votes
-from benchbuilder.annotation.database import adjudicator_queries, annotator_queries
-from benchbuilder.annotation.database.models import GoldAnswer, Person, PersonProgress, StaffProgress
+from benchbuilder.annotation.database import adjudicator_queries
+from benchbuilder.annotation.database.annotator_queries import THEIRS, TOTAL
+from benchbuilder.annotation.database.models import GoldAccuracy, Person, PersonProgress, Progress, StaffProgress
 from benchbuilder.annotation.database.projects import ProjectRef, task_from_row
 from benchbuilder.annotation.database.record_votes import load_votes
-from benchbuilder.annotation.database.schema import assignments, current_votes, tasks
+from benchbuilder.annotation.database.schema import IS_DISPUTED, IS_FLAGGED, assignments, current_votes, projects, tasks
 from benchbuilder.annotation.database.users import active_person_ids, list_people
 from benchbuilder.annotation.tasks import wording_key
 from benchbuilder.annotation.values import is_disputed
+
+_MINE = select(func.count()).select_from(assignments).where(THEIRS, assignments.c.live)
+_COUNTS = select(
+    TOTAL.scalar_subquery(),
+    _MINE.where(assignments.c.state == "done").scalar_subquery(),
+    _MINE.where(assignments.c.state == "skipped").scalar_subquery(),
+    _MINE.where(IS_FLAGGED).scalar_subquery(),
+)
+_MIDDLE_SECONDS = (
+    select(assignments.c.seconds)
+    .where(THEIRS, assignments.c.live, assignments.c.state == "done")
+    .order_by(assignments.c.seconds)
+    .offset(bindparam("skipped"))
+    .limit(bindparam("most"))
+)
+
+
+def person_progress(connection: Connection, person: Person, project: str) -> Progress:
+    """The progress of `person` in the project called `project`."""
+    if person.role == "adjudicator":
+        return _adjudicator_progress(connection, person, project)
+    return _annotator_progress(connection, person, project)
+
+
+def _annotator_progress(connection: Connection, person: Person, project: str) -> Progress:
+    """An annotator's progress.
+
+    Numbers have no gaps, so open tasks are calculated and not counted.
+    """
+    total, done, skipped, flagged = connection.execute(_COUNTS, {"person": person.id, "project": project}).one()
+    return Progress(
+        done=done,
+        open=(total or 0) - done - skipped if person.role == "annotator" else 0,
+        skipped=skipped,
+        flagged=flagged,
+        median_seconds=_median_seconds(connection, person, project, done),
+    )
+
+
+def _median_seconds(connection: Connection, person: Person, project: str, done: int) -> float | None:
+    """The median seconds of their finished tasks; `done` is how many there are."""
+    if not done:
+        return None
+    named = {"person": person.id, "project": project, "skipped": (done - 1) // 2, "most": 2 - done % 2}
+    middle = connection.scalars(_MIDDLE_SECONDS, named).all()
+    return round(sum(middle) / len(middle), 3) if middle else None
+
+
+def _adjudicator_progress(connection: Connection, person: Person, project: str) -> Progress:
+    """An adjudicator's progress; open tasks wait for any adjudicator."""
+    id_ = select(projects.c.id).where(projects.c.name == project).scalar_subquery()
+    mine = (assignments.c.person_id == person.id) & (assignments.c.project_id == id_)
+    query = select(assignments.c.state, assignments.c.flagged, IS_DISPUTED, func.count())
+    query = query.join(tasks, tasks.c.id == assignments.c.task_id).where(mine, tasks.c.live)
+    query = query.group_by(assignments.c.state, assignments.c.flagged, IS_DISPUTED)
+    rows = connection.execute(query).all()
+    done = sum(n for state, _, waits, n in rows if state == "done" and not waits)
+    skipped = sum(n for state, _, waits, n in rows if state == "skipped" and waits)
+    timed = select(func.count()).select_from(assignments).where(mine, assignments.c.live, assignments.c.state == "done")
+    return Progress(
+        done=done,
+        open=adjudicator_queries.count_waiting(connection, project) - skipped,
+        skipped=skipped,
+        flagged=sum(n for _, flagged, _, n in rows if flagged),
+        median_seconds=_median_seconds(connection, person, project, int(connection.execute(timed).scalar_one())),
+    )
 
 
 def staff_progress(connection: Connection, project: ProjectRef, now: datetime) -> StaffProgress:
@@ -58,11 +125,6 @@ def staff_progress(connection: Connection, project: ProjectRef, now: datetime) -
 def _person_progress(
     connection: Connection, project: ProjectRef, person: Person, gold: list[Task], gold_votes: Votes, may_enter: bool
 ) -> PersonProgress:  # fmt: skip
-    progress = (
-        adjudicator_queries.adjudicator_progress
-        if person.role == "adjudicator"
-        else annotator_queries.annotator_progress
-    )
     query = select(assignments.c.seconds).where(
         assignments.c.person_id == person.id, assignments.c.project_id == project.id, assignments.c.live,
         assignments.c.state == "done",
@@ -70,23 +132,22 @@ def _person_progress(
     seconds: list[Any] = list(connection.scalars(query.order_by(assignments.c.done_event, assignments.c.id)))
     return PersonProgress(
         person=person,
-        progress=progress(connection, person, project.name),
+        progress=person_progress(connection, person, project.name),
         seconds=tuple(seconds),
-        hasty_count=sum(time < (project.spec.min_seconds or 0) for time in seconds),
-        gold_answers=tuple(answer for task in gold for answer in _gold_answers(project, person, task, gold_votes)),
+        gold=_gold_accuracy(project, person, gold, gold_votes),
         may_enter=may_enter,
     )
 
 
-def _gold_answers(project: ProjectRef, person: Person, task: Task, votes: Votes) -> list[GoldAnswer]:
+def _gold_accuracy(project: ProjectRef, person: Person, tasks: list[Task], votes: Votes) -> GoldAccuracy:
     questions = project.spec.questions_about("claim")
-    found: list[GoldAnswer] = []
-    for name, expected in task.expected:
-        question = questions.get(name)
-        if question is None:
-            continue
-        value = votes.by_subject.get(Subject(task.key, wording_key(question)), {}).get(person.code)
-        if value is not None:
-            right = value == expected if question.answer == "text" else not is_disputed(question, [value, expected])
-            found.append(GoldAnswer(task.key, name, expected, value, right))
-    return found
+    judged: list[bool] = []
+    for task in tasks:
+        for name, expected in task.expected:
+            question = questions.get(name)
+            subject = None if question is None else Subject(task.key, wording_key(question))
+            value = votes.by_subject.get(subject, {}).get(person.code) if subject else None
+            if question is not None and value is not None:
+                exact = question.answer == "text"
+                judged.append(value == expected if exact else not is_disputed(question, [value, expected]))
+    return GoldAccuracy(sum(judged), len(judged))

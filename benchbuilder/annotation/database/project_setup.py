@@ -6,19 +6,21 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from benchbuilder.annotation.base import ShownParagraph, Task, Value
 from benchbuilder.annotation.database.models import Project
 from benchbuilder.annotation.tasks import paragraph_key, task_key
 from benchbuilder.annotation.values import is_allowed_value
 from benchbuilder.config import FileRef, ProjectSpec
-from benchbuilder.core import DataError
+from benchbuilder.core import DataError, InstallationError, raise_row_errors
+
+if TYPE_CHECKING:
+    from benchbuilder.annotation.database.store import AnnotationStore
 
 CLAIMS_PROJECT = "claims"
 """The project of the candidates of a benchmark."""
 DATABASE_FILE = "review.sqlite"
-_MAX_SHOWN_PROBLEMS = 10
 
 
 def database_url(database_env: str | None, workplace: Path, environ: Mapping[str, str] | None = None) -> str:
@@ -98,14 +100,10 @@ def add_gold_tasks(tasks: Sequence[Task], spec: ProjectSpec) -> list[Task]:
         if task.key in task_keys:
             problems.append(f"{where}: this task is asked anyway; use another one")
         gold_tasks[task.key] = task
-    if problems:
-        more = [f"and {len(problems) - _MAX_SHOWN_PROBLEMS} more"] if len(problems) > _MAX_SHOWN_PROBLEMS else []
-        raise DataError(
-            f"{len(problems)} lines of gold tasks cannot be used",
-            where=problems[0].partition(": ")[0],
-            why="\n         ".join([*problems[:_MAX_SHOWN_PROBLEMS], *more]),
-            next='a line is {"fields": {"text": "..."}, "expected": {"QUESTION": ANSWER}}, and maybe "paragraphs"',
-        )
+    raise_row_errors(
+        problems, "gold tasks cannot be used",
+        'a line is {"fields": {"text": "..."}, "expected": {"QUESTION": ANSWER}}, and maybe "paragraphs"',
+    )  # fmt: skip
     return [*tasks, *gold_tasks.values()]
 
 
@@ -127,4 +125,32 @@ def _parse_gold_task(raw: dict[str, Any], spec: ProjectSpec) -> Task:
         [(name, str(fields[name])) for name in names],
         [(str(p.get("base", "")), str(p.get("title", "")), str(p["text"])) for p in paragraphs],
         expected=expected,
+    )
+
+
+def may_have_votes(database_env: str | None, workplace: Path) -> bool:
+    """Whether there may be votes: a shared database is configured, or the build has its own."""
+    return database_env is not None or (workplace / DATABASE_FILE).exists()
+
+
+def open_annotation_store(database_env: str | None, workplace: Path) -> AnnotationStore:
+    """Open the database of votes of a build.
+
+    Raises:
+        InstallationError: the extra ``review`` is not installed.
+        DataError: the database cannot be opened.
+    """
+    try:
+        from benchbuilder.annotation.database.store import AnnotationStore
+    except ModuleNotFoundError as error:
+        raise missing_review_extra(error) from error
+    return AnnotationStore.open(database_url(database_env, workplace))
+
+
+def missing_review_extra(error: ModuleNotFoundError) -> InstallationError:
+    """The error for a missing library of the review app."""
+    return InstallationError(
+        "the review app needs libraries that are not installed",
+        why=f"there is no module {error.name}",
+        next="pip install 'benchbuilder[review]'",
     )

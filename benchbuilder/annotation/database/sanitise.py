@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from benchbuilder.annotation.base import Subject, Value
+from benchbuilder.annotation.database.models import DecisionDetails
 from benchbuilder.core import truncate_code_points
 
 _LONGEST_NOTE = 4000
@@ -32,6 +33,15 @@ def storable_text(text: str) -> str:
 def storable_note(text: str) -> str:
     """A storable remark: stripped, and at most 4,000 characters long."""
     return truncate_code_points(storable_text(text).strip(), _LONGEST_NOTE)
+
+
+def storable_details(details: DecisionDetails) -> dict[str, Any]:
+    """The details of a decision that are not empty, for the detail of its event."""
+    values: dict[str, Any] = {
+        "reason": storable_note(details.reason), "confidence": storable_note(details.confidence),
+        "error_kinds": [storable_note(kind) for kind in details.error_kinds], "guideline_gap": details.guideline_gap,
+    }  # fmt: skip
+    return {name: value for name, value in values.items() if value}
 
 
 def hash_secret(secret: str) -> str:

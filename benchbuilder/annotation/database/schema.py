@@ -80,73 +80,76 @@ def _ref(to: Column[Any], name: str, *, primary_key: bool = False) -> Column[Any
     return Column(name, IdInteger, ForeignKey(to), nullable=False, primary_key=primary_key, autoincrement=False)
 
 
+def _required(type_: Any, *names: str) -> list[Column[Any]]:
+    return [Column(name, type_, nullable=False) for name in names]
+
+
+def _optional(type_: Any, *names: str) -> list[Column[Any]]:
+    return [Column(name, type_) for name in names]
+
+
+def _default(type_: Any, name: str, value: object) -> Column[Any]:
+    return Column(name, type_, nullable=False, default=value)
+
+
+def _text_keys(*names: str) -> list[Column[Any]]:
+    return [Column(name, StorableText, primary_key=True) for name in names]
+
+
 people = Table(
-    "people",
-    metadata,
+    "people", metadata,
     _id(),
     Column("name", StorableText, nullable=False, unique=True),
-    Column("role", StorableText, nullable=False),
+    *_required(StorableText, "role"),
     Column("code", StorableText, nullable=False, unique=True),
     Column("token_hash", StorableText, unique=True),
-    Column("language", StorableText, nullable=False, default=""),
-    Column("invited_at", UtcDateTime, nullable=False),
-    Column("expires_at", UtcDateTime, nullable=False),
-    Column("revoked", Boolean, nullable=False, default=False),
-    Column("seen_at", UtcDateTime),
-    Column("projects", StorableText, nullable=False, default="[]"),
-)
+    _default(StorableText, "language", ""),
+    *_required(UtcDateTime, "invited_at", "expires_at"),
+    _default(Boolean, "revoked", False),
+    *_optional(UtcDateTime, "seen_at"),
+    _default(StorableText, "projects", "[]"),
+)  # fmt: skip
 
 sessions = Table(
-    "sessions",
-    metadata,
-    Column("hash", StorableText, primary_key=True),
+    "sessions", metadata,
+    *_text_keys("hash"),
     _ref(people.c.id, "person_id"),
-    Column("language", StorableText, nullable=False, default=""),
-    Column("started_at", UtcDateTime, nullable=False),
-    Column("seen_at", UtcDateTime, nullable=False),
+    _default(StorableText, "language", ""),
+    *_required(UtcDateTime, "started_at", "seen_at"),
     Index("sessions_of_person", "person_id"),
-)
+)  # fmt: skip
 
 projects = Table(
-    "projects",
-    metadata,
+    "projects", metadata,
     _id(),
     Column("name", StorableText, nullable=False, unique=True),
-    Column("spec", StorableText, nullable=False),
-    Column("guideline", StorableText, nullable=False),
-    Column("language", StorableText, nullable=False),
-    Column("seed", BigInteger, nullable=False),
-    Column("benchmark", StorableText, nullable=False, default=""),
-    Column("live", Boolean, nullable=False, default=True),
-)
+    *_required(StorableText, "spec", "guideline", "language"),
+    *_required(BigInteger, "seed"),
+    _default(StorableText, "benchmark", ""),
+    _default(Boolean, "live", True),
+)  # fmt: skip
 
 wordings = Table(
-    "wordings",
-    metadata,
+    "wordings", metadata,
     _ref(projects.c.id, "project_id", primary_key=True),
-    Column("wording", StorableText, primary_key=True),
-    Column("question", StorableText, primary_key=True),
-    Column("definition", StorableText, nullable=False),
-    Column("since", UtcDateTime, nullable=False),
-)
+    *_text_keys("wording", "question"),
+    *_required(StorableText, "definition"),
+    *_required(UtcDateTime, "since"),
+)  # fmt: skip
 
 tasks = Table(
-    "tasks",
-    metadata,
+    "tasks", metadata,
     _id(),
     _ref(projects.c.id, "project_id"),
-    Column("key", StorableText, nullable=False),
-    Column("ordinal", Integer, nullable=False),
-    Column("shown", StorableText, nullable=False),
-    Column("about", StorableText, nullable=False),
-    Column("expected", StorableText, nullable=False),
-    Column("gold", Boolean, nullable=False),
-    Column("live", Boolean, nullable=False),
-    Column("open_disputes", Integer, nullable=False, default=0),
-    Column("agreement", Float, nullable=False, default=1.0),
+    *_required(StorableText, "key"),
+    *_required(Integer, "ordinal"),
+    *_required(StorableText, "shown", "about", "expected"),
+    *_required(Boolean, "gold", "live"),
+    _default(Integer, "open_disputes", 0),
+    _default(Float, "agreement", 1.0),
     UniqueConstraint("project_id", "key"),
     sqlite_autoincrement=True,
-)
+)  # fmt: skip
 
 IS_DISPUTED = tasks.c.open_disputes > literal_column("0")
 """Whether a task waits for an adjudicator, worded so that the database uses its partial index."""
@@ -155,23 +158,25 @@ Index(
     sqlite_where=IS_DISPUTED, postgresql_where=IS_DISPUTED,
 )  # fmt: skip
 
+
+def _person_and_task() -> list[Column[Any]]:
+    """The columns of everything that a person does with a task."""
+    return [_ref(projects.c.id, "project_id"), _ref(tasks.c.id, "task_id"), _ref(people.c.id, "person_id")]
+
+
 assignments = Table(
-    "assignments",
-    metadata,
+    "assignments", metadata,
     _id(),
-    _ref(projects.c.id, "project_id"),
-    _ref(tasks.c.id, "task_id"),
-    _ref(people.c.id, "person_id"),
-    Column("place", Integer),
-    Column("live", Boolean, nullable=False, default=True),
-    Column("state", StorableText, nullable=False, default="open"),
-    Column("flagged", Boolean, nullable=False, default=False),
-    Column("note", StorableText, nullable=False, default=""),
-    Column("opened_at", UtcDateTime),
-    Column("alive_at", UtcDateTime),
-    Column("seconds", Float, nullable=False, default=0.0),
-    Column("spent", Float, nullable=False, default=0.0),
-    Column("done_event", IdInteger),
+    *_person_and_task(),
+    *_optional(Integer, "place"),
+    _default(Boolean, "live", True),
+    _default(StorableText, "state", "open"),
+    _default(Boolean, "flagged", False),
+    _default(StorableText, "note", ""),
+    *_optional(UtcDateTime, "opened_at", "alive_at"),
+    _default(Float, "seconds", 0.0),
+    _default(Float, "spent", 0.0),
+    *_optional(IdInteger, "done_event"),
     UniqueConstraint("task_id", "person_id"),
     Index("assignments_in_order", "person_id", "project_id", "place"),
     Index("assignments_by_state", "person_id", "project_id", "live", "state", "place"),
@@ -179,7 +184,7 @@ assignments = Table(
     Index("assignments_done", "person_id", "project_id", "done_event"),
     Index("assignments_of_project", "project_id"),
     sqlite_autoincrement=True,
-)
+)  # fmt: skip
 
 IS_FLAGGED = assignments.c.flagged.is_(True)
 """Whether a task is flagged, worded so that the database uses its partial index."""
@@ -188,70 +193,51 @@ Index(
     sqlite_where=IS_FLAGGED, postgresql_where=IS_FLAGGED,
 )  # fmt: skip
 
+_ASSIGNMENT = ForeignKey(assignments.c.id, ondelete="CASCADE")
 drafts = Table(
-    "drafts",
-    metadata,
-    Column(
-        "assignment_id",
-        IdInteger,
-        ForeignKey(assignments.c.id, ondelete="CASCADE"),
-        primary_key=True,
-        autoincrement=False,
-    ),
-    Column("data", StorableText, nullable=False),
-    Column("saved_at", UtcDateTime, nullable=False),
-)
+    "drafts", metadata,
+    Column("assignment_id", IdInteger, _ASSIGNMENT, primary_key=True, autoincrement=False),
+    *_required(StorableText, "data"),
+    *_required(UtcDateTime, "saved_at"),
+)  # fmt: skip
 
 events = Table(
-    "events",
-    metadata,
+    "events", metadata,
     _id(),
-    _ref(projects.c.id, "project_id"),
-    _ref(tasks.c.id, "task_id"),
-    _ref(people.c.id, "person_id"),
-    Column("kind", StorableText, nullable=False),
-    Column("at", UtcDateTime, nullable=False),
-    Column("seconds", Float),
-    Column("active_seconds", Float),
-    Column("detail", StorableText, nullable=False, default="{}"),
+    *_person_and_task(),
+    *_required(StorableText, "kind"),
+    *_required(UtcDateTime, "at"),
+    *_optional(Float, "seconds", "active_seconds"),
+    _default(StorableText, "detail", "{}"),
     Index("events_of_project", "project_id", "id"),
     sqlite_autoincrement=True,
-)
+)  # fmt: skip
 
 votes = Table(
-    "votes",
-    metadata,
+    "votes", metadata,
     _id(),
-    _ref(projects.c.id, "project_id"),
-    _ref(tasks.c.id, "task_id"),
-    _ref(people.c.id, "person_id"),
+    *_person_and_task(),
     _ref(events.c.id, "event_id"),
-    Column("key", StorableText, nullable=False),
-    Column("wording", StorableText, nullable=False),
-    Column("question", StorableText, nullable=False),
-    Column("value", StorableText),
-    Column("channel", StorableText, nullable=False),
-    Column("at", UtcDateTime, nullable=False),
+    *_required(StorableText, "key", "wording", "question"),
+    *_optional(StorableText, "value"),
+    *_required(StorableText, "channel"),
+    *_required(UtcDateTime, "at"),
     Index("votes_of_project", "project_id", "id"),
     Index("votes_of_event", "event_id"),
     Index("votes_of_task", "task_id"),
     sqlite_autoincrement=True,
-)
+)  # fmt: skip
 
 current_votes = Table(
-    "current_votes",
-    metadata,
+    "current_votes", metadata,
     _ref(tasks.c.id, "task_id", primary_key=True),
     _ref(people.c.id, "person_id", primary_key=True),
-    Column("key", StorableText, primary_key=True),
-    Column("wording", StorableText, primary_key=True),
+    *_text_keys("key", "wording"),
     _ref(projects.c.id, "project_id"),
-    Column("value", StorableText, nullable=False),
-    Column("vote_id", IdInteger, nullable=False),
+    *_required(StorableText, "value"),
+    *_required(IdInteger, "vote_id"),
     Index("current_of_project", "project_id"),
-)
-
-APPEND_ONLY = ("events", "votes")
+)  # fmt: skip
 
 
 def bounded_number(number: int) -> int:

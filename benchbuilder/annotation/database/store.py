@@ -2,45 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from datetime import UTC, datetime
-from typing import Self
 
 from sqlalchemy import Connection
 
 from benchbuilder.annotation.base import Task, Votes
-from benchbuilder.annotation.database import (
-    adjudicator_queries,
-    annotator_queries,
-    assign,
-    assignments,
-    history,
-    import_votes,
-    progress,
-    sync_tasks,
-    users,
-)
+from benchbuilder.annotation.database import assign, history, import_votes, progress, sync_tasks, users
 from benchbuilder.annotation.database import projects as project_rows
+from benchbuilder.annotation.database.adjudicator_queries import AdjudicatorStore
+from benchbuilder.annotation.database.annotator_queries import AnnotatorStore
 from benchbuilder.annotation.database.connection import Transactions
 from benchbuilder.annotation.database.migrate import migrate
 from benchbuilder.annotation.database.models import (
     AnnotationEvent,
-    Assignment,
-    Dispute,
     ImportedVote,
     ImportReport,
-    ListedAssignment,
     Person,
     Progress,
     Project,
     QuestionWording,
     Role,
     StaffProgress,
-    Submission,
-    SubmissionOutcome,
-    Visitor,
     VoteEvent,
 )  # fmt: skip
+from benchbuilder.annotation.database.users import SessionStore
 from benchbuilder.core import DataError
 
 
@@ -48,16 +35,12 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-class AnnotationStore:
+class AnnotationStore(SessionStore, AnnotatorStore, AdjudicatorStore):
     """People, projects with their tasks, and votes, in SQLite or PostgreSQL.
 
     Each method is one transaction: it saves all its changes, or none. Threads and processes may use one database at
     the same time. Every method may raise DataError if the database cannot be used.
     """
-
-    def __init__(self, transactions: Transactions, clock: Callable[[], datetime]) -> None:
-        self._transactions = transactions
-        self._clock = clock
 
     @classmethod
     def open(cls, url: str, clock: Callable[[], datetime] = _now) -> AnnotationStore:
@@ -66,27 +49,12 @@ class AnnotationStore:
         Raises:
             DataError: it cannot be opened, or was written by a newer version.
         """
-        transactions = Transactions(url)
-        try:
+        with ExitStack() as stack:
+            transactions = Transactions(url)
+            stack.callback(transactions.close)  # unless the migration succeeds
             migrate(transactions)
-        except BaseException:
-            transactions.close()
-            raise
+            stack.pop_all()
         return cls(transactions, clock)
-
-    def now(self) -> datetime:
-        """The current time by the clock of the store."""
-        return self._clock()
-
-    def close(self) -> None:
-        """Close all connections."""
-        self._transactions.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     # --- people
 
@@ -127,43 +95,6 @@ class AnnotationStore:
             self._balance_all(connection, person)
             return person
 
-    def people(self) -> list[Person]:
-        """Everybody who was ever invited, by role."""
-        with self._transactions.reading() as connection:
-            return users.list_people(connection)
-
-    def admits(self, token: str) -> bool:
-        """Whether `token` is valid."""
-        with self._transactions.reading() as connection:
-            return users.find_token_row(connection, token, self._clock()) is not None
-
-    def begin_session(self, token: str) -> tuple[str, Visitor] | None:
-        """Begin a session for the person with `token`; ``None`` if it is unknown, expired or revoked."""
-        if not self.admits(token):
-            return None
-        with self._transactions.writing() as connection:
-            return users.begin_session(connection, token, self._clock())
-
-    def find_visitor(self, session: str) -> Visitor | None:
-        """The visitor of a `session`; ``None`` if it is unknown, idle for 12 hours, 7 days old, or revoked."""
-        now = self._clock()
-        with self._transactions.reading() as connection:
-            found = users.find_visitor(connection, session, now)
-        if found is not None and found[1]:
-            with self._transactions.writing() as connection:
-                users.record_visit(connection, session, found[0].person, now)
-        return None if found is None else found[0]
-
-    def end_session(self, session: str) -> None:
-        """End a session."""
-        with self._transactions.writing() as connection:
-            users.end_session(connection, session)
-
-    def choose_language(self, session: str, language: str) -> None:
-        """Set the language of the interface, for this session and later ones of the person."""
-        with self._transactions.writing() as connection:
-            users.choose_language(connection, session, language)
-
     # --- projects
 
     def sync_project(self, project: Project, tasks: Sequence[Task]) -> None:
@@ -185,11 +116,6 @@ class AnnotationStore:
             sync_tasks.retire_project(connection, work)
             assign.balance_assignments(connection, work, self._clock())
 
-    def balance_assignments(self, project: str) -> None:
-        """Assign every task to as many annotators as it needs; unopened tasks are spread evenly."""
-        with self._transactions.writing(exclusive=True) as connection:
-            assign.balance_assignments(connection, self._find_project(connection, project), self._clock())
-
     def projects(self) -> list[Project]:
         """All projects that are not retired, by name."""
         with self._transactions.reading() as connection:
@@ -200,127 +126,12 @@ class AnnotationStore:
         with self._transactions.reading() as connection:
             return next(iter(project_rows.find_projects(connection, name)), None) if name else None
 
-    # --- annotators
-
-    def next_number(self, person: Person, project: str, after: int = 0) -> int | None:
-        """The number of their next task: open ones after number `after`, then other open ones, then skipped ones."""
-        with self._transactions.reading() as connection:
-            known = users.works_on_project(connection, person, project)
-            return annotator_queries.next_number(connection, person, project, after) if known else None
-
-    def assignment(self, person: Person, project: str, number: int, *, opening: bool = True) -> Assignment | None:
-        """Their task with `number`; `opening` starts its clock if it is not running yet."""
-        now = self._clock()
-        with self._transactions.reading() as connection:
-            row = assignments.find_by_number(connection, person, project, number)
-            if row is None or not row.task_live:
-                return None
-            if not opening or not assignments.needs_opening(row, now):
-                return annotator_queries.make_assignment(connection, person, row, {})
-        with self._transactions.writing() as connection:
-            row = assignments.find_by_number(connection, person, project, number, lock=True)
-            if row is None or not row.task_live:
-                return None
-            return annotator_queries.make_assignment(
-                connection, person, row, assignments.open_assignment(connection, row, now)
-            )
-
-    def list_assignments(
-        self, person: Person, project: str, *, state: str = "", start: int = 1, count: int = 50
-    ) -> list[ListedAssignment]:  # fmt: skip
-        """Up to `count` of their tasks from number `start` on, by number; `state` may also be ``flagged``."""
-        with self._transactions.reading() as connection:
-            known = users.works_on_project(connection, person, project)
-            return annotator_queries.list_assignments(connection, person, project, state, start, count) if known else []
-
-    def save_draft(self, person: Person, task_id: int, data: Mapping[str, str]) -> bool:
-        """Save entered answers as a draft; ``False`` if the task was never theirs, or the draft exceeds 900 kB.
-
-        Tasks that were retired or assigned to others keep their drafts, in case they return.
-        """
-        with self._transactions.writing() as connection:
-            return assignments.save_draft(connection, person, task_id, data, self._clock())
-
-    def find_own_task(self, person: Person, project: str, key: str) -> tuple[int, bool] | None:
-        """Id of the task with the key `key` if it is or was theirs, and whether it still is theirs and live."""
-        with self._transactions.reading() as connection:
-            return assignments.find_own_task(connection, person, project, key)
-
-    def submit(self, person: Person, task_id: int, submission: Submission) -> SubmissionOutcome:
-        """Save an annotator's votes on all questions of a task."""
-        with self._transactions.writing() as connection:
-            return annotator_queries.submit_answers(connection, person, task_id, submission, self._clock())
-
-    def undo_last(self, person: Person, project: str) -> int | None:
-        """Withdraw their last submission, one more with each call: the task is open again, with a draft of the answers.
-
-        Returns the number of the task (for an adjudicator its id), or ``None`` if nothing is left. Imported votes are
-        never withdrawn.
-        """
-        with self._transactions.writing() as connection:
-            row = annotator_queries.undo_last(connection, person, project, self._clock())
-            return None if row is None else row.task_id if row.role == "adjudicator" else row.place
-
-    def skip(self, person: Person, task_id: int) -> bool:
-        """Skip a task until the others are done; ``False`` if it is not theirs."""
-        with self._transactions.writing() as connection:
-            return assignments.skip_assignment(connection, person, task_id, self._clock())
-
-    def flag(self, person: Person, task_id: int, flagged: bool, reason: str = "") -> bool:
-        """Flag a task for the project owner, or remove the flag; ``False`` if it is not theirs."""
-        with self._transactions.writing() as connection:
-            return assignments.flag_assignment(connection, person, task_id, flagged, reason, self._clock())
-
     def progress(self, person: Person, project: str) -> Progress:
         """A person's progress in a project."""
         with self._transactions.reading() as connection:
             if not users.works_on_project(connection, person, project):
                 return Progress(0, 0, 0, 0, None)
-            if person.role == "adjudicator":
-                return adjudicator_queries.adjudicator_progress(connection, person, project)
-            return annotator_queries.annotator_progress(connection, person, project)
-
-    # --- adjudicators
-
-    def count_disputes(self, project: str) -> int:
-        """How many tasks wait for an adjudicator."""
-        with self._transactions.reading() as connection:
-            return adjudicator_queries.count_waiting(connection, project)
-
-    def next_dispute(self, person: Person, project: str, skip: frozenset[int] = frozenset()) -> int | None:
-        """Id of the task that an adjudicator decides next: the one with the lowest agreement, except those in `skip`.
-
-        Tasks that another adjudicator has open come later, and skipped ones last.
-        """
-        if person.role != "adjudicator":
-            return None
-        with self._transactions.reading() as connection:
-            if not users.works_on_project(connection, person, project):
-                return None
-            return adjudicator_queries.next_disputed_task(connection, person, project, skip, self._clock())
-
-    def dispute(self, person: Person, project: str, task_id: int, *, opening: bool = True) -> Dispute | None:
-        """A disputed task that waits or that they decided; `opening` starts its clock."""
-        now = self._clock()
-        with self._transactions.reading() as connection:
-            matter = adjudicator_queries.find_disputed_task(connection, person, project, task_id)
-            if matter is None:
-                return None
-            row = adjudicator_queries.adjudicator_assignment(connection, person, task_id)
-            if not opening or (row is not None and not assignments.needs_opening(row, now)):
-                return adjudicator_queries.make_dispute(connection, matter, row)
-        with self._transactions.writing() as connection:
-            matter = adjudicator_queries.find_disputed_task(connection, person, project, task_id, lock=True)
-            if matter is None:
-                return None
-            row = adjudicator_queries.ensure_assignment(connection, person, matter)
-            assignments.open_assignment(connection, row, now)
-            return adjudicator_queries.make_dispute(connection, matter, row)
-
-    def submit_decisions(self, person: Person, task_id: int, submission: Submission) -> SubmissionOutcome:
-        """Save an adjudicator's decisions on everything in dispute in a task."""
-        with self._transactions.writing() as connection:
-            return adjudicator_queries.submit_decisions(connection, person, task_id, submission, self._clock())
+            return progress.person_progress(connection, person, project)
 
     # --- the project owner, the build, and other tools
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection, RowMapping, bindparam, delete, func, insert, select, update
 
+from benchbuilder.annotation.database.connection import StoreBase
 from benchbuilder.annotation.database.models import Person, Role, Visitor
 from benchbuilder.annotation.database.sanitise import dump_json, hash_secret, load_json, storable_text
 from benchbuilder.annotation.database.schema import people, sessions
@@ -130,30 +131,71 @@ def revoke_person(connection: Connection, name: str) -> Person:
     return find_person(connection, name)
 
 
-def find_token_row(connection: Connection, token: str, now: datetime) -> RowMapping | None:
+def _find_token_row(connection: Connection, token: str, now: datetime) -> RowMapping | None:
     """The row of the person with a valid `token`, if any."""
     query = select(people).where(people.c.token_hash == hash_secret(token), people.c.revoked.is_(False))
     row = connection.execute(query).mappings().first()
     return None if row is None or now >= row["expires_at"] else row
 
 
-def begin_session(connection: Connection, token: str, now: datetime) -> tuple[str, Visitor] | None:
-    """Begin a session for the person with a valid `token`, if any."""
-    row = find_token_row(connection, token, now)
-    if row is None:
-        return None
-    session = secrets.token_urlsafe(32)
-    gone = (sessions.c.started_at < now - SESSION_AGE_LIMIT) | (sessions.c.seen_at < now - SESSION_IDLE_LIMIT)
-    connection.execute(delete(sessions).where(sessions.c.person_id == row["id"], gone))
-    values = {"hash": hash_secret(session), "person_id": row["id"], "language": row["language"]}
-    connection.execute(insert(sessions).values(**values, started_at=now, seen_at=now))
-    connection.execute(update(people).where(people.c.id == row["id"]).values(seen_at=now))
-    visitor = find_visitor(connection, session, now)
-    return None if visitor is None else (session, visitor[0])
+class SessionStore(StoreBase):
+    """The people, who sign in with the token of their invitation, and their sessions."""
+
+    def people(self) -> list[Person]:
+        """Everybody who was ever invited, by role."""
+        with self._transactions.reading() as connection:
+            return list_people(connection)
+
+    def admits(self, token: str) -> bool:
+        """Whether `token` is valid."""
+        with self._transactions.reading() as connection:
+            return _find_token_row(connection, token, self._clock()) is not None
+
+    def begin_session(self, token: str) -> tuple[str, Visitor] | None:
+        """Begin a session for the person with `token`; ``None`` if it is unknown, expired or revoked."""
+        if not self.admits(token):
+            return None
+        now, session = self._clock(), secrets.token_urlsafe(32)
+        with self._transactions.writing() as connection:
+            row = _find_token_row(connection, token, now)
+            if row is None:
+                return None
+            gone = (sessions.c.started_at < now - SESSION_AGE_LIMIT) | (sessions.c.seen_at < now - SESSION_IDLE_LIMIT)
+            connection.execute(delete(sessions).where(sessions.c.person_id == row["id"], gone))
+            values = {"hash": hash_secret(session), "person_id": row["id"], "language": row["language"]}
+            connection.execute(insert(sessions).values(**values, started_at=now, seen_at=now))
+            connection.execute(update(people).where(people.c.id == row["id"]).values(seen_at=now))
+            visitor = _find_visitor(connection, session, now)
+            return None if visitor is None else (session, visitor[0])
+
+    def find_visitor(self, session: str) -> Visitor | None:
+        """The visitor of a `session`; ``None`` if it is unknown, idle for 12 hours, 7 days old, or revoked."""
+        now = self._clock()
+        with self._transactions.reading() as connection:
+            visitor, due = _find_visitor(connection, session, now) or (None, False)
+        if visitor is not None and due:
+            with self._transactions.writing() as connection:
+                connection.execute(update(sessions).where(sessions.c.hash == hash_secret(session)).values(seen_at=now))
+                connection.execute(update(people).where(people.c.id == visitor.person.id).values(seen_at=now))
+        return visitor
+
+    def end_session(self, session: str) -> None:
+        """End a session."""
+        with self._transactions.writing() as connection:
+            connection.execute(delete(sessions).where(sessions.c.hash == hash_secret(session)))
+
+    def choose_language(self, session: str, language: str) -> None:
+        """Set the language of the interface, for this session and later ones of the person."""
+        language, own = storable_text(language)[:35], sessions.c.hash == hash_secret(session)
+        with self._transactions.writing() as connection:
+            person = connection.execute(select(sessions.c.person_id).where(own)).scalar_one_or_none()
+            if person is not None:
+                connection.execute(update(sessions).where(own).values(language=language))
+                connection.execute(update(people).where(people.c.id == person).values(language=language))
 
 
-def find_visitor(connection: Connection, session: str, now: datetime) -> tuple[Visitor, bool] | None:
-    """Whose `session` it is, and whether it is time to note that they were here; ``None`` if it lets nobody in."""
+def _find_visitor(connection: Connection, session: str, now: datetime) -> tuple[Visitor, bool] | None:
+    """The visitor of `session`, and whether it is time to record the visit; ``None`` if the session is not valid."""
     row = connection.execute(_VISITOR, {"session": hash_secret(session)}).mappings().first()
     if row is None:
         return None
@@ -164,27 +206,6 @@ def find_visitor(connection: Connection, session: str, now: datetime) -> tuple[V
     expires = min((now if due else row["here"]) + SESSION_IDLE_LIMIT, last)
     csrf = hashlib.sha256(f"form:{session}".encode("utf-8", "replace")).hexdigest()
     return Visitor(person_from_row(row), csrf, row["chosen"], expires), due
-
-
-def record_visit(connection: Connection, session: str, person: Person, now: datetime) -> None:
-    """Record a visit in the session and of the person."""
-    connection.execute(update(sessions).where(sessions.c.hash == hash_secret(session)).values(seen_at=now))
-    connection.execute(update(people).where(people.c.id == person.id).values(seen_at=now))
-
-
-def end_session(connection: Connection, session: str) -> None:
-    """Delete `session`."""
-    connection.execute(delete(sessions).where(sessions.c.hash == hash_secret(session)))
-
-
-def choose_language(connection: Connection, session: str, language: str) -> None:
-    """Set the language of `session`, and of later sessions of its person."""
-    query = select(sessions.c.person_id).where(sessions.c.hash == hash_secret(session))
-    person = connection.execute(query).scalar_one_or_none()
-    if person is not None:
-        chosen = storable_text(language)[:35]
-        connection.execute(update(sessions).where(sessions.c.hash == hash_secret(session)).values(language=chosen))
-        connection.execute(update(people).where(people.c.id == person).values(language=chosen))
 
 
 def normalise_name(name: str) -> str:

@@ -12,15 +12,14 @@ from typing import Any
 
 from benchbuilder.annotation.aggregate import AggregatedLabels, aggregate_votes
 from benchbuilder.annotation.base import Subject, Task, Value, Votes
-from benchbuilder.annotation.formats.lossiness import vote_losses
 from benchbuilder.annotation.formats.models import (
     AdjudicationNote,
     ExportInput,
     ExportLoss,
     ParsedVotes,
-    Rater,
     VoteExport,
     VoteRecord,
+    vote_losses,
 )
 from benchbuilder.annotation.formats.parse_votes import VoteCollector, json_line_bytes, load_json_lines
 from benchbuilder.annotation.formats.questions import (
@@ -41,7 +40,10 @@ def write_adjudication(export: ExportInput, users: UserTable | None = None) -> V
     tasks = [task for task in export.tasks if not task.expected]
     writer = _AdjudicationWriter(export, tasks)
     rows = [writer.row(task) for task in tasks]
-    counted = [
+    losses = [
+        ExportLoss("names of people: codes replace them"),
+        ExportLoss("when a vote was given"),
+        *vote_losses(export),
         ExportLoss("gold tasks: they decide nothing", len(export.tasks) - len(tasks)),
         ExportLoss("decisions that are means of different numbers: they count as unanimous", writer.mean_count),
         ExportLoss(
@@ -53,14 +55,7 @@ def write_adjudication(export: ExportInput, users: UserTable | None = None) -> V
         ExportLoss("how long annotators took", sum(v.seconds is not None for v in export.counting_votes())),
         ExportLoss("tasks that were skipped", len(export.skips)),
     ]
-    losses = [
-        ExportLoss("names of people: codes replace them"),
-        ExportLoss("when a vote was given"),
-        *vote_losses(export),
-    ]
-    return VoteExport(
-        {ADJUDICATION_FILE: b"".join(map(json_line_bytes, rows))}, losses + [loss for loss in counted if loss.count]
-    )
+    return VoteExport({ADJUDICATION_FILE: b"".join(map(json_line_bytes, rows))}, losses)
 
 
 class _AdjudicationWriter:
@@ -164,12 +159,12 @@ def read_adjudication(name: str, data: bytes, export: ExportInput, users: UserTa
             collector.add_problem(where, "it has no item_data and provenance")
             continue
         try:
-            bound = bind_row(shown, collector.tasks)
+            subjects = bind_row(shown, collector.tasks)
         except ValueError as error:
             collector.add_problem(where, str(error))
             continue
         for schema, said in provenance.items():
-            subject = bound.subjects.get(f"q_{schema}")
+            subject = subjects.get(f"q_{schema}")
             if subject is None or not isinstance(said, dict):
                 collector.add_problem(where, f"provenance of {schema} is not about what item_data shows")
                 continue
@@ -187,10 +182,10 @@ def _collect_row(
 ) -> None:
     votes = provenance.get("votes")
     for code, value in votes.items() if isinstance(votes, dict) else ():
-        if rater := _person(where, code, "annotator", collector):
+        if rater := collector.find_rater(where, code, "annotator"):
             collector.add_answer(rater, subject, value, where=where, label=schema)
     decision, judge = provenance.get("decision"), provenance.get("adjudicator")
-    if decision is not None and (rater := _person(where, judge, "adjudicator", collector)):
+    if decision is not None and (rater := collector.find_rater(where, judge, "adjudicator")):
         spent, kinds, flag = row.get("time_spent_ms"), row.get("error_taxonomy"), row.get("guideline_update_flag")
         collector.add_answer(
             rater, subject, decision, where=where, label=schema,
@@ -198,13 +193,3 @@ def _collect_row(
             reason=str(row.get("notes") or ""), confidence=str(row.get("confidence") or ""),
             error_kinds=tuple(map(str, kinds)) if isinstance(kinds, list) else (), guideline_gap=flag is True,
         )  # fmt: skip
-
-
-def _person(where: str, code: object, role: str, collector: VoteCollector) -> Rater | None:
-    rater = collector.people.get(code) if isinstance(code, str) else None
-    if rater is None:
-        collector.add_problem(where, f"nobody in this project has the code {code!r}")
-    elif rater.role != role:
-        collector.add_problem(where, f"{rater.code} is {rater.role} here, not {role}")
-        return None
-    return rater

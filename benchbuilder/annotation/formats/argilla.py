@@ -14,8 +14,15 @@ from typing import Any
 
 from benchbuilder.annotation.base import Subject, Task, Value
 from benchbuilder.annotation.formats.label_studio_config import anchor_lines, answer_options, displayed_fields
-from benchbuilder.annotation.formats.lossiness import judging_losses, vote_losses, votes_by_task
-from benchbuilder.annotation.formats.models import ExportInput, ExportLoss, Suggestion, VoteExport, VoteRecord
+from benchbuilder.annotation.formats.models import (
+    ExportInput,
+    ExportLoss,
+    VoteExport,
+    VoteRecord,
+    judging_losses,
+    vote_losses,
+    votes_by_task,
+)
 from benchbuilder.annotation.formats.parse_votes import json_bytes
 from benchbuilder.annotation.formats.questions import (
     NOTE,
@@ -28,7 +35,7 @@ from benchbuilder.annotation.formats.questions import (
     question_controls,
     task_columns,
 )
-from benchbuilder.annotation.formats.user_table import ToolUser, UserTable, make_user_table, uuid_id, write_user_table
+from benchbuilder.annotation.formats.user_table import UserTable, complete_user_table, uuid_id, write_user_table
 from benchbuilder.core import DataError
 
 SETTINGS_FILE, RECORDS_FILE, USERS_FILE = "settings.json", "records.json", "users.csv"
@@ -48,9 +55,7 @@ def write_argilla(export: ExportInput, users: UserTable | None = None) -> VoteEx
     Raises:
         DataError: its server would refuse the project.
     """
-    table = users or make_user_table(export.all_raters(), uuid_id)
-    missing = [rater for rater in export.all_raters() if table.id_of(rater) is None]
-    table = UserTable(table.users + [ToolUser(uuid_id(rater), "", rater) for rater in missing])
+    table = complete_user_table(users, export.all_raters(), uuid_id)
     flat = question_controls(export.project.spec, export.tasks)
     _check_limits(flat)
     writer = _ArgillaWriter(export, table, flat)
@@ -101,13 +106,7 @@ class _ArgillaWriter:
     def __init__(self, export: ExportInput, users: UserTable, controls: Sequence[Control]) -> None:
         self.export, self.users, self.controls = export, users, controls
         self.votes = votes_by_task(export)
-        self.suggestions: dict[Subject, Suggestion] = {}
-        self.extra_suggestion_count = self.shortened_count = self.rounded_count = self.crossed_count = (
-            self.extra_note_count
-        ) = self.draft_count = 0
-        for suggestion in export.suggestions:
-            first = self.suggestions.setdefault(suggestion.subject, suggestion)
-            self.extra_suggestion_count += first is not suggestion
+        self.shortened_count = self.rounded_count = self.crossed_count = self.extra_note_count = self.draft_count = 0
         self.first_required = next(iter([c.control_name for c in controls if c.required]), "")
 
     def settings(self) -> dict[str, Any]:
@@ -176,11 +175,6 @@ class _ArgillaWriter:
         for votes in self.votes.get(task.key, {}).values():
             if votes[0].role == "annotator":
                 submitted += self._add_responses(votes, about, responses)
-        suggestions: dict[str, dict[str, Any]] = {}
-        for control in self.controls:
-            if said := self.suggestions.get(about.get(control.label_name, _NOWHERE)):
-                value = self._value(control, said.value)
-                suggestions[question_name(control)] = {"value": value, "score": said.score, "agent": said.agent}
         return {
             "id": task.key,
             "fields": {name: text for name, text in data.items() if not name.startswith("bb_")},
@@ -189,7 +183,7 @@ class _ArgillaWriter:
                 PROJECT: data[PROJECT],
                 SUBJECTS: json.dumps(data[SUBJECTS], ensure_ascii=False),
             },
-            "suggestions": suggestions,
+            "suggestions": {},
             "responses": responses,
             "vectors": {},
             "status": "completed" if submitted >= self.export.project.spec.votes_per_task() else "pending",
@@ -209,8 +203,8 @@ class _ArgillaWriter:
             value = values.get(about.get(control.label_name, _NOWHERE))
             if value is not None:
                 self._count_rounding(control, value)
-                said = {"value": self._value(control, value)} | shell
-                responses.setdefault(question_name(control), []).append(said)
+                answer = {"value": self._value(control, value)} | shell
+                responses.setdefault(question_name(control), []).append(answer)
         notes = [vote.note for vote in sorted(votes, key=lambda vote: vote.created_at) if vote.note]
         self.extra_note_count += len(set(notes)) - bool(notes)
         if notes:
@@ -246,8 +240,6 @@ class _ArgillaWriter:
             ExportLoss("texts that are too long for the server: they are cut; votes refer to the whole text",
                 self.shortened_count),
             ExportLoss("earlier remarks of a person on a task: only the latest is kept", self.extra_note_count),
-            ExportLoss("suggestions of several models on one question: only the first is kept",
-                self.extra_suggestion_count),
             ExportLoss("tasks that were skipped", len(self.export.skips)),
             ExportLoss("expected answers of gold tasks", sum(bool(task.expected) for task in tasks)),
             ExportLoss("no question is required in the recipe: the first one is required there",
@@ -263,4 +255,4 @@ class _ArgillaWriter:
             losses.append(
                 ExportLoss("the order of the guiding questions: those about paragraphs come after all others")
             )
-        return losses + [loss for loss in counted if loss.count]
+        return losses + counted

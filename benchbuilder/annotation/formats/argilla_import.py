@@ -40,11 +40,11 @@ def read_argilla(name: str, data: bytes, export: ExportInput, users: UserTable |
         if not responses:
             continue
         try:
-            bound = bind_row(_flatten_row(row), collector.tasks)
+            subjects = bind_row(_flatten_row(row), collector.tasks)
         except ValueError as error:
             collector.add_problem(where, str(error))
             continue
-        _collect_responses(where, responses, table, bound.subjects, collector)
+        _collect_responses(where, responses, table, subjects, collector)
     return collector.parsed
 
 

@@ -16,15 +16,16 @@ from benchbuilder.annotation.formats.label_studio_config import (
     displayed_fields,
     labelling_config,
 )
-from benchbuilder.annotation.formats.lossiness import judging_losses, single_value, vote_losses, votes_by_task
 from benchbuilder.annotation.formats.models import (
     ExportInput,
     ExportLoss,
     Rater,
     SkipRecord,
-    Suggestion,
     VoteExport,
     VoteRecord,
+    judging_losses,
+    vote_losses,
+    votes_by_task,
 )
 from benchbuilder.annotation.formats.parse_votes import json_bytes
 from benchbuilder.annotation.formats.questions import (
@@ -35,7 +36,7 @@ from benchbuilder.annotation.formats.questions import (
     question_controls,
     task_columns,
 )
-from benchbuilder.annotation.formats.user_table import ToolUser, UserTable, make_user_table, number_id, write_user_table
+from benchbuilder.annotation.formats.user_table import UserTable, complete_user_table, number_id, write_user_table
 from benchbuilder.annotation.tasks import wording_key
 from benchbuilder.config import GuidingQuestion
 
@@ -72,14 +73,10 @@ def write_label_studio(export: ExportInput, users: UserTable | None = None) -> V
 
 
 def _complete_user_table(export: ExportInput, users: UserTable | None) -> UserTable:
-    """The table of users, with made ids for people who are missing in it."""
+    """The users whose ids are numbers, with made ids for people who are missing among them."""
     gold = [Rater(GOLD_USER, GOLD_USER, "lead")] if any(task.expected for task in export.tasks) else []
-    people = [*export.all_raters(), *gold]
-    if users is None:
-        return make_user_table(people, number_id)
-    there = [user for user in users.users if user.id.isascii() and user.id.isdecimal()]
-    known = UserTable(there)
-    return UserTable(there + [ToolUser(number_id(rater), "", rater) for rater in people if known.id_of(rater) is None])
+    numbered = [user for user in (users.users if users else ()) if user.id.isascii() and user.id.isdecimal()]
+    return complete_user_table(UserTable(numbered), [*export.all_raters(), *gold], number_id)
 
 
 def _columns(export: ExportInput, controls: Sequence[Control]) -> dict[str, str]:
@@ -98,30 +95,15 @@ class _LabelStudioWriter:
         self.skips: dict[str, list[SkipRecord]] = {}
         for skip in export.skips:
             self.skips.setdefault(skip.task, []).append(skip)
-        self.suggestions: dict[str, dict[str, list[Suggestion]]] = {}
-        tasks = {s: asked.task_key for s, asked in export.judgement_requests().items()}
-        for suggestion in export.suggestions:
-            if suggestion.subject in tasks:
-                by_agent = self.suggestions.setdefault(tasks[suggestion.subject], {})
-                by_agent.setdefault(suggestion.agent, []).append(suggestion)
-        self.extra_note_count = self.moved_time_count = self.extra_score_count = 0
+        self.extra_note_count = self.moved_time_count = 0
 
     def row(self, task: Task) -> dict[str, Any]:
-        """The annotations and predictions of `task`."""
+        """The annotations of `task`."""
         annotations = [self._annotation(task, votes) for votes in self.votes.get(task.key, {}).values()]
         annotations += [self._skipped_annotation(skip) for skip in self.skips.get(task.key, [])]
         if task.expected:
             annotations.append(self._gold_annotation(task))
-        predictions = [
-            self._prediction(task, agent, said) for agent, said in self.suggestions.get(task.key, {}).items()
-        ]
-        return {"predictions": predictions, "annotations": annotations}
-
-    def _prediction(self, task: Task, agent: str, said: Sequence[Suggestion]) -> dict[str, Any]:
-        score = single_value([one.score for one in said])
-        self.extra_score_count += sum(one.score != score for one in said)
-        values = {one.subject: one.value for one in said}
-        return {"model_version": agent, "score": score, "result": self._results(task, f"model {agent}", values)}
+        return {"predictions": [], "annotations": annotations}
 
     def _results(self, task: Task, who: str, values: Mapping[Subject, Value]) -> list[dict[str, Any]]:
         about = control_subjects(task, self.controls)
@@ -137,10 +119,9 @@ class _LabelStudioWriter:
         self, task: Task, who: str, name: str, answer: str, value: Value, control: Control | None = None
     ) -> dict[str, Any]:
         number = control.paragraph if control else 0
-        kind, said = {
-            "text": ("textarea", {"text": [value]}),
-            "scalar": ("number", {"number": value}),
-        }.get(answer, ("choices", {"choices": [str(value)]}))
+        kind, said = {"text": ("textarea", {"text": [value]}), "scalar": ("number", {"number": value})}.get(
+            answer, ("choices", {"choices": [str(value)]})
+        )
         return {
             "id": hashlib.blake2b("\0".join((task.key, who, name)).encode(), digest_size=8).hexdigest(),
             "from_name": name,
@@ -219,11 +200,10 @@ def _losses(export: ExportInput, controls: Sequence[Control], writer: _LabelStud
         ExportLoss("earlier remarks of a person on a task: only the latest is kept", writer.extra_note_count),
         ExportLoss("votes earlier than the person's latest on the task: they get the time of the latest",
             writer.moved_time_count),
-        ExportLoss("suggestions with different scores: a prediction has one score", writer.extra_score_count),
         ExportLoss("gold tasks: their answers are visible there as ground truth", sum(
             bool(task.expected) for task in export.tasks)),
     ]  # fmt: skip
-    return losses + [loss for loss in counted if loss.count]
+    return losses + counted
 
 
 def _question_texts(question: GuidingQuestion) -> list[str]:

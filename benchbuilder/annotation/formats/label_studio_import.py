@@ -46,12 +46,12 @@ def _read_row(where: str, row: Mapping[str, Any], table: UserTable, collector: V
     if not parts:
         return
     try:
-        bound = bind_row(row["data"] if full else row, collector.tasks)
+        subjects = bind_row(row["data"] if full else row, collector.tasks)
     except ValueError as error:
         collector.add_problem(where, str(error))
         return
     for part in parts:
-        if not any(unwrap_answer(part.answers.get(control)) is not None for control in (*bound.subjects, NOTE)):
+        if not any(unwrap_answer(part.answers.get(control)) is not None for control in (*subjects, NOTE)):
             continue  # JSON_MIN has a row without a user for a task without annotations
         user = table.find(part.user)
         if user is None:
@@ -61,7 +61,7 @@ def _read_row(where: str, row: Mapping[str, Any], table: UserTable, collector: V
         elif user.rater.code == GOLD_USER:
             collector.parsed.add_omitted("expected answers of gold tasks")
         else:
-            _collect_answers(part, user.rater, bound.subjects, collector)
+            _collect_answers(part, user.rater, subjects, collector)
 
 
 def _collect_answers(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from benchbuilder.annotation.base import Subject, Task, Value
 from benchbuilder.annotation.database.models import (
     AnnotationEvent,
+    DecisionDetails,
     ImportedVote,
     Project,
     QuestionWording,
@@ -16,9 +17,7 @@ from benchbuilder.annotation.database.models import (
     VoteEvent,
 )
 from benchbuilder.annotation.tasks import JudgementRequest, judgement_requests
-from benchbuilder.core import DataError
-
-MAX_SHOWN_PROBLEMS = 20
+from benchbuilder.core import raise_row_errors
 
 
 @dataclass(frozen=True)
@@ -52,17 +51,6 @@ class VoteRecord:
 
 
 @dataclass(frozen=True)
-class Suggestion:
-    """The answer of a model; `score` is its confidence from 0 to 1."""
-
-    agent: str
-    subject: Subject
-    question: str
-    value: Value
-    score: float | None = None
-
-
-@dataclass(frozen=True)
 class SkipRecord:
     """A task that a person skipped."""
 
@@ -73,16 +61,12 @@ class SkipRecord:
 
 
 @dataclass(frozen=True)
-class AdjudicationNote:
+class AdjudicationNote(DecisionDetails):
     """What an adjudicator noted about their decisions on a task."""
 
     rater: Rater
     task: str
     created_at: datetime
-    reason: str = ""
-    confidence: str = ""
-    error_kinds: tuple[str, ...] = ()
-    guideline_gap: bool = False
     seconds: float | None = None
 
 
@@ -99,7 +83,6 @@ class ExportInput:
     tasks: Sequence[Task]
     votes: Sequence[VoteRecord] = ()
     people: Sequence[Rater] = ()
-    suggestions: Sequence[Suggestion] = ()
     skips: Sequence[SkipRecord] = ()
     adjudication_notes: Sequence[AdjudicationNote] = ()
     history: Sequence[VoteEvent] = ()
@@ -135,12 +118,12 @@ class ExportLoss:
         return self.description if self.count is None else f"{self.description}: {self.count}"
 
 
-@dataclass(frozen=True)
 class VoteExport:
-    """The files of an export by name, and what they lack."""
+    """The files of an export by name, and what they lack: `losses` without those that do not occur."""
 
-    files: Mapping[str, bytes]
-    losses: Sequence[ExportLoss]
+    def __init__(self, files: Mapping[str, bytes], losses: Iterable[ExportLoss]) -> None:
+        self.files = files
+        self.losses = [loss for loss in losses if loss.count != 0]
 
 
 @dataclass
@@ -162,14 +145,44 @@ class ParsedVotes:
 
     def votes_or_raise(self) -> list[ImportedVote]:
         """The votes; DataError if there are problems, listing the first ones."""
-        if not self.problems:
-            return self.votes
-        shown = self.problems[:MAX_SHOWN_PROBLEMS]
-        if more := len(self.problems) - len(shown):
-            shown = [*shown, f"and {more} more"]
-        raise DataError(
-            f"{len(self.problems)} problem{'s' if len(self.problems) > 1 else ''} in the imported votes",
-            where=self.problems[0].partition(": ")[0],
-            why="\n         ".join(shown),
-            next="correct them, then run the same command again; no vote was counted",
-        )
+        raise_row_errors(
+            self.problems, "the imported votes cannot be used",
+            "correct them, then run the same command again; no vote was counted",
+        )  # fmt: skip
+        return self.votes
+
+
+def votes_by_task(export: ExportInput) -> dict[str, dict[str, list[VoteRecord]]]:
+    """The votes that count on current tasks, by task and by the person's code."""
+    tasks = {subject: asked.task_key for subject, asked in export.judgement_requests().items()}
+    found: dict[str, dict[str, list[VoteRecord]]] = {}
+    for vote in export.counting_votes():
+        if vote.subject in tasks:
+            found.setdefault(tasks[vote.subject], {}).setdefault(vote.code, []).append(vote)
+    return found
+
+
+def judging_losses(export: ExportInput, *, hides_metadata: bool = True) -> list[ExportLoss]:
+    """Losses of tools without adjudication and thresholds; `hides_metadata` if they omit what is not shown."""
+    spec = export.project.spec
+    losses = [ExportLoss("the aggregation rule, gates and thresholds of the recipe")]
+    if spec.rule == "adjudicate":
+        losses.append(ExportLoss("the queue of disputes with anonymous peers"))
+    if any(q.answer == "scalar" for q in spec.questions_about().values()):
+        losses.append(ExportLoss("tolerance and threshold for disputes about numbers"))
+    if spec.suggested_seconds is not None or spec.min_seconds is not None:
+        losses.append(ExportLoss("the banner after the suggested time, and the mark of too fast work"))
+    about = sum(bool(task.about) for task in export.tasks) if hides_metadata else 0
+    return [*losses, ExportLoss("metadata that annotators do not see (such as the source of a task)", about)]
+
+
+def vote_losses(export: ExportInput) -> list[ExportLoss]:
+    """Losses of formats that hold only votes that count on current tasks."""
+    asked = export.judgement_requests()
+    counting = export.counting_votes()
+    stale = sum(vote.subject not in asked for vote in counting)
+    return [
+        ExportLoss("earlier votes of the same person, and withdrawn votes", len(export.votes) - len(counting)),
+        ExportLoss("votes on texts or questions that are no longer asked", stale),
+        ExportLoss("the channel of votes that were imported", sum(vote.channel != "app" for vote in counting)),
+    ]

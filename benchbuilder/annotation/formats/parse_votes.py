@@ -41,6 +41,16 @@ class VoteCollector:
         """Add a problem at `where`."""
         self.parsed.problems.append(f"{where}: {description}")
 
+    def find_rater(self, where: str, code: object, role: object) -> Rater | None:
+        """The person with `code`; a problem if there is none, or if their role is not `role` (empty for any)."""
+        rater = self.people.get(code) if isinstance(code, str) else None
+        if rater is None:
+            self.add_problem(where, f"nobody in this project has the code {code!r}")
+        elif role not in ("", rater.role):
+            self.add_problem(where, f"{rater.code} is {rater.role} here, not {role}")
+            return None
+        return rater
+
     def question_for(self, subject: Subject) -> GuidingQuestion | None:
         """The guiding question about `subject`; ``None`` if it is not asked now."""
         asked = self._asked.get(subject)

@@ -76,33 +76,19 @@ def control_subjects(task: Task, controls: Sequence[Control]) -> dict[str, Subje
 
 def task_columns(export: ExportInput, task: Task, controls: Sequence[Control]) -> dict[str, Any]:
     """The columns of `task` in another tool: only its texts, and the subjects of its votes."""
-    about = {
-        f"q_{schema}": f"{subject.key} {subject.wording}"
-        for schema, subject in control_subjects(task, controls).items()
+    about: Any = {
+        f"q_{name}": f"{subject.key} {subject.wording}" for name, subject in control_subjects(task, controls).items()
     }
-    data: dict[str, Any] = {PROJECT: export.project.name, TASK: task.key, SUBJECTS: about}
-    return data | text_columns(task)
-
-
-def text_columns(task: Task) -> dict[str, str]:
-    """The texts of `task` by name of the column."""
-    texts = {f"text_{name}": text for name, text in task.fields}
+    columns = {PROJECT: export.project.name, TASK: task.key, SUBJECTS: about}
+    columns |= {f"text_{name}": text for name, text in task.fields}
     for number, paragraph in enumerate(task.paragraphs, start=1):
-        texts[f"paragraph_{number}"] = paragraph.text
-        texts[f"source_{number}"] = " · ".join(part for part in (paragraph.base, paragraph.title) if part)
-    return texts
+        columns[f"paragraph_{number}"] = paragraph.text
+        columns[f"source_{number}"] = " · ".join(part for part in (paragraph.base, paragraph.title) if part)
+    return columns
 
 
-@dataclass(frozen=True)
-class BoundRow:
-    """An imported row: its task (``None`` if it is no longer shown), and the subjects of its controls."""
-
-    task: Task | None
-    subjects: Mapping[str, Subject]
-
-
-def bind_row(data: Mapping[str, Any], tasks: Mapping[str, Task]) -> BoundRow:
-    """Match a row to its task and subjects; ValueError if it lacks them or its texts were changed."""
+def bind_row(data: Mapping[str, Any], tasks: Mapping[str, Task]) -> dict[str, Subject]:
+    """The subjects of the controls of a row; ValueError if it lacks them or its texts were changed."""
     key, about = data.get(TASK), data.get(SUBJECTS)
     if isinstance(about, str):
         try:
@@ -120,7 +106,7 @@ def bind_row(data: Mapping[str, Any], tasks: Mapping[str, Task]) -> BoundRow:
     task = tasks.get(key)
     if task is not None:
         _compare(data, task, bound)
-    return BoundRow(task, bound)
+    return bound
 
 
 def _compare(data: Mapping[str, Any], task: Task, bound: Mapping[str, Subject]) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 from benchbuilder.annotation.formats.adjudication import read_adjudication, write_adjudication
 from benchbuilder.annotation.formats.argilla import write_argilla
@@ -12,25 +12,18 @@ from benchbuilder.annotation.formats.history import read_history, write_history
 from benchbuilder.annotation.formats.label_studio import write_label_studio
 from benchbuilder.annotation.formats.label_studio_import import read_label_studio
 from benchbuilder.annotation.formats.models import ExportInput, ParsedVotes, VoteExport
-from benchbuilder.annotation.formats.packet_import import read_annotation_sheet
-from benchbuilder.annotation.formats.sheets import read_vote_table, write_vote_csv, write_vote_xlsx
+from benchbuilder.annotation.formats.sheets import (
+    read_annotation_sheet,
+    read_vote_table,
+    write_vote_csv,
+    write_vote_xlsx,
+)
 from benchbuilder.annotation.formats.user_table import UserTable
 
-
-class FormatWriter(Protocol):
-    """Makes the files of an export; `users` is a table of the tool's own users."""
-
-    def __call__(self, export: ExportInput, users: UserTable | None = None) -> VoteExport:
-        """Write the files."""
-        ...
-
-
-class FormatReader(Protocol):
-    """Reads the file `name`, and matches its votes to the tasks and people of `export`."""
-
-    def __call__(self, name: str, data: bytes, export: ExportInput, users: UserTable | None = None) -> ParsedVotes:
-        """Read the votes."""
-        ...
+FormatWriter = Callable[[ExportInput, UserTable | None], VoteExport]
+"""Makes the files of an export; the table has the tool's own users."""
+FormatReader = Callable[[str, bytes, ExportInput, UserTable | None], ParsedVotes]
+"""Reads a file (name and content), and matches its votes to the tasks and people of an export."""
 
 
 @dataclass(frozen=True)
@@ -47,55 +40,31 @@ class VoteFormat:
     limitations: tuple[str, ...]
 
 
+_TOOL_LIMITATIONS = (
+    "assignment and order", "thresholds", "earlier votes", "a number of paragraphs that differs from task to task",
+)  # fmt: skip
+_TABLE_LIMITATIONS = ("names", "skips", "thresholds")
+
 VOTE_FORMATS: dict[str, VoteFormat] = {
     "label_studio": VoteFormat(
-        ".json",
-        write_label_studio,
-        read_label_studio,
-        needs_users=True,
-        limitations=(
-            "blind judging in its community edition",
-            "adjudication",
-            "assignment and order",
-            "thresholds",
-            "earlier votes",
-            "a number of paragraphs that differs from task to task",
-        ),
+        ".json", write_label_studio, read_label_studio, needs_users=True,
+        limitations=("blind judging in its community edition", "adjudication", *_TOOL_LIMITATIONS),
     ),
     "argilla": VoteFormat(
-        ".json",
-        write_argilla,
-        read_argilla,
-        needs_users=True,
-        limitations=(
-            "numbers finer than 0.1",
-            "decisions of adjudicators",
-            "times",
-            "assignment and order",
-            "thresholds",
-            "earlier votes",
-            "a number of paragraphs that differs from task to task",
-        ),
+        ".json", write_argilla, read_argilla, needs_users=True,
+        limitations=("numbers finer than 0.1", "decisions of adjudicators", "times", *_TOOL_LIMITATIONS),
     ),
-    "csv": VoteFormat(
-        ".csv", write_vote_csv, read_vote_table, needs_users=False, limitations=("names", "skips", "thresholds")
-    ),
+    "csv": VoteFormat(".csv", write_vote_csv, read_vote_table, needs_users=False, limitations=_TABLE_LIMITATIONS),
     "xlsx": VoteFormat(
-        ".xlsx",
-        write_vote_xlsx,
-        read_vote_table,
-        needs_users=False,
-        limitations=("names", "skips", "thresholds", "very long texts"),
+        ".xlsx", write_vote_xlsx, read_vote_table, needs_users=False,
+        limitations=(*_TABLE_LIMITATIONS, "very long texts"),
     ),
     "adjudication": VoteFormat(
-        ".jsonl",
-        write_adjudication,
-        read_adjudication,
-        needs_users=False,
+        ".jsonl", write_adjudication, read_adjudication, needs_users=False,
         limitations=("names", "when annotators voted and their remarks", "earlier votes", "gold tasks"),
     ),
     "packets": VoteFormat(
         ".xlsx or .csv", None, read_annotation_sheet, needs_users=False, limitations=("times", "adjudicators' reasons")
     ),
     "history": VoteFormat(".jsonl", write_history, read_history, needs_users=False, limitations=("names", "drafts")),
-}
+}  # fmt: skip

@@ -12,13 +12,20 @@ import re
 from collections.abc import Mapping, Sequence
 
 from benchbuilder.annotation.base import Subject
-from benchbuilder.annotation.formats.lossiness import judging_losses
-from benchbuilder.annotation.formats.models import ExportInput, ExportLoss, ParsedVotes, VoteExport, VoteRecord
+from benchbuilder.annotation.formats.models import (
+    ExportInput,
+    ExportLoss,
+    ParsedVotes,
+    VoteExport,
+    VoteRecord,
+    judging_losses,
+)
 from benchbuilder.annotation.formats.parse_votes import VoteCollector, shown_positions, value_text
 from benchbuilder.annotation.formats.user_table import UserTable
-from benchbuilder.annotation.sheets.cells import escape_formula, unescape_formula
-from benchbuilder.annotation.sheets.sheets import csv_bytes
+from benchbuilder.annotation.sheets.reading import SheetContents, read_vote_sheet
+from benchbuilder.annotation.sheets.sheets import csv_bytes, escape_formula, unescape_formula
 from benchbuilder.annotation.sheets.workbook import table_workbook_bytes
+from benchbuilder.annotation.tasks import wording_key
 from benchbuilder.core import DataError, csv_rows
 
 CSV_FILE, XLSX_FILE = "votes.csv", "votes.xlsx"
@@ -60,10 +67,8 @@ def write_vote_xlsx(export: ExportInput, users: UserTable | None = None) -> Vote
         for line, marks in zip(lines, numeric, strict=True)
     ]
     book = table_workbook_bytes("votes", cells, numeric)
-    losses = _losses(export)
-    if long:
-        losses.append(ExportLoss("texts that are too long for a cell: they are only in the CSV export", long))
-    return VoteExport({XLSX_FILE: book}, losses)
+    too_long = ExportLoss("texts that are too long for a cell: they are only in the CSV export", long)
+    return VoteExport({XLSX_FILE: book}, [*_losses(export), too_long])
 
 
 def xlsx_cell_text(text: str) -> str:
@@ -123,17 +128,16 @@ def _vote_cells(vote: VoteRecord, *, counts: bool) -> list[str]:
 
 def _losses(export: ExportInput) -> list[ExportLoss]:
     place = shown_positions(export.tasks)
-    losses = [ExportLoss("names of people: codes replace them"), *judging_losses(export, hides_metadata=False)]
-    counted = [
+    return [
+        ExportLoss("names of people: codes replace them"),
+        *judging_losses(export, hides_metadata=False),
         ExportLoss("votes on texts that are no longer shown: the text is missing", sum(
             vote.subject.key not in place for vote in export.votes)),
         ExportLoss("tasks without a vote", len(export.tasks) - len({
             place[vote.subject.key][0].key for vote in export.votes if vote.subject.key in place})),
         ExportLoss("tasks that were skipped", len(export.skips)),
         ExportLoss("adjudicators' details of their decisions besides the remark", len(export.adjudication_notes)),
-        ExportLoss("suggestions of models", len(export.suggestions)),
     ]  # fmt: skip
-    return losses + [loss for loss in counted if loss.count]
 
 
 def read_vote_table(name: str, data: bytes, export: ExportInput, users: UserTable | None = None) -> ParsedVotes:  # noqa: ARG001
@@ -158,13 +162,11 @@ def _read_row(where: str, cells: Mapping[str, str], collector: VoteCollector) ->
     if cells.get("counts", "1").strip() == "0":
         collector.parsed.add_omitted("votes that were replaced or withdrawn")
         return
-    rater = collector.people.get(cells.get("code", "").strip())
+    rater = collector.find_rater(where, cells.get("code", "").strip(), cells.get("role", "").strip())
     subject = Subject(cells.get("key", "").strip(), cells.get("wording", "").strip())
     if rater is None:
-        collector.add_problem(where, f"nobody in this project has the code {cells.get('code', '')!r}")
-    elif cells.get("role", "").strip() not in ("", rater.role):
-        collector.add_problem(where, f"{rater.code} is {rater.role} here, not {cells['role']}")
-    elif changed := _changed_column(cells, subject, collector):
+        return
+    if changed := _changed_column(cells, subject, collector):
         collector.add_problem(where, f"{changed} does not match the text of {subject.key}: were cells moved?")
     else:
         collector.add_answer(
@@ -223,3 +225,20 @@ def _excel_lines(name: str, data: bytes, collector: VoteCollector) -> list[list[
         collector.add_problem(name, str(error))
         return []
     return [[_from_xlsx_text(cell) for cell in line] for line in sheets[0]] if sheets else []
+
+
+def read_annotation_sheet(name: str, data: bytes, export: ExportInput, users: UserTable | None = None) -> ParsedVotes:  # noqa: ARG001
+    """Read the votes of an annotation sheet; its ``[annotator]`` is the name of a person."""
+    people = {rater.person: rater for rater in export.all_raters() if rater.role != "lead"}
+    reading = SheetContents(people, {wording_key(q): q for q in export.project.spec.questions_about().values()})
+    read_vote_sheet(name, data, reading)
+    collector = VoteCollector(export)
+    collector.parsed.problems += reading.problems
+    notes = {(comment.annotator, comment.key): comment.text for comment in reading.comments}
+    for vote in reading.votes:
+        question = collector.question_for(vote.subject)
+        collector.add_answer(
+            people[vote.annotator], vote.subject, vote.value, where=vote.where,
+            label="" if question is None else question.label, note=notes.get((vote.annotator, vote.subject.key), ""),
+        )  # fmt: skip
+    return collector.parsed

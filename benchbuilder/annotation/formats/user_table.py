@@ -11,8 +11,7 @@ from typing import Any
 
 from benchbuilder.annotation.database.models import Role
 from benchbuilder.annotation.formats.models import Rater
-from benchbuilder.annotation.sheets.cells import escape_formula, unescape_formula
-from benchbuilder.annotation.sheets.sheets import csv_bytes
+from benchbuilder.annotation.sheets.sheets import csv_bytes, escape_formula, unescape_formula
 
 _COLUMNS = ("id", "email", "code", "person", "role")
 _ROLES: dict[str, Role] = {"annotator": "annotator", "adjudicator": "adjudicator", "lead": "lead"}
@@ -72,6 +71,13 @@ def uuid_id(rater: Rater) -> str:
 def make_user_table(people: Sequence[Rater], make_id: Callable[[Rater], str]) -> UserTable:
     """A table of `people` with ids made from their codes."""
     return UserTable([ToolUser(make_id(rater), "", rater) for rater in people])
+
+
+def complete_user_table(users: UserTable | None, people: Sequence[Rater], make_id: Callable[[Rater], str]) -> UserTable:
+    """The table `users`, with made ids for `people` who are missing in it."""
+    known = users or UserTable([])
+    missing = [rater for rater in people if known.id_of(rater) is None]
+    return UserTable(known.users + make_user_table(missing, make_id).users)
 
 
 def write_user_table(users: UserTable) -> bytes:

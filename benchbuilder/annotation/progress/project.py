@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import Any, Literal
 
 from benchbuilder.annotation.aggregate import AggregatedLabels, aggregate_votes
 from benchbuilder.annotation.base import Subject, Task, Votes
@@ -14,7 +14,6 @@ from benchbuilder.annotation.gates import (
     CandidateDecisions,
     first_failed_gate,
     gate_funnel,
-    gate_names,
     threshold_table,
 )
 from benchbuilder.annotation.progress.agreement import QuestionAgreement, question_agreements
@@ -70,39 +69,18 @@ class TaskProgress:
 
 
 @dataclass(frozen=True)
-class ThresholdCount:
-    """How many tasks are kept if at least `minimum` paragraphs must support them.
-
-    `kept_without_gate` maps each gating question to the number kept without it.
-    """
-
-    minimum: int
-    kept: int
-    by_partition: Mapping[str, int]
-    kept_without_gate: Mapping[str, int]
-
-
-@dataclass(frozen=True)
-class GateCount:
-    """How many tasks a gate dropped and kept; `name` is a guiding question or ``min_evidence``."""
-
-    name: str
-    dropped: int
-    kept: int
-
-
-@dataclass(frozen=True)
 class ProjectProgress:
     """The progress of a project by the votes so far, without gold tasks.
 
-    `thresholds` and `gates` are about tasks that are not open. `samples` is the number of resamples for the intervals
-    of `questions`. `has_gates` is false if the recipe drops nothing; then ``kept`` means judged.
+    `thresholds` (as `threshold_table` returns them) and `gates` (as `gate_funnel` does) are about tasks that are not
+    open. `samples` is the number of resamples for the intervals of `questions`. `has_gates` is false if the recipe
+    drops nothing; then ``kept`` means judged.
     """
 
     completion: Completion
     questions: tuple[QuestionAgreement, ...]
-    thresholds: tuple[ThresholdCount, ...]
-    gates: tuple[GateCount, ...]
+    thresholds: list[dict[str, Any]]
+    gates: list[dict[str, Any]]
     tasks: tuple[TaskProgress, ...]
     samples: int
     has_gates: bool
@@ -120,48 +98,37 @@ def project_progress(
     samples: int | None = None,
     requests: Mapping[Subject, JudgementRequest] | None = None,
 ) -> ProjectProgress:
-    """The standing of the project `spec` with `tasks`, by the rules that the build has too.
+    """The progress of the project `spec` with `tasks`, by the rules of the build.
 
-    `samples` replaces the recipe's number of resamples for intervals: fewer are quicker and coarser. `asked` is
-    everything that is asked about the tasks that are not gold, where it is known already.
+    `samples` replaces the recipe's number of resamples for intervals: fewer are quicker and coarser. `requests` are all
+    judgements that are requested about the tasks that are not gold, if they are known already.
     """
     live = [task for task in tasks if not task.expected]
     if requests is None:
         requests = judgement_requests(live, spec)
-    verdicts = aggregate_votes(requests, votes, spec)
-    view = _ProgressCounter(spec, requests, votes, verdicts)
-    looked = [view.task_progress(number, task) for number, task in enumerate(live, start=1)]
-    closed = Counter(judged for _, judged in looked if judged is not None)
-    drawn = samples or spec.bootstrap.samples
+    labels = aggregate_votes(requests, votes, spec)
+    counter = _ProgressCounter(spec, requests, votes, labels)
+    rows = [counter.task_progress(number, task) for number, task in enumerate(live, start=1)]
+    closed = [decisions for _, decisions in rows if decisions is not None]
+    samples = samples or spec.bootstrap.samples
     return ProjectProgress(
-        completion=view.completion(),
-        questions=question_agreements(spec, requests, votes, verdicts, drawn),
-        thresholds=_threshold_counts(closed, spec),
-        gates=_gate_counts(closed, spec),
-        tasks=tuple(task for task, _ in looked),
-        samples=drawn,
+        completion=counter.completion(),
+        questions=question_agreements(spec, requests, votes, labels, samples),
+        thresholds=threshold_table(closed, spec),
+        gates=gate_funnel(closed, spec),
+        tasks=tuple(task for task, _ in rows),
+        samples=samples,
         has_gates=bool(spec.gating_questions("claim") or spec.min_evidence or spec.thresholds),
     )
 
 
-class _GateProfile(NamedTuple):
-    """All of a judged task that gates look at; few tasks differ in it."""
-
-    partition: str
-    answers: tuple[tuple[str, float], ...]
-    supporting_paragraphs: int
-
-    def candidate_decisions(self) -> CandidateDecisions:
-        return CandidateDecisions(self.partition, dict(self.answers), self.supporting_paragraphs)
-
-
 class _ProgressCounter:
-    """What verdicts make of single tasks, and what that comes to."""
+    """Counts what votes decide about single tasks."""
 
     def __init__(
         self, spec: ProjectSpec, requests: Mapping[Subject, JudgementRequest], votes: Votes, labels: AggregatedLabels
     ) -> None:
-        self._spec, self._ballot, self._verdicts = spec, votes, labels
+        self._spec, self._votes, self._labels = spec, votes, labels
         self._disputed = set(labels.disputed_subjects)
         self._questions, self._each = spec.questions_about(), spec.votes_per_task()
         self._required = {name for name, question in self._questions.items() if question.required}
@@ -170,12 +137,12 @@ class _ProgressCounter:
         self._by_task: dict[str, list[tuple[Subject, JudgementRequest]]] = {}
         for subject, what in requests.items():
             self._by_task.setdefault(what.task_key, []).append((subject, what))
-        self._failed: dict[_GateProfile, str | None] = {}
+        self._failed: dict[CandidateDecisions, str | None] = {}
         self._full = self._partly = self._given = self._wanted = 0
 
-    def task_progress(self, number: int, task: Task) -> tuple[TaskProgress, _GateProfile | None]:
-        """What is known of a task, and what gates look at if no decision is missing."""
-        decided, asked = self._verdicts.values, self._by_task.get(task.key, [])
+    def task_progress(self, number: int, task: Task) -> tuple[TaskProgress, CandidateDecisions | None]:
+        """The progress of a task, and what its gates depend on if no decision is missing."""
+        decided, asked = self._labels.values, self._by_task.get(task.key, [])
         votes = decisions = 0
         answers: dict[str, float] = {}
         idle: set[str] = set()
@@ -185,7 +152,7 @@ class _ProgressCounter:
                 if subject in self._disputed:
                     decisions += 1
                 else:
-                    votes += self._verdicts.missing_votes.get(subject, 0)
+                    votes += self._labels.missing_votes.get(subject, 0)
             elif what.subject_kind == "claim":
                 answers[what.question] = value
             elif self._is_unsupportive(what.question, value):
@@ -197,13 +164,13 @@ class _ProgressCounter:
         )  # fmt: skip
         if votes or decisions:
             return known, None
-        gating = tuple((name, answers[name]) for name in self._gating)
-        profile = _GateProfile(known.partition, gating, len(task.paragraphs) - len(idle))
+        gating = {name: answers[name] for name in self._gating}
+        profile = CandidateDecisions(known.partition, gating, len(task.paragraphs) - len(idle))
         return self._apply_gates(known, profile), profile
 
     def completion(self) -> Completion:
         """Of the tasks looked at so far."""
-        decided = len(self._verdicts.adjudicated_subjects)
+        decided = len(self._labels.adjudicated_subjects)
         return Completion(
             tasks=len(self._by_task),
             complete=self._full,
@@ -218,7 +185,7 @@ class _ProgressCounter:
         wanted = self._each * sum(what.question in self._required for _, what in requests)
         self._wanted += wanted
         self._given += wanted - missing
-        if missing < wanted or any(self._ballot.by_subject.get(subject) for subject, _ in requests):
+        if missing < wanted or any(self._votes.by_subject.get(subject) for subject, _ in requests):
             self._full += not missing
             self._partly += bool(missing)
 
@@ -226,49 +193,18 @@ class _ProgressCounter:
         needed = self._supporting.get(question)
         return needed is not None and not passes_gate(self._questions[question], value, needed)
 
-    def _apply_gates(self, progress: TaskProgress, profile: _GateProfile) -> TaskProgress:
+    def _apply_gates(self, progress: TaskProgress, profile: CandidateDecisions) -> TaskProgress:
         if profile not in self._failed:
-            self._failed[profile] = first_failed_gate(
-                profile.candidate_decisions(), self._spec, self._spec.min_evidence
-            )
+            self._failed[profile] = first_failed_gate(profile, self._spec, self._spec.min_evidence)
         gate = self._failed[profile]
         if gate is None:
             return replace(progress, outcome="kept")
         if gate == EVIDENCE_GATE:
             decided, needed = float(profile.supporting_paragraphs), float(self._spec.min_evidence)
         else:
-            decided, needed = dict(profile.answers)[gate], self._gating[gate]
+            decided, needed = profile.answers[gate], self._gating[gate]
         return replace(progress, outcome="dropped", gate=gate, decision=decided, required_decision=needed)
 
 
 def _partition(task: Task) -> str:
     return next((value for name, value in task.about if name == "partition"), "")
-
-
-def _threshold_counts(profiles: Mapping[_GateProfile, int], spec: ProjectSpec) -> tuple[ThresholdCount, ...]:
-    """The tasks kept at each threshold: those of every profile, weighted by its number of tasks."""
-    kept = [Counter[str]() for _ in spec.thresholds]
-    without = [Counter[str]() for _ in spec.thresholds]
-    for profile, count in profiles.items():
-        for place, row in enumerate(threshold_table([profile.candidate_decisions()], spec)):
-            kept[place][profile.partition] += count * row["kept"]
-            without[place].update({gate: count * stays for gate, stays in row["without"].items()})
-    return tuple(
-        ThresholdCount(minimum, kept[place].total(), dict(sorted(kept[place].items())), dict(without[place]))
-        for place, minimum in enumerate(spec.thresholds)
-    )
-
-
-def _gate_counts(profiles: Mapping[_GateProfile, int], spec: ProjectSpec) -> tuple[GateCount, ...]:
-    """The gate funnel of tasks that are not open."""
-    dropped = Counter[str]()
-    for profile, count in profiles.items():
-        dropped.update(
-            {row["gate"]: count * row["dropped"] for row in gate_funnel([profile.candidate_decisions()], spec)}
-        )
-    steps: list[GateCount] = []
-    left = sum(profiles.values())
-    for name in gate_names(spec):
-        left -= dropped[name]
-        steps.append(GateCount(name, dropped[name], left))
-    return tuple(steps)

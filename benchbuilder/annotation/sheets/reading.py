@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from benchbuilder.annotation.base import Comment, Subject, Value
-from benchbuilder.annotation.sheets.cells import fold_whitespace, parse_answer_cell, unescape_formula
+from benchbuilder.annotation.sheets.sheets import fold_whitespace, parse_answer_cell, unescape_formula
 from benchbuilder.config import GuidingQuestion
 from benchbuilder.core import csv_rows, head_excerpt
 

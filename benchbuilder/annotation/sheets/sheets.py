@@ -1,4 +1,4 @@
-"""Makes annotation sheets: the columns, the rows for one person, and the CSV file.
+"""Makes annotation sheets: the cells, the columns, the rows for one person, and the CSV file.
 
 A sheet has one row per claim, followed by one row per paragraph of its evidence. Sheets of other rows have the fields
 that the recipe names; the first one is ``[text]``. The header of each column ends in a marker in square brackets that
@@ -12,20 +12,59 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+import re
+import unicodedata
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import Field
 
 from benchbuilder.annotation.base import Subject, Task, Value
-from benchbuilder.annotation.sheets.cells import CLOSED_CELL, escape_formula
 from benchbuilder.annotation.tasks import wording_key
+from benchbuilder.annotation.values import parse_value
 from benchbuilder.config import AnnotationSpec, GuidingQuestion, Spec
 
 TextLabel = Annotated[str, Field(min_length=1, max_length=60)]
 SheetName = Annotated[str, Field(pattern=r"^[^\[\]:*?/\\']{1,31}$")]
+
+FORMULA_STARTS = tuple("=+-@\t\r\n＝＋－＠")
+CLOSED_CELL = "—"
+"""The content of a cell that must not be filled."""
+
+_BLANK = re.compile(r"[\x00-\x20\N{REPLACEMENT CHARACTER}]+")
+_EMPTY = {"", CLOSED_CELL, "–", "-", "'-"}
+
+
+def escape_formula(text: str) -> str:
+    """`text` with a leading apostrophe if a spreadsheet could read it as a formula.
+
+    >>> escape_formula("=1+1"), escape_formula("plain")
+    ("'=1+1", 'plain')
+    """
+    return "'" + text if text.startswith((*FORMULA_STARTS, "'")) else text
+
+
+def unescape_formula(text: str) -> str:
+    """The inverse of `escape_formula`; other texts are returned unchanged."""
+    return text[1:] if text.startswith("'") and text[1:].startswith((*FORMULA_STARTS, "'")) else text
+
+
+def fold_whitespace(cell: str) -> str:
+    """The text of a cell, with runs of white space and of characters that XLSX cannot hold as one space.
+
+    >>> fold_whitespace(" '=1 +\\r\\n1 ")
+    '=1 + 1'
+    """
+    return " ".join(_BLANK.sub(" ", unescape_formula(cell.strip())).split())
+
+
+def parse_answer_cell(question: GuidingQuestion, text: str) -> Value | None:
+    """Parse the answer in a cell; ``None`` if it is empty or closed. ValueError says what is allowed."""
+    plain = unicodedata.normalize("NFKC", text).strip()
+    if plain in _EMPTY or text.strip() in _EMPTY:
+        return None
+    return parse_value(question, unescape_formula(text.strip()) if question.answer == "text" else text)
 
 
 class SheetLabels(Spec):
@@ -152,19 +191,6 @@ def _sort_key(seed: int, annotator: str, key: str) -> str:
     return hashlib.blake2b(f"{seed}:{annotator}:{key}".encode(), digest_size=8).hexdigest()
 
 
-def fill_open_cells(rows: Sequence[SheetRow], judge: Callable[[Subject], Value | None]) -> list[SheetRow]:
-    """The rows with every open cell filled by `judge` (``None`` leaves it empty)."""
-    filled: list[SheetRow] = []
-    for row in rows:
-        cells = dict(row.cells)
-        for wording, cell in row.cells.items():
-            if cell == "":
-                value = judge(Subject(row.key, wording))
-                cells[wording] = "" if value is None else escape_formula(str(value))
-        filled.append(replace(row, cells=cells))
-    return filled
-
-
 def sheet_grid(layout: Sequence[AnnotationColumn], rows: Sequence[SheetRow]) -> list[list[str]]:
     """The cells, header first, with formula-like texts escaped."""
     lines = [[escape_formula(column.title) for column in layout]]
@@ -186,8 +212,3 @@ def csv_bytes(lines: Sequence[Sequence[str]]) -> bytes:
     stream = io.StringIO(newline="")
     csv.writer(stream, lineterminator="\r\n").writerows(lines)
     return stream.getvalue().encode("utf-8-sig")
-
-
-def write_sheet(rows: Sequence[SheetRow], path: Path, spec: AnnotationSpec, labels: SheetLabels) -> None:
-    """Write `rows` as a CSV sheet."""
-    path.write_bytes(csv_bytes(sheet_grid(sheet_columns(spec, labels), rows)))

@@ -13,16 +13,24 @@ from datetime import datetime
 from typing import Any
 
 from openpyxl import Workbook, load_workbook
+from openpyxl.cell import WriteOnlyCell
 from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE, Cell
 from openpyxl.styles import Alignment, Font, NamedStyle, PatternFill, Protection
 from openpyxl.utils import get_column_letter
 from openpyxl.utils.exceptions import InvalidFileException
+from openpyxl.worksheet._write_only import WriteOnlyWorksheet
 from openpyxl.worksheet.datavalidation import DataValidation
 from openpyxl.worksheet.properties import PageSetupProperties
 from openpyxl.worksheet.worksheet import Worksheet
 
-from benchbuilder.annotation.sheets.cells import CLOSED_CELL, escape_formula
-from benchbuilder.annotation.sheets.sheets import AnnotationColumn, SheetLabels, SheetRow, sheet_grid
+from benchbuilder.annotation.sheets.sheets import (
+    CLOSED_CELL,
+    AnnotationColumn,
+    SheetLabels,
+    SheetRow,
+    escape_formula,
+    sheet_grid,
+)
 from benchbuilder.config import AnnotationSpec, GuidingQuestion
 
 MAX_UNPACKED_BYTES = 512 * 2**20
@@ -243,11 +251,6 @@ def _cell_text(value: Any) -> str:
 
 def table_workbook_bytes(title: str, lines: Sequence[Sequence[str]], numeric: Sequence[Sequence[bool]]) -> bytes:
     """A workbook of one sheet with `lines`, the first its header. Cells are text, those marked in `numeric` numbers."""
-    from openpyxl import Workbook
-    from openpyxl.cell import WriteOnlyCell
-    from openpyxl.styles import Font
-    from openpyxl.worksheet._write_only import WriteOnlyWorksheet
-
     book = Workbook(write_only=True)
     book.properties.creator = "benchbuilder"
     book.properties.created = _EPOCH

@@ -18,7 +18,7 @@ from benchbuilder.annotation import (
     read_exported_answers,
     read_project_answers,
     task_key,
-    unshield_cell,
+    unescape_formula,
 )
 from benchbuilder.config import FileRef, KindSpec, Name, RuntimeOption
 from benchbuilder.core import AnswerOutcome, DataError, Item, normalise_space, raise_row_errors, read_row_file
@@ -147,7 +147,7 @@ def _file_answers(file: Path, question: str) -> tuple[list[PersonAnswer], bool]:
     problems: list[str] = []
     for line, row in rows:
         cells = (str(row.get(key) or "") for key in ("id", "question", "person", "answer"))
-        name, shown, person, text = (unshield_cell(cell.strip()).strip() for cell in cells)
+        name, shown, person, text = (unescape_formula(cell.strip()).strip() for cell in cells)
         where = f"{file.name}:{line}"
         if text and not name and not shown:
             problems.append(f"{where}: there is neither `id` nor `question`")
@@ -178,7 +178,7 @@ def answer_sheet(items: Iterable[Item[Any]], count: int, seed: int) -> bytes:
 
 def _escape_formula(text: str) -> str:
     """A cell that a spreadsheet does not read as a formula."""
-    return f"'{text}" if unshield_cell(f"'{text}") == text else text
+    return f"'{text}" if unescape_formula(f"'{text}") == text else text
 
 
 def _duplicate_problems(answers: Sequence[PersonAnswer]) -> list[str]:

@@ -23,4 +23,4 @@ def fresh_snapshots(monkeypatch: pytest.MonkeyPatch) -> None:
 def world(tmp_path: Path) -> Iterator[World]:
     made = make_world(f"sqlite:///{tmp_path / 'votes.db'}")
     yield made
-    made.ballots.close()
+    made.store.close()

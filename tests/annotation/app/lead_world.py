@@ -42,7 +42,7 @@ def lead_world(folder: Path, count: int = 4, **changes: Any) -> World:
 
 
 def person_of(world: World, name: str) -> Any:
-    return next(person for person in world.ballots.people() if person.name == name)
+    return next(person for person in world.store.people() if person.name == name)
 
 
 def vote(world: World, name: str, place: int, note: str = "", seconds: float = 60, **values: Value) -> None:
@@ -51,10 +51,10 @@ def vote(world: World, name: str, place: int, note: str = "", seconds: float = 6
     ``supports0`` is about the first paragraph.
     """
     person = person_of(world, name)
-    wanted = world.ballots.tasks("claims")[place]
-    listed = world.ballots.list_assignments(person, "claims", count=1000)
+    wanted = world.store.tasks("claims")[place]
+    listed = world.store.list_assignments(person, "claims", count=1000)
     number = next(line.number for line in listed if line.task_id == wanted[0])
-    assignment = world.ballots.assignment(person, "claims", number)
+    assignment = world.store.assignment(person, "claims", number)
     assert assignment is not None
     world.clock.forward(seconds=seconds)
     questions = spec_of().questions_about()
@@ -63,7 +63,7 @@ def vote(world: World, name: str, place: int, note: str = "", seconds: float = 6
     for subject, what in judgement_requests([assignment.task], spec_of()).items():
         name_ = what.question + (str(keys.index(subject.key)) if what.subject_kind == "evidence" else "")
         given[subject] = values.get(name_, 0.8 if questions[what.question].answer == "scalar" else 1)
-    assert world.ballots.submit(person, assignment.task_id, Submission(given, note=note)) == "kept"
+    assert world.store.submit(person, assignment.task_id, Submission(given, note=note)) == "kept"
 
 
 def disputed_world(folder: Path) -> World:

@@ -22,7 +22,7 @@ def judge(world):
 def waiting(world):
     """Ids of the tasks that wait, in their order."""
     person, found = person_of(world, "Meta 元"), []
-    while (task := world.ballots.next_dispute(person, "claims", frozenset(found))) is not None:
+    while (task := world.store.next_dispute(person, "claims", frozenset(found))) is not None:
         found.append(task)
     return found
 
@@ -53,7 +53,7 @@ def test_annotators_and_the_lead_have_nothing_to_decide(world, judge):
 def test_the_lowest_agreement_comes_first(world, judge):
     assert judge.get("/adjudicate/claims").headers["location"] == f"/adjudicate/claims/{waiting(world)[0]}"
     agreements = [
-        world.ballots.dispute(person_of(world, "Meta 元"), "claims", task, opening=False).agreement
+        world.store.dispute(person_of(world, "Meta 元"), "claims", task, opening=False).agreement
         for task in waiting(world)
     ]
     assert len(agreements) == 2
@@ -66,7 +66,7 @@ def test_ten_disputes_come_in_the_order_of_agreement(tmp_path):
     for place, wrong in enumerate((1, 3, 0, 2, 4, 1)):
         vote(world, NAMES[0], place)
         vote(world, NAMES[1], place, **{f"supports{k}": 0 for k in range(wrong)})
-    ids = [id_ for id_, _ in world.ballots.tasks("claims")]
+    ids = [id_ for id_, _ in world.store.tasks("claims")]
     assert waiting(world) == [ids[4], ids[1], ids[3], ids[0], ids[5]]
 
 
@@ -117,13 +117,13 @@ def test_a_decision_settles_the_dispute_and_leads_on(world, judge):
     page = judge.get("/adjudicate/claims?saved=1").text
     assert "Nothing is waiting for a decision" in page
     assert "Decided so far: 2." in page
-    assert sorted(who for who, _ in world.ballots.current_votes("claims").decisions.values()) == ["J1"] * 4
+    assert sorted(who for who, _ in world.store.current_votes("claims").decisions.values()) == ["J1"] * 4
 
 
 def scalar_task(world):
     """The task with the scalar, and the fields of its two questions."""
     for task in waiting(world):
-        dispute = world.ballots.dispute(person_of(world, "Meta 元"), "claims", task, opening=False)
+        dispute = world.store.dispute(person_of(world, "Meta 元"), "claims", task, opening=False)
         names = {name: form_field_name(subject) for subject, name in dispute.subjects}
         if "complete" in names:
             return task, names
@@ -138,10 +138,10 @@ def test_a_reason_is_needed_against_all_judges(world, judge):
     assert answer.status_code == 422
     assert "No judge gave this answer." in answer.text
     assert 'value="0.1"' in answer.text
-    assert not world.ballots.current_votes("claims").decisions
+    assert not world.store.current_votes("claims").decisions
     answer = judge.submit(path, None, note="两人都看错了", **given, **{names["complete"]: "0.1"})
     assert answer.status_code == 303
-    (event,) = [event for event in world.ballots.events("claims") if event.code == "J1" and event.kind == "submit"]
+    (event,) = [event for event in world.store.events("claims") if event.code == "J1" and event.kind == "submit"]
     assert event.detail["reason"] == "两人都看错了"
 
 
@@ -183,7 +183,7 @@ def test_why_they_differ_how_sure_and_the_guideline(world, judge):
     data = judge.form(f"/adjudicate/claims/{task}")
     data |= {name: "1" for name in data if name.startswith("v.")} | said | {"action": "submit"}
     assert judge.client.post(f"/adjudicate/claims/{task}", data=data).status_code == 303
-    (event,) = [event for event in world.ballots.events("claims") if event.code == "J1" and event.kind == "submit"]
+    (event,) = [event for event in world.store.events("claims") if event.code == "J1" and event.kind == "submit"]
     assert event.detail == {"error_kinds": ["edge_case", "other"], "guideline_gap": True, "confidence": "low"}
 
 
@@ -195,7 +195,7 @@ def test_undo_brings_everything_back(world, judge):
     judge.client.post(f"/adjudicate/claims/{task}", data=data)
     answer = judge.post("/adjudicate/claims/undo")
     assert answer.headers["location"] == f"/adjudicate/claims/{task}?undone=1"
-    assert not world.ballots.current_votes("claims").decisions
+    assert not world.store.current_votes("claims").decisions
     page = judge.get(answer.headers["location"]).text
     assert "Your decision is withdrawn" in page
     assert re.search(r'<textarea id="note"[^>]*>\nGrund', page)
@@ -212,7 +212,7 @@ def test_a_decision_can_be_corrected(world, judge):
     page = judge.get(f"/adjudicate/claims/{task}").text
     assert "You have decided this task." in page
     judge.submit(f"/adjudicate/claims/{task}", "0")
-    assert {value for _, value in world.ballots.current_votes("claims").decisions.values()} == {0}
+    assert {value for _, value in world.store.current_votes("claims").decisions.values()} == {0}
 
 
 def test_drafts_skip_and_flag(world, judge):
@@ -252,12 +252,12 @@ def test_a_dispute_that_is_gone(world, judge):
     data = judge.form(path) | {"action": "submit"}
     data |= {name: "1" for name in data if name.startswith("v.")}
     for name in NAMES:
-        while world.ballots.undo_last(person_of(world, name), "claims") is not None:
+        while world.store.undo_last(person_of(world, name), "claims") is not None:
             pass
     answer = judge.client.post(path, data=data)
     assert answer.status_code == 409
     assert "no longer in dispute" in answer.text
-    assert not world.ballots.current_votes("claims").decisions
+    assert not world.store.current_votes("claims").decisions
     assert judge.get(path).status_code == 404
 
 
@@ -273,7 +273,7 @@ def test_what_was_entered_is_kept_when_another_decided_meanwhile(world, judge):
         assert "no longer in dispute" in answer.text
         told = judge.client.post(path, data=data | {"action": action}, headers={"Accept": "application/json"})
         assert told.json() == {"state": "changed", "kept": True}
-    assert {code for code, _ in world.ballots.current_votes("claims").decisions.values()} == {"J2"}
+    assert {code for code, _ in world.store.current_votes("claims").decisions.values()} == {"J2"}
     other.post("/adjudicate/claims/undo")
     page = judge.get(path).text
     assert "lange Begründung" in page
@@ -286,7 +286,7 @@ def test_undo_of_what_is_no_dispute_any_more_goes_to_the_project(world, judge):
     task = waiting(world)[0]
     assert judge.submit(f"/adjudicate/claims/{task}", "1").status_code == 303
     for name in NAMES:
-        while world.ballots.undo_last(person_of(world, name), "claims") is not None:
+        while world.store.undo_last(person_of(world, name), "claims") is not None:
             pass
     answer = judge.post("/adjudicate/claims/undo")
     assert (answer.status_code, answer.headers["location"]) == (303, "/adjudicate/claims")
@@ -297,7 +297,7 @@ def test_a_dispute_that_is_another_one(world, judge):
     task, names = scalar_task(world)
     path = f"/adjudicate/claims/{task}"
     data = judge.form(path) | {"action": "submit", names["supports"]: "1", names["complete"]: "0.9"}
-    place = [id_ for id_, _ in world.ballots.tasks("claims")].index(task)
+    place = [id_ for id_, _ in world.store.tasks("claims")].index(task)
     vote(world, NAMES[1], place, supports1=1, complete=0.1)
     answer = judge.client.post(path, data=data)
     assert answer.status_code == 409
@@ -321,7 +321,7 @@ def test_without_csrf_nothing_is_decided(world, judge):
     task = waiting(world)[0]
     answer = judge.submit(f"/adjudicate/claims/{task}", "1", csrf="wrong")
     assert answer.status_code == 403
-    assert not world.ballots.current_votes("claims").decisions
+    assert not world.store.current_votes("claims").decisions
 
 
 def test_pages_in_chinese(world, judge):

@@ -16,7 +16,7 @@ JSON = {"Accept": "application/json"}
 
 
 def votes_of(world: World, project: str, name: str) -> list[Any]:
-    return [vote for vote in world.ballots.vote_events(project) if vote.person == name]
+    return [vote for vote in world.store.vote_events(project) if vote.person == name]
 
 
 def number_of(address: str) -> str:
@@ -37,7 +37,7 @@ def test_somebody_without_work_is_told_so(tmp_path: Any) -> None:
     ann = world.browser("Ann")
     assert "nothing for you to do" in ann.get("/").text
     assert ann.get("/p/claims").status_code == 404
-    world.ballots.close()
+    world.store.close()
 
 
 def test_the_page_shows_the_material_and_every_question_in_order(world: World) -> None:
@@ -196,7 +196,7 @@ def test_submitting_twice_is_submitting_once(world: World) -> None:
     first, second = (ann.client.post("/p/claims/1", data=data) for _ in range(2))
     assert first.status_code == second.status_code == 303
     assert len(votes_of(world, "claims", "Ann")) == 9
-    assert world.ballots.progress(ann.person, "claims").done == 1
+    assert world.store.progress(ann.person, "claims").done == 1
 
 
 def test_a_correction_is_added_to_the_history(world: World) -> None:
@@ -225,7 +225,7 @@ def test_undo_opens_the_last_one_again_with_its_answers(world: World) -> None:
     assert {data[name] for name in data if name.startswith("v.")} == {"1"}
     assert data["note"] == "second"
     assert [vote.value for vote in votes_of(world, "claims", "Ann")] == [1] * 18 + [None] * 18
-    assert not world.ballots.current_votes("claims").by_subject
+    assert not world.store.current_votes("claims").by_subject
 
 
 def test_skipped_tasks_wait_at_the_end(world: World) -> None:
@@ -257,7 +257,7 @@ def test_a_flag_takes_the_note_along_and_keeps_what_was_entered(world: World) ->
     assert "You flagged this task" in page
     assert 'value="unflag"' in page
     assert fields_of(page)[first] == "0"
-    event = next(event for event in world.ballots.events("claims") if event.kind == "flag")
+    event = next(event for event in world.store.events("claims") if event.kind == "flag")
     assert "is this still so?" in str(event.detail)
     ann.client.post("/p/claims/1", data=data | {"action": "unflag"})
     assert "You flagged" not in ann.get("/p/claims/1").text
@@ -283,7 +283,7 @@ def test_a_page_that_shows_something_else_than_now_is_not_submitted(world: World
     spec = claims_spec()
     reworded = {**spec.questions, "fluent": spec.questions["fluent"].model_copy(update={"text": "改过的问题？"})}  # type: ignore[union-attr]
     changed = spec.model_copy(update={"questions": reworded})
-    world.ballots.sync_project(Project("claims", changed, GUIDELINE, "zh", 7), claim_tasks())
+    world.store.sync_project(Project("claims", changed, GUIDELINE, "zh", 7), claim_tasks())
     answer = ann.client.post("/p/claims/1", data=data)
     assert answer.status_code == 409
     assert "The content has changed" in answer.text
@@ -299,14 +299,14 @@ def test_a_task_that_is_not_asked_any_more_is_not_submitted(world: World) -> Non
     ann = world.browser("Ann")
     data = ann.form("/p/claims/1") | {"action": "submit"}
     data |= {name: "1" for name in data if name.startswith("v.")}
-    world.ballots.sync_project(Project("claims", claims_spec(), GUIDELINE, "zh", 7), [])
+    world.store.sync_project(Project("claims", claims_spec(), GUIDELINE, "zh", 7), [])
     answer = ann.client.post("/p/claims/1", data=data)
     assert answer.status_code == 409
     assert "no longer assigned to you" in answer.text
     assert "kept as a draft" in answer.text
     assert not votes_of(world, "claims", "Ann")
     assert ann.get("/p/claims").status_code < 500
-    world.ballots.sync_project(Project("claims", claims_spec(), GUIDELINE, "zh", 7), claim_tasks())
+    world.store.sync_project(Project("claims", claims_spec(), GUIDELINE, "zh", 7), claim_tasks())
     found = [ann.form(f"/p/claims/{number}") for number in range(1, 5)]
     (again,) = (form for form in found if form["task"] == data["task"])
     assert {again[name] for name in again if name.startswith("v.")} == {"1"}, "what was entered comes back with it"
@@ -315,7 +315,7 @@ def test_a_task_that_is_not_asked_any_more_is_not_submitted(world: World) -> Non
 def drafts_of(world: World, ann: Browser) -> dict[str, Any]:
     """What is kept of what was not submitted, by the key of the task; of those that Ann has now."""
     assert ann.person is not None
-    found = [world.ballots.assignment(ann.person, "claims", number, opening=False) for number in range(1, 9)]
+    found = [world.store.assignment(ann.person, "claims", number, opening=False) for number in range(1, 9)]
     return {task.task.key: task.draft and dict(task.draft.data) for task in found if task is not None}
 
 
@@ -330,7 +330,7 @@ def test_an_old_page_touches_no_other_task_than_the_one_it_shows(world: World, m
     shown = 2 if moved else 1  # the first one goes: 1 shows nothing that is asked, and 2 is another one now
     old = pages[shown] | {name: "0" for name in pages[shown] if name.startswith("v.")} | {"note": "of the old page"}
     rest = [task for task in tasks if task.key != pages[1]["task"]]
-    world.ballots.sync_project(Project("claims", claims_spec(), GUIDELINE, "zh", 7), rest)
+    world.store.sync_project(Project("claims", claims_spec(), GUIDELINE, "zh", 7), rest)
     assert ann.form(f"/p/claims/{shown}")["task"] != old["task"]
     for action in ("draft", "skip", "flag", "unflag", "submit"):
         for headers in (JSON, {}):
@@ -341,11 +341,11 @@ def test_an_old_page_touches_no_other_task_than_the_one_it_shows(world: World, m
             else:
                 assert ("has another number now" if moved else "no longer assigned to you") in answer.text
     assert not votes_of(world, "claims", "Ann")
-    assert {event.kind for event in world.ballots.events("claims")} == {"open"}
+    assert {event.kind for event in world.store.events("claims")} == {"open"}
     others = {key: draft for key, draft in drafts_of(world, ann).items() if key != old["task"]}
     assert others == {key: before[key] for key in others}
     assert len(others) == (2 if moved else 3)
-    world.ballots.sync_project(Project("claims", claims_spec(), GUIDELINE, "zh", 7), tasks)
+    world.store.sync_project(Project("claims", claims_spec(), GUIDELINE, "zh", 7), tasks)
     assert drafts_of(world, ann)[old["task"]]["note"] == "of the old page"
 
 
@@ -353,7 +353,7 @@ def test_a_page_whose_number_is_gone_is_kept_too(world: World) -> None:
     ann = world.browser("Ann")
     last = ann.form("/p/claims/4") | {"action": "submit", "note": "typed"}
     gone = [task for task in claim_tasks() if task.key != last["task"]]
-    world.ballots.sync_project(Project("claims", claims_spec(), GUIDELINE, "zh", 7), gone)
+    world.store.sync_project(Project("claims", claims_spec(), GUIDELINE, "zh", 7), gone)
     for action in ("submit", "draft", "skip"):
         answer = ann.client.post("/p/claims/4", data=last | {"action": action})
         assert (answer.status_code, answer.headers["draft-kept"]) == (409, "yes")
@@ -399,7 +399,7 @@ def test_a_database_in_trouble_is_told_plainly(world: World, monkeypatch: pytest
     def locked(*_: Any) -> bool:
         raise DataError("the database is locked", why="secret why")
 
-    monkeypatch.setattr(world.ballots, "save_draft", locked)
+    monkeypatch.setattr(world.store, "save_draft", locked)
     for action in ("draft", "submit", "skip", "flag"):
         answer = ann.client.post("/p/claims/1", data=data | {"action": action})
         assert answer.status_code == 503
@@ -441,7 +441,7 @@ def test_the_list_links_to_every_task_with_its_state(tmp_path: Any) -> None:
     assert only.count('<li><a href="/p/claims/') == 1
     for odd in ("state=x", "start=x", "start=-5", "start=0", "start=99999999999999999999", "state=%00&start=%F0"):
         assert ann.get(f"/p/claims/list?{odd}").status_code == 200
-    world.ballots.close()
+    world.store.close()
 
 
 def test_the_banner_counts_from_the_servers_clock(world: World) -> None:
@@ -485,4 +485,4 @@ def test_right_to_left_interfaces(tmp_path: Any) -> None:
     world = make_world(f"sqlite:///{tmp_path / 'v.db'}", strings={"ar": arabic})
     page = world.browser("Ann").get("/p/claims/1", headers={"Accept-Language": "ar"}).text
     assert '<html lang="ar" dir="rtl">' in page
-    world.ballots.close()
+    world.store.close()

@@ -59,8 +59,8 @@ def test_a_crawl_as_one_annotator_shows_nothing_of_another(world: World) -> None
     assert sum(address.startswith("/p/claims/") for address in before) >= 5
     for project in ("claims", "ratings", "forms"):
         _work(bo, project)
-    assert any(vote.person == "Bo Geheim" for vote in world.ballots.vote_events("claims"))
-    assert world.ballots.count_disputes("claims") == 2
+    assert any(vote.person == "Bo Geheim" for vote in world.store.vote_events("claims"))
+    assert world.store.count_disputes("claims") == 2
     after = dict(crawl(ann, world))
     for address, body in after.items():
         assert not [secret for secret in SECRETS if secret in body], address
@@ -77,5 +77,5 @@ def test_nobody_writes_into_the_work_of_another(world: World) -> None:
     assert bo.form("/p/claims/1") == draft
     ann.post("/p/claims/undo")
     assert bo.form("/p/claims/1") == draft
-    progress = world.ballots.progress(bo.person, "claims")
+    progress = world.store.progress(bo.person, "claims")
     assert (progress.done, progress.skipped, progress.flagged) == (0, 0, 0)

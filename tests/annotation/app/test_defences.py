@@ -66,7 +66,7 @@ def test_posts_need_the_token_of_the_session(world: World) -> None:
     for path in ("/p/claims/undo", "/language", "/leave", "/p/claims/1"):
         assert ann.client.post(path, data={"action": "skip", "language": "zh"}).status_code == 403
     assert ann.get("/").status_code == 200
-    assert world.ballots.progress(ann.person, "claims").skipped == 0
+    assert world.store.progress(ann.person, "claims").skipped == 0
 
 
 def test_posts_from_other_sites_are_refused(world: World) -> None:
@@ -134,7 +134,7 @@ def test_a_bug_shows_a_plain_page_and_no_traceback(tmp_path: Path, monkeypatch: 
     def broken(*_: object) -> None:
         raise RuntimeError("secret detail")
 
-    monkeypatch.setattr(world.ballots, "progress", broken)
+    monkeypatch.setattr(world.store, "progress", broken)
     client = TestClient(
         world.app, base_url="http://testserver", raise_server_exceptions=False, cookies=ann.client.cookies
     )
@@ -143,7 +143,7 @@ def test_a_bug_shows_a_plain_page_and_no_traceback(tmp_path: Path, monkeypatch: 
     assert "secret detail" not in page.text
     assert "is safe" in page.text
     assert page.headers["Content-Security-Policy"] == SECURITY_HEADERS["Content-Security-Policy"]
-    world.ballots.close()
+    world.store.close()
 
 
 def test_what_a_log_may_hold() -> None:

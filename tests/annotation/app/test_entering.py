@@ -11,7 +11,7 @@ from review_world import World, hidden, make_world
 from starlette.testclient import TestClient
 
 from benchbuilder.annotation.app.app import create_app
-from benchbuilder.annotation.app.login_throttle import LoginThrottle
+from benchbuilder.annotation.app.security import LoginThrottle
 from benchbuilder.annotation.database.store import AnnotationStore
 
 
@@ -51,8 +51,8 @@ def test_a_forged_token_gets_403_and_a_plain_page(world: World, token: str) -> N
 
 def test_forged_expired_replaced_and_revoked_tokens_do_not_enter(world: World) -> None:
     ann, bo, cy = (world.browser(name, enter=False) for name in ("Ann", "Bo", "Cy"))
-    world.ballots.revoke("Bo")
-    world.ballots.reinvite("Cy")
+    world.store.revoke("Bo")
+    world.store.reinvite("Cy")
     for browser in (bo, cy):
         assert browser.get(f"/enter/{browser.token}").status_code == 403
     world.clock.forward(days=31)
@@ -77,7 +77,7 @@ def test_a_link_must_be_opened_in_the_browser_that_enters(world: World) -> None:
 def test_revoking_ends_a_session_at_once(world: World) -> None:
     ann = world.browser("Ann")
     assert ann.get("/p/claims/1").status_code == 200
-    world.ballots.revoke("Ann")
+    world.store.revoke("Ann")
     assert ann.get("/p/claims/1").status_code == 403
 
 
@@ -144,7 +144,7 @@ def test_no_token_in_a_log(world: World, caplog: pytest.LogCaptureFixture) -> No
 
 def test_secure_cookies_are_for_this_host_alone(tmp_path: Path) -> None:
     world = make_world(f"sqlite:///{tmp_path / 'v.db'}", secure=True)
-    _, token = world.ballots.invite("Ann", "annotator")
+    _, token = world.store.invite("Ann", "annotator")
     client = TestClient(world.app, base_url="https://testserver", follow_redirects=False)
     page = client.get(f"/enter/{token}")
     entered = client.post("/enter", data={"token": token, "csrf": hidden(page.text, "csrf")})
@@ -155,7 +155,7 @@ def test_secure_cookies_are_for_this_host_alone(tmp_path: Path) -> None:
         assert "Domain" not in cookie
     assert client.get("/").status_code == 200
     assert "max-age" in client.get("/").headers["strict-transport-security"]
-    world.ballots.close()
+    world.store.close()
 
 
 def test_the_language_is_the_browsers_until_one_is_chosen(world: World, tmp_path: Path) -> None:
@@ -184,7 +184,7 @@ def test_a_recipe_brings_a_language(tmp_path: Path) -> None:
     assert "Umsebenzi wakho" in page
     assert "Begin" in page, "what is missing is English"
     assert '<html lang="zu"' in page
-    world.ballots.close()
+    world.store.close()
 
 
 @pytest.mark.parametrize("secure", [False, True])
@@ -192,9 +192,9 @@ def test_sites_at_two_ports_of_a_host_do_not_share_sessions(tmp_path: Path, secu
     """Browsers send the cookies of a host to all of its ports."""
     names: list[set[str]] = []
     for port in (8000, 8001):
-        with AnnotationStore.open(f"sqlite:///{tmp_path / str(port)}.db") as ballots:
-            _, token = ballots.invite("Ann", "annotator")
-            app = create_app(ballots, {}, secure=secure, hosts=["testserver"], site_name=f"http://testserver:{port}")
+        with AnnotationStore.open(f"sqlite:///{tmp_path / str(port)}.db") as store:
+            _, token = store.invite("Ann", "annotator")
+            app = create_app(store, {}, secure=secure, hosts=["testserver"], site_name=f"http://testserver:{port}")
             client = TestClient(app, base_url="https://testserver" if secure else "http://testserver")
             slip = hidden(client.get(f"/enter/{token}").text, "csrf")
             answer = client.post("/enter", data={"token": token, "csrf": slip}, follow_redirects=False)

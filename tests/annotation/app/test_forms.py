@@ -6,7 +6,7 @@ import pytest
 from review_world import claim_tasks, claims_spec, form_tasks, forms_spec, rating_tasks, ratings_spec
 
 from benchbuilder.annotation.app.forms import hash_subjects, make_task_form, parse_answers
-from benchbuilder.annotation.app.i18n import bundled_languages
+from benchbuilder.annotation.app.i18n import load_languages
 from benchbuilder.annotation.app.sessions import PostedForm
 from benchbuilder.annotation.tasks import judgement_requests
 
@@ -38,7 +38,7 @@ def test_the_band_of_a_border_is_the_higher_one() -> None:
     first = sheet.fields()[0]
 
     def here(text: str) -> list[float]:
-        entry = sheet.fill({first.field_name: text}).fields()[0]
+        entry = make_task_form(rating_tasks()[0], ratings_spec(), {first.field_name: text}).fields()[0]
         return [band.low for band, inside in entry.bands if inside]
 
     assert [here(text) for text in ("0.8", "0.79", "1", "0", "", "x")] == [[0.8], [0.6], [0.8], [0.0], [], []]
@@ -47,7 +47,7 @@ def test_the_band_of_a_border_is_the_higher_one() -> None:
 def test_what_is_wrong_is_said_in_the_language_of_the_page() -> None:
     sheet = make_task_form(claim_tasks(1)[0], claims_spec())
     first = sheet.fields()[0].field_name
-    values, errors = parse_answers(sheet.fields(), PostedForm([(first, "2")]), bundled_languages()["zh"])
+    values, errors = parse_answers(sheet.fields(), PostedForm([(first, "2")]), load_languages({})["zh"])
     assert not values
     assert errors[first] == "请选择 1 或 0。"
     assert len(errors) == 9

@@ -32,7 +32,7 @@ def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[World, Br
     folder: Path = tmp_path_factory.mktemp("fuzz")
     world = make_world(f"sqlite:///{folder / 'votes.db'}")
     yield world, world.browser("Ann")
-    world.ballots.close()
+    world.store.close()
 
 
 def _sent(fields: dict[str, str]) -> dict[str, Any]:

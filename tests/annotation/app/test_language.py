@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from benchbuilder.annotation.app.i18n import bundled_languages, load_languages, preferred_language
+from benchbuilder.annotation.app.i18n import load_languages, preferred_language
 from benchbuilder.core.errors import DataError
 
 FOLDER = Path(__file__).parents[3] / "benchbuilder" / "annotation" / "app"
 
 
 def _keys(language: str) -> dict[str, str]:
-    return dict(bundled_languages()[language]._texts)
+    return dict(load_languages({})[language]._texts)
 
 
 def test_languages_have_the_same_texts_with_the_same_places() -> None:
@@ -66,7 +66,7 @@ def test_a_wrong_file_is_an_error_with_a_way_on(tmp_path: Path, text: str) -> No
 
 
 def test_what_stands_in_braces_is_put_in_and_nothing_else_is_read() -> None:
-    text = bundled_languages()["en"]
+    text = load_languages({})["en"]
     assert text("progress.done", done="{total}", total=3) == "{total} of 3 done"
     assert text.duration(59.4) == "59 s"
     assert text.duration(90) == "2 min"
@@ -79,4 +79,4 @@ def test_what_stands_in_braces_is_put_in_and_nothing_else_is_read() -> None:
      ("en;q=0.1, zh;q=0.9", "zh"), ("x" * 10_000, "en")],
 )  # fmt: skip
 def test_the_language_that_a_browser_prefers(header: str, language: str) -> None:
-    assert preferred_language(header, bundled_languages()) == language
+    assert preferred_language(header, load_languages({})) == language

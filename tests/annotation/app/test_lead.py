@@ -7,7 +7,7 @@ from lead_world import NAMES, disputed_world, lead_world, person_of, spec_of, vo
 from review_world import form_tasks, forms_spec, make_world
 
 from benchbuilder.annotation.app import progress_cache
-from benchbuilder.annotation.app.i18n import bundled_languages
+from benchbuilder.annotation.app.i18n import load_languages
 from benchbuilder.annotation.database.models import Project
 
 PATHS = ("/lead", "/lead/claims", "/lead/claims/tasks", "/lead/claims/tasks.csv", "/lead/claims/people.csv")
@@ -68,11 +68,11 @@ def test_people_with_names_times_and_gold(world):
 def test_what_is_flagged_stands_there_with_the_remark(world):
     lead = world.browser("Lead", "lead")
     assert "Nobody has flagged anything." in plain(lead.get("/lead/claims").text)
-    ids = [id_ for id_, _ in world.ballots.tasks("claims")]
+    ids = [id_ for id_, _ in world.store.tasks("claims")]
     a, b = (person_of(world, name) for name in NAMES)
-    world.ballots.flag(a, ids[0], True, "题干 <有> 歧义")
-    world.ballots.flag(b, ids[1], True)
-    world.ballots.flag(b, ids[1], False)
+    world.store.flag(a, ids[0], True, "题干 <有> 歧义")
+    world.store.flag(b, ids[1], True)
+    world.store.flag(b, ids[1], False)
     page = lead.get("/lead/claims").text
     assert "题干 &lt;有&gt; 歧义" in page
     assert len(re.findall('<ul class="flags">.*?</ul>', page, re.DOTALL)[0].split("<li>")) == 2
@@ -80,9 +80,9 @@ def test_what_is_flagged_stands_there_with_the_remark(world):
 
 def test_why_tasks_are_kept_dropped_or_open(world):
     judge = world.browser("J", "adjudicator")
-    first = world.ballots.next_dispute(person_of(world, "J"), "claims")
+    first = world.store.next_dispute(person_of(world, "J"), "claims")
     judge.submit(f"/adjudicate/claims/{first}", "0")
-    second = world.ballots.next_dispute(person_of(world, "J"), "claims")
+    second = world.store.next_dispute(person_of(world, "J"), "claims")
     judge.submit(f"/adjudicate/claims/{second}", "0", note="beide irren")
     lead = world.browser("Lead", "lead")
     text = plain(lead.get("/lead/claims/tasks").text)
@@ -140,7 +140,7 @@ def test_a_project_without_gates_and_without_disputes(tmp_path):
 
 def test_cells_are_no_formulas(tmp_path):
     world = lead_world(tmp_path)
-    world.ballots.invite("=1+1", "annotator")
+    world.store.invite("=1+1", "annotator")
     text = world.browser("Lead", "lead").get("/lead/claims/people.csv").content.decode("utf-8-sig")
     assert "'=1+1" in text
 
@@ -166,12 +166,11 @@ def test_costly_snapshots_hold_for_a_while(world, monkeypatch):
     monkeypatch.setattr(progress_cache, "_COSTLY_SECONDS", 0.0)
     monkeypatch.setattr(progress_cache, "_REST_FACTOR", 1000)
     kept = progress_cache.SnapshotCache()
-    project = world.ballots.project("claims")
-    assert kept.snapshot_of(world.ballots, project) is kept.snapshot_of(world.ballots, project)
+    project = world.store.project("claims")
+    assert kept.snapshot_of(world.store, project) is kept.snapshot_of(world.store, project)
     monkeypatch.setattr(progress_cache, "_COSTLY_SECONDS", 1000.0)
     fresh = progress_cache.SnapshotCache()
-    assert fresh.snapshot_of(world.ballots, project) is not fresh.snapshot_of(world.ballots, project)
-    assert progress_cache.snapshot_cache(world.ballots) is progress_cache.snapshot_cache(world.ballots)
+    assert fresh.snapshot_of(world.store, project) is not fresh.snapshot_of(world.store, project)
 
 
 def test_large_projects_draw_fewer_resamples_and_say_so(tmp_path, monkeypatch):
@@ -191,7 +190,7 @@ def test_pages_in_chinese(world):
 
 
 def test_both_languages_have_the_same_keys_and_places():
-    texts = bundled_languages()
+    texts = load_languages({})
     for part in ("lead.", "adjudicate."):
         keys = {code: {key for key in found._texts if key.startswith(part)} for code, found in texts.items()}
         assert keys["en"] == keys["zh"]

@@ -13,17 +13,17 @@ import pytest
 import review_world
 from review_world import make_world
 
-from benchbuilder.annotation.app.serving import serve_app
+from benchbuilder.annotation.app.app import serve_app
 from benchbuilder.core.errors import ServiceError
 
 PROGRAM = """
 import logging, sys
 sys.path.insert(0, sys.argv[1])
 from review_world import make_world
-from benchbuilder.annotation.app.serving import serve_app
+from benchbuilder.annotation.app.app import serve_app
 logging.basicConfig(level=logging.DEBUG)
 world = make_world(f"sqlite:///{sys.argv[2]}")
-_, token = world.ballots.invite("Ann", "annotator", 100000)
+_, token = world.store.invite("Ann", "annotator", 100000)
 serve_app(world.app, "127.0.0.1", 0, on_ready=lambda address: print(address, token, flush=True))
 print("stopped", flush=True)
 """
@@ -54,4 +54,4 @@ def test_a_port_that_is_taken_is_an_error_with_a_way_on(tmp_path: Path) -> None:
         with pytest.raises(ServiceError) as error:
             serve_app(world.app, "127.0.0.1", other.getsockname()[1], on_ready=lambda _: None)
     assert "another one" in error.value.next
-    world.ballots.close()
+    world.store.close()

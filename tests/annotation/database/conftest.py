@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from ballot_world import World
 from postgres import postgres_server, postgres_url
+from vote_world import World
 
 __all__ = ["postgres_server", "postgres_url"]
 
@@ -23,4 +23,4 @@ def world(url: str) -> Iterator[World]:
     """An empty database with a clock that stands still until it is moved."""
     found = World(url)
     yield found
-    found.ballots.close()
+    found.store.close()

@@ -6,9 +6,9 @@ import traceback
 from pathlib import Path
 
 import pytest
-from ballot_world import World
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
+from vote_world import World
 
 from benchbuilder.annotation.database import connection as engine
 from benchbuilder.annotation.database.store import AnnotationStore
@@ -78,28 +78,28 @@ def test_a_database_that_somebody_holds_is_told(tmp_path: Path, monkeypatch: pyt
         world.invite("专家1")
     other.close()
     assert "writing to it for too long" in caught.value.why
-    assert world.ballots.people() == []
+    assert world.store.people() == []
     world.invite("专家1")
-    world.ballots.close()
+    world.store.close()
 
 
 def test_a_lost_connection_is_told_and_the_next_one_works(postgres_url: str):
-    with AnnotationStore.open(postgres_url) as ballots:
+    with AnnotationStore.open(postgres_url) as store:
         with pytest.raises(DataError, match="cannot be used") as caught:
-            lose_the_connection(ballots)
+            lose_the_connection(store)
         assert caught.value.next
-        assert ballots.people() == []
+        assert store.people() == []
 
 
-def lose_the_connection(ballots: AnnotationStore) -> None:
-    with ballots._transactions.writing() as connection:
+def lose_the_connection(store: AnnotationStore) -> None:
+    with store._transactions.writing() as connection:
         me = connection.execute(text("SELECT pg_backend_pid()")).scalar()
-        with ballots._transactions.reading() as second:
+        with store._transactions.reading() as second:
             second.execute(text("SELECT pg_terminate_backend(:me)"), {"me": me})
         connection.execute(text("SELECT 1"))
 
 
 def test_what_people_typed_is_in_no_error(world: World):
-    with pytest.raises((DBAPIError, DataError)) as caught, world.ballots._transactions.reading() as connection:
+    with pytest.raises((DBAPIError, DataError)) as caught, world.store._transactions.reading() as connection:
         connection.execute(text("SELECT :secret FROM nowhere"), {"secret": "geheim"})
     assert "geheim" not in "".join(traceback.format_exception(caught.value)).replace('"secret": "geheim"', "")

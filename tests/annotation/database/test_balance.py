@@ -4,7 +4,7 @@ from collections import Counter
 from itertools import pairwise
 
 import pytest
-from ballot_world import World, spec_of, task_of, tasks_of
+from vote_world import World, spec_of, task_of, tasks_of
 
 from benchbuilder.annotation.database.models import Person
 
@@ -43,9 +43,9 @@ def test_too_few_annotators_get_everything(world: World):
     people = world.annotators(1)
     world.lay_out(tasks_of(5))
     assert len(world.ids(people[0])) == 5
-    assert world.ballots.staff_progress("p").unassigned == 5
+    assert world.store.staff_progress("p").unassigned == 5
     world.invite("专家2")
-    assert world.ballots.staff_progress("p").unassigned == 0
+    assert world.store.staff_progress("p").unassigned == 0
 
 
 def test_orders_are_their_own_and_the_same_again(world: World):
@@ -54,7 +54,6 @@ def test_orders_are_their_own_and_the_same_again(world: World):
     orders = [world.ids(person) for person in people]
     assert [set(order) for order in orders] == [set(orders[0])] * 3
     assert len({tuple(order) for order in orders} | {tuple(sorted(orders[0]))}) == 4
-    world.ballots.balance_assignments("p")
     world.lay_out(tasks_of(40))
     assert [world.ids(person) for person in people] == orders
 
@@ -65,8 +64,8 @@ def test_a_seed_gives_the_same_orders_in_another_database(world: World, tmp_path
     for each in (world, other):
         people = each.annotators(3)
         each.lay_out(tasks_of(30))
-        shown.append([[line.text for line in each.ballots.list_assignments(person, "p")] for person in people])
-    other.ballots.close()
+        shown.append([[line.text for line in each.store.list_assignments(person, "p")] for person in people])
+    other.store.close()
     assert shown[0] == shown[1]
 
 
@@ -76,9 +75,9 @@ def test_what_was_opened_stays_when_somebody_joins(world: World):
     for _ in range(5):
         world.submit(people[0])
     opened = world.open(people[0])
-    before = {line.task_id: line.number for line in world.ballots.list_assignments(people[0], "p", count=6)}
+    before = {line.task_id: line.number for line in world.store.list_assignments(people[0], "p", count=6)}
     third = world.invite("专家3")
-    after = {line.task_id: line.number for line in world.ballots.list_assignments(people[0], "p", count=100)}
+    after = {line.task_id: line.number for line in world.store.list_assignments(people[0], "p", count=100)}
     assert before.items() <= after.items()
     assert opened.task_id in after
     unopened = [
@@ -98,13 +97,13 @@ def test_who_is_shut_out_leaves_the_rest_to_others(world: World):
     for _ in range(4):
         world.submit(gone)
     half = world.open(gone)
-    world.ballots.save_draft(gone, half.task_id, {"note": "未完"})
+    world.store.save_draft(gone, half.task_id, {"note": "未完"})
     done = set(world.ids(gone)[:4])
-    world.ballots.revoke(gone.name)
+    world.store.revoke(gone.name)
     found = judges(world, people[1:])
-    assert all(len(found.get(task, ())) == (1 if task in done else 2) for task, _ in world.ballots.tasks("p"))
-    assert len(world.ballots.current_votes("p").by_subject) == 4
-    world.ballots.reinvite(gone.name)
+    assert all(len(found.get(task, ())) == (1 if task in done else 2) for task, _ in world.store.tasks("p"))
+    assert len(world.store.current_votes("p").by_subject) == 4
+    world.store.reinvite(gone.name)
     assert set(world.ids(gone)) >= done
     assert {len(who) for who in judges(world, people).values()} == {2}
 
@@ -113,9 +112,9 @@ def test_who_comes_back_finds_their_draft_if_the_task_is_free(world: World):
     people = world.annotators(2)
     world.lay_out(tasks_of(3))
     half = world.open(people[0])
-    world.ballots.save_draft(people[0], half.task_id, {"note": "未完"})
-    world.ballots.revoke(people[0].name)
-    world.ballots.reinvite(people[0].name)
+    world.store.save_draft(people[0], half.task_id, {"note": "未完"})
+    world.store.revoke(people[0].name)
+    world.store.reinvite(people[0].name)
     again = world.open(people[0], half.task)
     assert again.draft is not None
     assert again.draft.data == {"note": "未完"}
@@ -173,7 +172,7 @@ def test_numbers_close_up_when_nothing_is_left_to_fill_them(world: World):
     world.lay_out(tasks_of(6))
     for _ in range(6):
         world.submit(people[0])
-    shown = [world.ballots.assignment(people[0], "p", n, opening=False).task for n in range(1, 7)]
+    shown = [world.store.assignment(people[0], "p", n, opening=False).task for n in range(1, 7)]
     world.lay_out([task for task in tasks_of(6) if task.key not in {shown[1].key, shown[2].key}])
     assert world.numbers(people[0]) == [1, 2, 3, 4]
-    assert world.ballots.progress(people[0], "p").done == 4
+    assert world.store.progress(people[0], "p").done == 4

@@ -4,8 +4,8 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from ballot_world import World, tasks_of
 from sqlalchemy import text
+from vote_world import World, tasks_of
 
 from benchbuilder.annotation.database.store import AnnotationStore
 
@@ -40,8 +40,8 @@ def test_renaming_the_column_keeps_votes_in_both_databases(world: World):
     world.lay_out(tasks_of(2))
     for _ in range(2):
         assert world.submit(person) == "kept"
-    before = (world.ballots.votes_digest("p"), list(world.ballots.vote_events("p")))
-    with world.ballots._transactions.writing(exclusive=True) as connection:
+    before = (world.store.votes_digest("p"), list(world.store.vote_events("p")))
+    with world.store._transactions.writing(exclusive=True) as connection:
         connection.execute(text("ALTER TABLE votes RENAME COLUMN channel TO door"))
         connection.execute(text("UPDATE alembic_version SET version_num = '0001'"))
     with AnnotationStore.open(world.url, world.clock) as store:

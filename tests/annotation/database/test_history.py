@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy
-from ballot_world import World, replayed, spec_of, task_of, tasks_of
+from vote_world import World, replayed, spec_of, task_of, tasks_of
 
 from benchbuilder.annotation.database import history, schema
-from benchbuilder.annotation.database.models import ImportedVote
+from benchbuilder.annotation.database.models import GoldAccuracy, ImportedVote
 from benchbuilder.annotation.database.sanitise import load_json
 from benchbuilder.core.errors import DataError
 
@@ -19,15 +19,15 @@ def test_the_history_says_who_said_what_when_and_through_which_channel(world: Wo
     world.lay_out([task])
     world.submit(person, note="一", sound=0)
     world.clock.tick(hours=1)
-    world.ballots.undo_last(person, "p")
-    first, second = world.ballots.vote_events("p")
+    world.store.undo_last(person, "p")
+    first, second = world.store.vote_events("p")
     assert (first.task, first.subject, first.question) == (task.key, world.subject(task), "sound")
     assert (first.person, first.code, first.role, first.channel) == ("专家1", "A1", "annotator", "app")
     assert (first.value, first.note, second.value, second.note) == (0, "一", None, "")
     assert (second.created_at - first.created_at).total_seconds() == 3600
     assert second.created_at == world.clock.now
-    assert list(world.ballots.vote_events("p", since=first.id)) == [second]
-    assert [event.id for event in world.ballots.events("p")][-1] == second.event
+    assert list(world.store.vote_events("p", since=first.id)) == [second]
+    assert [event.id for event in world.store.events("p")][-1] == second.event
 
 
 def test_long_histories_come_in_parts(world: World, monkeypatch: pytest.MonkeyPatch):
@@ -35,10 +35,10 @@ def test_long_histories_come_in_parts(world: World, monkeypatch: pytest.MonkeyPa
     world.lay_out(tasks_of(7))
     for _ in range(7):
         world.submit(person)
-    everything = list(world.ballots.vote_events("p")), list(world.ballots.events("p"))
+    everything = list(world.store.vote_events("p")), list(world.store.events("p"))
     for size in (1, 3, 7, 8):
         monkeypatch.setattr(history, "_PAGE", size)
-        assert (list(world.ballots.vote_events("p")), list(world.ballots.events("p"))) == everything
+        assert (list(world.store.vote_events("p")), list(world.store.events("p"))) == everything
     assert len(everything[0]) == 7
 
 
@@ -46,8 +46,8 @@ def test_history_cannot_be_rewritten(world: World):
     person = world.annotators(2)[0]
     world.lay_out(tasks_of(1))
     world.submit(person)
-    before = (list(world.ballots.vote_events("p")), list(world.ballots.events("p")))
-    engine = world.ballots._transactions.engine
+    before = (list(world.store.vote_events("p")), list(world.store.events("p")))
+    engine = world.store._transactions.engine
     statements = [
         "UPDATE votes SET value = '0'",
         "DELETE FROM votes",
@@ -63,11 +63,11 @@ def test_history_cannot_be_rewritten(world: World):
         replaced = "INSERT OR REPLACE INTO votes SELECT * FROM votes"
         with pytest.raises(sqlalchemy.exc.DBAPIError, match="can only be added to"), engine.begin() as connection:
             connection.execute(sqlalchemy.text(replaced))
-    assert (list(world.ballots.vote_events("p")), list(world.ballots.events("p"))) == before
+    assert (list(world.store.vote_events("p")), list(world.store.events("p"))) == before
 
 
 def votes_that_count(world: World) -> set[tuple]:
-    with world.ballots._transactions.reading() as connection:
+    with world.store._transactions.reading() as connection:
         query = sqlalchemy.select(schema.current_votes, schema.people.c.code).join(
             schema.people, schema.people.c.id == schema.current_votes.c.person_id
         )
@@ -85,7 +85,7 @@ def test_votes_that_count_are_those_of_the_history(world: World):
 
     def submit() -> None:
         person = draw.choice(people)
-        tasks = [task for _, task in world.ballots.tasks("p") if world.id_of(task) in world.ids(person)]
+        tasks = [task for _, task in world.store.tasks("p") if world.id_of(task) in world.ids(person)]
         values = {"sound": draw.randint(0, 1), "degree": draw.choice([0, 0.3, 0.55, 1.0]), "supports": 1}
         if draw.random() < 0.4:
             values["remark"] = draw.choice(["一", "二"])
@@ -93,12 +93,12 @@ def test_votes_that_count_are_those_of_the_history(world: World):
             world.submit(person, draw.choice(tasks), draw.choice(["", "备注"]), **values)
 
     def import_one() -> None:
-        task = draw.choice(world.ballots.tasks("p"))[1]
+        task = draw.choice(world.store.tasks("p"))[1]
         vote = ImportedVote(draw.choice(people).name, world.subject(task), draw.randint(0, 1))
-        world.ballots.import_votes("p", [vote], "csv")
+        world.store.import_votes("p", [vote], "csv")
 
     def adjudicate() -> None:
-        id_ = world.ballots.next_dispute(judge, "p")
+        id_ = world.store.next_dispute(judge, "p")
         if id_ is not None:
             assert world.decide(judge, id_, draw.randint(0, 1), reason="理由") == "kept"
 
@@ -108,29 +108,29 @@ def test_votes_that_count_are_those_of_the_history(world: World):
 
     def shut_out() -> None:
         person = draw.choice(people)
-        world.ballots.revoke(person.name)
-        world.ballots.reinvite(person.name)
+        world.store.revoke(person.name)
+        world.store.reinvite(person.name)
 
     def undo() -> None:
-        world.ballots.undo_last(draw.choice([*people, judge]), "p")
+        world.store.undo_last(draw.choice([*people, judge]), "p")
 
     steps = [submit] * 12 + [undo] * 5 + [adjudicate] * 3 + [import_one] * 3 + [change_tasks, shut_out]
     for _ in range(150):
         world.clock.tick(seconds=draw.randint(1, 4000))
         draw.choice(steps)()
-        naive = replayed(world.ballots, "p")
-        kept = world.ballots.current_votes("p", include_retired=True)
+        naive = replayed(world.store, "p")
+        kept = world.store.current_votes("p", include_retired=True)
         assert (kept.by_subject, kept.decisions) == (naive.by_subject, naive.decisions)
-    last = {(vote.code, vote.subject): vote for vote in world.ballots.vote_events("p")}
+    last = {(vote.code, vote.subject): vote for vote in world.store.vote_events("p")}
     counting = {(v.code, v.subject.key, v.subject.wording, v.value, v.id) for v in last.values() if v.value is not None}
     assert {(c, k, w, load_json(value), id_) for c, k, w, value, id_ in votes_that_count(world)} == counting
     query = sqlalchemy.select(schema.tasks.c.id, schema.tasks.c.open_disputes, schema.tasks.c.agreement)
-    with world.ballots._transactions.writing() as connection:
+    with world.store._transactions.writing() as connection:
         settled = connection.execute(query.order_by(schema.tasks.c.id)).all()
         connection.execute(sqlalchemy.update(schema.tasks).values(open_disputes=5, agreement=0.5))
         connection.execute(sqlalchemy.update(schema.projects).values(spec=schema.projects.c.spec + " "))
-    world.lay_out([task for _, task in world.ballots.tasks("p")], world.spec)
-    with world.ballots._transactions.reading() as connection:
+    world.lay_out([task for _, task in world.store.tasks("p")], world.spec)
+    with world.store._transactions.reading() as connection:
         judged = set(connection.scalars(sqlalchemy.select(schema.current_votes.c.task_id)))
         again = connection.execute(query.order_by(schema.tasks.c.id)).all()
     assert [row for row in again if row.id in judged] == [row for row in settled if row.id in judged]
@@ -142,20 +142,20 @@ def test_the_digest_is_of_votes_and_not_of_how_they_came(url: str, tmp_path: Pat
         world = World(where)
         people = world.annotators(2)
         world.lay_out(tasks_of(4) if number else tasks_of(5)[:0:-1] + tasks_of(1))
-        digests = {world.ballots.votes_digest("p")}
+        digests = {world.store.votes_digest("p")}
         for person in people[:: 1 if number else -1]:
             for task in tasks_of(4):
                 world.submit(person, task, sound=1)
-                digests.add(world.ballots.votes_digest("p"))
+                digests.add(world.store.votes_digest("p"))
         assert len(digests) == 9
         world.submit(people[0], tasks_of(1)[0], sound=0)
-        digests.add(world.ballots.votes_digest("p"))
+        digests.add(world.store.votes_digest("p"))
         assert len(digests) == 10
         world.submit(people[0], tasks_of(1)[0], sound=1)
-        found.append(world.ballots.votes_digest("p"))
+        found.append(world.store.votes_digest("p"))
         world.lay_out([])
-        found.append(world.ballots.votes_digest("p"))
-        world.ballots.close()
+        found.append(world.store.votes_digest("p"))
+        world.store.close()
     assert len(set(found)) == 1
 
 
@@ -169,7 +169,7 @@ def test_the_lead_sees_where_everybody_stands(world: World):
         world.clock.tick(seconds=seconds)
         world.submit(first, task, sound=1, degree=0.6)
     world.submit(second, tasks_of(1)[0], sound=0, degree=0.6)
-    found = world.ballots.staff_progress("p")
+    found = world.store.staff_progress("p")
     assert (found.tasks, found.complete, found.gold_tasks, found.retired, found.disputes, found.unassigned) == (
         3,
         1,
@@ -179,11 +179,10 @@ def test_the_lead_sees_where_everybody_stands(world: World):
         0,
     )
     one, two, three = found.people
-    assert (one.person.code, one.seconds, one.hasty_count, one.progress.done) == ("A1", (30, 5), 1, 2)
-    answers = [(answer.question, answer.expected, answer.value, answer.correct) for answer in one.gold_answers]
-    assert answers == [("sound", 1, 1, True), ("degree", 0.8, 0.6, True)]
-    assert (two.progress.done, two.gold_answers) == (1, ())
+    assert (one.person.code, one.seconds, one.progress.done) == ("A1", (30, 5), 2)
+    assert one.gold == GoldAccuracy(correct=2, judged=2)
+    assert (two.progress.done, two.gold) == (1, GoldAccuracy())
     assert three.person == judge
     assert three.progress.open == 1
     with pytest.raises(DataError, match="there is no project"):
-        world.ballots.staff_progress("q")
+        world.store.staff_progress("q")

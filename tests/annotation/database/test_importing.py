@@ -3,7 +3,7 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from ballot_world import World, replayed, spec_of, task_of, tasks_of
+from vote_world import World, replayed, spec_of, task_of, tasks_of
 
 from benchbuilder.annotation.base import Subject, Task, Value
 from benchbuilder.annotation.database.models import ImportedVote, ImportReport
@@ -23,23 +23,23 @@ def file_of(world: World, people: list[str], tasks: list[Task]) -> list[Imported
 
 
 def everything(world: World) -> tuple:
-    return list(world.ballots.vote_events("p")), list(world.ballots.events("p")), world.ballots.votes_digest("p")
+    return list(world.store.vote_events("p")), list(world.store.events("p")), world.store.votes_digest("p")
 
 
 def test_the_same_file_twice_adds_nothing(world: World):
     people = world.annotators(2)
     world.lay_out(tasks_of(6))
     rows = file_of(world, ["专家1", "专家2"], tasks_of(6))
-    assert world.ballots.import_votes("p", rows, "csv") == ImportReport(new=12, changed=0, same=0, stale=0)
+    assert world.store.import_votes("p", rows, "csv") == ImportReport(new=12, changed=0, same=0, stale=0)
     before = everything(world)
-    assert world.ballots.import_votes("p", iter(rows), "csv", strict=True) == ImportReport(0, 0, 12, 0)
+    assert world.store.import_votes("p", iter(rows), "csv", strict=True) == ImportReport(0, 0, 12, 0)
     assert everything(world) == before
-    assert {vote.channel for vote in world.ballots.vote_events("p")} == {"csv"}
-    assert {event.kind for event in world.ballots.events("p")} == {"import"}
-    assert {event.seconds for event in world.ballots.events("p")} == {30}
-    assert [world.ballots.progress(person, "p").done for person in people] == [6, 6]
-    assert world.ballots.undo_last(people[0], "p") is None, "an import is not taken back from a page"
-    assert len(world.ballots.current_votes("p").comments) == 12
+    assert {vote.channel for vote in world.store.vote_events("p")} == {"csv"}
+    assert {event.kind for event in world.store.events("p")} == {"import"}
+    assert {event.seconds for event in world.store.events("p")} == {30}
+    assert [world.store.progress(person, "p").done for person in people] == [6, 6]
+    assert world.store.undo_last(people[0], "p") is None, "an import is not taken back from a page"
+    assert len(world.store.current_votes("p").comments) == 12
 
 
 def test_votes_meet_those_of_the_app(world: World):
@@ -48,30 +48,30 @@ def test_votes_meet_those_of_the_app(world: World):
     world.lay_out(tasks_of(3))
     world.submit(first, task_of(0), sound=1)
     rows = [row(world, "专家2", task_of(0), 0), row(world, "专家1", task_of(0), 1), row(world, "专家1", task_of(1), 1)]
-    assert world.ballots.import_votes("p", rows, "label_studio") == ImportReport(new=2, changed=0, same=1, stale=0)
-    assert world.ballots.count_disputes("p") == 1
+    assert world.store.import_votes("p", rows, "label_studio") == ImportReport(new=2, changed=0, same=1, stale=0)
+    assert world.store.count_disputes("p") == 1
     decision = row(world, "仲裁", task_of(0), 1, role="adjudicator", reason="据教科书", error_kinds=("other",))
-    assert world.ballots.import_votes("p", [decision], "csv").new == 1
-    assert world.ballots.count_disputes("p") == 0
-    ballot = world.ballots.current_votes("p")
-    assert ballot.decisions == {world.subject(task_of(0)): ("J1", 1)}
-    assert ballot.by_subject == replayed(world.ballots, "p").by_subject
-    detail = list(world.ballots.events("p"))[-1].detail
+    assert world.store.import_votes("p", [decision], "csv").new == 1
+    assert world.store.count_disputes("p") == 0
+    votes = world.store.current_votes("p")
+    assert votes.decisions == {world.subject(task_of(0)): ("J1", 1)}
+    assert votes.by_subject == replayed(world.store, "p").by_subject
+    detail = list(world.store.events("p"))[-1].detail
     assert detail == {"channel": "csv", "reason": "据教科书", "error_kinds": ["other"]}
-    assert world.ballots.progress(first, "p").done == 2
+    assert world.store.progress(first, "p").done == 2
 
 
 def test_another_value_replaces_unless_strict(world: World):
     world.annotators(2)
     world.lay_out(tasks_of(2))
-    world.ballots.import_votes("p", [row(world, "专家1", task_of(0), 1)], "csv")
+    world.store.import_votes("p", [row(world, "专家1", task_of(0), 1)], "csv")
     again = [row(world, "专家1", task_of(0), 0, where="b.csv:2"), row(world, "专家1", task_of(1), 0)]
     before = everything(world)
     with pytest.raises(DataError, match=r"b\.csv:2: 专家1 gave 1 before, and now 0"):
-        world.ballots.import_votes("p", again, "csv", strict=True)
+        world.store.import_votes("p", again, "csv", strict=True)
     assert everything(world) == before
-    assert world.ballots.import_votes("p", again, "csv") == ImportReport(new=1, changed=1, same=0, stale=0)
-    assert [vote.value for vote in world.ballots.vote_events("p")] == [1, 0, 0]
+    assert world.store.import_votes("p", again, "csv") == ImportReport(new=1, changed=1, same=0, stale=0)
+    assert [vote.value for vote in world.store.vote_events("p")] == [1, 0, 0]
 
 
 def test_all_problems_are_told_and_nothing_is_kept(world: World):
@@ -90,15 +90,15 @@ def test_all_problems_are_told_and_nothing_is_kept(world: World):
         dataclasses.replace(good, value=0, where="a.csv:8"),
     ]
     with pytest.raises(DataError) as caught:
-        world.ballots.import_votes("p", rows, "csv")
+        world.store.import_votes("p", rows, "csv")
     told = str(caught.value)
     assert all(f"a.csv:{line}: " in told for line in range(3, 9))
     assert "see a.csv:2" in told
     assert "6 problems" in told
-    assert not list(world.ballots.vote_events("p"))
-    assert not list(world.ballots.events("p"))
+    assert not list(world.store.vote_events("p"))
+    assert not list(world.store.events("p"))
     with pytest.raises(DataError, match="projects: p"):
-        world.ballots.import_votes("q", rows, "csv")
+        world.store.import_votes("q", rows, "csv")
 
 
 def test_what_is_not_shown_any_more_is_counted(world: World):
@@ -106,26 +106,26 @@ def test_what_is_not_shown_any_more_is_counted(world: World):
     world.lay_out(tasks_of(3))
     rows = [*file_of(world, ["专家1"], tasks_of(3)), ImportedVote("专家1", Subject("c00", "w00"), 1)]
     world.lay_out(tasks_of(2))
-    assert world.ballots.import_votes("p", rows, "csv") == ImportReport(new=2, changed=0, same=0, stale=2)
+    assert world.store.import_votes("p", rows, "csv") == ImportReport(new=2, changed=0, same=0, stale=2)
 
 
 def test_half_a_task_stays_open_with_what_is_there(world: World):
     first, second = world.annotators(2)
     task = task_of(0)
     world.lay_out([task], spec_of("sound", "grade"))
-    world.ballots.import_votes("p", [row(world, "专家1", task, 0)], "csv")
+    world.store.import_votes("p", [row(world, "专家1", task, 0)], "csv")
     found = world.open(first)
     assert (found.state, dict(found.answers)) == ("open", {world.subject(task): 0})
-    world.ballots.import_votes("p", [row(world, "专家1", task, 3, "grade")], "csv")
-    assert world.ballots.progress(first, "p").done == 1
-    assert world.ballots.progress(second, "p").done == 0
+    world.store.import_votes("p", [row(world, "专家1", task, 3, "grade")], "csv")
+    assert world.store.progress(first, "p").done == 1
+    assert world.store.progress(second, "p").done == 0
 
 
 def test_who_judged_elsewhere_spares_others_the_work(world: World):
     world.annotators(4)
     world.lay_out(tasks_of(20))
-    world.ballots.import_votes("p", file_of(world, ["专家1"], tasks_of(20)), "csv")
-    people = world.ballots.people()
+    world.store.import_votes("p", file_of(world, ["专家1"], tasks_of(20)), "csv")
+    people = world.store.people()
     assert len(world.ids(people[0])) == 20
     rest = [len(world.ids(person)) for person in people[1:]]
     assert sum(rest) == 20
@@ -137,9 +137,9 @@ def test_a_correction_from_elsewhere_opens_and_closes_disputes(world: World):
     world.lay_out(tasks_of(1))
     for person in (first, second):
         world.submit(person, sound=1)
-    world.ballots.import_votes("p", [row(world, "专家2", task_of(0), 0)], "csv")
-    assert world.ballots.count_disputes("p") == 1
-    world.ballots.import_votes("p", [row(world, "专家1", task_of(0), 0)], "csv")
-    assert world.ballots.count_disputes("p") == 0
-    assert world.ballots.undo_last(second, "p") is None, "an import is not taken back"
-    assert world.ballots.current_votes("p").by_subject == replayed(world.ballots, "p").by_subject
+    world.store.import_votes("p", [row(world, "专家2", task_of(0), 0)], "csv")
+    assert world.store.count_disputes("p") == 1
+    world.store.import_votes("p", [row(world, "专家1", task_of(0), 0)], "csv")
+    assert world.store.count_disputes("p") == 0
+    assert world.store.undo_last(second, "p") is None, "an import is not taken back"
+    assert world.store.current_votes("p").by_subject == replayed(world.store, "p").by_subject

@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from ballot_world import World, tasks_of
+from vote_world import World, tasks_of
 
 from benchbuilder.annotation.database import annotator_queries
 from benchbuilder.annotation.database.schema import metadata
@@ -21,8 +21,8 @@ import sys
 from benchbuilder.annotation.database import annotator_queries
 from benchbuilder.annotation.database.store import AnnotationStore
 sys.stdin.readline()
-with AnnotationStore.open(sys.argv[1]) as ballots:
-    ballots.invite(sys.argv[2], "annotator")
+with AnnotationStore.open(sys.argv[1]) as store:
+    store.invite(sys.argv[2], "annotator")
 """
 
 
@@ -37,12 +37,12 @@ def test_several_processes_open_a_new_database_at_once(url: str):
         process.stdin.flush()
     problems = [process.communicate(timeout=60)[1] for process in processes]
     assert [process.returncode for process in processes] == [0] * 3, problems
-    with AnnotationStore.open(url) as ballots:
-        assert sorted(person.code for person in ballots.people()) == ["A1", "A2", "A3"]
+    with AnnotationStore.open(url) as store:
+        assert sorted(person.code for person in store.people()) == ["A1", "A2", "A3"]
 
 
 def test_migrations_make_what_the_tables_say(world: World):
-    with world.ballots._transactions.engine.connect() as connection:
+    with world.store._transactions.engine.connect() as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": False})
         assert compare_metadata(context, metadata) == []
 
@@ -51,8 +51,8 @@ def test_opening_again_finds_everything(world: World):
     person = world.annotators(2)[0]
     world.lay_out(tasks_of(3))
     world.submit(person)
-    digest = world.ballots.votes_digest("p")
-    world.ballots.close()
+    digest = world.store.votes_digest("p")
+    world.store.close()
     with AnnotationStore.open(world.url) as again:
         assert again.votes_digest("p") == digest
         assert again.project("p") is not None
@@ -60,12 +60,12 @@ def test_opening_again_finds_everything(world: World):
 
 def test_sqlite_writes_ahead_and_waits_for_the_disk(tmp_path: Path):
     world = World(f"sqlite:///{tmp_path / 'new' / 'folder' / 'votes.db'}")
-    with world.ballots._transactions.reading() as connection:
+    with world.store._transactions.reading() as connection:
         pragmas = {
             name: connection.exec_driver_sql(f"PRAGMA {name}").scalar()
             for name in ("journal_mode", "synchronous", "foreign_keys", "busy_timeout")
         }
-    world.ballots.close()
+    world.store.close()
     assert pragmas == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "busy_timeout": 30_000}
 
 
@@ -116,8 +116,8 @@ def test_a_server_that_is_not_there_and_no_password_in_the_message():
 def test_a_path_with_signs_of_all_sorts(tmp_path: Path):
     folder = tmp_path / "50% 专家 #1"
     folder.mkdir()
-    with AnnotationStore.open(f"sqlite:///{folder / 'votes.db'}") as ballots:
-        ballots.invite("专家1", "annotator")
+    with AnnotationStore.open(f"sqlite:///{folder / 'votes.db'}") as store:
+        store.invite("专家1", "annotator")
     assert (folder / "votes.db").exists()
 
 
@@ -131,11 +131,11 @@ def test_what_fails_half_way_leaves_nothing(world: World, monkeypatch: pytest.Mo
         raise sqlalchemy.exc.InvalidRequestError("broken")
 
     monkeypatch.setattr(annotator_queries, "update_task_disputes", broken)
-    before = len(list(world.ballots.events("p")))
+    before = len(list(world.store.events("p")))
     with pytest.raises(sqlalchemy.exc.InvalidRequestError):
         world.submit(second)
-    assert len(list(world.ballots.events("p"))) == before
-    assert len(list(world.ballots.vote_events("p"))) == 1
+    assert len(list(world.store.events("p"))) == before
+    assert len(list(world.store.vote_events("p"))) == 1
     monkeypatch.undo()
     assert world.submit(second) == "kept"
-    assert world.ballots.count_disputes("p") == 1
+    assert world.store.count_disputes("p") == 1

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from ballot_world import World, spec_of, task_of, tasks_of
+from vote_world import World, spec_of, task_of, tasks_of
 
 from benchbuilder.annotation.base import Subject
 from benchbuilder.annotation.database.models import Submission
@@ -13,7 +13,7 @@ def test_a_task_is_shown_without_where_it_comes_from(world: World):
     gold = task_of(99, 1, expected={"sound": 1})
     world.lay_out([task_of(1, 2), gold])
     for number in (1, 2):
-        found = world.ballots.assignment(person, "p", number)
+        found = world.store.assignment(person, "p", number)
         assert (found.number, found.total, found.state) == (number, 2, "open")
         assert found.task.about == found.task.expected == ()
         assert len(found.task.paragraphs) in (1, 2)
@@ -22,23 +22,23 @@ def test_a_task_is_shown_without_where_it_comes_from(world: World):
 def test_nobody_gets_at_what_is_not_theirs(world: World):
     first, _ = world.annotators(2)
     world.lay_out(tasks_of(3))
-    assert world.ballots.assignment(first, "p", 0) is None
-    assert world.ballots.assignment(first, "p", 4) is None
-    assert world.ballots.assignment(first, "q", 1) is None
+    assert world.store.assignment(first, "p", 0) is None
+    assert world.store.assignment(first, "p", 4) is None
+    assert world.store.assignment(first, "q", 1) is None
     third = world.invite("专家3")
-    free = next(id_ for id_, _ in world.ballots.tasks("p") if id_ not in world.ids(third))
-    task = dict(world.ballots.tasks("p"))[free]
-    assert world.ballots.submit(third, free, Submission(world.answers(task))) == "foreign"
-    assert not world.ballots.save_draft(third, free, {})
-    assert not world.ballots.skip(third, free)
-    assert not world.ballots.flag(third, free, True)
+    free = next(id_ for id_, _ in world.store.tasks("p") if id_ not in world.ids(third))
+    task = dict(world.store.tasks("p"))[free]
+    assert world.store.submit(third, free, Submission(world.answers(task))) == "foreign"
+    assert not world.store.save_draft(third, free, {})
+    assert not world.store.skip(third, free)
+    assert not world.store.flag(third, free, True)
     judge = world.invite("仲裁", "adjudicator")
     lead = world.invite("负责人", "lead")
     for person in (judge, lead):
-        assert world.ballots.submit(person, free, Submission(world.answers(task))) == "foreign"
-        assert world.ballots.next_number(person, "p") is None
-    assert world.ballots.submit(first, 10**6, Submission({})) == "foreign"
-    assert not list(world.ballots.vote_events("p"))
+        assert world.store.submit(person, free, Submission(world.answers(task))) == "foreign"
+        assert world.store.next_number(person, "p") is None
+    assert world.store.submit(first, 10**6, Submission({})) == "foreign"
+    assert not list(world.store.vote_events("p"))
 
 
 def test_answers_and_notes_are_kept(world: World):
@@ -47,16 +47,16 @@ def test_answers_and_notes_are_kept(world: World):
     world.lay_out([task], spec_of("sound", "grade", "degree", "supports", "remark"))
     given = world.answers(task, sound=0, grade=3, degree=0.35, supports=1, remark="题干含糊\0\ud800")
     found = world.open(first)
-    assert world.ballots.submit(first, found.task_id, Submission(given, note=" 请复核\0 ")) == "kept"
+    assert world.store.submit(first, found.task_id, Submission(given, note=" 请复核\0 ")) == "kept"
     mine = world.open(first, task)
     assert mine.state == "done"
     assert mine.note == "请复核"
     assert mine.answers == given | {world.subject(task, "remark"): "题干含糊?"}
     theirs = world.open(second, task)
     assert (theirs.state, theirs.answers, theirs.note, theirs.draft) == ("open", {}, "", None)
-    ballot = world.ballots.current_votes("p")
-    assert ballot.by_subject[world.subject(task, "degree")] == {"A1": 0.35}
-    assert [tuple(comment) for comment in ballot.comments] == [("A1", task.key, "请复核")]
+    votes = world.store.current_votes("p")
+    assert votes.by_subject[world.subject(task, "degree")] == {"A1": 0.35}
+    assert [tuple(comment) for comment in votes.comments] == [("A1", task.key, "请复核")]
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_what_is_no_answer_is_not_kept(world: World, changed: dict):
     person = world.annotators(2)[0]
     world.lay_out(tasks_of(1), spec_of("sound", "grade", "degree", "remark"))
     assert world.submit(person, **changed) == "incomplete"
-    assert not list(world.ballots.vote_events("p"))
+    assert not list(world.store.vote_events("p"))
 
 
 def test_everything_required_must_be_answered_and_nothing_else(world: World):
@@ -76,10 +76,10 @@ def test_everything_required_must_be_answered_and_nothing_else(world: World):
     answers, id_ = world.answers(task), world.open(person).task_id
     for subject in answers:
         less = {s: v for s, v in answers.items() if s != subject}
-        assert world.ballots.submit(person, id_, Submission(less)) == "incomplete"
+        assert world.store.submit(person, id_, Submission(less)) == "incomplete"
     foreign = answers | {Subject(task.key, "w00"): 1}
-    assert world.ballots.submit(person, id_, Submission(foreign)) == "retired"
-    assert world.ballots.submit(person, id_, Submission(answers)) == "kept"
+    assert world.store.submit(person, id_, Submission(foreign)) == "retired"
+    assert world.store.submit(person, id_, Submission(answers)) == "kept"
 
 
 def test_one_is_one_however_it_is_written(world: World):
@@ -88,10 +88,10 @@ def test_one_is_one_however_it_is_written(world: World):
     world.lay_out([task], spec_of("sound", "degree"))
     world.submit(first, sound=1.0, degree=1)
     world.submit(second, sound=1, degree=1.0)
-    ballot = world.ballots.current_votes("p")
-    assert {repr(value) for votes in ballot.by_subject.values() for value in votes.values()} == {"1"}
+    votes = world.store.current_votes("p")
+    assert {repr(value) for given in votes.by_subject.values() for value in given.values()} == {"1"}
     world.submit(first, task, sound=1, degree=1.0)
-    assert len(list(world.ballots.vote_events("p"))) == 4
+    assert len(list(world.store.vote_events("p"))) == 4
 
 
 def test_only_what_changed_is_added_to_the_history(world: World):
@@ -100,10 +100,10 @@ def test_only_what_changed_is_added_to_the_history(world: World):
     world.lay_out([task], spec_of("sound", "supports", "remark"))
     world.submit(person, remark="一")
     world.submit(person, task, supports=0)
-    history = [(vote.question, vote.value) for vote in world.ballots.vote_events("p")]
+    history = [(vote.question, vote.value) for vote in world.store.vote_events("p")]
     assert sorted(history[:3]) == [("remark", "一"), ("sound", 1), ("supports", 1)]
     assert sorted(history[3:], key=str) == [("remark", None), ("supports", 0)]
-    assert [event.kind for event in world.ballots.events("p")] == ["open", "submit", "open", "submit"]
+    assert [event.kind for event in world.store.events("p")] == ["open", "submit", "open", "submit"]
 
 
 def test_a_form_that_is_sent_twice_counts_once(world: World):
@@ -112,9 +112,9 @@ def test_a_form_that_is_sent_twice_counts_once(world: World):
     world.lay_out([task])
     found = world.open(person)
     submission = Submission(world.answers(task), note="一")
-    assert [world.ballots.submit(person, found.task_id, submission) for _ in range(3)] == ["kept"] * 3
-    assert [event.kind for event in world.ballots.events("p")] == ["open", "submit"]
-    assert world.ballots.submit(person, found.task_id, Submission(world.answers(task), note="二")) == "kept"
+    assert [world.store.submit(person, found.task_id, submission) for _ in range(3)] == ["kept"] * 3
+    assert [event.kind for event in world.store.events("p")] == ["open", "submit"]
+    assert world.store.submit(person, found.task_id, Submission(world.answers(task), note="二")) == "kept"
     assert world.open(person, task).note == "二"
 
 
@@ -122,21 +122,21 @@ def test_the_way_through(world: World):
     person = world.annotators(2)[0]
     world.lay_out(tasks_of(5))
     ids = world.ids(person)
-    assert world.ballots.next_number(person, "p") == 1
-    assert world.ballots.skip(person, ids[0])
-    assert world.ballots.next_number(person, "p") == 2
-    assert world.ballots.next_number(person, "p", after=3) == 4
-    assert world.ballots.next_number(person, "p", after=5) == 2
+    assert world.store.next_number(person, "p") == 1
+    assert world.store.skip(person, ids[0])
+    assert world.store.next_number(person, "p") == 2
+    assert world.store.next_number(person, "p", after=3) == 4
+    assert world.store.next_number(person, "p", after=5) == 2
     for id_ in ids[1:]:
-        world.ballots.submit(person, id_, Submission(world.answers(dict(world.ballots.tasks("p"))[id_])))
-    assert world.ballots.next_number(person, "p") == 1, "now what was put off"
-    assert world.ballots.next_number(person, "p", after=1) == 1
-    progress = world.ballots.progress(person, "p")
+        world.store.submit(person, id_, Submission(world.answers(dict(world.store.tasks("p"))[id_])))
+    assert world.store.next_number(person, "p") == 1, "now what was put off"
+    assert world.store.next_number(person, "p", after=1) == 1
+    progress = world.store.progress(person, "p")
     assert (progress.done, progress.open, progress.skipped, progress.flagged) == (4, 0, 1, 0)
     assert world.submit(person) == "kept"
-    assert world.ballots.next_number(person, "p") is None
-    assert world.ballots.skip(person, ids[0]), "that changes nothing"
-    assert world.ballots.progress(person, "p").done == 5
+    assert world.store.next_number(person, "p") is None
+    assert world.store.skip(person, ids[0]), "that changes nothing"
+    assert world.store.progress(person, "p").done == 5
 
 
 def test_the_list_says_how_things_are(world: World):
@@ -144,23 +144,23 @@ def test_the_list_says_how_things_are(world: World):
     world.lay_out(tasks_of(6))
     ids = world.ids(person)
     world.submit(person)
-    world.ballots.skip(person, ids[1])
-    world.ballots.flag(person, ids[2], True, "看不懂")
-    world.ballots.save_draft(person, ids[3], {"note": "一"})
-    lines = world.ballots.list_assignments(person, "p")
+    world.store.skip(person, ids[1])
+    world.store.flag(person, ids[2], True, "看不懂")
+    world.store.save_draft(person, ids[3], {"note": "一"})
+    lines = world.store.list_assignments(person, "p")
     assert [line.state for line in lines] == ["done", "skipped", "open", "open", "open", "open"]
     assert [line.flagged for line in lines] == [False, False, True, False, False, False]
     assert [line.has_draft for line in lines] == [False, False, False, True, False, False]
     assert all("叶酸" in line.text for line in lines)
-    shown = {state: [line.number for line in world.ballots.list_assignments(person, "p", state=state)] for state in
+    shown = {state: [line.number for line in world.store.list_assignments(person, "p", state=state)] for state in
              ("open", "done", "skipped", "flagged")}  # fmt: skip
     assert shown == {"open": [3, 4, 5, 6], "done": [1], "skipped": [2], "flagged": [3]}
-    assert [line.number for line in world.ballots.list_assignments(person, "p", start=3, count=2)] == [3, 4]
-    world.ballots.flag(person, ids[2], False)
-    assert world.ballots.progress(person, "p").flagged == 0
-    kinds = [event.kind for event in world.ballots.events("p")]
+    assert [line.number for line in world.store.list_assignments(person, "p", start=3, count=2)] == [3, 4]
+    world.store.flag(person, ids[2], False)
+    assert world.store.progress(person, "p").flagged == 0
+    kinds = [event.kind for event in world.store.events("p")]
     assert kinds == ["open", "submit", "skip", "flag", "unflag"]
-    assert [event.detail for event in world.ballots.events("p") if event.kind == "flag"] == [{"why": "看不懂"}]
+    assert [event.detail for event in world.store.events("p") if event.kind == "flag"] == [{"why": "看不懂"}]
 
 
 def test_drafts_are_kept_until_submitted(world: World):
@@ -169,13 +169,13 @@ def test_drafts_are_kept_until_submitted(world: World):
     world.lay_out([task])
     found = world.open(first)
     name = form_field_name(world.subject(task))
-    assert world.ballots.save_draft(first, found.task_id, {name: "1", "note": "还没想好\0\udfff"})
-    assert world.ballots.save_draft(first, found.task_id, {name: "0"})
+    assert world.store.save_draft(first, found.task_id, {name: "1", "note": "还没想好\0\udfff"})
+    assert world.store.save_draft(first, found.task_id, {name: "0"})
     draft = world.open(first).draft
     assert draft is not None
     assert (dict(draft.data), draft.saved_at) == ({name: "0"}, world.clock.now)
     assert world.open(second).draft is None
-    assert not world.ballots.save_draft(first, found.task_id, {name: "字" * 310_000})
+    assert not world.store.save_draft(first, found.task_id, {name: "字" * 310_000})
     assert world.open(first).draft == draft
     world.submit(first, task)
     assert world.open(first, task).draft is None
@@ -187,21 +187,21 @@ def test_undo_takes_back_one_more_each_time(world: World):
     for value in (0, 1, 0):
         world.submit(person, sound=value, note=f"第{value}")
         world.clock.tick(seconds=5)
-    assert world.ballots.undo_last(person, "p") == 3
-    again = world.ballots.assignment(person, "p", 3)
+    assert world.store.undo_last(person, "p") == 3
+    again = world.store.assignment(person, "p", 3)
     assert (again.state, again.answers, again.note) == ("open", {}, "")
     assert dict(again.draft.data) == {form_field_name(world.subject(again.task)): "0", "note": "第0"}
-    assert world.ballots.undo_last(person, "p") == 2
-    assert len(world.ballots.current_votes("p").by_subject) == 1
+    assert world.store.undo_last(person, "p") == 2
+    assert len(world.store.current_votes("p").by_subject) == 1
     assert world.submit(person) == "kept"
-    assert world.ballots.undo_last(person, "p") == 2
-    assert world.ballots.undo_last(person, "p") == 1
-    assert world.ballots.undo_last(person, "p") is None
-    assert world.ballots.current_votes("p").by_subject == {}
-    history = [vote.value for vote in world.ballots.vote_events("p")]
+    assert world.store.undo_last(person, "p") == 2
+    assert world.store.undo_last(person, "p") == 1
+    assert world.store.undo_last(person, "p") is None
+    assert world.store.current_votes("p").by_subject == {}
+    history = [vote.value for vote in world.store.vote_events("p")]
     assert history == [0, 1, 0, None, None, 1, None, None]
-    undone = [event.detail["undone"] for event in world.ballots.events("p") if event.kind == "undo"]
-    submitted = [event.id for event in world.ballots.events("p") if event.kind == "submit"]
+    undone = [event.detail["undone"] for event in world.store.events("p") if event.kind == "undo"]
+    submitted = [event.id for event in world.store.events("p") if event.kind == "submit"]
     assert sorted(undone) == submitted
 
 
@@ -212,10 +212,10 @@ def test_undo_takes_back_a_corrected_task_as_a_whole(world: World):
     world.submit(person, task, sound=0)
     world.submit(person, sound=1)
     world.submit(person, task, sound=1)
-    assert world.ballots.undo_last(person, "p") == world.open(person, task).number
-    assert list(world.ballots.current_votes("p").by_subject) != [world.subject(task)]
-    assert world.ballots.undo_last(person, "p") is not None
-    assert world.ballots.undo_last(person, "p") is None
+    assert world.store.undo_last(person, "p") == world.open(person, task).number
+    assert list(world.store.current_votes("p").by_subject) != [world.subject(task)]
+    assert world.store.undo_last(person, "p") is not None
+    assert world.store.undo_last(person, "p") is None
 
 
 def test_time_runs_from_opening_to_submit(world: World):
@@ -227,17 +227,17 @@ def test_time_runs_from_opening_to_submit(world: World):
     world.clock.tick(seconds=90)
     assert world.open(person).seconds == 90
     world.clock.tick(minutes=10)
-    world.ballots.save_draft(person, found.task_id, {"note": "一"})
+    world.store.save_draft(person, found.task_id, {"note": "一"})
     world.clock.tick(minutes=31)
     assert world.open(person).seconds == 690, "a pause is not counted"
     world.clock.tick(seconds=10)
     given = Submission(world.answers(task), active_seconds=400.0)
-    world.ballots.submit(person, found.task_id, given)
-    submitted = list(world.ballots.events("p"))[-1]
+    world.store.submit(person, found.task_id, given)
+    submitted = list(world.store.events("p"))[-1]
     assert (submitted.kind, submitted.seconds, submitted.active_seconds) == ("submit", 700, 400)
     assert submitted.created_at == world.clock.now
-    assert world.ballots.progress(person, "p").median_seconds == 700
-    kinds = [event.kind for event in world.ballots.events("p")]
+    assert world.store.progress(person, "p").median_seconds == 700
+    kinds = [event.kind for event in world.store.events("p")]
     assert kinds == ["open", "submit"], "looking again opens nothing again"
 
 
@@ -246,8 +246,8 @@ def test_a_page_left_open_counts_for_half_an_hour_at_most(world: World):
     world.lay_out(tasks_of(1))
     found = world.open(person)
     world.clock.tick(hours=9)
-    world.ballots.submit(person, found.task_id, Submission(world.answers(found.task)))
-    assert world.ballots.progress(person, "p").median_seconds == 1800
+    world.store.submit(person, found.task_id, Submission(world.answers(found.task)))
+    assert world.store.progress(person, "p").median_seconds == 1800
 
 
 def test_time_adds_up_over_openings_but_not_between_them(world: World):
@@ -256,7 +256,7 @@ def test_time_adds_up_over_openings_but_not_between_them(world: World):
     world.lay_out([task, task_of(2)])
     first = world.open(person, task)
     world.clock.tick(seconds=20)
-    world.ballots.skip(person, first.task_id)
+    world.store.skip(person, first.task_id)
     world.clock.tick(minutes=15)
     assert world.open(person, task).seconds == 20
     world.clock.tick(seconds=30)
@@ -265,16 +265,16 @@ def test_time_adds_up_over_openings_but_not_between_them(world: World):
     assert world.open(person, task).seconds == 50, "looking at what is done takes no time"
     world.clock.tick(seconds=7)
     world.submit(person, task, sound=0)
-    assert world.ballots.progress(person, "p").median_seconds == 57
-    kinds = [(event.kind, event.seconds) for event in world.ballots.events("p")]
+    assert world.store.progress(person, "p").median_seconds == 57
+    kinds = [(event.kind, event.seconds) for event in world.store.events("p")]
     assert kinds == [("open", None), ("skip", 20), ("open", None), ("submit", 30), ("open", None), ("submit", 7)]
 
 
 def test_looking_without_opening_starts_no_clock(world: World):
     person = world.annotators(2)[0]
     world.lay_out(tasks_of(1))
-    assert world.ballots.assignment(person, "p", 1, opening=False).opened_at is None
-    assert not list(world.ballots.events("p"))
+    assert world.store.assignment(person, "p", 1, opening=False).opened_at is None
+    assert not list(world.store.events("p"))
 
 
 def test_the_median_is_of_all_that_are_done(world: World):
@@ -285,8 +285,8 @@ def test_the_median_is_of_all_that_are_done(world: World):
         world.open(person)
         world.clock.tick(seconds=seconds)
         found = world.open(person)
-        world.ballots.submit(person, found.task_id, Submission(world.answers(found.task)))
-        seen.append(world.ballots.progress(person, "p").median_seconds)
+        world.store.submit(person, found.task_id, Submission(world.answers(found.task)))
+        seen.append(world.store.progress(person, "p").median_seconds)
     assert seen == [10, 25, 20, 30]
 
 
@@ -296,13 +296,13 @@ def test_a_draft_outlives_its_task(world: World):
     world.lay_out(tasks)
     found = world.open(first, tasks[0])
     key = found.task.key
-    assert world.ballots.find_own_task(first, "p", key) == (found.task_id, True)
+    assert world.store.find_own_task(first, "p", key) == (found.task_id, True)
     world.lay_out(tasks[1:])
-    assert world.ballots.find_own_task(first, "p", key) == (found.task_id, False)
-    assert world.ballots.find_own_task(world.invite("专家3"), "p", key) is None
-    assert world.ballots.find_own_task(first, "q", key) is None
-    assert world.ballots.save_draft(first, found.task_id, {"note": "很长的备注"})
-    assert not world.ballots.save_draft(second, found.task_id, {"note": "从没看过"})
+    assert world.store.find_own_task(first, "p", key) == (found.task_id, False)
+    assert world.store.find_own_task(world.invite("专家3"), "p", key) is None
+    assert world.store.find_own_task(first, "q", key) is None
+    assert world.store.save_draft(first, found.task_id, {"note": "很长的备注"})
+    assert not world.store.save_draft(second, found.task_id, {"note": "从没看过"})
     world.lay_out(tasks)
     assert dict(world.open(first, tasks[0]).draft.data) == {"note": "很长的备注"}
 
@@ -316,5 +316,5 @@ def test_undo_keeps_what_is_longer_than_a_draft_may_be(world: World):
     task = task_of(1)
     world.lay_out([task], spec_of(questions=questions))
     assert world.submit(person, **dict.fromkeys(questions, "孕" * 90_000)) == "kept"
-    assert world.ballots.undo_last(person, "p") == 1
+    assert world.store.undo_last(person, "p") == 1
     assert [len(text) for text in world.open(person).draft.data.values()] == [90_000] * 4

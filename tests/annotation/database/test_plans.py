@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy
-from ballot_world import World, spec_of, task_of, tasks_of
+from vote_world import World, spec_of, task_of, tasks_of
 
 from benchbuilder.annotation.database.models import Submission
 
@@ -19,14 +19,14 @@ _LARGE = ("tasks", "assignments", "votes", "events", "current_votes", "drafts")
 def world(tmp_path: Path) -> Iterator[World]:
     found = World(f"sqlite:///{tmp_path / 'votes.db'}")
     yield found
-    found.ballots.close()
+    found.store.close()
 
 
 class Spy:
     """Every statement that is executed, with its query plan."""
 
     def __init__(self, world: World) -> None:
-        self.engine = world.ballots._transactions.engine
+        self.engine = world.store._transactions.engine
         self.seen: list[tuple[str, object]] = []
         sqlalchemy.event.listen(self.engine, "before_cursor_execute", self._note)
 
@@ -59,26 +59,26 @@ def test_pages_scan_nothing(world: World):
     world.submit(second, task_of(1), sound=0)
     token = world.tokens["专家1"]
     spy = Spy(world)
-    session, _ = world.ballots.begin_session(token)
-    world.ballots.find_visitor(session)
-    world.ballots.projects()
-    world.ballots.project("p")
-    number = world.ballots.next_number(first, "p", after=3)
-    found = world.ballots.assignment(first, "p", number)
-    world.ballots.save_draft(first, found.task_id, {"note": "一"})
-    world.ballots.skip(first, found.task_id)
-    world.ballots.flag(first, found.task_id, True)
-    world.ballots.list_assignments(first, "p", state="skipped", start=2)
+    session, _ = world.store.begin_session(token)
+    world.store.find_visitor(session)
+    world.store.projects()
+    world.store.project("p")
+    number = world.store.next_number(first, "p", after=3)
+    found = world.store.assignment(first, "p", number)
+    world.store.save_draft(first, found.task_id, {"note": "一"})
+    world.store.skip(first, found.task_id)
+    world.store.flag(first, found.task_id, True)
+    world.store.list_assignments(first, "p", state="skipped", start=2)
     for task in tasks_of(2, 1):
-        id_ = world.ballots.assignment(first, "p", 5).task_id
-        world.ballots.submit(first, id_, Submission(world.answers(world.ballots.assignment(first, "p", 5).task)))
+        id_ = world.store.assignment(first, "p", 5).task_id
+        world.store.submit(first, id_, Submission(world.answers(world.store.assignment(first, "p", 5).task)))
         del task
-    world.ballots.progress(first, "p")
-    world.ballots.undo_last(first, "p")
-    world.ballots.count_disputes("p")
-    world.ballots.next_dispute(judge, "p")
-    world.ballots.progress(judge, "p")
-    world.ballots.end_session(session)
+    world.store.progress(first, "p")
+    world.store.undo_last(first, "p")
+    world.store.count_disputes("p")
+    world.store.next_dispute(judge, "p")
+    world.store.progress(judge, "p")
+    world.store.end_session(session)
     assert len(spy.seen) > 60
     assert spy.scans() == []
 
@@ -91,12 +91,12 @@ def test_deciding_scans_nothing(world: World):
         world.submit(first, task, sound=1)
         world.submit(second, task, sound=0)
     spy = Spy(world)
-    id_ = world.ballots.next_dispute(judge, "p", frozenset({1}))
-    dispute = world.ballots.dispute(judge, "p", id_)
-    world.ballots.save_draft(judge, id_, {"reason": "一"})
-    assert world.ballots.submit_decisions(judge, id_, Submission({s: 1 for s, _ in dispute.subjects})) == "kept"
-    world.ballots.undo_last(judge, "p")
-    world.ballots.count_disputes("p")
+    id_ = world.store.next_dispute(judge, "p", frozenset({1}))
+    dispute = world.store.dispute(judge, "p", id_)
+    world.store.save_draft(judge, id_, {"reason": "一"})
+    assert world.store.submit_decisions(judge, id_, Submission({s: 1 for s, _ in dispute.subjects})) == "kept"
+    world.store.undo_last(judge, "p")
+    world.store.count_disputes("p")
     assert spy.scans() == []
 
 
@@ -107,9 +107,9 @@ def test_a_large_project_is_no_slower(world: World):
     for size in (20, 2000):
         world.lay_out(tasks_of(size))
         spy = Spy(world)
-        number = world.ballots.next_number(first, "p")
-        found = world.ballots.assignment(first, "p", number)
-        world.ballots.submit(first, found.task_id, Submission(world.answers(found.task)))
+        number = world.store.next_number(first, "p")
+        found = world.store.assignment(first, "p", number)
+        world.store.submit(first, found.task_id, Submission(world.answers(found.task)))
         assert spy.scans() == []
         counts.append(len(spy.seen))
     assert counts[0] == counts[1]
@@ -119,7 +119,7 @@ def test_what_is_open_or_flagged_is_not_counted_one_by_one(world: World):
     first, _ = world.annotators(2)
     world.lay_out(tasks_of(50))
     spy = Spy(world)
-    world.ballots.progress(first, "p")
+    world.store.progress(first, "p")
     lines = [line for line, _ in spy.plans() if line.startswith("SEARCH assignments")]
     assert len(lines) == 4
     assert [line for line in lines if "state=?" not in line and "assignments_in_order" not in line] == [

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
-from ballot_world import World, replayed, spec_of, task_of, tasks_of
+from vote_world import World, replayed, spec_of, task_of, tasks_of
 
 from benchbuilder.annotation.database.models import ImportedVote, Person, Submission
 from benchbuilder.annotation.database.store import AnnotationStore
@@ -34,57 +34,57 @@ def test_sixteen_annotators_at_once_lose_nothing(world: World):
     world.lay_out(tasks_of(_PEOPLE * _EACH // 2), spec)
     kept: dict[tuple[str, str], float] = {}
 
-    def work(ballots: AnnotationStore, person: Person) -> None:
+    def work(store: AnnotationStore, person: Person) -> None:
         for turn in range(_EACH):
-            number = ballots.next_number(person, "p")
+            number = store.next_number(person, "p")
             assert number is not None
-            found = ballots.assignment(person, "p", number)
+            found = store.assignment(person, "p", number)
             if turn % 5 == 0:
-                ballots.save_draft(person, found.task_id, {"note": "一"})
+                store.save_draft(person, found.task_id, {"note": "一"})
             degree = (turn % 20) / 20
             values = world.answers(found.task, degree=degree)
-            assert ballots.submit(person, found.task_id, Submission(values)) == "kept"
+            assert store.submit(person, found.task_id, Submission(values)) == "kept"
             kept[person.code, found.task.key] = degree
             if turn % 17 == 0:
-                ballots.undo_last(person, "p")
-                assert ballots.submit(person, found.task_id, Submission(values)) == "kept"
+                store.undo_last(person, "p")
+                assert store.submit(person, found.task_id, Submission(values)) == "kept"
 
     with AnnotationStore.open(world.url) as other:
-        halves = [(world.ballots if index % 2 else other, person) for index, person in enumerate(people)]
+        halves = [(world.store if index % 2 else other, person) for index, person in enumerate(people)]
         together([lambda pair=pair: work(*pair) for pair in halves])
     assert len(kept) == _PEOPLE * _EACH
-    ballot = world.ballots.current_votes("p")
+    votes = world.store.current_votes("p")
     subject = world.subject(task_of(0), "degree")
     stored = {
         (who, s.key): value
-        for s, given in ballot.by_subject.items()
+        for s, given in votes.by_subject.items()
         if s.wording == subject.wording
         for who, value in given.items()
     }
     assert stored == kept
-    assert ballot.by_subject == replayed(world.ballots, "p").by_subject
-    assert all(world.ballots.progress(person, "p").done == _EACH for person in people)
+    assert votes.by_subject == replayed(world.store, "p").by_subject
+    assert all(world.store.progress(person, "p").done == _EACH for person in people)
     apart = sum(
         abs(one - other) > 0.25 or (one < 0.5) != (other < 0.5)
         for one, other in (
-            tuple(given.values()) for s, given in ballot.by_subject.items() if s.wording == subject.wording
+            tuple(given.values()) for s, given in votes.by_subject.items() if s.wording == subject.wording
         )
     )
-    assert world.ballots.count_disputes("p") == apart > 0
+    assert world.store.count_disputes("p") == apart > 0
 
 
 def test_both_annotators_of_a_task_at_once_leave_the_right_dispute(world: World):
     people = world.annotators(2)
     world.lay_out(tasks_of(30))
-    tasks = {id_: task for id_, task in world.ballots.tasks("p")}  # noqa: C416
+    tasks = {id_: task for id_, task in world.store.tasks("p")}  # noqa: C416
 
     def work(person: Person, value: int) -> None:
         for id_, task in tasks.items():
-            outcome = world.ballots.submit(person, id_, Submission(world.answers(task, sound=value)))
+            outcome = world.store.submit(person, id_, Submission(world.answers(task, sound=value)))
             assert outcome == "kept"
 
     together([lambda: work(people[0], 1), lambda: work(people[1], 0)])
-    assert world.ballots.count_disputes("p") == 30
+    assert world.store.count_disputes("p") == 30
 
 
 def test_votes_come_in_while_people_and_tasks_change(world: World):
@@ -97,37 +97,37 @@ def test_votes_come_in_while_people_and_tasks_change(world: World):
 
     def annotate(person: Person) -> None:
         for turn in range(12):
-            number = world.ballots.next_number(person, "p")
-            found = world.ballots.assignment(person, "p", number) if number is not None else None
+            number = world.store.next_number(person, "p")
+            found = world.store.assignment(person, "p", number) if number is not None else None
             if found is not None:
                 values = world.answers(found.task, sound=turn % 2)
-                outcome = world.ballots.submit(person, found.task_id, Submission(values))
+                outcome = world.store.submit(person, found.task_id, Submission(values))
                 assert outcome in ("kept", "retired")
                 if outcome == "kept":
                     kept.add((person.code, found.task.key))
 
     def adjudicate() -> None:
         for _ in range(12):
-            id_ = world.ballots.next_dispute(judge, "p")
-            dispute = world.ballots.dispute(judge, "p", id_) if id_ is not None else None
+            id_ = world.store.next_dispute(judge, "p")
+            dispute = world.store.dispute(judge, "p", id_) if id_ is not None else None
             if dispute is not None:
-                world.ballots.submit_decisions(judge, id_, Submission({s: 1 for s, _ in dispute.subjects}))
+                world.store.submit_decisions(judge, id_, Submission({s: 1 for s, _ in dispute.subjects}))
 
     def administer() -> None:
         for turn in range(4):
-            world.ballots.invite(f"新专家{turn}", "annotator")
+            world.store.invite(f"新专家{turn}", "annotator")
             world.lay_out(others if turn % 2 else tasks_of(60))
-            world.ballots.import_votes("p", [ImportedVote("新专家0", world.subject(task_of(20)), turn % 2)], "csv")
-            world.ballots.revoke(f"新专家{turn}")
-            world.ballots.reinvite(f"新专家{turn}")
+            world.store.import_votes("p", [ImportedVote("新专家0", world.subject(task_of(20)), turn % 2)], "csv")
+            world.store.revoke(f"新专家{turn}")
+            world.store.reinvite(f"新专家{turn}")
 
     together([*(lambda person=person: annotate(person) for person in people), adjudicate, administer])
-    assert kept <= {(vote.code, vote.task) for vote in world.ballots.vote_events("p")}
-    everything = world.ballots.current_votes("p", include_retired=True)
-    naive = replayed(world.ballots, "p")
+    assert kept <= {(vote.code, vote.task) for vote in world.store.vote_events("p")}
+    everything = world.store.current_votes("p", include_retired=True)
+    naive = replayed(world.store, "p")
     assert (everything.by_subject, everything.decisions) == (naive.by_subject, naive.decisions)
-    world.ballots.balance_assignments("p")
-    annotators = [person for person in world.ballots.people() if person.role == "annotator"]
+    world.lay_out(others)
+    annotators = [person for person in world.store.people() if person.role == "annotator"]
     assert all(world.numbers(person) == list(range(1, len(world.ids(person)) + 1)) for person in annotators)
     judges = Counter(id_ for person in annotators for id_ in world.ids(person))
-    assert {judges[id_] for id_, _ in world.ballots.tasks("p")} <= {2, 3}
+    assert {judges[id_] for id_, _ in world.store.tasks("p")} <= {2, 3}

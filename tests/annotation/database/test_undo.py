@@ -4,7 +4,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from ballot_world import World, spec_of, task_of, tasks_of
+from vote_world import World, spec_of, task_of, tasks_of
 
 from benchbuilder.annotation.database.models import ImportedVote, Submission
 from benchbuilder.annotation.database.sanitise import form_field_name, value_as_typed
@@ -19,12 +19,12 @@ def test_undo_at_the_same_time_takes_each_back_once(world: World):
 
         def undo(start: threading.Barrier = start) -> int | None:
             start.wait()
-            return world.ballots.undo_last(person, "p")
+            return world.store.undo_last(person, "p")
 
         with ThreadPoolExecutor(6) as pool:
             found = [future.result() for future in [pool.submit(undo) for _ in range(6)]]
         assert sorted(found, key=str) == [1, *[None] * 5]
-    history = [vote.value for vote in world.ballots.vote_events("p")]
+    history = [vote.value for vote in world.store.vote_events("p")]
     assert history == [1, None] * 3
 
 
@@ -37,12 +37,12 @@ def test_an_imported_decision_is_not_taken_back(world: World):
         for value, person in enumerate(people):
             world.submit(person, task, sound=value)
     world.decide(judge, world.id_of(tasks[0]), 1)
-    world.ballots.import_votes(
+    world.store.import_votes(
         "p", [ImportedVote("仲裁", world.subject(tasks[1]), 1, role="adjudicator", reason="x")], "csv"
     )
-    assert world.ballots.undo_last(judge, "p") == world.id_of(tasks[0])
-    assert list(world.ballots.current_votes("p").decisions) == [world.subject(tasks[1])]
-    assert world.ballots.undo_last(judge, "p") is None
+    assert world.store.undo_last(judge, "p") == world.id_of(tasks[0])
+    assert list(world.store.current_votes("p").decisions) == [world.subject(tasks[1])]
+    assert world.store.undo_last(judge, "p") is None
 
 
 def test_an_imported_correction_is_not_taken_back(world: World):
@@ -51,10 +51,10 @@ def test_an_imported_correction_is_not_taken_back(world: World):
     world.lay_out(tasks)
     for task in tasks:
         world.submit(person, task, sound=1)
-    world.ballots.import_votes("p", [ImportedVote("专家1", world.subject(tasks[1]), 0)], "csv")
-    assert world.ballots.undo_last(person, "p") == world.open(person, tasks[0]).number
-    assert world.ballots.current_votes("p").by_subject == {world.subject(tasks[1]): {"A1": 0}}
-    assert world.ballots.undo_last(person, "p") is None
+    world.store.import_votes("p", [ImportedVote("专家1", world.subject(tasks[1]), 0)], "csv")
+    assert world.store.undo_last(person, "p") == world.open(person, tasks[0]).number
+    assert world.store.current_votes("p").by_subject == {world.subject(tasks[1]): {"A1": 0}}
+    assert world.store.undo_last(person, "p") is None
 
 
 @pytest.mark.parametrize("undone", [True, False])
@@ -66,17 +66,17 @@ def test_an_answer_to_what_was_not_asked_for_a_time_stays(world: World, undone: 
     world.submit(person, task, remark="先前说过的")
     world.lay_out([task], one)
     if undone:
-        world.ballots.undo_last(person, "p")
+        world.store.undo_last(person, "p")
     found = world.open(person, task)
-    world.ballots.save_draft(person, found.task_id, {form_field_name(world.subject(task)): "0"})
+    world.store.save_draft(person, found.task_id, {form_field_name(world.subject(task)): "0"})
     world.lay_out([task], both)
     draft = world.open(person, task).draft
     remark = form_field_name(world.subject(task, "remark"))
     assert dict(draft.data) == {form_field_name(world.subject(task)): "0", remark: "先前说过的"}
     values = {world.subject(task): 0, world.subject(task, "remark"): draft.data[remark]}
-    assert world.ballots.submit(person, found.task_id, Submission(values)) == "kept"
-    assert {vote.value for vote in world.ballots.vote_events("p")} >= {0, "先前说过的"}
-    assert world.ballots.current_votes("p").by_subject[world.subject(task, "remark")] == {"A1": "先前说过的"}
+    assert world.store.submit(person, found.task_id, Submission(values)) == "kept"
+    assert {vote.value for vote in world.store.vote_events("p")} >= {0, "先前说过的"}
+    assert world.store.current_votes("p").by_subject[world.subject(task, "remark")] == {"A1": "先前说过的"}
 
 
 def test_large_whole_numbers_are_typed_in_full():

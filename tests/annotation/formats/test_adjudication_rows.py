@@ -3,7 +3,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from door_worlds import PEOPLE, QUESTIONS, START, as_set, material_of, materials, spec_of, task_of
+from export_worlds import PEOPLE, QUESTIONS, START, as_set, material_of, materials, spec_of, task_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -14,6 +14,8 @@ from benchbuilder.annotation.tasks import judgement_requests
 SLOW = settings(deadline=None, suppress_health_check=list(HealthCheck))
 NAMES = {"instance_id", "item_data", "labels", "source", "adjudicator", "confidence", "provenance", "num_annotators",
          "notes", "error_taxonomy", "guideline_update_flag", "time_spent_ms"}  # fmt: skip
+
+DETAILS = {"reason": "看指南", "confidence": "high", "error_kinds": ("guideline_gap",), "guideline_gap": True}
 
 
 def rows_of(material):
@@ -48,7 +50,7 @@ def test_the_common_names():
 
 def test_what_an_adjudicator_decided():
     material = small({"A1": {"factual": 1, "correct": 0.9}, "A2": {"factual": 0, "correct": 0.9}, "J1": {"factual": 0}})
-    ruling = AdjudicationNote(PEOPLE[2], material.tasks[0].key, START, "看指南", "high", ("guideline_gap",), True, 41.5)
+    ruling = AdjudicationNote(PEOPLE[2], material.tasks[0].key, START, 41.5, **DETAILS)
     (row,) = rows_of(replace(material, adjudication_notes=[ruling]))
     assert row["labels"] == {"factual": 0, "correct": 0.9}
     assert row["source"] == "adjudicated"
@@ -90,7 +92,7 @@ def test_votes_and_decisions_come_back(material):
 
 def test_what_an_adjudicator_said_comes_back():
     material = small({"A1": {"factual": 1, "correct": 0.9}, "A2": {"factual": 0, "correct": 0.9}, "J1": {"factual": 0}})
-    ruling = AdjudicationNote(PEOPLE[2], material.tasks[0].key, START, "看指南", "high", ("guideline_gap",), True, 41.5)
+    ruling = AdjudicationNote(PEOPLE[2], material.tasks[0].key, START, 41.5, **DETAILS)
     content = write_adjudication(replace(material, adjudication_notes=[ruling])).files["adjudication.jsonl"]
     (vote,) = [v for v in read_adjudication("a.jsonl", content, material).votes if v.role == "adjudicator"]
     assert (vote.reason, vote.confidence, vote.error_kinds) == ("看指南", "high", ("guideline_gap",))
@@ -129,9 +131,9 @@ def test_whatever_stands_there_nothing_breaks(junk, place):
 
 
 def test_what_is_lost():
-    planted = task_of("x", "y", expected=(("factual", 1),))
+    gold = task_of("x", "y", expected=(("factual", 1),))
     answers = {"A1": {"factual": 1, "correct": 0.7}, "A2": {"factual": 1, "correct": 0.8}, "J1": {"factual": 1}}
-    material = small(answers, extra=[planted])
+    material = small(answers, extra=[gold])
     votes = [replace(material.votes[0], note="n"), *material.votes[1:]]
     again = [replace(votes[0], value=0, created_at=START - timedelta(days=1)), *votes]
     material = replace(material, votes=again, skips=[SkipRecord(PEOPLE[0], material.tasks[0].key, START)])

@@ -3,13 +3,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from door_worlds import PEOPLE, QUESTIONS, START, as_set, material_of, materials, spec_of, task_of
+from export_worlds import PEOPLE, QUESTIONS, START, as_set, material_of, materials, spec_of, task_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from benchbuilder.annotation.formats.argilla import to_tenths, write_argilla
 from benchbuilder.annotation.formats.argilla_import import read_argilla
-from benchbuilder.annotation.formats.models import SkipRecord, Suggestion, VoteRecord
+from benchbuilder.annotation.formats.models import SkipRecord, VoteRecord
 from benchbuilder.annotation.formats.user_table import uuid_id
 from benchbuilder.annotation.tasks import judgement_requests
 from benchbuilder.core.errors import DataError
@@ -35,9 +35,6 @@ def flattened(records):
             row[f"{name}.responses"] = [one["value"] for one in said]
             row[f"{name}.responses.users"] = [one["user_id"] for one in said]
             row[f"{name}.responses.status"] = [one["status"] for one in said]
-        for name, one in record["suggestions"].items():
-            row |= {f"{name}.suggestion": one["value"], f"{name}.suggestion.score": one["score"],
-                    f"{name}.suggestion.agent": one["agent"]}  # fmt: skip
         rows.append(row)
     keys = {key for row in rows for key in row}
     return [dict.fromkeys(keys) | row for row in rows]
@@ -259,20 +256,17 @@ def test_whatever_stands_there_nothing_breaks(junk, place, flat):
 def test_what_is_lost():
     material = material_of()
     skip = SkipRecord(PEOPLE[0], material.tasks[0].key, START)
-    subject = next(iter(material.judgement_requests()))
-    suggestions = [Suggestion(agent, subject, "factual", 1) for agent in ("m1", "m2")]
-    planted = task_of("x", "y", expected=(("factual", 1),))
-    tasks = [*material.tasks, planted]
+    gold = task_of("x", "y", expected=(("factual", 1),))
+    tasks = [*material.tasks, gold]
     votes = [replace(v, value=0.46) if v.question == "correct" and v.code == "A2" else v for v in material.votes]
     votes = [v for v in votes if not (v.code == "A1" and v.question == "clarity" and v.subject.key == tasks[1].key)]
-    full = replace(material, tasks=tasks, skips=[skip], suggestions=suggestions, votes=votes)
+    full = replace(material, tasks=tasks, skips=[skip], votes=votes)
     found = {loss.description: loss.count for loss in write_argilla(full).losses}
     assert found["numbers finer than 0.1: they are rounded"] == 6
     assert found["of these, numbers that cross the threshold"] == 3
     assert found["decisions of adjudicators"] == 5
     assert found["answers of people who left a required question open: they are drafts"] == 4
     assert found["tasks that were skipped"] == 1
-    assert found["suggestions of several models on one question: only the first is kept"] == 1
     assert found["expected answers of gold tasks"] == 1
     assert found["questions are made for 2 paragraphs: tasks with fewer show all of them"] == 3
     assert found["when a vote was given, and how long it took"] is None

@@ -3,13 +3,18 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from door_worlds import PEOPLE, START, as_set, material_of, task_of
+from export_worlds import PEOPLE, START, as_set, material_of, task_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchbuilder.annotation.database.models import AnnotationEvent, QuestionWording, VoteEvent
-from benchbuilder.annotation.formats.build_export import adjudication_notes, build_export_input, open_skips
-from benchbuilder.annotation.formats.history import read_history, write_history
+from benchbuilder.annotation.formats.history import (
+    adjudication_notes,
+    build_export_input,
+    open_skips,
+    read_history,
+    write_history,
+)
 from benchbuilder.annotation.formats.registry import VOTE_FORMATS
 from benchbuilder.core.errors import DataError
 

@@ -7,15 +7,15 @@ from pathlib import Path
 from xml.etree.ElementTree import fromstring
 
 import pytest
-from door_worlds import PEOPLE, QUESTIONS, as_set, material_of, materials, spec_of, task_of, tasks_of, votes_of
-from door_worlds import questions as random_questions
+from export_worlds import PEOPLE, QUESTIONS, as_set, material_of, materials, spec_of, task_of, tasks_of, votes_of
+from export_worlds import questions as random_questions
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from label_studio_like import exported, minimal
 
 from benchbuilder.annotation.formats.label_studio import write_label_studio
 from benchbuilder.annotation.formats.label_studio_import import read_label_studio, unwrap_answer
-from benchbuilder.annotation.formats.models import Rater, SkipRecord, Suggestion
+from benchbuilder.annotation.formats.models import Rater, SkipRecord
 from benchbuilder.annotation.formats.user_table import UserTable, read_user_table
 from benchbuilder.annotation.tasks import judgement_requests
 from benchbuilder.core.errors import DataError
@@ -29,16 +29,10 @@ def as_bytes(data):
 
 
 def rich():
-    """With suggestions of a model, a gold task and a skipped one."""
+    """With a gold task and a skipped one."""
     tasks = [*tasks_of(), task_of("planted", "known", expected=(("factual", 1), ("correct", 0.9)))]
     material = material_of(tasks=tasks)
-    subject = next(s for s, asked in material.judgement_requests().items() if asked.question == "correct")
-    suggestions = [Suggestion("judge-v1", subject, "correct", 0.35, 0.9)]
-    return replace(
-        material,
-        suggestions=suggestions,
-        skips=[SkipRecord(PEOPLE[0], tasks[1].key, material.votes[0].created_at, 3.0)],
-    )
+    return replace(material, skips=[SkipRecord(PEOPLE[0], tasks[1].key, material.votes[0].created_at, 3.0)])
 
 
 def data_of(material):
@@ -400,12 +394,8 @@ def test_what_is_lost_of_votes(change, what, count):
 
 def test_what_is_lost_besides():
     material = rich()
-    both = [replace(material.suggestions[0], score=0.1, subject=s) for s in list(material.judgement_requests())[:2]]
-    odd = replace(material.suggestions[0], subject=replace(both[0].subject, key="c0"))
-    found = losses(replace(material, suggestions=[*both[:1], replace(both[1], score=0.2), odd]))
+    found = losses(material)
     assert found["gold tasks: their answers are visible there as ground truth"] == 1
-    assert found["suggestions with different scores: a prediction has one score"] == 2
-    assert found["suggestions on texts or questions that are no longer asked"] == 1
     dollars = spec_of({"factual": QUESTIONS["factual"] | {"text": "Is $5 right?", "label": "a\x07"}})
     found = losses(material_of(spec=dollars, votes=[]))
     assert found["texts in which $ became ＄, or characters that XML forbids became �"] == 2
@@ -424,7 +414,6 @@ def test_gold_answers_and_skips():
     assert [[r["value"] for r in a["result"]] for a in truth] == [[{"choices": ["1"]}, {"number": 0.9}]]
     skipped = [a for row in rows for a in row["annotations"] if a["was_cancelled"]]
     assert [(a["completed_by"], a["result"], a["lead_time"]) for a in skipped] == [(361, [], 3.0)]
-    assert rows[0]["predictions"][0]["score"] == 0.9
     brought = read_label_studio("t.json", as_bytes(rows), rich())
     assert brought.omitted == {"skipped annotations": 1, "expected answers of gold tasks": 1}
     assert as_set(brought.votes) == as_set(votes_of(spec_of(), rich().tasks))

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import openpyxl
 import pytest
-from door_worlds import NASTY, PEOPLE, START, as_set, material_of, materials, spec_of, task_of
+from export_worlds import NASTY, PEOPLE, START, as_set, material_of, materials, spec_of, task_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from benchbuilder.annotation.formats.models import AdjudicationNote, Rater, SkipRecord, Suggestion, VoteRecord
+from benchbuilder.annotation.formats.models import AdjudicationNote, Rater, SkipRecord, VoteRecord
 from benchbuilder.annotation.formats.parse_votes import value_text
 from benchbuilder.annotation.formats.sheets import (
     parse_seconds,
@@ -249,7 +249,6 @@ def test_what_is_lost():
         tasks=[*material.tasks, task_of("nobody", "yet")],
         skips=[SkipRecord(PEOPLE[0], material.tasks[0].key, START)],
         adjudication_notes=[AdjudicationNote(PEOPLE[2], material.tasks[0].key, START)],
-        suggestions=[Suggestion("m", first.subject, "factual", 1)],
     )
     for write in (write_vote_csv, write_vote_xlsx):
         found = {loss.description: loss.count for loss in write(more).losses}
@@ -258,7 +257,6 @@ def test_what_is_lost():
         assert found["tasks without a vote"] == 1
         assert found["tasks that were skipped"] == 1
         assert found["adjudicators' details of their decisions besides the remark"] == 1
-        assert found["suggestions of models"] == 1
 
 
 def test_texts_that_no_cell_holds_are_told_and_make_no_false_vote():

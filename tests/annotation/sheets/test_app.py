@@ -30,16 +30,16 @@ class AppWorld(World):
         super().__init__(folder, count=3)
         self.spec = app_spec(bootstrap=DRAW, **annotation)
 
-    def ballots(self):
+    def store(self):
         return open_annotation_store(None, self.folder / "annotation")
 
-    def judge(self, ballots, person, answer):
+    def judge(self, store, person, answer):
         """Let `person` judge all that is assigned to them; `answer` maps (question, task) to a value."""
-        while (number := ballots.next_number(person, CLAIMS_PROJECT)) is not None:
-            work = ballots.assignment(person, CLAIMS_PROJECT, number)
+        while (number := store.next_number(person, CLAIMS_PROJECT)) is not None:
+            work = store.assignment(person, CLAIMS_PROJECT, number)
             asked = judgement_requests([work.task], self.spec)
             values = {subject: answer(what.question, work.task) for subject, what in asked.items()}
-            assert ballots.submit(person, work.task_id, Submission(values)) == "kept"
+            assert store.submit(person, work.task_id, Submission(values)) == "kept"
 
 
 @pytest.fixture
@@ -55,8 +55,8 @@ def test_tasks_are_laid_out_and_the_build_waits(world):
     waiting = world.waiting()
     assert waiting.missing == {"annotators: claim": 30, "annotators: evidence": 24}
     assert "invite 2 more" in waiting.next
-    with world.ballots() as ballots:
-        tasks = [task for _, task in ballots.tasks(CLAIMS_PROJECT)]
+    with world.store() as store:
+        tasks = [task for _, task in store.tasks(CLAIMS_PROJECT)]
     assert {task.text for task in tasks} == {row.context + row.question for row in world.candidates}
     assert all(len(task.paragraphs) == 4 for task in tasks)
 
@@ -68,22 +68,22 @@ def test_votes_of_the_app_make_items_and_disputes_wait_for_an_adjudicator(world)
     def doubt(question, task):
         return 0 if (question, dict(task.fields)["right"]) == ("fluent", disputed) else 1
 
-    with world.ballots() as ballots:
-        first, second = (ballots.invite(name, "annotator")[0] for name in ("wang", "li"))
-        world.judge(ballots, first, yes)
+    with world.store() as store:
+        first, second = (store.invite(name, "annotator")[0] for name in ("wang", "li"))
+        world.judge(store, first, yes)
     assert world.waiting().missing == {"annotators: claim": 15, "annotators: evidence": 12}
-    with world.ballots() as ballots:
-        world.judge(ballots, second, doubt)
+    with world.store() as store:
+        world.judge(store, second, doubt)
     waiting = world.waiting()
     assert waiting.missing == {"adjudicator: claim": 1}
     assert "invite somebody" in waiting.next
-    with world.ballots() as ballots:
-        judge = ballots.invite("zhao", "adjudicator")[0]
-        task = ballots.next_dispute(judge, CLAIMS_PROJECT)
-        dispute = ballots.dispute(judge, CLAIMS_PROJECT, task)
+    with world.store() as store:
+        judge = store.invite("zhao", "adjudicator")[0]
+        task = store.next_dispute(judge, CLAIMS_PROJECT)
+        dispute = store.dispute(judge, CLAIMS_PROJECT, task)
         ((subject, name),) = dispute.subjects
         assert name == "fluent"
-        assert ballots.submit_decisions(judge, task, Submission({subject: 0}, reason="broken")) == "kept"
+        assert store.submit_decisions(judge, task, Submission({subject: 0}, reason="broken")) == "kept"
     items, outcomes, notes = world.run()
     assert len(items) == 2
     reasons = {line["reason"] for line in outcomes.values() if line["outcome"] == "dropped"}
@@ -95,10 +95,10 @@ def test_votes_of_the_app_make_items_and_disputes_wait_for_an_adjudicator(world)
 
 def test_what_changes_is_asked_anew_and_nothing_else(world):
     world.waiting()
-    with world.ballots() as ballots:
-        people = [ballots.invite(name, "annotator")[0] for name in ("wang", "li")]
+    with world.store() as store:
+        people = [store.invite(name, "annotator")[0] for name in ("wang", "li")]
         for person in people:
-            world.judge(ballots, person, yes)
+            world.judge(store, person, yes)
     stage = world.stage()
     assert len(world.run(stage)[0]) == 3
     seen = stage.external_inputs()
@@ -107,24 +107,24 @@ def test_what_changes_is_asked_anew_and_nothing_else(world):
     assert waiting.missing == {"annotators: claim": 10, "annotators: evidence": 8}
     assert "18 votes are about something that is no longer shown" in waiting.why
     assert world.stage().external_inputs() == seen  # no vote is lost, and none is new
-    with world.ballots() as ballots:
+    with world.store() as store:
         for person in people:
-            world.judge(ballots, person, yes)
+            world.judge(store, person, yes)
     assert len(world.run()[0]) == 3
     assert world.stage().external_inputs() != seen
 
 
 def test_a_vote_that_comes_in_while_the_build_computes_is_told_as_late(world, monkeypatch):
     world.waiting()
-    with world.ballots() as ballots:
-        people = [ballots.invite(name, "annotator")[0] for name in ("wang", "li")]
+    with world.store() as store:
+        people = [store.invite(name, "annotator")[0] for name in ("wang", "li")]
         for person in people:
-            world.judge(ballots, person, yes)
+            world.judge(store, person, yes)
 
     def correct(*given):
-        with world.ballots() as ballots:
-            work = ballots.assignment(people[0], CLAIMS_PROJECT, 1)
-            ballots.submit(people[0], work.task_id, Submission(dict.fromkeys(work.answers, 0)))
+        with world.store() as store:
+            work = store.assignment(people[0], CLAIMS_PROJECT, 1)
+            store.submit(people[0], work.task_id, Submission(dict.fromkeys(work.answers, 0)))
         return {}
 
     stage = world.stage()
@@ -145,17 +145,17 @@ def test_gold_tasks_decide_nothing_and_are_known_to_be_right_or_wrong(tmp_path):
     gold = RECIPES / "recipe" / "care_mi" / "sample" / "gold.jsonl"
     world = AppWorld(tmp_path, gold={"file": FileRef(path="gold.jsonl", resolved_path=str(gold)), "every": 1})
     assert world.waiting().missing == {"annotators: claim": 30, "annotators: evidence": 24}
-    with world.ballots() as ballots:
+    with world.store() as store:
         for name in ("wang", "li"):
-            world.judge(ballots, ballots.invite(name, "annotator")[0], yes)
-        standing = ballots.staff_progress(CLAIMS_PROJECT)
+            world.judge(store, store.invite(name, "annotator")[0], yes)
+        progress = store.staff_progress(CLAIMS_PROJECT)
     items, _, notes = world.run()
     assert len(items) == 3
     assert notes["votes"]["stale"] == 0
     answers = [json.loads(line)["expected"] for line in gold.read_text("utf-8").splitlines()]
     right = [value == 1 for expected in answers for value in expected.values()]
-    for share in standing.people:
-        assert sorted(answer.correct for answer in share.gold_answers) == sorted(right)
+    for share in progress.people:
+        assert (share.gold.correct, share.gold.judged) == (sum(right), len(right))
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_gold_tasks_that_cannot_be_used(tmp_path, line, told):
     (tmp_path / "gold.jsonl").write_text("\n" + line, encoding="utf-8")
     spec = app_spec(gold={"file": FileRef(path="gold.jsonl", resolved_path=str(tmp_path / "gold.jsonl"))})
     shown = make_task([("text", "asked"), ("right", "r"), ("wrong", "w")])
-    with pytest.raises(DataError, match="(?s)1 lines of gold.*" + told.replace("[", r"\[")):
+    with pytest.raises(DataError, match="(?s)gold tasks cannot be used.*" + told.replace("[", r"\[")):
         add_gold_tasks([shown], spec)
 
 

@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import pytest
 from files_spec import files_spec
+from filled_sheets import fill_open_cells
 
 from benchbuilder.annotation.backends.sheets import SheetsBackend
 from benchbuilder.annotation.base import ShownParagraph, Task
-from benchbuilder.annotation.sheets.sheets import csv_bytes, fill_open_cells, sheet_columns, sheet_grid, sheet_rows
+from benchbuilder.annotation.sheets.sheets import csv_bytes, sheet_columns, sheet_grid, sheet_rows
 from benchbuilder.annotation.tasks import judgement_requests
 from benchbuilder.core.errors import DataError
 
@@ -61,7 +62,9 @@ def test_columns_sorted_without_their_keys_are_an_error(tmp_path):
     with pytest.raises(DataError) as caught:
         collect(tmp_path, CLAIMS, turn_keys)
     error = caught.value
-    assert error.what == "12 problems in the annotation sheets"  # each row once, however many votes it holds
+    assert (
+        error.what == "the annotation sheets cannot be used: 12 problems"
+    )  # each row once, however many votes it holds
     place = f"{tmp_path.name}/filled/a.csv"
     assert error.where == f"{place}:2"
     assert f"{place}:13: the row shows the text of p" in error.why
@@ -82,24 +85,24 @@ def test_whole_rows_may_be_sorted_and_texts_altered(tmp_path, shift):
             text = line[TEXT]
             line[TEXT] = ["#NAME?", text[:5], text.replace("\r\n", "\n"), f"  {text}\n", "", text][number % 6]
 
-    asked, ballot = collect(tmp_path, CLAIMS, rework)
-    assert ballot.by_subject == {subject: {"a": 1} for subject in asked}
+    asked, votes = collect(tmp_path, CLAIMS, rework)
+    assert votes.by_subject == {subject: {"a": 1} for subject in asked}
 
 
 def test_the_same_text_under_several_keys_is_no_alarm(tmp_path):
     """A question with two wrong answers, and a paragraph that was found for all claims."""
     claims = [claim(n, "同一问？", ("同一段。", f"第{n}段。")) for n in range(3)]
-    asked, ballot = collect(tmp_path, claims, nothing)
-    assert ballot.by_subject.keys() == asked.keys()
+    asked, votes = collect(tmp_path, claims, nothing)
+    assert votes.by_subject.keys() == asked.keys()
 
 
 def test_votes_on_a_changed_answer_are_stale_and_no_alarm(tmp_path):
     """The text is that of another key, but the key is none that is shown now."""
     other = claim(9, CLAIMS[0].text, [p.text for p in CLAIMS[0].paragraphs])
     first = replace(other, fields=(other.fields[0], ("right", "是丁。"), other.fields[2]))
-    _, ballot = collect(tmp_path, CLAIMS, nothing, [first, *CLAIMS[1:]])
+    _, votes = collect(tmp_path, CLAIMS, nothing, [first, *CLAIMS[1:]])
     asked = judgement_requests(CLAIMS[:1], SPEC)
-    assert ballot.stale == {f"{tmp_path.name}/filled/a.csv": len(asked)}
+    assert votes.stale == {f"{tmp_path.name}/filled/a.csv": len(asked)}
 
 
 def test_sheets_without_texts_are_taken_by_their_keys(tmp_path):
@@ -108,5 +111,5 @@ def test_sheets_without_texts_are_taken_by_their_keys(tmp_path):
         for line in lines:
             line[TEXT] = ""
 
-    asked, ballot = collect(tmp_path, CLAIMS, bare)
-    assert ballot.by_subject.keys() == asked.keys()
+    asked, votes = collect(tmp_path, CLAIMS, bare)
+    assert votes.by_subject.keys() == asked.keys()

@@ -1,6 +1,6 @@
 import pytest
 
-from benchbuilder.annotation.sheets.packet_folder import sync_sheet_folder
+from benchbuilder.annotation.sheets.folder import sync_sheet_folder
 
 
 def put(folder, packets):

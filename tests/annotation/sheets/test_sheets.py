@@ -5,13 +5,22 @@ import zipfile
 import openpyxl
 import pytest
 from files_spec import files_spec
+from filled_sheets import fill_open_cells
 from hypothesis import given
 from hypothesis import strategies as st
 
 from benchbuilder.annotation.base import ShownParagraph, Subject, Task
-from benchbuilder.annotation.sheets.cells import escape_formula, fold_whitespace, parse_answer_cell, unescape_formula
 from benchbuilder.annotation.sheets.reading import SheetContents, read_vote_sheet
-from benchbuilder.annotation.sheets.sheets import csv_bytes, fill_open_cells, sheet_columns, sheet_grid, sheet_rows
+from benchbuilder.annotation.sheets.sheets import (
+    csv_bytes,
+    escape_formula,
+    fold_whitespace,
+    parse_answer_cell,
+    sheet_columns,
+    sheet_grid,
+    sheet_rows,
+    unescape_formula,
+)
 from benchbuilder.annotation.sheets.workbook import UnreadableWorkbookError, read_workbook, workbook_bytes
 from benchbuilder.annotation.tasks import judgement_requests, wording_key
 

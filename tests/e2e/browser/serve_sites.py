@@ -15,9 +15,8 @@ from typing import Any, cast
 
 from fastapi import FastAPI
 
-from benchbuilder.annotation.app.app import create_app
+from benchbuilder.annotation.app.app import create_app, serve_app
 from benchbuilder.annotation.app.security import host_of
-from benchbuilder.annotation.app.serving import serve_app
 from benchbuilder.annotation.database.store import AnnotationStore
 
 
@@ -36,8 +35,8 @@ class Sites:
     def _app(self, host: str) -> FastAPI:
         with self._lock:
             if host not in self._apps:
-                ballots = AnnotationStore.open(f"sqlite:///{self._folder / host.partition('.')[0]}.sqlite")
-                self._apps[host] = create_app(ballots, {}, secure=False, hosts=[host])
+                store = AnnotationStore.open(f"sqlite:///{self._folder / host.partition('.')[0]}.sqlite")
+                self._apps[host] = create_app(store, {}, secure=False, hosts=[host])
             return self._apps[host]
 
 

@@ -90,7 +90,7 @@ class Site:
 
     def __init__(self, chromium: Browser | None, url: str, address: str) -> None:
         self._chromium, self.address = chromium, address
-        self.ballots = AnnotationStore.open(url)
+        self.store = AnnotationStore.open(url)
         self._seats: list[Seat] = []
         self.people: dict[str, Person] = {}
         self.links: dict[str, str] = {}
@@ -98,14 +98,14 @@ class Site:
     def close(self) -> None:
         for seat in self._seats:
             seat.context.close()
-        self.ballots.close()
+        self.store.close()
 
     def wrong(self) -> list[str]:
         """What went wrong in any browser."""
         return [text for seat in self._seats for text in seat.watch.wrong()]
 
     def invite(self, name: str, role: Role = "annotator") -> Person:
-        person, token = self.ballots.invite(name, role)
+        person, token = self.store.invite(name, role)
         self.people[name], self.links[name] = person, f"{self.address}/enter/{token}"
         return person
 
@@ -123,18 +123,18 @@ class Site:
     def lay_out(
         self, spec: ProjectSpec, tasks: Sequence[Task], *, name: str = "p", language: str = "zh", guideline: str = ""
     ) -> None:
-        self.ballots.sync_project(Project(name, spec, guideline, language, 7), tasks)
+        self.store.sync_project(Project(name, spec, guideline, language, 7), tasks)
 
     def asked(self, name: str, number: int, project: str = "p") -> Assignment:
         """The task `number` of somebody, as it is in the database; looking opens nothing."""
-        found = self.ballots.assignment(self.people[name], project, number, opening=False)
+        found = self.store.assignment(self.people[name], project, number, opening=False)
         assert found is not None
         return found
 
     def votes(self, project: str = "p") -> dict[str, dict[Subject, Value]]:
         """What counts now, by the name of the person."""
         found: dict[str, dict[Subject, Value]] = {}
-        for vote in self.ballots.vote_events(project):
+        for vote in self.store.vote_events(project):
             found.setdefault(vote.person, {}).pop(vote.subject, None)
             if vote.value is not None:
                 found[vote.person][vote.subject] = vote.value
@@ -180,11 +180,11 @@ def answer_by_keys(seat: Seat, values: Mapping[Subject, Value]) -> None:
 
 def answer(site: Site, name: str, number: int, spec: ProjectSpec, project: str = "p", **values: Value) -> None:
     """Somebody submits their task `number`: `values` by question, 1 where nothing is said; not by a page."""
-    found = site.ballots.assignment(site.people[name], project, number)
+    found = site.store.assignment(site.people[name], project, number)
     assert found is not None
     questions = spec.questions_about()
     given = {
         subject: values.get(question, "text" if questions[question].answer == "text" else 1)
         for subject, question in subjects(found.task, spec).items()
     }
-    assert site.ballots.submit(site.people[name], found.task_id, Submission(given, note="记一笔")) == "kept"
+    assert site.store.submit(site.people[name], found.task_id, Submission(given, note="记一笔")) == "kept"

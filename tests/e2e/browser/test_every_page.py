@@ -37,13 +37,13 @@ def filled(site: Site) -> None:
     site.lay_out(RATINGS, rating_tasks(3), name="ratings", language="en")
     site.lay_out(FORMS, form_tasks(2), name="forms", language="en", guideline="Copy *word for word*.")
     site.lay_out(claims_spec(title="Done"), claim_tasks(1), name="done")
-    ana, ballots = site.people["Ana"], site.ballots
+    ana, store = site.people["Ana"], site.store
     for number in (1, 2):
         answer(site, "Ana", number, CLAIMS, "claims", single=0, supports=number - 1)
     for number in range(1, 6):
         answer(site, "Ben", number, CLAIMS, "claims")
-    ballots.skip(ana, site.asked("Ana", 3, "claims").task_id)
-    ballots.flag(ana, site.asked("Ana", 4, "claims").task_id, True, "看不懂\n第二行")
+    store.skip(ana, site.asked("Ana", 3, "claims").task_id)
+    store.flag(ana, site.asked("Ana", 4, "claims").task_id, True, "看不懂\n第二行")
     for number in (1, 2, 3):
         answer(site, "Ana", number, RATINGS, "ratings", correctness=0.1, tone=2)
         answer(site, "Ben", number, RATINGS, "ratings", correctness=0.9, tone=6)

@@ -131,14 +131,14 @@ def holds_what_was_typed(site: Site) -> None:
     assert {task.state for task in done} == {"done"}
     assert [task.number for task in done if task.draft is not None] == []
     kinds: dict[str, list[str]] = {}
-    for event in site.ballots.events("p"):
+    for event in site.store.events("p"):
         kinds.setdefault(event.task, []).append(event.kind)
     happened = [[kind for kind in kinds[task.task.key] if kind != "open"] for task in done]
     plain = ["submit"]
     assert happened == [
         plain, plain, plain, ["flag", "submit"], ["skip", "submit"], ["submit", "undo", "submit"], *[plain] * 4,
     ]  # fmt: skip
-    history = [vote.value for vote in site.ballots.vote_events("p") if vote.task == done[5].task.key]
+    history = [vote.value for vote in site.store.vote_events("p") if vote.task == done[5].task.key]
     assert history == [*(1 - value for value in plan(6)), *[None] * FIELDS, *plan(6)]
 
 
@@ -218,5 +218,5 @@ def test_an_adjudicator_works_by_keyboard_too(site: Site):
     with seat.loading():
         seat.press("Enter")
     assert sorted(site.votes()["Judy"].values()) == [0, 1]
-    kinds = [event.kind for event in site.ballots.events("p") if event.person == "Judy" and event.kind != "open"]
+    kinds = [event.kind for event in site.store.events("p") if event.person == "Judy" and event.kind != "open"]
     assert kinds == ["skip", "flag", "submit", "submit"]

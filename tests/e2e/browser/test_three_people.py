@@ -162,8 +162,8 @@ def test_two_annotators_and_an_adjudicator_make_what_the_build_picks_up(
         site = Site(chromium, f"sqlite:///{folder / 'annotation' / 'review.sqlite'}", address)
         try:
             site.links = invited(capsys, address)
-            site.people = {person.name: person for person in site.ballots.people()}
-            plan = Plan([task for _, task in site.ballots.tasks("claims")], spec)
+            site.people = {person.name: person for person in site.store.people()}
+            plan = Plan([task for _, task in site.store.tasks("claims")], spec)
             assert [len(task.paragraphs) for task in plan.tasks] == [6] * len(FATES)
             for name in (FIRST, SECOND):
                 annotate(site.seat(name), plan)
@@ -195,7 +195,7 @@ def has_what_was_voted(site: Site, plan: Plan) -> None:
             wanted[name] |= plan.votes(name, task)
         wanted[JUDGE] |= plan.decisions(task)
     assert site.votes("claims") == wanted
-    assert [comment.text for comment in site.ballots.current_votes("claims").comments] == [NOTE]
+    assert [comment.text for comment in site.store.current_votes("claims").comments] == [NOTE]
 
 
 def has_what_the_votes_imply(folder: Path, plan: Plan) -> None:

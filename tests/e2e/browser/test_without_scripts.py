@@ -129,7 +129,7 @@ def test_an_adjudicator_and_a_lead_need_no_script(site: Site):
     seat.expects("status of 422")
     page = seat.enter()
     press(seat, "Decide", "link")
-    task = next(task for _, task in site.ballots.tasks("p") if task.text in page.locator("main").inner_text())
+    task = next(task for _, task in site.store.tasks("p") if task.text in page.locator("main").inner_text())
     names = {name: subject for subject, name in subjects(task, RATINGS).items()}
     disputed = {field(names[name]) for name in ("correctness", "tone")}
     assert set(page.locator("[data-step]").evaluate_all("all => all.map(q => q.dataset.name)")) == disputed

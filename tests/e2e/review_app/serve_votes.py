@@ -11,8 +11,7 @@ import argparse
 import logging
 from datetime import UTC, datetime
 
-from benchbuilder.annotation.app.app import create_app
-from benchbuilder.annotation.app.serving import serve_app
+from benchbuilder.annotation.app.app import create_app, serve_app
 from benchbuilder.annotation.database.store import AnnotationStore
 
 
@@ -25,8 +24,8 @@ def main() -> None:
     args = parser.parse_args()
     if args.log:
         logging.basicConfig(level=logging.DEBUG)
-    with AnnotationStore.open(args.url, lambda: args.at or datetime.now(UTC)) as ballots:
-        app = create_app(ballots, {}, secure=False, hosts=["127.0.0.1"])
+    with AnnotationStore.open(args.url, lambda: args.at or datetime.now(UTC)) as store:
+        app = create_app(store, {}, secure=False, hosts=["127.0.0.1"])
         serve_app(app, "127.0.0.1", args.port, on_ready=lambda address: print(address, flush=True))
 
 

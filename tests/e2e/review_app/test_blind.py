@@ -64,58 +64,58 @@ class BlindWorld:
 
 def build(url: str, secrets: Secrets) -> BlindWorld:
     """What annotator A sees is the same whatever the `secrets`; the others did what the secrets say."""
-    with AnnotationStore.open(url, lambda: NOW) as ballots:
-        first, token = ballots.invite("Anna Offen", "annotator")
-        other, _ = ballots.invite(secrets.say("Berta"), "annotator")
-        judge, judge_token = ballots.invite(secrets.say("Judith"), "adjudicator")
-        _, lead_token = ballots.invite(secrets.say("Lena"), "lead")
+    with AnnotationStore.open(url, lambda: NOW) as store:
+        first, token = store.invite("Anna Offen", "annotator")
+        other, _ = store.invite(secrets.say("Berta"), "annotator")
+        judge, judge_token = store.invite(secrets.say("Judith"), "adjudicator")
+        _, lead_token = store.invite(secrets.say("Lena"), "lead")
         for name in PROJECTS:
             made = [task(number, about=secrets.say("model")) for number in range(TASKS)]
             expected = [("sound", secrets.turn % 2), ("why", secrets.say("gold"))]
             made.append(task(100, about=secrets.say("gold"), expected=expected))
             rule = "mean" if name == "calm" else "adjudicate"
-            ballots.sync_project(Project(name, spec(rule=rule), "Read *carefully*.", "zh", 7), made)
-            _first_works(ballots, first, name)
-            _others_work(ballots, other, judge, name, secrets)
+            store.sync_project(Project(name, spec(rule=rule), "Read *carefully*.", "zh", 7), made)
+            _first_works(store, first, name)
+            _others_work(store, other, judge, name, secrets)
         return BlindWorld(url, token, judge_token, lead_token)
 
 
-def _first_works(ballots: AnnotationStore, person: Person, project: str) -> None:
+def _first_works(store: AnnotationStore, person: Person, project: str) -> None:
     """A is done with three tasks, in the same way in every world."""
     same = Secrets("open", 3)
     for number in range(1, 4):
-        held = ballots.assignment(person, project, number)
+        held = store.assignment(person, project, number)
         assert held is not None
-        given = same.submission(held.task_id, ballots, person, project, number)
-        assert ballots.submit(person, held.task_id, given) == "kept"
+        given = same.submission(held.task_id, store, person, project, number)
+        assert store.submit(person, held.task_id, given) == "kept"
 
 
-def _others_work(ballots: AnnotationStore, other: Person, judge: Person, project: str, secrets: Secrets) -> None:
+def _others_work(store: AnnotationStore, other: Person, judge: Person, project: str, secrets: Secrets) -> None:
     """B submits, takes back, keeps drafts, puts off and flags; J decides what is in dispute, or keeps a draft."""
     for number in range(1, TASKS + 2):
-        held = ballots.assignment(other, project, number)
+        held = store.assignment(other, project, number)
         assert held is not None
         if number == 2 + secrets.turn:
-            ballots.skip(other, held.task_id)
-            ballots.save_draft(other, held.task_id, {"note": secrets.say("draft")})
+            store.skip(other, held.task_id)
+            store.save_draft(other, held.task_id, {"note": secrets.say("draft")})
             continue
-        given = secrets.submission(held.task_id, ballots, other, project, number)
-        assert ballots.submit(other, held.task_id, given) == "kept"
+        given = secrets.submission(held.task_id, store, other, project, number)
+        assert store.submit(other, held.task_id, given) == "kept"
         if number % 3 == secrets.turn:
-            ballots.flag(other, held.task_id, True, secrets.say("flag"))
+            store.flag(other, held.task_id, True, secrets.say("flag"))
         if number == TASKS + secrets.turn:
-            ballots.undo_last(other, project)
+            store.undo_last(other, project)
     for place in itertools.count():
-        task_id = ballots.next_dispute(judge, project)
-        dispute = None if task_id is None or place > secrets.turn else ballots.dispute(judge, project, task_id)
+        task_id = store.next_dispute(judge, project)
+        dispute = None if task_id is None or place > secrets.turn else store.dispute(judge, project, task_id)
         if task_id is None or dispute is None:
             break
         values = {subject: 1 if name != "grade" else 0.9 for subject, name in dispute.subjects}
         if place == secrets.turn:
-            ballots.save_draft(judge, task_id, {"reason": secrets.say("draft")})
+            store.save_draft(judge, task_id, {"reason": secrets.say("draft")})
         else:
             given = Submission(values, reason=secrets.say("reason"), confidence="high")
-            assert ballots.submit_decisions(judge, task_id, given) == "kept"
+            assert store.submit_decisions(judge, task_id, given) == "kept"
 
 
 @dataclass
@@ -203,8 +203,8 @@ def _paths(route: str, numbers: range) -> Iterator[str]:
 
 def routes_of(url: str) -> list[tuple[str, str]]:
     """Method and path of every route of the app."""
-    with AnnotationStore.open(url) as ballots:
-        app = create_app(ballots, {}, secure=False, hosts=["127.0.0.1"])
+    with AnnotationStore.open(url) as store:
+        app = create_app(store, {}, secure=False, hosts=["127.0.0.1"])
     found = [(method.upper(), path) for path, route in app.openapi()["paths"].items() for method in route]
     assert len(found) > 15
     return found

@@ -51,15 +51,15 @@ def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Fuzzed]:
     folder = tmp_path_factory.mktemp("fuzz")
     url = f"sqlite:///{folder / 'votes.sqlite'}"
     one, two = lay_out(url, 6, 2)
-    with AnnotationStore.open(url) as ballots:
+    with AnnotationStore.open(url) as store:
         for place, each in enumerate((one, two)):
             for number, sheet in each.sheets.items():
                 if each.task_ids[number] <= 4:
                     values: dict[str, Any] = {"sound": place, "supports": place, "grade": 0.9 * place, "why": "x"}
                     given_ = Submission({entry.subject: values[entry.name] for entry in sheet.fields()})
-                    assert ballots.submit(each.person, each.task_ids[number], given_) == "kept"
+                    assert store.submit(each.person, each.task_ids[number], given_) == "kept"
         tokens = {"annotator": one.token}
-        tokens |= {role: ballots.invite(role, role)[1] for role in ("adjudicator", "lead")}
+        tokens |= {role: store.invite(role, role)[1] for role in ("adjudicator", "lead")}
     with serving(url, folder) as server:
         browsers = {role: Browser(server) for role in tokens}
         try:

@@ -24,13 +24,13 @@ def assert_plain_refusal(answer: Answer) -> None:
 def test_what_lets_nobody_in(database: str, tmp_path: Path) -> None:
     (first, second) = lay_out(database, 2, 2)
     (foreign, _) = lay_out(f"sqlite:///{tmp_path / 'another.sqlite'}", 2, 2)
-    with AnnotationStore.open(database, lambda: datetime.now(UTC) - timedelta(days=3)) as ballots:
-        expired = ballots.invite("late", "annotator", days=2)[1]
-    with AnnotationStore.open(database) as ballots:
+    with AnnotationStore.open(database, lambda: datetime.now(UTC) - timedelta(days=3)) as store:
+        expired = store.invite("late", "annotator", days=2)[1]
+    with AnnotationStore.open(database) as store:
         replaced = second.token
-        renewed = ballots.reinvite(second.person.name)[1]
-        revoked = ballots.invite("gone", "annotator")[1]
-        ballots.revoke("gone")
+        renewed = store.reinvite(second.person.name)[1]
+        revoked = store.invite("gone", "annotator")[1]
+        store.revoke("gone")
     wrong = {
         "forged": "A" * 43, "shortened": first.token[:-1], "longer": first.token + "A", "case": first.token.swapcase(),
         "expired": expired, "revoked": revoked, "replaced": replaced, "foreign": foreign.token,
@@ -54,8 +54,8 @@ def test_what_lets_nobody_in(database: str, tmp_path: Path) -> None:
                     assert_plain_refusal(stranger.get(path))
                 assert_plain_refusal(stranger.post(f"/p/{PROJECT}/1", {"action": "submit", "csrf": right.csrf}))
         session = right.cookies[SESSION]
-        with AnnotationStore.open(database) as ballots:
-            ballots.revoke(first.person.name)
+        with AnnotationStore.open(database) as store:
+            store.revoke(first.person.name)
         assert_plain_refusal(right.get(f"/p/{PROJECT}/1"))
         assert_plain_refusal(right.post(f"/p/{PROJECT}/1", {"action": "submit", "csrf": right.csrf}))
         assert browser.enter(renewed).status == 303

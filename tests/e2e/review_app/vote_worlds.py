@@ -64,9 +64,9 @@ class Annotator:
 def lay_out(url: str, count: int, annotators: int, **changes: Any) -> list[Annotator]:
     """A database with the project `PROJECT` of `count` tasks, and its annotators."""
     work, made = spec(**changes), [task(number) for number in range(count)]
-    with AnnotationStore.open(url) as ballots:
-        invited = [ballots.invite(f"annotator {number}", "annotator") for number in range(1, annotators + 1)]
-        ballots.sync_project(Project(PROJECT, work, "Read *carefully*.", "zh", 7), made)
+    with AnnotationStore.open(url) as store:
+        invited = [store.invite(f"annotator {number}", "annotator") for number in range(1, annotators + 1)]
+        store.sync_project(Project(PROJECT, work, "Read *carefully*.", "zh", 7), made)
     sheets = {each.key: make_task_form(each, work) for each in made}
     columns = (assignments.c.person_id, assignments.c.place, tasks.c.key, tasks.c.id)
     with connected(url) as connection:
@@ -120,14 +120,14 @@ def check_consistent(url: str) -> None:
     with connected(url) as connection:
         _check_replay(connection)
         _check_assignments(connection)
-    with AnnotationStore.open(url) as ballots:
-        roles = {(person.code, person.role) for person in ballots.people()}
+    with AnnotationStore.open(url) as store:
+        roles = {(person.code, person.role) for person in store.people()}
         assert {
-            (vote.code, vote.role) for project in ballots.projects() for vote in ballots.vote_events(project.name)
+            (vote.code, vote.role) for project in store.projects() for vote in store.vote_events(project.name)
         } <= roles
         with connected(url) as connection:
-            for project in ballots.projects():
-                _check_disputes(connection, ballots, project)
+            for project in store.projects():
+                _check_disputes(connection, store, project)
 
 
 def _check_replay(connection: Connection) -> None:
@@ -166,10 +166,10 @@ def _check_assignments(connection: Connection) -> None:
     assert len(set(places)) == len(places)
 
 
-def _check_disputes(connection: Connection, ballots: AnnotationStore, project: Project) -> None:
-    ballot = ballots.current_votes(project.name)
+def _check_disputes(connection: Connection, store: AnnotationStore, project: Project) -> None:
+    ballot = store.current_votes(project.name)
     known = {row.id: row.open_disputes for row in connection.execute(select(tasks.c.id, tasks.c.open_disputes))}
-    for id_, each in ballots.tasks(project.name):
+    for id_, each in store.tasks(project.name):
         waiting = (
             []
             if each.expected

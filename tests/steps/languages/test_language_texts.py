@@ -160,9 +160,9 @@ def test_people_may_have_names_with_joiners(tmp_path: Path):
     from benchbuilder.annotation.database.store import AnnotationStore
     from benchbuilder.core.errors import DataError
 
-    ballots = AnnotationStore.open(f"sqlite:///{tmp_path / 'v.db'}")
-    person, _ = ballots.invite("علی\u200cرضا", "annotator")
+    store = AnnotationStore.open(f"sqlite:///{tmp_path / 'v.db'}")
+    person, _ = store.invite("علی\u200cرضا", "annotator")
     assert person.name == "علی\u200cرضا"
     with pytest.raises(DataError, match="nobody can be called"):
-        ballots.invite("A\u202enn", "annotator")
-    ballots.close()
+        store.invite("A\u202enn", "annotator")
+    store.close()

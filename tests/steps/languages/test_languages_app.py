@@ -61,11 +61,11 @@ def test_the_page_shows_and_keeps_what_is_written(code: str, tmp_path: Path) -> 
     answers = {name: "1" if 'type="radio"' in page and name == names[0] else typed for name in names}
     sent = ann.client.post("/p/small/1", data=data | answers | {"action": "submit", "note": typed})
     assert sent.status_code in (200, 303), sent.text
-    votes = world.ballots.vote_events("small")
+    votes = world.store.vote_events("small")
     assert {vote.value for vote in votes} == {1, typed}
     assert typed in html.unescape(ann.get("/p/small/1").text)
     assert question in html.unescape(ann.get("/p/small/list").text)
-    world.ballots.close()
+    world.store.close()
 
 
 def test_an_interface_from_right_to_left(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_an_interface_from_right_to_left(tmp_path: Path) -> None:
     world = _world(LANGUAGES["ar"], tmp_path, strings=_texts(strings))
     page = world.browser("Ann").get("/p/small/1", headers={"Accept-Language": "ar"}).text
     assert '<html lang="ar" dir="rtl"' in page
-    world.ballots.close()
+    world.store.close()
 
 
 def _texts(path: Path) -> Any:

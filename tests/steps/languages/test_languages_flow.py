@@ -180,8 +180,9 @@ def test_one_form_of_unicode_if_the_recipe_names_it(tmp_path: Path) -> None:
 
 
 def test_sheets_give_back_what_people_were_shown(built: Built, tmp_path: Path) -> None:
+    from filled_sheets import write_sample_votes
+
     from benchbuilder.annotation.backends.sheets import SheetsBackend, SheetsSpec
-    from benchbuilder.annotation.sample_votes import write_sample_votes
 
     language = built.language
     text, right, wrong = language["labels"]

@@ -1,4 +1,4 @@
-"""Projects, tasks and votes for tests of the doors: one by hand, and random ones with all that texts may hold."""
+"""Projects, tasks and votes for tests of the formats: one by hand, and random ones with all that texts may hold."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,7 +1,8 @@
 import pytest
 
+from benchbuilder.annotation.app.dashboard_view import measure_pace
 from benchbuilder.annotation.base import ShownParagraph, Subject, Task, Votes
-from benchbuilder.annotation.progress.annotators import GoldAccuracy, measure_pace
+from benchbuilder.annotation.database.models import GoldAccuracy
 from benchbuilder.annotation.progress.project import project_progress
 from benchbuilder.annotation.tasks import judgement_requests, paragraph_key, task_key, wording_key
 from benchbuilder.config.spec.annotation import ProjectSpec
@@ -42,11 +43,11 @@ def subject(of, question):
     return Subject(key, wording_key(spec().questions_about()[question.rstrip("01")]))
 
 
-def vote(ballot, of, **answers):
+def vote(votes, of, **answers):
     """Votes of A1 and A2 (and more): `right=(1, 0)`, `supports0=(1, 1)`."""
     for question, values in answers.items():
         people = {f"A{n}": value for n, value in enumerate(values, start=1) if value is not None}
-        ballot.by_subject[subject(of, question)] = people
+        votes.by_subject[subject(of, question)] = people
 
 
 def all_yes(**changes):
@@ -57,15 +58,15 @@ def all_yes(**changes):
 def world():
     """Kept; dropped for its answer; dropped for its evidence; in dispute; partly judged; untouched."""
     tasks = [task(n, ("medqa", "bios")[n % 2]) for n in range(6)]
-    ballot = Votes()
-    vote(ballot, tasks[0], **all_yes(remark=("好", None)))
-    vote(ballot, tasks[1], **all_yes(right=(0, 0), supports0=(0, 0), supports1=(0, 0)))
-    vote(ballot, tasks[2], **all_yes(supports0=(0, 0), supports1=(1, 0)))
-    ballot.decisions[subject(tasks[2], "supports1")] = ("J1", 0)
-    vote(ballot, tasks[3], **all_yes(right=(1, 0), quality=(0.9, 0.2)))
-    ballot.decisions[subject(tasks[3], "quality")] = ("J1", 0.4)
-    vote(ballot, tasks[4], right=(1, None), supports0=(1, 1))
-    return tasks, ballot
+    votes = Votes()
+    vote(votes, tasks[0], **all_yes(remark=("好", None)))
+    vote(votes, tasks[1], **all_yes(right=(0, 0), supports0=(0, 0), supports1=(0, 0)))
+    vote(votes, tasks[2], **all_yes(supports0=(0, 0), supports1=(1, 0)))
+    votes.decisions[subject(tasks[2], "supports1")] = ("J1", 0)
+    vote(votes, tasks[3], **all_yes(right=(1, 0), quality=(0.9, 0.2)))
+    votes.decisions[subject(tasks[3], "quality")] = ("J1", 0.4)
+    vote(votes, tasks[4], right=(1, None), supports0=(1, 1))
+    return tasks, votes
 
 
 def test_completion(world):
@@ -96,10 +97,10 @@ def test_the_fate_of_each_task(world):
 
 def test_threshold_counts_and_gates_are_of_the_tasks_that_are_not_open(world):
     found = project_progress(spec(), *world)
-    assert [(row.minimum, row.kept) for row in found.thresholds] == [(0, 2), (1, 1), (2, 1)]
-    assert found.thresholds[0].by_partition == {"bios": 0, "medqa": 2}
-    assert found.thresholds[1].kept_without_gate == {"right": 1, "quality": 1}
-    assert [(gate.name, gate.dropped, gate.kept) for gate in found.gates] == [
+    assert [(row["min_evidence"], row["kept"]) for row in found.thresholds] == [(0, 2), (1, 1), (2, 1)]
+    assert found.thresholds[0]["by_partition"] == {"bios": 0, "medqa": 2}
+    assert found.thresholds[1]["without"] == {"right": 1, "quality": 1}
+    assert [(gate["gate"], gate["dropped"], gate["kept"]) for gate in found.gates] == [
         ("right", 1, 2), ("min_evidence", 1, 1), ("quality", 0, 1),
     ]  # fmt: skip
     assert found.has_gates
@@ -135,10 +136,10 @@ def test_questions_with_their_disputes(world):
 
 def test_unanimous_answers_are_undefined_and_not_one(world):
     tasks, _ = world
-    ballot = Votes()
+    votes = Votes()
     for each in tasks:
-        vote(ballot, each, right=(1, 1))
-    found = project_progress(spec(), tasks, ballot).questions[0].measures
+        vote(votes, each, right=(1, 1))
+    found = project_progress(spec(), tasks, votes).questions[0].measures
     for name in ("kappa", "ac1", "alpha"):
         assert (found[name].value, found[name].undefined_reason, found[name].only_value) == (None, "unanimous", 1)
     assert found["percent"].value == 1
@@ -148,27 +149,27 @@ def test_unanimous_answers_are_undefined_and_not_one(world):
 
 
 def test_scalars_that_two_pairs_gave_have_no_icc(world):
-    tasks, ballot = world
-    ballot.by_subject[subject(tasks[0], "quality")] = {"A3": 0.8, "A4": 0.7}
-    quality = project_progress(spec(), tasks, ballot).questions[2]
+    tasks, votes = world
+    votes.by_subject[subject(tasks[0], "quality")] = {"A3": 0.8, "A4": 0.7}
+    quality = project_progress(spec(), tasks, votes).questions[2]
     assert quality.measures["icc2k"].undefined_reason == "few"
     assert quality.raters == 4
 
 
 def test_one_task_has_no_interval():
-    ballot = Votes()
+    votes = Votes()
     one = task(1)
-    vote(ballot, one, right=(1, 0))
-    figure = project_progress(spec(), [one], ballot).questions[0].measures["percent"]
+    vote(votes, one, right=(1, 0))
+    figure = project_progress(spec(), [one], votes).questions[0].measures["percent"]
     assert (figure.value, figure.low, figure.missing_interval_reason) == (0, None, "single")
 
 
 def test_the_prevalence_paradox():
     tasks = [task(n) for n in range(40)]
-    ballot = Votes()
+    votes = Votes()
     for n, each in enumerate(tasks):
-        vote(ballot, each, right=(1, 1) if n > 3 else (n % 2, 1 - n % 2))
-    right = project_progress(spec(), tasks, ballot).questions[0]
+        vote(votes, each, right=(1, 1) if n > 3 else (n % 2, 1 - n % 2))
+    right = project_progress(spec(), tasks, votes).questions[0]
     assert right.measures["percent"].value == 0.9
     assert right.measures["kappa"].value < 0 < 0.8 < right.measures["ac1"].value
     assert right.paradox
@@ -179,26 +180,26 @@ def test_nothing_but_texts():
     questions = {"remark": {**QUESTIONS["remark"], "required": True}}
     project = spec(questions=questions, per_task=1, keep={}, min_evidence=0, thresholds=[])
     tasks = [task(1), task(2)]
-    ballot = Votes({Subject(tasks[0].key, wording_key(project.questions_about()["remark"])): {"A1": "长答案"}})
-    found = project_progress(project, tasks, ballot)
+    votes = Votes({Subject(tasks[0].key, wording_key(project.questions_about()["remark"])): {"A1": "长答案"}})
+    found = project_progress(project, tasks, votes)
     assert [row.outcome for row in found.tasks] == ["kept", "open"]
     assert (found.completion.complete, found.completion.untouched, found.questions[0].judged_count) == (1, 1, 1)
 
 
 def test_by_the_mean_nobody_adjudicates(world):
-    tasks, ballot = world
-    found = project_progress(spec(rule="mean"), tasks, ballot)
+    tasks, votes = world
+    found = project_progress(spec(rule="mean"), tasks, votes)
     assert found.completion.decisions_required == 0
     assert [row.outcome for row in found.tasks[:4]] == ["kept", "dropped", "dropped", "dropped"]
     assert (found.tasks[3].gate, found.tasks[3].decision) == ("right", 0.0)
 
 
 def test_gold_counts_nowhere(world):
-    tasks, ballot = world
+    tasks, votes = world
     gold = task(99, expected=(("right", 1), ("quality", 0.8)))
-    vote(ballot, gold, right=(1, 0), quality=(0.6, 0.5))
-    assert project_progress(spec(), [*tasks, gold], ballot).completion.tasks == 6
-    assert project_progress(spec(), [*tasks, gold], ballot) == project_progress(spec(), tasks, ballot)
+    vote(votes, gold, right=(1, 0), quality=(0.6, 0.5))
+    assert project_progress(spec(), [*tasks, gold], votes).completion.tasks == 6
+    assert project_progress(spec(), [*tasks, gold], votes) == project_progress(spec(), tasks, votes)
     assert GoldAccuracy().proportion is None
     assert GoldAccuracy(3, 4).proportion == 0.75
 
@@ -214,9 +215,9 @@ def test_pace():
 
 
 def test_what_is_asked_may_be_known_already(world):
-    tasks, ballot = world
-    assert project_progress(spec(), tasks, ballot, requests=judgement_requests(tasks, spec())) == project_progress(
-        spec(), tasks, ballot
+    tasks, votes = world
+    assert project_progress(spec(), tasks, votes, requests=judgement_requests(tasks, spec())) == project_progress(
+        spec(), tasks, votes
     )
 
 

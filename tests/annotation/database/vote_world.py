@@ -65,12 +65,12 @@ class World:
 
     def __init__(self, url: str) -> None:
         self.url, self.clock = url, Clock()
-        self.ballots = AnnotationStore.open(url, self.clock)
+        self.store = AnnotationStore.open(url, self.clock)
         self.spec = spec_of()
         self.tokens: dict[str, str] = {}
 
     def invite(self, name: str, role: Role = "annotator") -> Person:
-        person, self.tokens[name] = self.ballots.invite(name, role)
+        person, self.tokens[name] = self.store.invite(name, role)
         return person
 
     def annotators(self, count: int) -> list[Person]:
@@ -78,24 +78,24 @@ class World:
 
     def lay_out(self, tasks: Sequence[Task], spec: ProjectSpec | None = None, seed: int = 7) -> None:
         self.spec = spec or self.spec
-        self.ballots.sync_project(Project("p", self.spec, "# 指南", "zh", seed), tasks)
+        self.store.sync_project(Project("p", self.spec, "# 指南", "zh", seed), tasks)
 
     def numbers(self, person: Person) -> list[int]:
-        return [line.number for line in self.ballots.list_assignments(person, "p", count=100_000)]
+        return [line.number for line in self.store.list_assignments(person, "p", count=100_000)]
 
     def ids(self, person: Person) -> list[int]:
         """Ids of their tasks, in their order."""
-        return [line.task_id for line in self.ballots.list_assignments(person, "p", count=100_000)]
+        return [line.task_id for line in self.store.list_assignments(person, "p", count=100_000)]
 
     def open(self, person: Person, task: Task | None = None) -> Assignment:
         """Their next task, or `task`."""
         if task is None:
-            number = self.ballots.next_number(person, "p")
+            number = self.store.next_number(person, "p")
             assert number is not None
         else:
-            ids = {found.key: id_ for id_, found in self.ballots.tasks("p")}
+            ids = {found.key: id_ for id_, found in self.store.tasks("p")}
             number = self.ids(person).index(ids[task.key]) + 1
-        found = self.ballots.assignment(person, "p", number)
+        found = self.store.assignment(person, "p", number)
         assert found is not None
         return found
 
@@ -111,30 +111,28 @@ class World:
     def submit(self, person: Person, task: Task | None = None, note: str = "", **values: Value) -> SubmissionOutcome:
         """Open a task of theirs and answer it."""
         found = self.open(person, task)
-        return self.ballots.submit(person, found.task_id, Submission(self.answers(found.task, **values), note=note))
+        return self.store.submit(person, found.task_id, Submission(self.answers(found.task, **values), note=note))
 
     def decide(self, person: Person, task_id: int, value: Value, **said: Any) -> SubmissionOutcome:
         """Decide all that is in dispute."""
-        dispute = self.ballots.dispute(person, "p", task_id)
+        dispute = self.store.dispute(person, "p", task_id)
         assert dispute is not None
-        return self.ballots.submit_decisions(
-            person, task_id, Submission({s: value for s, _ in dispute.subjects}, **said)
-        )
+        return self.store.submit_decisions(person, task_id, Submission({s: value for s, _ in dispute.subjects}, **said))
 
     def subject(self, task: Task, question: str = "sound") -> Subject:
         return next(s for s, what in judgement_requests([task], self.spec).items() if what.question == question)
 
     def id_of(self, task: Task) -> int:
-        return next(id_ for id_, found in self.ballots.tasks("p", include_retired=True) if found.key == task.key)
+        return next(id_ for id_, found in self.store.tasks("p", include_retired=True) if found.key == task.key)
 
 
-def replayed(ballots: AnnotationStore, project: str) -> Votes:
-    """The ballot by nothing but the history: of each person's votes on a subject the last one counts.
+def replayed(store: AnnotationStore, project: str) -> Votes:
+    """The votes by nothing but the history: of each person's votes on a subject the last one counts.
 
     Decisions on what is not binary count for as long as no vote that is later differs from what they were about.
     """
-    gold = {task.key for _, task in ballots.tasks(project, include_retired=True) if task.expected}
-    history = [vote for vote in ballots.vote_events(project) if vote.task not in gold]
+    gold = {task.key for _, task in store.tasks(project, include_retired=True) if task.expected}
+    history = [vote for vote in store.vote_events(project) if vote.task not in gold]
     last = {(vote.code, vote.subject): vote for vote in history}
     found = Votes()
     for vote in sorted(last.values(), key=lambda vote: vote.id):

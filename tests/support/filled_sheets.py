@@ -1,4 +1,4 @@
-"""Writes filled annotation sheets by a function, for bundled sample votes and for tests."""
+"""Fills annotation sheets by a function: sample votes of the bundled recipes, and votes of tests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,14 @@ from typing import Any
 from benchbuilder.annotation.aggregate import aggregate_votes
 from benchbuilder.annotation.backends.sheets import SheetsSpec
 from benchbuilder.annotation.base import Subject, Task, Value, Votes
-from benchbuilder.annotation.sheets.sheets import SheetRow, fill_open_cells, sheet_rows, write_sheet
+from benchbuilder.annotation.sheets.sheets import (
+    SheetRow,
+    csv_bytes,
+    escape_formula,
+    sheet_columns,
+    sheet_grid,
+    sheet_rows,
+)
 from benchbuilder.annotation.tasks import JudgementRequest, judgement_requests, make_candidate_tasks, make_row_tasks
 from benchbuilder.core import Candidate, Evidence, Row
 
@@ -69,21 +76,22 @@ def _write_sheets(
     tasks: Sequence[Task], requests: Mapping[Subject, JudgementRequest], spec: SheetsSpec,
     judge: Callable[[str, Subject], Value | None], folder: Path, *, seed: int, with_texts: bool,
 ) -> list[Path]:  # fmt: skip
-    ballot = Votes()
+    votes = Votes()
     files: list[Path] = []
     folder.mkdir(parents=True, exist_ok=True)
     for person in spec.people():
-        wanted = set(spec.missing_for(person, ballot, aggregate_votes(requests, ballot, spec).missing(requests)))
+        wanted = set(spec.missing_for(person, votes, aggregate_votes(requests, votes, spec).missing(requests)))
 
         def answer(subject: Subject, person: str = person) -> Value | None:
             value = judge(person, subject)
             if value is not None:
-                spec.record_vote(ballot, subject, person, value)
+                spec.record_vote(votes, subject, person, value)
             return value
 
         sheet = fill_open_cells(sheet_rows(tasks, wanted, spec, spec.labels, annotator=person, seed=seed), answer)
         path = folder / f"{person}.csv"
-        write_sheet(sheet if with_texts else [_keys_only(row) for row in sheet], path, spec, spec.labels)
+        shown = sheet if with_texts else [_keys_only(row) for row in sheet]
+        path.write_bytes(csv_bytes(sheet_grid(sheet_columns(spec, spec.labels), shown)))
         files.append(path)
     return files
 
@@ -91,3 +99,16 @@ def _write_sheets(
 def _keys_only(row: SheetRow) -> SheetRow:
     kept: dict[str, Any] = {name: row.texts[name] for name in ("item", "part", "annotator")}
     return replace(row, texts=kept)
+
+
+def fill_open_cells(rows: Sequence[SheetRow], judge: Callable[[Subject], Value | None]) -> list[SheetRow]:
+    """The rows with every open cell filled by `judge` (``None`` leaves it empty)."""
+    filled: list[SheetRow] = []
+    for row in rows:
+        cells = dict(row.cells)
+        for wording, cell in row.cells.items():
+            if cell == "":
+                value = judge(Subject(row.key, wording))
+                cells[wording] = "" if value is None else escape_formula(str(value))
+        filled.append(replace(row, cells=cells))
+    return filled

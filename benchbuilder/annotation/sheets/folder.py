@@ -7,6 +7,8 @@ import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from benchbuilder.core import write_atomically
+
 _HASHES_FILE = ".written.json"
 
 
@@ -29,6 +31,9 @@ def sync_sheet_folder(folder: Path, sheets: Mapping[str, Callable[[], bytes]]) -
     written = _read_hashes(folder)
     changed: list[str] = []
     for file in sorted(folder.iterdir()):
+        if file.suffix == ".tmp" and file.stem in {*written, _HASHES_FILE}:
+            file.unlink()  # an interrupted call left it
+            continue
         if file.name.startswith((".", "~$")) or not file.is_file():
             continue
         if _sha256(file.read_bytes()) != written.get(file.name):
@@ -40,7 +45,7 @@ def sync_sheet_folder(folder: Path, sheets: Mapping[str, Callable[[], bytes]]) -
             content = make()
             written[name] = _sha256(content)
             _write_hashes(folder, written)
-            _write_atomically(folder / name, content)
+            write_atomically(folder / name, content)
     _write_hashes(folder, {name: written[name] for name in sheets if name in written})
     if not any(folder.iterdir()):
         folder.rmdir()
@@ -55,16 +60,9 @@ def _read_hashes(folder: Path) -> dict[str, str]:
 
 def _write_hashes(folder: Path, written: Mapping[str, str]) -> None:
     if written:
-        _write_atomically(folder / _HASHES_FILE, json.dumps(written, sort_keys=True).encode())
+        write_atomically(folder / _HASHES_FILE, json.dumps(written, sort_keys=True))
     else:
         (folder / _HASHES_FILE).unlink(missing_ok=True)
-
-
-def _write_atomically(path: Path, content: bytes) -> None:
-    """Write a temporary file, then rename it."""
-    draft = path.with_name(f".{path.name.lstrip('.')}.draft")
-    draft.write_bytes(content)
-    draft.replace(path)
 
 
 def _sha256(content: bytes) -> str:
