@@ -39,13 +39,7 @@ class AggregatedLabels:
 def aggregate_votes(
     requests: Mapping[Subject, JudgementRequest], votes: Votes, spec: AnnotationSpec
 ) -> AggregatedLabels:
-    """Decide what the votes decide; an adjudicator is asked only after all annotators have judged.
-
-    Args:
-        requests: every judgement that is wanted, by subject.
-        votes: votes of annotators and decisions of adjudicators so far.
-        spec: how many votes a task needs, and the rule that aggregates them.
-    """
+    """Decide what the votes decide; an adjudicator is asked only after all annotators have judged."""
     labels = AggregatedLabels()
     votes_per_task, questions = spec.votes_per_task(), spec.questions_about()
     for subject, request in requests.items():

@@ -98,7 +98,7 @@ class MissingJudgements:
 
 @dataclass(frozen=True)
 class AnnotatorInstructions:
-    """Instructions for people: `where` the work is, what to do `next`, and a `warning` if something needs attention.
+    """Instructions for people: `where` the work is, what to do `next`, and a `warning` if there is one.
 
     `missing` counts missing judgements by ``WHO: claim`` and ``WHO: evidence``.
     """

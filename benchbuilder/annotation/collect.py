@@ -32,12 +32,7 @@ def collect_votes(
 ) -> CollectedVotes:
     """Collect the decisions about `tasks`.
 
-    Args:
-        backend: where votes are requested and collected.
-        spec: the guiding questions and the rule that decides.
-        tasks: what people see.
-        context: seed, language and workplace of the step.
-        subject_labels: what is judged, by subject kind (``claim``, ``evidence``), for messages.
+    `subject_labels` are names of what is judged, by subject kind (``claim``, ``evidence``), for messages.
 
     Raises:
         WaitingForPeople: judgements are missing; the backend has asked for them.

@@ -46,9 +46,10 @@ def first_failed_gate(
 
 def _gate_rules(spec: AnnotationSpec) -> list[_GateRule]:
     """The gates in order with question and required decision; the evidence gate has neither."""
-    required, asked = spec.gating_questions("claim"), spec.questions_about()
+    required, questions = spec.gating_questions("claim"), spec.questions_about()
     return [
-        (gate, None, 0.0) if gate == EVIDENCE_GATE else (gate, asked[gate], required[gate]) for gate in gate_names(spec)
+        (gate, None, 0.0) if gate == EVIDENCE_GATE else (gate, questions[gate], required[gate])
+        for gate in gate_names(spec)
     ]
 
 

@@ -1,4 +1,4 @@
-"""Makes the tasks of rating projects from the rows of a file, or from the finished items."""
+"""Makes the tasks of rating projects from a file or from the finished items, and samples in proportion to groups."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from benchbuilder.annotation.base import Task
 from benchbuilder.annotation.database.project_setup import make_task
 from benchbuilder.config import ReviewProjectSpec
-from benchbuilder.core import DataError, Row, Table, cells_of, raise_row_errors, read_row_file
+from benchbuilder.core import DataError, Table, raise_row_errors, read_row_file
 
 _SEVERAL = " | "
 
@@ -27,7 +27,10 @@ def rating_tasks(name: str, spec: ReviewProjectSpec, items: Table[Any] | None, s
     if rows.file is not None:
         located_rows = [(f"{rows.file.path}:{line}", row) for line, row in read_row_file(rows.file.file)]
     elif rows.items and items is not None:
-        located_rows = [(str(item.origin.file) + f":{item.origin.line}", _item_columns(item)) for item in items]
+        located_rows = [
+            (f"{item.origin.file}:{item.origin.line}", {"id": item.id, "source": item.partition, **cells_of(item)})
+            for item in items
+        ]
     else:
         return None
     _check_columns(name, spec, [row for _, row in located_rows])
@@ -51,10 +54,6 @@ def rating_tasks(name: str, spec: ReviewProjectSpec, items: Table[Any] | None, s
     return proportional_sample(
         list(tasks.values()), rows.sample, name=lambda task: task.key, group=lambda task: groups[task.key], seed=seed
     )
-
-
-def _item_columns(item: Row) -> dict[str, Any]:
-    return {"id": item.id, "source": item.partition, **cells_of(item)}
 
 
 def _check_columns(name: str, spec: ReviewProjectSpec, rows: Sequence[Mapping[str, Any]]) -> None:

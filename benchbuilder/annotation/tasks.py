@@ -87,10 +87,7 @@ def make_candidate_tasks(candidates: Iterable[Candidate], evidence: Iterable[Evi
 
 
 def make_row_tasks(rows: Iterable[Any], fields: Iterable[str]) -> tuple[tuple[Task, ...], dict[str, str]]:
-    """Make tasks of rows with a payload, showing its `fields`; rows that look the same are one task.
-
-    Returns the tasks in the order of their rows, and the task key of each row by row id.
-    """
+    """Make tasks that show `fields` of rows, equal ones once; also return the task key of each row by row id."""
     tasks: dict[str, Task] = {}
     key_of: dict[str, str] = {}
     names = tuple(fields)

@@ -79,7 +79,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
 def _export_material(annotation: AnnotationSession, project: Project) -> ExportInput:
     store = annotation.store
     people = [Rater(person.name, person.code, person.role) for person in store.people()]
-    live_ids = store.live_task_ids(project.name)
+    live_ids = {number for number, _ in store.tasks(project.name)}
     all_tasks = store.tasks(project.name, include_retired=True)
     return build_export_input(
         project, [task for number, task in all_tasks if number in live_ids], people, store.vote_events(project.name),

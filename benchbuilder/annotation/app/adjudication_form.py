@@ -123,10 +123,7 @@ def dispute_draft(form: PostedForm) -> dict[str, str]:
 
 
 def dispute_texts(dispute: Dispute) -> dict[str, str]:
-    """The texts of the form: the draft, else the former decision.
-
-    In the draft of a withdrawn decision, the reason has its own name.
-    """
+    """The texts of the draft (the reason of a withdrawn decision has its own name there), else of the decision."""
     if dispute.draft is not None:
         data = dict(dispute.draft.data)
         return data | {REASON_FIELD: data.get(REASON_FIELD) or data.get("reason", "")}

@@ -123,10 +123,7 @@ def task_page(request: Request, project: str, number: str) -> Response:
 def submit_task(
     request: Request, project: str, number: str, form: Annotated[PostedForm, Depends(posted_form)]
 ) -> Response:
-    """Submit a task, skip it, flag it, or save a draft; entered values are never lost.
-
-    Task numbers may have changed: only the task that the page showed is changed, else 409.
-    """
+    """Submit, skip or flag a task, or save a draft; 409 if the number is not that of the task on the page now."""
     visit = require_visit(request, "annotator", form=form)
     work = find_project(visit, project)
     action = form("action")

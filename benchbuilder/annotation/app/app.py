@@ -1,4 +1,4 @@
-"""Assembles the review app from its routers and middleware."""
+"""Assembles the review app from its routers and middleware, and serves it on a port."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Formats figures for the pages of the project owner."""
+"""Summarises the pace of people, and formats figures for the pages of the project owner."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ def annotator_summaries(people: Iterable[PersonProgress], spec: ProjectSpec) -> 
 
 def measure_columns(rows: Iterable[QuestionAgreement]) -> list[str]:
     """The measures that a table of `rows` has columns for."""
-    found = {name for row in rows for name in row.measures}
-    return [name for name in AGREEMENT_MEASURES if name in found]
+    present = {name for row in rows for name in row.measures}
+    return [name for name in AGREEMENT_MEASURES if name in present]
 
 
 class DashboardTexts:

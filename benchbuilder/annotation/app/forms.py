@@ -56,11 +56,11 @@ class QuestionField:
     @property
     def bands(self) -> list[tuple[Band, bool]]:
         """The bands of a scalar from the highest, and whether the value is in the band (the higher one of two)."""
-        value, found, bands = self.value, False, list[tuple[Band, bool]]()
+        value, is_found, bands = self.value, False, list[tuple[Band, bool]]()
         for band in self.question.anchors():
-            here = not found and isinstance(value, int | float) and band.low <= value <= band.high
+            here = not is_found and isinstance(value, int | float) and band.low <= value <= band.high
             bands.append((band, here))
-            found = found or here
+            is_found = is_found or here
         return bands
 
 
@@ -87,11 +87,11 @@ class TaskForm:
 
     def evidence_counts(self) -> list[tuple[GuidingQuestion, int, int]]:
         """Each question about evidence with the number of answered paragraphs and of all paragraphs."""
-        found: dict[str, list[QuestionField]] = {}
+        by_question: dict[str, list[QuestionField]] = {}
         for _, entries in self.paragraphs:
             for entry in entries:
-                found.setdefault(entry.name, []).append(entry)
-        return [(same[0].question, sum(e.value is not None for e in same), len(same)) for same in found.values()]
+                by_question.setdefault(entry.name, []).append(entry)
+        return [(same[0].question, sum(e.value is not None for e in same), len(same)) for same in by_question.values()]
 
 
 def make_task_form(

@@ -65,10 +65,7 @@ def task_count(progress: Progress) -> int:
 
 
 def progress_context(texts: InterfaceTexts, project: Project, progress: Progress) -> dict[str, object]:
-    """Progress for templates: counts, pace, and the estimated time left.
-
-    The estimate uses the median time so far, or the suggested time before anything is done.
-    """
+    """Progress for templates: counts, pace, and the time left by the median so far, or else by the suggested time."""
     total = task_count(progress)
     seconds_per_task = progress.median_seconds or project.spec.suggested_seconds
     remaining = total - progress.done

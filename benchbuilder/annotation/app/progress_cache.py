@@ -68,16 +68,16 @@ class SnapshotCache:
     def snapshot_of(self, store: AnnotationStore, project: Project) -> ProjectSnapshot:
         """The snapshot of `project`; `store` must always be the same database."""
         with self._turn:
-            kept = self._kept.setdefault(project.name, _CachedSnapshot())
-        with kept.lock:
-            held = kept.snapshot
-            if held is not None and held.project == project and time.monotonic() < kept.valid_until:
-                return held
+            cached = self._kept.setdefault(project.name, _CachedSnapshot())
+        with cached.lock:
+            snapshot = cached.snapshot
+            if snapshot is not None and snapshot.project == project and time.monotonic() < cached.valid_until:
+                return snapshot
             started = time.monotonic()
-            kept.snapshot = found = _take_snapshot(store, project, kept)
+            cached.snapshot = taken = _take_snapshot(store, project, cached)
             now = time.monotonic()
-            kept.valid_until = now + _REST_FACTOR * (now - started) if now - started > _COSTLY_SECONDS else 0.0
-            return found
+            cached.valid_until = now + _REST_FACTOR * (now - started) if now - started > _COSTLY_SECONDS else 0.0
+            return taken
 
 
 def _take_snapshot(store: AnnotationStore, project: Project, cached: _CachedSnapshot) -> ProjectSnapshot:
@@ -92,14 +92,14 @@ def _take_snapshot(store: AnnotationStore, project: Project, cached: _CachedSnap
         else spec.bootstrap.samples
     )
     staff = store.staff_progress(project.name)
-    marked = any(share.progress.flagged for share in staff.people)
+    has_flags = any(share.progress.flagged for share in staff.people)
     return ProjectSnapshot(
         project=project,
         progress=project_progress(
             spec, tasks, store.current_votes(project.name), samples=samples, requests=cached.requests
         ),
         staff=staff,
-        flags=open_flags(store.events(project.name), everything) if marked else (),
+        flags=open_flags(store.events(project.name), everything) if has_flags else (),
         taken_at=taken_at,
     )
 
@@ -107,13 +107,13 @@ def _take_snapshot(store: AnnotationStore, project: Project, cached: _CachedSnap
 def open_flags(events: Iterable[AnnotationEvent], tasks: Iterable[Task]) -> tuple[TaskFlag, ...]:
     """The flags on `tasks` that were not removed, newest first."""
     texts = {task.key: task.text for task in tasks}
-    marked: dict[tuple[str, str], AnnotationEvent] = {}
+    flags: dict[tuple[str, str], AnnotationEvent] = {}
     for event in events:
         if event.kind == "flag":
-            marked[event.task, event.code] = event
+            flags[event.task, event.code] = event
         elif event.kind == "unflag":
-            marked.pop((event.task, event.code), None)
-    newest = sorted(marked.values(), key=lambda event: -event.id)
+            flags.pop((event.task, event.code), None)
+    newest = sorted(flags.values(), key=lambda event: -event.id)
     return tuple(
         TaskFlag(event.task, texts[event.task], event.person, str(event.detail.get("why", "")), event.created_at)
         for event in newest

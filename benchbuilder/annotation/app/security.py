@@ -1,4 +1,4 @@
-"""Middleware for every route: allowed hosts, body limits, security headers, and a log without secrets."""
+"""Middleware for every route (hosts, body limits, headers, a log without secrets), and limits of sign-in attempts."""
 
 from __future__ import annotations
 
@@ -84,13 +84,13 @@ class RequestGuard:
 
 
 def _limit_body(receive: Receive) -> Callable[[], Awaitable[Message]]:
-    seen = 0
+    received = 0
 
     async def limited() -> Message:
-        nonlocal seen
+        nonlocal received
         message = await receive()
-        seen += len(message.get("body", b""))
-        if seen > MAX_BODY:
+        received += len(message.get("body", b""))
+        if received > MAX_BODY:
             raise HTTPException(413)
         return message
 

@@ -1,4 +1,4 @@
-"""Who asks, in which language, and the page that answers."""
+"""Requests: the visitor, the language, the posted form, and the page in response."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ class Site:
     snapshots: SnapshotCache = field(default_factory=SnapshotCache)
 
     def cookie_name(self, name: str) -> str:
-        """The name of a cookie; browsers refuse one with this prefix unless it is secure and for this host alone.
+        """The name of a cookie. With HTTPS, its prefix makes browsers accept it only if it is secure and for this host.
 
-        All ports of a host share cookies, so that sites with other names call theirs otherwise.
+        The name of the site is part of it, as all ports of a host share cookies.
         """
         mark = f"_{hashlib.blake2b(self.name.encode(), digest_size=4).hexdigest()}" if self.name else ""
         return f"__Host-review_{name}{mark}" if self.secure else f"review_{name}{mark}"
 
 
 class RefusedRequest(HTTPException):
-    """A request that is turned away; `reason` names the text under ``refused.`` that says why and what to do."""
+    """A refused request; `reason` is the key of its explanation in the section ``refused`` of the interface texts."""
 
     def __init__(self, status: int, reason: str) -> None:
         super().__init__(status)
@@ -52,14 +52,14 @@ class RefusedRequest(HTTPException):
 
 
 class PostedForm:
-    """The fields of a form as they were sent, in their order; control characters are taken out, line ends are LF."""
+    """The fields of a form in the order sent, without control characters, and with LF as line ends."""
 
     def __init__(self, pairs: list[tuple[str, str]]) -> None:
         self.pairs = [(name, _normalise_text(value)) for name, value in pairs]
         self._last = dict(self.pairs)
 
     def __call__(self, name: str) -> str:
-        """The last value of `name`, empty if it is not there."""
+        """The last value of `name`; empty if there is none."""
         return self._last.get(name, "")
 
     def get_all(self, name: str) -> list[str]:
@@ -79,7 +79,7 @@ def _normalise_text(text: str) -> str:
 
 
 async def posted_form(request: Request) -> PostedForm:
-    """The form in a request, as a FastAPI dependency. It has to come from a page of this app (else 403)."""
+    """The form in a request, as a FastAPI dependency; 403 unless it comes from a page of this app."""
     if not is_same_origin(request):
         raise RefusedRequest(403, "other_site")
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/x-www-form-urlencoded":
@@ -93,9 +93,9 @@ async def posted_form(request: Request) -> PostedForm:
 
 
 def is_same_origin(request: Request) -> bool:
-    """Whether a browser says that a page of this app sent the request; a client that says nothing is no browser.
+    """Whether a page of this app sent the request, by its headers; clients that send none of them are no browsers.
 
-    Pages without referrer send the origin ``null``; then ``Sec-Fetch-Site`` tells, and the token in the form anyway.
+    Pages without referrer send the origin ``null``; then ``Sec-Fetch-Site`` decides, and the token in the form.
     """
     site = request.headers.get("sec-fetch-site", "")
     if site and site not in ("same-origin", "none"):
@@ -111,7 +111,7 @@ def is_same_origin(request: Request) -> bool:
 
 @dataclass(frozen=True)
 class Visit:
-    """A request, the visitor (``None`` if nobody is signed in), and the texts in the language for the answer."""
+    """A request, its visitor (``None`` if nobody is signed in), and the interface texts in their language."""
 
     request: Request
     site: Site
@@ -125,7 +125,7 @@ class Visit:
 
     @property
     def person(self) -> Person:
-        """Who is signed in."""
+        """The person who is signed in; 403 if nobody is."""
         if self.visitor is None:
             raise RefusedRequest(403, "signed_out")
         return self.visitor.person
@@ -144,12 +144,12 @@ class Visit:
 
 
 def site_of(request: Request) -> Site:
-    """What all requests to this app share."""
+    """The site that a request is for."""
     return request.app.state.site
 
 
 def make_visit(request: Request) -> Visit:
-    """The visit, whether or not somebody is signed in."""
+    """The visit; its visitor is ``None`` if nobody is signed in."""
     site = site_of(request)
     session = request.cookies.get(site.cookie_name("session"), "")
     visitor = site.store.find_visitor(session) if 0 < len(session) <= 200 and session.isascii() else None
@@ -160,10 +160,7 @@ def make_visit(request: Request) -> Visit:
 
 
 def require_visit(request: Request, *roles: Role, form: PostedForm | None = None) -> Visit:
-    """The visit of somebody with one of `roles` (any if none is given); 403 if nobody is, or somebody else.
-
-    What a POST sent, `form`, has to be there, with the token of the session (else 403).
-    """
+    """The visit of a person with one of `roles` (any if none); 403 for others, and for a `form` without valid token."""
     visit = make_visit(request)
     if visit.visitor is None:
         raise RefusedRequest(403, "signed_out")
@@ -178,16 +175,12 @@ def require_visit(request: Request, *roles: Role, form: PostedForm | None = None
 
 
 def anonymous_visit(request: Request) -> Visit:
-    """The visit of somebody of whom nothing is asked of the database: for pages that say that something is wrong."""
+    """A visit without a look into the database, for error pages."""
     site = site_of(request)
-    return Visit(
-        request,
-        site,
-        None,
-        site.languages[preferred_language(request.headers.get("accept-language", ""), site.languages)],
-    )
+    language = preferred_language(request.headers.get("accept-language", ""), site.languages)
+    return Visit(request, site, None, site.languages[language])
 
 
 def redirect(path: str) -> RedirectResponse:
-    """On to `path` of this app with a GET."""
+    """Redirect to `path` of this app, to be requested with GET."""
     return RedirectResponse(path, 303)

@@ -77,16 +77,16 @@ class AppBackend(AnnotationBackend):
         if not may_have_votes(self.spec.database_env, workplace):
             return Votes()
         with open_annotation_store(self.spec.database_env, workplace) as store:
-            found = store.current_votes(self.project_name, include_retired=True)
+            stored = store.current_votes(self.project_name, include_retired=True)
         wanted = frozenset(subjects)
         keys = {subject.key for subject in wanted}
-        stale = sum(len(votes) for subject, votes in found.by_subject.items() if subject not in wanted)
-        stale += sum(subject not in wanted for subject in found.decisions)
+        stale = sum(len(votes) for subject, votes in stored.by_subject.items() if subject not in wanted)
+        stale += sum(subject not in wanted for subject in stored.decisions)
         return Votes(
-            {subject: votes for subject, votes in found.by_subject.items() if subject in wanted},
-            {subject: decision for subject, decision in found.decisions.items() if subject in wanted},
+            {subject: votes for subject, votes in stored.by_subject.items() if subject in wanted},
+            {subject: decision for subject, decision in stored.decisions.items() if subject in wanted},
             {"review app": stale} if stale else {},
-            [comment for comment in found.comments if comment.key in keys],
+            [comment for comment in stored.comments if comment.key in keys],
         )
 
     def ask(
@@ -100,9 +100,9 @@ class AppBackend(AnnotationBackend):
         context.workplace.mkdir(parents=True, exist_ok=True)
         project = make_project(self.project_name, self.spec, context.language, context.seed, context.benchmark)
         with open_annotation_store(self.spec.database_env, context.workplace) as store:
-            before = _live_task_keys(store, self.project_name)
+            former_keys = _live_task_keys(store, self.project_name)
             store.sync_project(project, add_gold_tasks(tasks, self.spec))
-            warning = _change_warning(before, _live_task_keys(store, self.project_name))
+            warning = _change_warning(former_keys, _live_task_keys(store, self.project_name))
             members = [
                 person for person in store.people() if not person.revoked and person.belongs_to(self.project_name)
             ]
@@ -119,18 +119,15 @@ class AppBackend(AnnotationBackend):
 
 def _live_task_keys(store: AnnotationStore, project: str) -> set[str]:
     """The keys of the live tasks of a project; empty if the project does not exist yet."""
-    if store.project(project) is None:
-        return set()
-    live = store.live_task_ids(project)
-    return {task.key for number, task in store.tasks(project) if number in live}
+    return {task.key for _, task in store.tasks(project)}
 
 
-def _change_warning(before: set[str], now: set[str]) -> str:
+def _change_warning(former: set[str], now: set[str]) -> str:
     """A warning if the tasks changed since people could have begun, else an empty text."""
-    if not before or before == now:
+    if not former or former == now:
         return ""
     return (
-        f"the tasks in the app changed: {len(now - before)} are new, {len(before - now)} are no longer asked; "
+        f"the tasks in the app changed: {len(now - former)} are new, {len(former - now)} are no longer asked; "
         "if this was not intended, build with the former overrides"
     )
 

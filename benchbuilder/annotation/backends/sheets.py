@@ -243,12 +243,12 @@ def _misplaced_keys(contents: SheetContents, subjects: Collection[Subject]) -> l
     """
     text_of = {subject.key: fold_whitespace(escape_formula(subject.text)) for subject in subjects}
     key_of = {text: key for key, text in text_of.items() if text}
-    found: dict[str, None] = {}
+    problems: dict[str, None] = {}
     for vote in contents.votes:
         key, own = vote.subject.key, text_of.get(vote.subject.key)
         if own and vote.text != own and vote.text in key_of:
-            found[
+            problems[
                 f"{vote.where}: the row shows the text of {key_of[vote.text]}, but its key is {key}; "
                 "were columns sorted without the key? sort whole rows, or copy the keys from the sheet to fill"
             ] = None
-    return list(found)
+    return list(problems)

@@ -1,1 +1,1 @@
-"""The database in which people, what they are to judge, and their votes stand."""
+"""The database of the review app: people, projects, tasks and votes."""

@@ -149,7 +149,7 @@ def _write_decisions(
     values: Mapping[Subject, Value], now: datetime,
 ) -> None:  # fmt: skip
     """Write decisions; `own_code` is the adjudicator's code, as current decisions may be from another adjudicator."""
-    place, note = assignment_queries.assignment_key(row), storable_note(submission.note)
+    key, note = assignment_queries.assignment_key(row), storable_note(submission.note)
     counting = {
         s: v
         for s, (code, v) in disputed_task.votes.decisions.items()
@@ -161,10 +161,10 @@ def _write_decisions(
         return
     times = assignment_queries.closing_values(row, now)
     event = record_event(
-        connection, place, "submit", now, seconds=assignment_queries.visit_seconds(row, times),
+        connection, key, "submit", now, seconds=assignment_queries.visit_seconds(row, times),
         active=submission.active_seconds, detail=detail,
     )  # fmt: skip
-    record_votes(connection, place, event, new, disputed_task.disputed_questions, channel="app", now=now)
+    record_votes(connection, key, event, new, disputed_task.disputed_questions, channel="app", now=now)
     assignment_queries.delete_draft(connection, row)
     assignment_queries.update_assignment(connection, row, state="done", note=note, done_event=event, **times)
 

@@ -76,7 +76,7 @@ def check_submission(
         return "retired"
     if not all(is_allowed_value(questions[requests[subject].question], value) for subject, value in values.items()):
         return "incomplete"
-    needed = (subject for subject, what in requests.items() if questions[what.question].required)
+    needed = (subject for subject, request in requests.items() if questions[request.question].required)
     return "kept" if all(subject in values for subject in needed) else "incomplete"
 
 
@@ -121,17 +121,19 @@ def _withdraw_submission(
     in the form when the questions return.
     """
     detail = connection.execute(select(events.c.detail).where(events.c.id == row.done_event)).scalar_one()
-    place = assignment_queries.assignment_key(row)
-    held = load_values(connection, place)
-    old = [subject for subject in load_values(connection, place, channel="app") if subject in requests]
+    key = assignment_queries.assignment_key(row)
+    values = load_values(connection, key)
+    old = [subject for subject in load_values(connection, key, channel="app") if subject in requests]
     times = assignment_queries.closing_values(row, now)
     undone = {"undone": row.done_event}
     event = record_event(
-        connection, place, "undo", now, seconds=assignment_queries.visit_seconds(row, times), detail=undone
+        connection, key, "undo", now, seconds=assignment_queries.visit_seconds(row, times), detail=undone
     )
     none = dict.fromkeys(old, None)
-    record_votes(connection, place, event, none, {s: requests[s].question for s in old}, channel="app", now=now)
-    assignment_queries.replace_draft(connection, row, sanitise.make_draft_data(held, row.note, load_json(detail)), now)
+    record_votes(connection, key, event, none, {s: requests[s].question for s in old}, channel="app", now=now)
+    assignment_queries.replace_draft(
+        connection, row, sanitise.make_draft_data(values, row.note, load_json(detail)), now
+    )
     assignment_queries.update_assignment(connection, row, state="open", note="", done_event=None, **times)
 
 
@@ -191,10 +193,7 @@ class AnnotatorStore(AssignmentStore):
         ]  # fmt: skip
 
     def submit(self, person: Person, task_id: int, submission: Submission) -> SubmissionOutcome:
-        """Save an annotator's votes on all questions of a task.
-
-        A repeated submission without changes, and without opening the task again, counts once.
-        """
+        """Save votes on all questions of a task; a repetition without changes and without opening it counts once."""
         with self._transactions.writing() as connection:
             return _submit_answers(connection, person, task_id, submission, self._clock())
 

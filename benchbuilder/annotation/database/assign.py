@@ -51,28 +51,28 @@ def balance_assignments(connection: Connection, project: ProjectRef, now: dateti
     query = select(tasks.c.id, tasks.c.key, tasks.c.gold).where(tasks.c.project_id == project.id, tasks.c.live)
     live = {row.id: row for row in connection.execute(query.order_by(tasks.c.ordinal, tasks.c.id))}
     query = select(assignments).where(assignments.c.project_id == project.id)
-    held = {
+    existing = {
         (row.task_id, row.person_id): row
         for row in connection.execute(query.where(assignments.c.person_id.in_([row.id for row in everybody])))
     }
-    plan = _plan_assignments(project, live, active, coming, held)
+    plan = _plan_assignments(project, live, active, coming, existing)
     places: dict[tuple[int, int], int | None] = {}
     for row in everybody:
         mine = [id_ for id_ in live if row.id in plan.annotators[id_]]
-        ordered = _order_tasks(project, row, [live[id_] for id_ in mine], held)
+        ordered = _order_tasks(project, row, [live[id_] for id_ in mine], existing)
         places |= {(id_, row.id): place for place, id_ in enumerate(ordered, start=1)}
-    _write_assignments(connection, project, held, places)
+    _write_assignments(connection, project, existing, places)
 
 
 # --- which person
 
 
 def _plan_assignments(
-    project: ProjectRef, live: Mapping[int, Any], active: set[int], coming: set[int], held: Mapping[Any, Any]
+    project: ProjectRef, live: Mapping[int, Any], active: set[int], coming: set[int], existing: Mapping[Any, Any]
 ) -> AssignmentPlan:  # fmt: skip
     plan = AssignmentPlan({id_: set() for id_ in live}, {person: set() for person in sorted(coming)})
     by_task: dict[int, list[Any]] = {id_: [] for id_ in live}
-    for (task, _), row in sorted(held.items()):
+    for (task, _), row in sorted(existing.items()):
         if task in live:
             by_task[task].append(row)
     for id_, task in live.items():
@@ -145,13 +145,13 @@ def _level_loads(plan: AssignmentPlan, keys: Mapping[int, str], seed: int) -> No
 # --- in which order
 
 
-def _order_tasks(project: ProjectRef, person: Any, mine: list[Any], held: Mapping[Any, Any]) -> list[int]:
+def _order_tasks(project: ProjectRef, person: Any, mine: list[Any], existing: Mapping[Any, Any]) -> list[int]:
     """Ids of the tasks `mine` in the person's order. Opened tasks keep their place if it still exists."""
     every = project.spec.gold.every if project.spec.gold is not None else _GOLD_EVERY
     fixed: dict[int, Any] = {}
     rest: dict[bool, list[Any]] = {False: [], True: []}
     for task in sorted(mine, key=lambda task: _rank(project.seed, person.code, task.key), reverse=True):
-        row = held.get((task.id, person.id))
+        row = existing.get((task.id, person.id))
         if row is not None and row.opened_at is not None and row.place is not None and row.place not in fixed:
             fixed[row.place] = task
         else:
@@ -179,7 +179,7 @@ def _rank(seed: int, who: str, key: str) -> bytes:
 
 
 def _write_assignments(
-    connection: Connection, project: ProjectRef, held: Mapping[Any, Any], places: Mapping[Any, int | None]
+    connection: Connection, project: ProjectRef, existing: Mapping[Any, Any], places: Mapping[Any, int | None]
 ) -> None:
     new = [
         {
@@ -187,15 +187,15 @@ def _write_assignments(
             "state": "open",
             "flagged": False, "note": "", "seconds": 0.0, "spent": 0.0,
         }
-        for (task, person), place in places.items() if (task, person) not in held
+        for (task, person), place in places.items() if (task, person) not in existing
     ]  # fmt: skip
-    gone = [row.id for pair, row in held.items() if pair not in places and row.opened_at is None]
+    gone = [row.id for pair, row in existing.items() if pair not in places and row.opened_at is None]
     moved = [
         {"id": row.id, "place": places.get(pair), "live": pair in places}
-        for pair, row in held.items()
+        for pair, row in existing.items()
         if (row.place, row.live) != (places.get(pair), pair in places)
     ]
     bulk.delete_assignments(connection, gone)
-    left = set(gone)
-    bulk.update_rows(connection, assignments, [row for row in moved if row["id"] not in left])
+    removed = set(gone)
+    bulk.update_rows(connection, assignments, [row for row in moved if row["id"] not in removed])
     bulk.insert_rows(connection, assignments, new)

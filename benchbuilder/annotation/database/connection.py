@@ -1,4 +1,4 @@
-"""Connections to SQLite and PostgreSQL, and how transactions begin and wait for each other."""
+"""Connects to SQLite and PostgreSQL, runs transactions, and explains database errors in plain words."""
 
 from __future__ import annotations
 

@@ -23,27 +23,33 @@ _FORMER_KEYS = {"door": "channel"}
 def project_votes(connection: Connection, project: ProjectRef, *, include_retired: bool = False) -> Votes:
     """The votes that count; see `AnnotationStore.current_votes`."""
     gold = select(tasks.c.id).where(tasks.c.project_id == project.id, tasks.c.gold)
-    found = load_votes(connection, (current_votes.c.project_id == project.id) & current_votes.c.task_id.not_in(gold))
+    result = load_votes(connection, (current_votes.c.project_id == project.id) & current_votes.c.task_id.not_in(gold))
     query = select(people.c.code, tasks.c.key, assignments.c.note, tasks.c.live).where(assignments.c.note != "")
     query = query.join(tasks, tasks.c.id == assignments.c.task_id).join(people, people.c.id == assignments.c.person_id)
     notes = connection.execute(query.where(assignments.c.project_id == project.id, tasks.c.gold.is_(False))).all()
-    found.comments = sorted(Comment(code, key, note) for code, key, note, live in notes if live or include_retired)
+    result.comments = sorted(Comment(code, key, note) for code, key, note, live in notes if live or include_retired)
     if include_retired:
-        return found
+        return result
     shown = [task for row, task in live_tasks(connection, project) if not row.gold]
-    asked = {subject: what.subject for subject, what in project.judgement_requests(*shown).items()}
-    stale = sum(len(given) for subject, given in found.by_subject.items() if subject not in asked)
-    stale += sum(subject not in asked for subject in found.decisions)
-    found.by_subject = {asked[subject]: given for subject, given in found.by_subject.items() if subject in asked}
-    found.decisions = {asked[subject]: given for subject, given in found.decisions.items() if subject in asked}
-    found.stale = {"app": stale} if stale else {}
-    return found
+    requested = {subject: request.subject for subject, request in project.judgement_requests(*shown).items()}
+    stale = sum(len(values) for subject, values in result.by_subject.items() if subject not in requested)
+    stale += sum(subject not in requested for subject in result.decisions)
+    result.by_subject = {
+        requested[subject]: values for subject, values in result.by_subject.items() if subject in requested
+    }
+    result.decisions = {
+        requested[subject]: values for subject, values in result.decisions.items() if subject in requested
+    }
+    result.stale = {"app": stale} if stale else {}
+    return result
 
 
 def votes_digest(votes: Votes) -> str:
     """Hash of votes and decisions, independent of their order."""
     lines = [
-        [s.key, s.wording, "vote", who, value] for s, given in votes.by_subject.items() for who, value in given.items()
+        [s.key, s.wording, "vote", who, value]
+        for s, values in votes.by_subject.items()
+        for who, value in values.items()
     ]
     lines += [[s.key, s.wording, "decision", who, value] for s, (who, value) in votes.decisions.items()]
     return hashlib.sha256("\n".join(sorted(map(dump_json, lines))).encode()).hexdigest()

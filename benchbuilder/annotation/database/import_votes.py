@@ -67,9 +67,12 @@ def import_votes(
         rows[task.key] = row
         requests |= project.judgement_requests(task)
     sorting = _sort_votes(connection, project, imported, rows, requests)
-    held = _current_values(connection, project, sorting)
+    current = {
+        pair: load_values(connection, AssignmentKey(project.id, batch.task.id, batch.person.id))
+        for pair, batch in sorting.batches.items()
+    }
     if strict:
-        _report_changes(sorting, held)
+        _report_changes(sorting, current)
     raise_row_errors(sorting.problems, "nothing was imported", "correct the votes, and try again")
     questions = {subject: request.question for subject, request in requests.items()}
     new = changed = 0
@@ -77,13 +80,13 @@ def import_votes(
     # Votes of annotators first: decisions are about them.
     for pair, batch in sorted(sorting.batches.items(), key=lambda item: item[1].person.role == "adjudicator"):
         dropped = _outdated_subjects(connection, batch)
-        fresh = {s: v for s, v in batch.values.items() if s in dropped or not same_value(held[pair].get(s), v)}
+        fresh = {s: v for s, v in batch.values.items() if s in dropped or not same_value(current[pair].get(s), v)}
         if _write_batch(
             connection, AssignmentKey(project.id, batch.task.id, batch.person.id), batch, fresh, questions, channel, now
         ):
             touched[batch.task.id] = batch.task
-        changed += sum(subject in held[pair] for subject in fresh)
-        new += sum(subject not in held[pair] for subject in fresh)
+        changed += sum(subject in current[pair] for subject in fresh)
+        new += sum(subject not in current[pair] for subject in fresh)
     update_done_states(connection, project, touched.values())
     update_disputes(connection, project, touched.values(), read_all=len(touched) > 1)
     total = sum(len(batch.values) for batch in sorting.batches.values()) + sorting.duplicates
@@ -106,18 +109,18 @@ def _sort_votes(
     sorting = SortedVotes()
     for vote in imported:
         location = f"{vote.where}: " if vote.where else ""
-        person, what = people.get(normalise_name(vote.person)), requests.get(vote.subject)
+        person, request = people.get(normalise_name(vote.person)), requests.get(vote.subject)
         if person is None:
             sorting.problems.append(f"{location}nobody called {vote.person!r} is invited")
         elif person.role != vote.role or vote.role == "lead":
             sorting.problems.append(f"{location}{person.name} is {person.role}, but this vote is from an {vote.role}")
-        elif what is None:
+        elif request is None:
             sorting.stale += 1
-        elif not is_allowed_value(questions[what.question], vote.value):
-            sorting.problems.append(f"{location}{vote.value!r} is not an answer to {what.question}")
+        elif not is_allowed_value(questions[request.question], vote.value):
+            sorting.problems.append(f"{location}{vote.value!r} is not an answer to {request.question}")
         else:
             batch = sorting.batches.setdefault(
-                (person.id, rows[what.task_key].id), VoteBatch(person, rows[what.task_key])
+                (person.id, rows[request.task_key].id), VoteBatch(person, rows[request.task_key])
             )  # fmt: skip
             _add_to_batch(sorting, batch, vote, location)
     return sorting
@@ -131,23 +134,14 @@ def _add_to_batch(votes: SortedVotes, batch: VoteBatch, vote: ImportedVote, loca
     elif same_value(batch.values[vote.subject], value):
         votes.duplicates += 1
     else:
-        other = f" (see {batch.locations[vote.subject]})" if batch.locations[vote.subject] else ""
-        votes.problems.append(f"{location}{vote.person} says both {batch.values[vote.subject]!r} and {value!r}{other}")
+        hint = f" (see {batch.locations[vote.subject]})" if batch.locations[vote.subject] else ""
+        votes.problems.append(f"{location}{vote.person} says both {batch.values[vote.subject]!r} and {value!r}{hint}")
     note = storable_note(vote.note)
     if note and note not in batch.notes:
         batch.notes.append(note)
     if plausible_seconds(vote.seconds) is not None:
         batch.seconds = max(batch.seconds or 0.0, vote.seconds or 0.0)
     batch.adjudicator_details |= storable_details(vote)
-
-
-def _current_values(
-    connection: Connection, project: ProjectRef, votes: SortedVotes
-) -> dict[tuple[int, int], dict[Subject, Value]]:
-    return {
-        pair: load_values(connection, AssignmentKey(project.id, batch.task.id, batch.person.id))
-        for pair, batch in votes.batches.items()
-    }
 
 
 def _report_changes(votes: SortedVotes, current: Mapping[Any, Mapping[Subject, Value]]) -> None:

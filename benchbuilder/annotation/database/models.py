@@ -49,10 +49,7 @@ class Visitor:
 
 @dataclass(frozen=True)
 class Project:
-    """A project: its name, its settings in the recipe, the guideline as Markdown text, language and seed.
-
-    `benchmark` is the name of its benchmark, if known.
-    """
+    """A project: name, settings in the recipe, guideline (Markdown), language, seed, and its benchmark if known."""
 
     name: str
     spec: ProjectSpec
@@ -234,10 +231,7 @@ class ImportedVote(DecisionDetails):
 
 @dataclass(frozen=True)
 class ImportReport:
-    """The result of an import: how many votes are `new`, have `changed`, are the `same` as before, or are `stale`.
-
-    Stale votes are about subjects that are not shown now; they are counted and left out.
-    """
+    """Counts of imported votes: `new`, `changed`, the `same` as before, `stale` (not about what is shown: left out)."""
 
     new: int
     changed: int

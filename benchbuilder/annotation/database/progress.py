@@ -43,10 +43,7 @@ def person_progress(connection: Connection, person: Person, project: str) -> Pro
 
 
 def _annotator_progress(connection: Connection, person: Person, project: str) -> Progress:
-    """An annotator's progress.
-
-    Numbers have no gaps, so open tasks are calculated and not counted.
-    """
+    """An annotator's progress; numbers have no gaps, so open tasks are calculated and not counted."""
     total, done, skipped, flagged = connection.execute(_COUNTS, {"person": person.id, "project": project}).one()
     return Progress(
         done=done,
@@ -141,7 +138,7 @@ def _person_progress(
 
 def _gold_accuracy(project: ProjectRef, person: Person, tasks: list[Task], votes: Votes) -> GoldAccuracy:
     questions = project.spec.questions_about("claim")
-    judged: list[bool] = []
+    results: list[bool] = []
     for task in tasks:
         for name, expected in task.expected:
             question = questions.get(name)
@@ -149,5 +146,5 @@ def _gold_accuracy(project: ProjectRef, person: Person, tasks: list[Task], votes
             value = votes.by_subject.get(subject, {}).get(person.code) if subject else None
             if question is not None and value is not None:
                 exact = question.answer == "text"
-                judged.append(value == expected if exact else not is_disputed(question, [value, expected]))
-    return GoldAccuracy(sum(judged), len(judged))
+                results.append(value == expected if exact else not is_disputed(question, [value, expected]))
+    return GoldAccuracy(sum(results), len(results))

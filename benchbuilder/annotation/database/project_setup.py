@@ -1,4 +1,4 @@
-"""Makes projects and tasks for the database from a recipe: guideline, gold tasks, and the URL of the database."""
+"""Opens the database of a build, and makes its projects and tasks from a recipe: guideline and gold tasks."""
 
 from __future__ import annotations
 
@@ -64,10 +64,7 @@ def make_task(
     metadata: Sequence[tuple[str, str]] = (),
     expected: Mapping[str, Value] | None = None,
 ) -> Task:
-    """Make a task that shows `fields` (name, text) and `paragraphs` (base, title, text).
-
-    Identical paragraphs are shown once.
-    """
+    """Make a task that shows `fields` (name, text) and `paragraphs` (base, title, text), identical ones once."""
     key = task_key(fields)
     shown: dict[str, ShownParagraph] = {}
     for base, title, text in paragraphs:
@@ -113,12 +110,12 @@ def _parse_gold_task(raw: dict[str, Any], spec: ProjectSpec) -> Task:
     fields: dict[str, Any] = raw["fields"]
     if wrong := sorted(set(fields) ^ set(names)):
         raise ValueError(f"fields: {', '.join(wrong)}; wanted are {', '.join(names)}")
-    asked = spec.questions_about("claim")
+    questions = spec.questions_about("claim")
     expected: dict[str, Any] = raw["expected"]
     if not expected:
         raise ValueError("expected: at least one guiding question must have its right answer")
     for name, value in expected.items():
-        if name not in asked or asked[name].answer == "text" or not is_allowed_value(asked[name], value):
+        if name not in questions or questions[name].answer == "text" or not is_allowed_value(questions[name], value):
             raise ValueError(f"expected.{name}: {value!r} is not an answer to a guiding question about the task")
     paragraphs: list[Any] = raw.get("paragraphs") or []
     return make_task(

@@ -66,10 +66,10 @@ def find_projects(connection: Connection, name: str = "") -> list[Project]:
 def _check_benchmark(connection: Connection, project: Project) -> None:
     """DataError if the database holds the votes of another benchmark."""
     query = select(projects.c.benchmark).where(projects.c.benchmark.not_in(["", project.benchmark]))
-    other = connection.execute(query.limit(1)).scalar()
-    if project.benchmark and other is not None:
+    benchmark = connection.execute(query.limit(1)).scalar()
+    if project.benchmark and benchmark is not None:
         raise DataError(
-            f"this database holds the votes of {other}",
+            f"this database holds the votes of {benchmark}",
             why=f"the benchmark {project.benchmark} would retire the tasks of its annotators",
             next="give each benchmark a database of its own",
         )
@@ -86,19 +86,19 @@ def save_project(connection: Connection, project: Project, now: datetime) -> tup
         connection.execute(insert(projects).values(name=project.name, **values))
     elif any(old[name] != value for name, value in values.items()):
         connection.execute(update(projects).where(projects.c.id == old["id"]).values(values))
-    work = find_project_ref(connection, project.name)
-    if work is None:
+    ref = find_project_ref(connection, project.name)
+    if ref is None:
         raise AssertionError("the project was just saved")
-    _save_wordings(connection, work, now)
-    return work, old is None or old["spec"] != values["spec"]
+    _save_wordings(connection, ref, now)
+    return ref, old is None or old["spec"] != values["spec"]
 
 
 def _save_wordings(connection: Connection, project: ProjectRef, now: datetime) -> None:
     query = select(wordings.c.wording, wordings.c.question).where(wordings.c.project_id == project.id)
-    known = {(row.wording, row.question) for row in connection.execute(query)}
+    saved = {(row.wording, row.question) for row in connection.execute(query)}
     for name, question in project.spec.questions_about().items():
         wording = wording_key(question)
-        if (wording, name) not in known:
+        if (wording, name) not in saved:
             row = {"project_id": project.id, "wording": wording, "question": name, "since": now}
             connection.execute(insert(wordings).values(**row, definition=dump_json(question.model_dump(mode="json"))))
 
@@ -150,8 +150,3 @@ def live_tasks(
     query = select(tasks).where(tasks.c.project_id == project.id).order_by(tasks.c.ordinal, tasks.c.id)
     for row in connection.execute(query if include_retired else query.where(tasks.c.live)):
         yield row, task_from_row(row)
-
-
-def live_task_ids(connection: Connection, project: ProjectRef) -> frozenset[int]:
-    """Ids of the live tasks."""
-    return frozenset(connection.scalars(select(tasks.c.id).where(tasks.c.project_id == project.id, tasks.c.live)))

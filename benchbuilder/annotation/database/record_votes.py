@@ -107,22 +107,22 @@ def load_votes(connection: Connection, condition: Any) -> Votes:
     query = (
         query.join(people, people.c.id == current_votes.c.person_id).where(condition).order_by(current_votes.c.vote_id)
     )
-    found = Votes()
+    result = Votes()
     decisions: dict[Subject, Any] = {}
     later: dict[Subject, list[Any]] = {}
     for row in connection.execute(query):
         subject = Subject(row.key, row.wording)
         if row.role == "adjudicator":
-            found.decisions[subject] = (row.code, load_json(row.value))
+            result.decisions[subject] = (row.code, load_json(row.value))
             decisions[subject] = row
             later.pop(subject, None)
         else:
-            found.by_subject.setdefault(subject, {})[row.code] = load_json(row.value)
+            result.by_subject.setdefault(subject, {})[row.code] = load_json(row.value)
             if subject in decisions:
                 later.setdefault(subject, []).append(row)
     for subject in _outdated_decisions(connection, decisions, later):
-        del found.decisions[subject]
-    return found
+        del result.decisions[subject]
+    return result
 
 
 def _outdated_decisions(
@@ -134,7 +134,7 @@ def _outdated_decisions(
     projects = {decisions[subject].project_id for subject in later}
     query = select(wordings.c.wording, wordings.c.definition).where(wordings.c.project_id.in_(projects))
     binary = {row.wording for row in connection.execute(query) if load_json(row.definition).get("answer") == "binary"}
-    found: list[Subject] = []
+    outdated: list[Subject] = []
     for subject, rows in later.items():
         if subject.wording in binary:
             continue
@@ -143,10 +143,10 @@ def _outdated_decisions(
             votes.c.task_id == decision.task_id, votes.c.key == subject.key, votes.c.wording == subject.wording,
             votes.c.id < decision.vote_id,
         )  # fmt: skip
-        judged = {row.person_id: row.value for row in connection.execute(query.order_by(votes.c.id))}
-        if any(judged.get(row.person_id) != row.value for row in rows):
-            found.append(subject)
-    return found
+        values = {row.person_id: row.value for row in connection.execute(query.order_by(votes.c.id))}
+        if any(values.get(row.person_id) != row.value for row in rows):
+            outdated.append(subject)
+    return outdated
 
 
 def disputed_subjects(labels: AggregatedLabels) -> set[Subject]:
@@ -159,24 +159,23 @@ def agreement_proportion(
 ) -> float:
     """The proportion of judgements without a dispute; texts are not counted."""
     questions = project.spec.questions_about()
-    judged = sum(questions[what.question].answer != "text" for what in requests.values())
+    judged = sum(questions[request.question].answer != "text" for request in requests.values())
     return 1.0 if judged == 0 else round(1 - len(disputed_subjects(labels)) / judged, 6)
 
 
 def update_disputes(
     connection: Connection, project: ProjectRef, rows: Iterable[Any], *, read_all: bool = False
 ) -> None:
-    """Update the number of open disputes and the agreement of each task (rows of `tasks`).
-
-    With `read_all`, all votes of the project are read in one query.
-    """
+    """Update disputes and agreement of tasks (rows of `tasks`); `read_all` reads all votes of the project at once."""
     everything = load_votes(connection, current_votes.c.project_id == project.id) if read_all else None
     changed: list[dict[str, Any]] = []
     for row in rows:
         disputes, agreed = 0, 1.0
         if row.live and not row.gold:
-            found = load_votes(connection, current_votes.c.task_id == row.id) if everything is None else everything
-            disputes, agreed = _dispute_state(project, task_from_row(row), found)
+            votes_of_task = (
+                load_votes(connection, current_votes.c.task_id == row.id) if everything is None else everything
+            )
+            disputes, agreed = _dispute_state(project, task_from_row(row), votes_of_task)
         if (disputes, agreed) != (row.open_disputes, row.agreement):
             changed.append({"id": row.id, "open_disputes": disputes, "agreement": agreed})
     bulk.update_rows(connection, tasks, changed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
+from functools import partial
 
 from sqlalchemy import Connection
 
@@ -31,10 +32,6 @@ from benchbuilder.annotation.database.users import SessionStore
 from benchbuilder.core import DataError
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 class AnnotationStore(SessionStore, AnnotatorStore, AdjudicatorStore):
     """People, projects with their tasks, and votes, in SQLite or PostgreSQL.
 
@@ -43,7 +40,7 @@ class AnnotationStore(SessionStore, AnnotatorStore, AdjudicatorStore):
     """
 
     @classmethod
-    def open(cls, url: str, clock: Callable[[], datetime] = _now) -> AnnotationStore:
+    def open(cls, url: str, clock: Callable[[], datetime] = partial(datetime.now, UTC)) -> AnnotationStore:
         """Open the database at `url` (``sqlite:///FILE`` or ``postgresql://...``), and migrate it if it is older.
 
         Raises:
@@ -106,15 +103,15 @@ class AnnotationStore(SessionStore, AnnotatorStore, AdjudicatorStore):
             DataError: the database holds the votes of another benchmark.
         """
         with self._transactions.writing(exclusive=True) as connection:
-            work = sync_tasks.sync_project(connection, project, tasks, self._clock())
-            assign.balance_assignments(connection, work, self._clock())
+            ref = sync_tasks.sync_project(connection, project, tasks, self._clock())
+            assign.balance_assignments(connection, ref, self._clock())
 
     def retire_project(self, project: str) -> None:
         """Retire a project: it is no longer asked or listed. Votes stay, and `sync_project` restores it."""
         with self._transactions.writing(exclusive=True) as connection:
-            work = self._find_project(connection, project)
-            sync_tasks.retire_project(connection, work)
-            assign.balance_assignments(connection, work, self._clock())
+            ref = self._find_project(connection, project)
+            sync_tasks.retire_project(connection, ref)
+            assign.balance_assignments(connection, ref, self._clock())
 
     def projects(self) -> list[Project]:
         """All projects that are not retired, by name."""
@@ -138,15 +135,9 @@ class AnnotationStore(SessionStore, AnnotatorStore, AdjudicatorStore):
     def tasks(self, project: str, *, include_retired: bool = False) -> list[tuple[int, Task]]:
         """Ids and tasks in their order, with gold tasks; retired ones only with `include_retired`."""
         with self._transactions.reading() as connection:
-            work = project_rows.find_project_ref(connection, project)
-            rows = project_rows.live_tasks(connection, work, include_retired=include_retired) if work else ()
+            ref = project_rows.find_project_ref(connection, project)
+            rows = project_rows.live_tasks(connection, ref, include_retired=include_retired) if ref else ()
             return [(row.id, task) for row, task in rows]
-
-    def live_task_ids(self, project: str) -> frozenset[int]:
-        """Ids of the live tasks."""
-        with self._transactions.reading() as connection:
-            work = project_rows.find_project_ref(connection, project)
-            return project_rows.live_task_ids(connection, work) if work else frozenset()
 
     def current_votes(self, project: str, *, include_retired: bool = False) -> Votes:
         """Votes and decisions that count, by people's codes, and remarks, on live tasks without gold tasks.
@@ -154,8 +145,8 @@ class AnnotationStore(SessionStore, AnnotatorStore, AdjudicatorStore):
         `include_retired` adds votes on tasks and wordings that are no longer asked.
         """
         with self._transactions.reading() as connection:
-            work = project_rows.find_project_ref(connection, project)
-            return history.project_votes(connection, work, include_retired=include_retired) if work else Votes()
+            ref = project_rows.find_project_ref(connection, project)
+            return history.project_votes(connection, ref, include_retired=include_retired) if ref else Votes()
 
     def vote_events(self, project: str, since: int = 0) -> Iterator[VoteEvent]:
         """Every vote after the one with the id `since`, in order."""
@@ -186,9 +177,9 @@ class AnnotationStore(SessionStore, AnnotatorStore, AdjudicatorStore):
         """
         imported = list(votes)
         with self._transactions.writing(exclusive=True) as connection:
-            work = self._find_project(connection, project)
-            report = import_votes.import_votes(connection, work, imported, channel, self._clock(), strict=strict)
-            assign.balance_assignments(connection, work, self._clock())
+            ref = self._find_project(connection, project)
+            report = import_votes.import_votes(connection, ref, imported, channel, self._clock(), strict=strict)
+            assign.balance_assignments(connection, ref, self._clock())
             return report
 
     def staff_progress(self, project: str) -> StaffProgress:
@@ -198,11 +189,11 @@ class AnnotationStore(SessionStore, AnnotatorStore, AdjudicatorStore):
 
     @staticmethod
     def _find_project(connection: Connection, project: str) -> project_rows.ProjectRef:
-        work = project_rows.find_project_ref(connection, project)
-        if work is None:
-            known = ", ".join(found.name for found in project_rows.find_projects(connection)) or "none"
-            raise DataError(f"there is no project {project!r} in the database", next=f"projects: {known}")
-        return work
+        ref = project_rows.find_project_ref(connection, project)
+        if ref is None:
+            names = ", ".join(found.name for found in project_rows.find_projects(connection)) or "none"
+            raise DataError(f"there is no project {project!r} in the database", next=f"projects: {names}")
+        return ref
 
     def _balance_all(self, connection: Connection, person: Person) -> None:
         if person.role == "annotator":

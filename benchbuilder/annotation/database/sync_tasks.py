@@ -25,37 +25,39 @@ from benchbuilder.annotation.database.schema import assignments, current_votes, 
 
 def sync_project(connection: Connection, project: Project, wanted_tasks: Sequence[Task], now: datetime) -> ProjectRef:
     """Save `project`, and ask exactly `wanted_tasks` (the first of each key). Existing tasks keep their ids."""
-    before = find_project_ref(connection, project.name)
-    work, changed = save_project(connection, project, now)
-    old = {row.key: row for row in _task_rows(connection, work)}
+    former = find_project_ref(connection, project.name)
+    ref, changed = save_project(connection, project, now)
+    old = {row.key: row for row in _task_rows(connection, ref)}
     new: dict[str, dict[str, Any]] = {}
     for ordinal, task in enumerate(wanted_tasks):
         new.setdefault(task.key, {**task_row_values(task), "ordinal": ordinal, "live": True})
-    state = {"project_id": work.id, "open_disputes": 0, "agreement": 1.0}
+    state = {"project_id": ref.id, "open_disputes": 0, "agreement": 1.0}
     bulk.insert_rows(connection, tasks, [{**values, **state} for key, values in new.items() if key not in old])
     moved = {key for key, values in new.items() if key in old and _differs(old[key], values)}
     bulk.update_rows(connection, tasks, [{"id": old[key].id, **new[key]} for key in sorted(moved)])
     retired = [row.id for key, row in old.items() if row.live and key not in new]
     gone = {"live": False, "open_disputes": 0, "agreement": 1.0}
     bulk.update_rows(connection, tasks, [{"id": id_, **gone} for id_ in retired])
-    _refresh_states(connection, work, None if changed else {old[key].id for key in moved})
-    if before is not None and (changed or moved):
-        _restore_hidden_answers(connection, before, work, old)
-    return work
+    _refresh_states(connection, ref, None if changed else {old[key].id for key in moved})
+    if former is not None and (changed or moved):
+        _restore_hidden_answers(connection, former, ref, old)
+    return ref
 
 
 def _restore_hidden_answers(
-    connection: Connection, before: ProjectRef, project: ProjectRef, old: Mapping[str, Any]
+    connection: Connection, former: ProjectRef, project: ProjectRef, old: Mapping[str, Any]
 ) -> None:
     """Add answers to drafts for subjects that are asked again, as the drafts could not contain them."""
     query = select(drafts, tasks, assignments.c.person_id)
     query = query.join(assignments, assignments.c.id == drafts.c.assignment_id)
     query = query.join(tasks, tasks.c.id == assignments.c.task_id)
     for row in connection.execute(query.where(tasks.c.project_id == project.id, tasks.c.live)).all():
-        known = before.judgement_requests(task_from_row(old[row.key])) if row.key in old else {}
-        back = project.judgement_requests(task_from_row(row)).keys() - known.keys()
-        held = load_values(connection, AssignmentKey(project.id, row.id, row.person_id)) if back else {}
-        hidden = {form_field_name(subject): value_as_typed(value) for subject, value in held.items() if subject in back}
+        requested = former.judgement_requests(task_from_row(old[row.key])) if row.key in old else {}
+        back = project.judgement_requests(task_from_row(row)).keys() - requested.keys()
+        values = load_values(connection, AssignmentKey(project.id, row.id, row.person_id)) if back else {}
+        hidden = {
+            form_field_name(subject): value_as_typed(value) for subject, value in values.items() if subject in back
+        }
         data = hidden | load_json(row.data)
         if len(data) > len(load_json(row.data)):
             of_assignment = drafts.c.assignment_id == row.assignment_id
@@ -92,7 +94,9 @@ def _refresh_states(connection: Connection, project: ProjectRef, ids: Collection
 def required_subjects(project: ProjectRef, task: Task) -> set[Subject]:
     """The subjects of `task` that require an answer."""
     questions = project.spec.questions_about()
-    return {subject for subject, what in project.judgement_requests(task).items() if questions[what.question].required}
+    return {
+        subject for subject, request in project.judgement_requests(task).items() if questions[request.question].required
+    }
 
 
 def update_done_states(connection: Connection, project: ProjectRef, rows: Iterable[Any]) -> None:
@@ -103,20 +107,20 @@ def update_done_states(connection: Connection, project: ProjectRef, rows: Iterab
     condition = (
         current_votes.c.task_id == next(iter(needed)) if len(needed) == 1 else current_votes.c.project_id == project.id
     )
-    given: dict[tuple[int, int], set[Subject]] = {}
+    answered: dict[tuple[int, int], set[Subject]] = {}
     query = select(
         current_votes.c.task_id, current_votes.c.person_id, current_votes.c.key, current_votes.c.wording
     ).where(condition)
     for row in connection.execute(query):
-        given.setdefault((row.task_id, row.person_id), set()).add(Subject(row.key, row.wording))
+        answered.setdefault((row.task_id, row.person_id), set()).add(Subject(row.key, row.wording))
     query = select(assignments.c.id, assignments.c.task_id, assignments.c.person_id, assignments.c.state)
     query = query.join(people, people.c.id == assignments.c.person_id).where(people.c.role == "annotator")
     query = query.where(assignments.c.project_id == project.id, assignments.c.opened_at.is_not(None))
     changed: list[dict[str, Any]] = []
     for row in connection.execute(query):
-        wanted = needed.get(row.task_id)
-        if wanted:
-            done = wanted <= given.get((row.task_id, row.person_id), set())
+        required = needed.get(row.task_id)
+        if required:
+            done = required <= answered.get((row.task_id, row.person_id), set())
             if done != (row.state == "done"):
                 changed.append({"id": row.id, "state": "done" if done else "open"})
     bulk.update_rows(connection, assignments, changed)

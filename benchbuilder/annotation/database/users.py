@@ -48,8 +48,8 @@ def find_person(connection: Connection, name: str) -> Person:
     """The person called `name`; DataError if there is none."""
     row = connection.execute(select(people).where(people.c.name == normalise_name(name))).mappings().first()
     if row is None:
-        known = ", ".join(person.name for person in list_people(connection)) or "nobody"
-        raise DataError(f"there is no person called {name!r}", next=f"invited so far: {known}")
+        names = ", ".join(person.name for person in list_people(connection)) or "nobody"
+        raise DataError(f"there is no person called {name!r}", next=f"invited so far: {names}")
     return person_from_row(row)
 
 
@@ -82,7 +82,10 @@ def set_projects(connection: Connection, name: str, projects: Sequence[str]) -> 
 
 def _has_invisible_characters(name: str) -> bool:
     """Whether `name` contains a control or format character that is not part of its spelling."""
-    return any(unicodedata.category(sign)[0] == "C" and not is_spelling_mark(name, at) for at, sign in enumerate(name))
+    return any(
+        unicodedata.category(sign)[0] == "C" and not is_spelling_mark(name, position)
+        for position, sign in enumerate(name)
+    )
 
 
 def _projects_json(projects: Sequence[str]) -> str:

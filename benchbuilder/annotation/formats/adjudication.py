@@ -91,18 +91,18 @@ class _AdjudicationWriter:
             subject = about.get(control.label_name)
             if subject is None:
                 continue
-            source, said = self._provenance(subject)
+            source, details = self._provenance(subject)
             if subject in self.labels.values:
                 labels[control.label_name] = _label(control, self.labels.values[subject])
             if source:
                 sources.add(source)
-                provenance[control.label_name] = {"source": source} | said
-            elif said:
-                provenance[control.label_name] = {"source": "text"} | said
-        own = [self.decisions[subject] for subject in about.values() if subject in self.decisions]
+                provenance[control.label_name] = {"source": source} | details
+            elif details:
+                provenance[control.label_name] = {"source": "text"} | details
+        decisions = [self.decisions[subject] for subject in about.values() if subject in self.decisions]
         people = {code for subject in about.values() for code in self.votes.by_subject.get(subject, {})}
         ruling = self.notes.get(task.key)
-        last = max(own, key=lambda vote: vote.created_at, default=None)
+        last = max(decisions, key=lambda vote: vote.created_at, default=None)
         return {
             "instance_id": task.key,
             "item_data": task_columns(self.export, task, self.controls),
@@ -118,20 +118,20 @@ class _AdjudicationWriter:
     def _provenance(self, subject: Subject) -> tuple[str, dict[str, Any]]:
         """The source of a decision (empty for texts and unanswered optional questions), and its votes."""
         votes = self.votes.by_subject.get(subject, {})
-        said: dict[str, Any] = {"votes": votes} if votes else {}
+        details: dict[str, Any] = {"votes": votes} if votes else {}
         if subject in self.decisions:
             decision = self.decisions[subject]
-            said |= {"adjudicator": decision.code, "decision": decision.value}
+            details |= {"adjudicator": decision.code, "decision": decision.value}
         if subject in self.undecided:
-            return "unresolved", said
+            return "unresolved", details
         if subject not in self.labels.values:
-            return "", said
+            return "", details
         if subject in self.labels.adjudicated_subjects:
-            return "adjudicated", said
+            return "adjudicated", details
         if len(set(votes.values())) > 1:
             self.mean_count += 1
-            said["by"] = "mean"
-        return "unanimous", said
+            details["by"] = "mean"
+        return "unanimous", details
 
 
 def _label(control: Control, value: float) -> float:

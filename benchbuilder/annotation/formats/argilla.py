@@ -198,17 +198,17 @@ class _ArgillaWriter:
         needed = [c.label_name for c in self.controls if c.required] or [self.controls[0].label_name]
         whole = all(about.get(schema, _NOWHERE) in values for schema in needed)
         self.draft_count += 0 if whole else len(votes)
-        shell = {"user_id": self.users.id_of(votes[0].rater), "status": "submitted" if whole else "draft"}
+        common = {"user_id": self.users.id_of(votes[0].rater), "status": "submitted" if whole else "draft"}
         for control in self.controls:
             value = values.get(about.get(control.label_name, _NOWHERE))
             if value is not None:
                 self._count_rounding(control, value)
-                answer = {"value": self._value(control, value)} | shell
+                answer = {"value": self._value(control, value)} | common
                 responses.setdefault(question_name(control), []).append(answer)
         notes = [vote.note for vote in sorted(votes, key=lambda vote: vote.created_at) if vote.note]
         self.extra_note_count += len(set(notes)) - bool(notes)
         if notes:
-            responses.setdefault(NOTE, []).append({"value": notes[-1]} | shell)
+            responses.setdefault(NOTE, []).append({"value": notes[-1]} | common)
         return whole
 
     @staticmethod

@@ -36,7 +36,7 @@ def read_argilla(name: str, data: bytes, export: ExportInput, users: UserTable |
         where = f"{name}:{number}"
         if not row:
             continue
-        responses = [one for one in _responses(where, row, collector) if one.value is not None]
+        responses = [response for response in _responses(where, row, collector) if response.value is not None]
         if not responses:
             continue
         try:
@@ -56,11 +56,11 @@ def _flatten_row(row: Mapping[str, Any]) -> dict[str, Any]:
 def _responses(where: str, row: Mapping[str, Any], collector: VoteCollector) -> Iterator[_Response]:
     nested = row.get("responses")
     if isinstance(nested, dict):
-        for question, said in nested.items():
-            for one in said if isinstance(said, list) else [said]:
-                if isinstance(one, dict):
-                    status = one.get("status") or _SUBMITTED
-                    yield _Response(question, one.get("value"), one.get("user_id"), status)
+        for question, answers in nested.items():
+            for response in answers if isinstance(answers, list) else [answers]:
+                if isinstance(response, dict):
+                    status = response.get("status") or _SUBMITTED
+                    yield _Response(question, response.get("value"), response.get("user_id"), status)
                 else:
                     collector.add_problem(where, f"{question} has a response that is no object")
         return
@@ -82,35 +82,39 @@ def _responses(where: str, row: Mapping[str, Any], collector: VoteCollector) -> 
 def _collect_responses(
     where: str, responses: list[_Response], table: UserTable, subjects: Mapping[str, Subject], collector: VoteCollector
 ) -> None:
-    notes = {str(one.user): one.value for one in responses if one.question == NOTE and one.status == _SUBMITTED}
-    answered = {str(one.user) for one in responses if one.question != NOTE}
+    notes = {
+        str(response.user): response.value
+        for response in responses
+        if response.question == NOTE and response.status == _SUBMITTED
+    }
+    answered = {str(response.user) for response in responses if response.question != NOTE}
     strangers: set[str] = set()
-    for one in responses:
-        control = _control(one.question)
-        user = table.find(one.user)
-        if one.status != _SUBMITTED:
+    for response in responses:
+        control = _control(response.question)
+        user = table.find(response.user)
+        if response.status != _SUBMITTED:
             collector.parsed.add_omitted("answers that are not submitted")
         elif user is None:
-            if str(one.user) not in strangers:
+            if str(response.user) not in strangers:
                 collector.add_problem(
-                    where, f"there is no user {one.user!r} in this project; add them to the table of users"
+                    where, f"there is no user {response.user!r} in this project; add them to the table of users"
                 )
-            strangers.add(str(one.user))
+            strangers.add(str(response.user))
         elif control in subjects:
-            raw = one.value
-            if one.question.startswith("x10_"):
+            raw = response.value
+            if response.question.startswith("x10_"):
                 raw = _tenth(raw)
                 if raw is None:
                     collector.add_problem(
-                        where, f"{one.question} is {one.value!r}; allowed are whole numbers from 0 to 10"
+                        where, f"{response.question} is {response.value!r}; allowed are whole numbers from 0 to 10"
                     )
                     continue
-            note = notes.get(str(one.user), "")
+            note = notes.get(str(response.user), "")
             collector.add_answer(
-                user.rater, subjects[control], raw, where=where, label=one.question,
+                user.rater, subjects[control], raw, where=where, label=response.question,
                 note=note if isinstance(note, str) else "",
             )  # fmt: skip
-        elif one.question == NOTE and str(one.user) not in answered:
+        elif response.question == NOTE and str(response.user) not in answered:
             collector.parsed.add_omitted("remarks without an answer")
 
 

@@ -1,4 +1,4 @@
-"""The full history as JSON Lines: the project, every event and every vote in chronological order."""
+"""The full history as JSON Lines in chronological order, and the input of exports, which is built from it."""
 
 from __future__ import annotations
 
@@ -34,10 +34,7 @@ def write_history(export: ExportInput, users: UserTable | None = None) -> VoteEx
 
 
 def history_lines(export: ExportInput) -> Iterator[bytes]:
-    """Yield the lines in order; an event precedes its votes.
-
-    The first lines are the project, every wording that was ever asked, and the tasks with their state ``live``.
-    """
+    """Yield the project, all wordings ever asked, all tasks with ``live``, then the events, each before its votes."""
     project = export.project
     questions = {
         name: {"wording": wording_key(question)} | question.model_dump(mode="json")

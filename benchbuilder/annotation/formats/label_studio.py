@@ -100,7 +100,10 @@ class _LabelStudioWriter:
     def row(self, task: Task) -> dict[str, Any]:
         """The annotations of `task`."""
         annotations = [self._annotation(task, votes) for votes in self.votes.get(task.key, {}).values()]
-        annotations += [self._skipped_annotation(skip) for skip in self.skips.get(task.key, [])]
+        annotations += [
+            self._annotation_object(skip.rater, skip.created_at, skip.seconds, [], cancelled=True)
+            for skip in self.skips.get(task.key, [])
+        ]
         if task.expected:
             annotations.append(self._gold_annotation(task))
         return {"predictions": [], "annotations": annotations}
@@ -119,7 +122,7 @@ class _LabelStudioWriter:
         self, task: Task, who: str, name: str, answer: str, value: Value, control: Control | None = None
     ) -> dict[str, Any]:
         number = control.paragraph if control else 0
-        kind, said = {"text": ("textarea", {"text": [value]}), "scalar": ("number", {"number": value})}.get(
+        kind, content = {"text": ("textarea", {"text": [value]}), "scalar": ("number", {"number": value})}.get(
             answer, ("choices", {"choices": [str(value)]})
         )
         return {
@@ -127,7 +130,7 @@ class _LabelStudioWriter:
             "from_name": name,
             "to_name": f"paragraph_{number}" if number else self.target,
             "type": kind,
-            "value": said,
+            "value": content,
         }
 
     def _annotation(self, task: Task, votes: Sequence[VoteRecord]) -> dict[str, Any]:
@@ -147,17 +150,14 @@ class _LabelStudioWriter:
         )
 
     def _annotation_object(
-        self, rater: Rater, at: datetime | None, seconds: float | None, result: list[dict[str, Any]],
+        self, rater: Rater, created_at: datetime | None, seconds: float | None, result: list[dict[str, Any]],
         *, cancelled: bool = False, truth: bool = False,
     ) -> dict[str, Any]:  # fmt: skip
-        shell: dict[str, Any] = {"completed_by": int(self.users.id_of(rater) or 0), "was_cancelled": cancelled}
-        shell |= {"ground_truth": truth, "lead_time": seconds, "result_count": len(result), "result": result}
-        if at is not None:
-            shell |= {"created_at": at.isoformat(), "updated_at": at.isoformat()}
-        return shell
-
-    def _skipped_annotation(self, skip: SkipRecord) -> dict[str, Any]:
-        return self._annotation_object(skip.rater, skip.created_at, skip.seconds, [], cancelled=True)
+        annotation: dict[str, Any] = {"completed_by": int(self.users.id_of(rater) or 0), "was_cancelled": cancelled}
+        annotation |= {"ground_truth": truth, "lead_time": seconds, "result_count": len(result), "result": result}
+        if created_at is not None:
+            annotation |= {"created_at": created_at.isoformat(), "updated_at": created_at.isoformat()}
+        return annotation
 
     def _gold_annotation(self, task: Task) -> dict[str, Any]:
         expected = dict(task.expected)

@@ -27,14 +27,11 @@ def labelling_config(spec: ProjectSpec, tasks: Sequence[Task], controls: Sequenc
     for control in controls:
         if not control.paragraph:
             _control(view, control, target, keys)
-    for number in range(1, max((control.paragraph for control in controls), default=0) + 1):
+    for number in range(1, max((len(task.paragraphs) for task in tasks), default=0) + 1):
         _paragraph(view, spec, number)
         for control in controls:
             if control.paragraph == number:
                 _control(view, control, f"paragraph_{number}", keys)
-    if not any(control.paragraph for control in controls):
-        for number in range(1, max((len(task.paragraphs) for task in tasks), default=0) + 1):
-            _paragraph(view, spec, number)
     SubElement(view, "TextArea", name=NOTE, toName=target, rows="2", maxSubmissions="1", editable="true")
     indent(view)
     return tostring(view, encoding="utf-8") + b"\n"

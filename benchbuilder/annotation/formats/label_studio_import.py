@@ -42,7 +42,8 @@ def read_label_studio(name: str, data: bytes, export: ExportInput, users: UserTa
 
 def _read_row(where: str, row: Mapping[str, Any], table: UserTable, collector: VoteCollector) -> None:
     full = isinstance(row.get("data"), dict)
-    parts = list(_annotations(where, row, collector) if full else [_minimal_annotation(where, row)])
+    user = row.get("annotator", row.get("completed_by"))
+    parts = list(_annotations(where, row, collector)) if full else [_UserAnswers(where, user, _seconds(row), row)]
     if not parts:
         return
     try:
@@ -70,16 +71,16 @@ def _collect_answers(
     remark = unwrap_answer(part.answers.get(NOTE))
     lines = remark if isinstance(remark, list) else [remark]
     note = "\n".join(line for line in lines if isinstance(line, str))
-    said = False
+    has_answer = False
     for control, raw in part.answers.items():
         if control not in subjects:
             continue
         answer = unwrap_answer(raw)
-        said = said or answer is not None
+        has_answer = has_answer or answer is not None
         collector.add_answer(
             rater, subjects[control], answer, where=part.where, label=control, note=note, seconds=part.seconds
         )
-    if note and not said:
+    if note and not has_answer:
         collector.parsed.add_omitted("remarks without an answer")
 
 
@@ -112,11 +113,6 @@ def _results(where: str, results: list[Any], collector: VoteCollector) -> dict[s
     return answers
 
 
-def _minimal_annotation(where: str, row: Mapping[str, Any]) -> _UserAnswers:
-    """The one annotation of a row of JSON_MIN."""
-    return _UserAnswers(where, row.get("annotator", row.get("completed_by")), _seconds(row), row)
-
-
 def _seconds(annotation: Mapping[str, Any]) -> float | None:
     seconds = annotation.get("lead_time")
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds < float("inf"):
@@ -134,8 +130,8 @@ def unwrap_answer(raw: object) -> object:
     """
     for _ in range(_MAX_NESTING):
         if isinstance(raw, dict):
-            found: dict[str, Any] = raw
-            inner = [found[key] for key in ("choices", "number", "text", "rating") if key in found]
+            mapping: dict[str, Any] = raw
+            inner = [mapping[key] for key in ("choices", "number", "text", "rating") if key in mapping]
             raw = inner[0] if len(inner) == 1 else None
         elif isinstance(raw, list) and len(raw) <= 1:
             parts: list[Any] = raw

@@ -1,4 +1,4 @@
-"""The data that formats write and read: votes, notes, and the losses of a format."""
+"""The data that formats write and read: votes, notes, and the losses that formats share."""
 
 from __future__ import annotations
 
@@ -155,11 +155,11 @@ class ParsedVotes:
 def votes_by_task(export: ExportInput) -> dict[str, dict[str, list[VoteRecord]]]:
     """The votes that count on current tasks, by task and by the person's code."""
     tasks = {subject: asked.task_key for subject, asked in export.judgement_requests().items()}
-    found: dict[str, dict[str, list[VoteRecord]]] = {}
+    result: dict[str, dict[str, list[VoteRecord]]] = {}
     for vote in export.counting_votes():
         if vote.subject in tasks:
-            found.setdefault(tasks[vote.subject], {}).setdefault(vote.code, []).append(vote)
-    return found
+            result.setdefault(tasks[vote.subject], {}).setdefault(vote.code, []).append(vote)
+    return result
 
 
 def judging_losses(export: ExportInput, *, hides_metadata: bool = True) -> list[ExportLoss]:
@@ -178,9 +178,9 @@ def judging_losses(export: ExportInput, *, hides_metadata: bool = True) -> list[
 
 def vote_losses(export: ExportInput) -> list[ExportLoss]:
     """Losses of formats that hold only votes that count on current tasks."""
-    asked = export.judgement_requests()
+    requests = export.judgement_requests()
     counting = export.counting_votes()
-    stale = sum(vote.subject not in asked for vote in counting)
+    stale = sum(vote.subject not in requests for vote in counting)
     return [
         ExportLoss("earlier votes of the same person, and withdrawn votes", len(export.votes) - len(counting)),
         ExportLoss("votes on texts or questions that are no longer asked", stale),

@@ -17,12 +17,12 @@ from benchbuilder.core import head_excerpt
 
 def shown_positions(tasks: Sequence[Task]) -> dict[str, tuple[Task, int]]:
     """Task and number of the paragraph (0 for the task itself) by key."""
-    found: dict[str, tuple[Task, int]] = {}
+    positions: dict[str, tuple[Task, int]] = {}
     for task in tasks:
-        found.setdefault(task.key, (task, 0))
+        positions.setdefault(task.key, (task, 0))
         for number, paragraph in enumerate(task.paragraphs, start=1):
-            found.setdefault(paragraph.key, (task, number))
-    return found
+            positions.setdefault(paragraph.key, (task, number))
+    return positions
 
 
 class VoteCollector:
@@ -53,8 +53,8 @@ class VoteCollector:
 
     def question_for(self, subject: Subject) -> GuidingQuestion | None:
         """The guiding question about `subject`; ``None`` if it is not asked now."""
-        asked = self._asked.get(subject)
-        return self._questions[asked.question] if asked else None
+        request = self._asked.get(subject)
+        return self._questions[request.question] if request else None
 
     def add_answer(
         self, rater: Rater, subject: Subject, raw: object, *, where: str, label: str, **details: Any
@@ -63,15 +63,15 @@ class VoteCollector:
 
         `label` names the answer in messages; `details` are further fields of the imported vote.
         """
-        asked = self._asked.get(subject)
-        if asked is None:
+        request = self._asked.get(subject)
+        if request is None:
             self.parsed.stale += not _is_empty(raw)
             return
         try:
-            value = parse_raw_value(self._questions[asked.question], raw)
+            value = parse_raw_value(self._questions[request.question], raw)
         except ValueError as error:
-            found = repr(head_excerpt(str(raw), 60)) if isinstance(raw, str | int | float) else "several answers"
-            self.add_problem(where, f"{label} is {found}; {error}")
+            shown = repr(head_excerpt(str(raw), 60)) if isinstance(raw, str | int | float) else "several answers"
+            self.add_problem(where, f"{label} is {shown}; {error}")
             return
         if value is None:
             return
@@ -89,7 +89,7 @@ def _is_empty(raw: object) -> bool:
 
 
 def parse_raw_value(question: GuidingQuestion, raw: object) -> Value | None:
-    """What `raw`, a string or a number out of JSON, answers; ``None`` if nothing. ValueError says what is allowed."""
+    """The answer in `raw`, a string or a number from JSON; ``None`` if it is empty. ValueError says what is allowed."""
     if _is_empty(raw):
         return None
     if question.answer == "text":
@@ -118,13 +118,13 @@ def value_text(value: Value) -> str:
 
 
 def load_json_rows(name: str, data: bytes, parsed: ParsedVotes) -> list[dict[str, Any]]:
-    """The objects of a JSON file (a list of them, or one); what is none is a problem."""
+    """The objects of a JSON file (a list, or a single object); other values are problems."""
     try:
-        found = json.loads(data.decode("utf-8-sig"))
+        content = json.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
         parsed.problems.append(f"{name}: it is no JSON in UTF-8 ({head_excerpt(str(error), 120)})")
         return []
-    rows: list[Any] = found if isinstance(found, list) else [found]
+    rows: list[Any] = content if isinstance(content, list) else [content]
     parsed.problems += [
         f"{name}:{number}: it is no object" for number, row in enumerate(rows, start=1) if not isinstance(row, dict)
     ]

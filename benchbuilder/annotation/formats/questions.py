@@ -49,12 +49,12 @@ class Control:
 def question_controls(spec: AnnotationSpec, tasks: Sequence[Task]) -> list[Control]:
     """The controls for the task with the most paragraphs: those about the task first, then by paragraph."""
     counts = [len(task.paragraphs) for task in tasks] or [0]
-    found = [Control(name, q, 0, q.required, wording_key(q)) for name, q in spec.questions_about("claim").items()]
+    controls = [Control(name, q, 0, q.required, wording_key(q)) for name, q in spec.questions_about("claim").items()]
     evidence = [(name, q, wording_key(q)) for name, q in spec.questions_about("evidence").items()]
     for number in range(1, max(counts) + 1):
         everywhere = number <= min(counts)
-        found += [Control(name, q, number, q.required and everywhere, wording) for name, q, wording in evidence]
-    return found
+        controls += [Control(name, q, number, q.required and everywhere, wording) for name, q, wording in evidence]
+    return controls
 
 
 def is_reordered(spec: AnnotationSpec) -> bool:
@@ -123,6 +123,6 @@ def _compare(data: Mapping[str, Any], task: Task, bound: Mapping[str, Subject]) 
         elif not number and subject.key != task.key:
             raise ValueError(f"{SUBJECTS} binds {control} to another task than {TASK}: it was changed")
     for name, text in texts.items():
-        there = data.get(name)
-        if there is not None and (not isinstance(there, str) or there.split() != text.split()):
+        cell = data.get(name)
+        if cell is not None and (not isinstance(cell, str) or cell.split() != text.split()):
             raise ValueError(f"{name} does not match the text of {task.key}: it was changed")

@@ -1,4 +1,4 @@
-"""Writes and reads all votes as one table with a row per vote, as CSV and XLSX.
+"""Writes and reads all votes as one table with a row per vote, as CSV and XLSX, and reads filled annotation sheets.
 
 Columns: the task (``project``, ``task``, ``text_FIELD``, ``about_NAME`` of metadata, ``paragraph`` with its number and
 ``paragraph_text``), ``question``, ``value`` and ``note``, the person (``code`` and ``role``, no name), ``at``,

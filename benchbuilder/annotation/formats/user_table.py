@@ -40,8 +40,8 @@ class UserTable:
     def find(self, raw: object) -> ToolUser | None:
         """Find the user by `raw`: an id, an address, or an object with ``id`` or ``email``."""
         if isinstance(raw, dict):
-            found: dict[str, Any] = raw
-            return self.find(found.get("id")) or self.find(found.get("email"))
+            fields: dict[str, Any] = raw
+            return self.find(fields.get("id")) or self.find(fields.get("email"))
         if isinstance(raw, bool) or not isinstance(raw, str | int):
             return None
         return self._by_name.get(str(raw).strip().lower())
@@ -53,10 +53,7 @@ class UserTable:
 
 
 def number_id(rater: Rater) -> str:
-    """A deterministic number for a code, in the range of Label Studio's ids: A1 is 361.
-
-    ValueError if the code is too long or has other characters than letters and digits.
-    """
+    """A deterministic number for a code, in Label Studio's range (A1 is 361); ValueError if there is none."""
     number = int(rater.code, 36) if rater.code.isascii() and rater.code.isalnum() else _MAX_NUMBER + 1
     if number > _MAX_NUMBER:
         raise ValueError(f"the code {rater.code!r} cannot be converted to a number")

@@ -77,25 +77,29 @@ def question_agreements(
 ) -> tuple[QuestionAgreement, ...]:
     """One for each guiding question in their order, with intervals of `samples` resamples."""
     draw = spec.bootstrap.model_copy(update={"samples": samples})
-    found = measure_vote_agreement(requests, votes, spec.model_copy(update={"bootstrap": draw}))
+    measures = measure_vote_agreement(requests, votes, spec.model_copy(update={"bootstrap": draw}))
     waiting = Counter(requests[subject].question for subject in labels.disputed_subjects)
     settled = Counter(requests[subject].question for subject in labels.adjudicated_subjects)
     judged = waiting + Counter(requests[subject].question for subject in labels.values)
-    given = _count_answers(spec, requests, votes)
+    answers = _count_answers(spec, requests, votes)
     required = spec.gating_questions("claim") | spec.gating_questions("evidence")
     return tuple(
         QuestionAgreement(
             name=name,
             question=question,
             required=required.get(name),
-            scale=found[name]["scale"] if name in found else "",
-            raters=len(given[name].people),
-            shared_count=given[name].shared_count,
-            measures=_figures(found[name], given[name]) if name in found else {},
-            kappa_kind=found[name].get("kappa_kind", "cohen") if name in found else "",
-            paradox=name in found and has_prevalence_paradox(found[name]),
-            most_common=given[name].most_common(),
-            judged_count=judged[name] or given[name].complete_count,
+            scale=measures[name]["scale"] if name in measures else "",
+            raters=len(answers[name].people),
+            shared_count=answers[name].shared_count,
+            measures={
+                measure: _figure(measures[name], measure, answers[name])
+                for measure in AGREEMENT_MEASURES
+                if measure in measures.get(name, {})
+            },
+            kappa_kind=measures[name].get("kappa_kind", "cohen") if name in measures else "",
+            paradox=name in measures and has_prevalence_paradox(measures[name]),
+            most_common=answers[name].most_common(),
+            judged_count=judged[name] or answers[name].complete_count,
             disputed_count=waiting[name] + settled[name],
             settled_count=settled[name],
         )
@@ -125,25 +129,21 @@ def _count_answers(
     spec: AnnotationSpec, requests: Mapping[Subject, JudgementRequest], current_votes: Votes
 ) -> dict[str, _AnswerCounts]:
     each = spec.votes_per_task()
-    found = {name: _AnswerCounts() for name in spec.questions_about()}
-    values: dict[str, list[Value]] = {name: [] for name in found}
+    counts = {name: _AnswerCounts() for name in spec.questions_about()}
+    values: dict[str, list[Value]] = {name: [] for name in counts}
     for subject, votes in current_votes.by_subject.items():
-        what = requests.get(subject)
-        if what is None:
+        request = requests.get(subject)
+        if request is None:
             continue
-        given = found[what.question]
-        given.complete_count += len(votes) >= each
+        count = counts[request.question]
+        count.complete_count += len(votes) >= each
         if len(votes) >= 2:
-            given.shared_count += 1
-            given.people.update(votes)
-            values[what.question] += votes.values()
-    for name, given in found.items():
-        given.values = Counter(values[name])
-    return found
-
-
-def _figures(data: Mapping[str, Any], answers: _AnswerCounts) -> dict[str, AgreementFigure]:
-    return {name: _figure(data, name, answers) for name in AGREEMENT_MEASURES if name in data}
+            count.shared_count += 1
+            count.people.update(votes)
+            values[request.question] += votes.values()
+    for name, count in counts.items():
+        count.values = Counter(values[name])
+    return counts
 
 
 def _figure(data: Mapping[str, Any], name: str, answers: _AnswerCounts) -> AgreementFigure:

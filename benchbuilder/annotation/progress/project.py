@@ -142,31 +142,31 @@ class _ProgressCounter:
 
     def task_progress(self, number: int, task: Task) -> tuple[TaskProgress, CandidateDecisions | None]:
         """The progress of a task, and what its gates depend on if no decision is missing."""
-        decided, asked = self._labels.values, self._by_task.get(task.key, [])
+        decided, requests = self._labels.values, self._by_task.get(task.key, [])
         votes = decisions = 0
         answers: dict[str, float] = {}
         idle: set[str] = set()
-        for subject, what in asked:
+        for subject, request in requests:
             value = decided.get(subject)
             if value is None:
                 if subject in self._disputed:
                     decisions += 1
                 else:
                     votes += self._labels.missing_votes.get(subject, 0)
-            elif what.subject_kind == "claim":
-                answers[what.question] = value
-            elif self._is_unsupportive(what.question, value):
+            elif request.subject_kind == "claim":
+                answers[request.question] = value
+            elif self._is_unsupportive(request.question, value):
                 idle.add(subject.key)
-        self._count_votes(asked, votes)
-        known = TaskProgress(
+        self._count_votes(requests, votes)
+        progress = TaskProgress(
             number, task.key, task.text, _partition(task), "open", votes, decisions,
             adjudicated_count=self._adjudicated[task.key],
         )  # fmt: skip
         if votes or decisions:
-            return known, None
+            return progress, None
         gating = {name: answers[name] for name in self._gating}
-        profile = CandidateDecisions(known.partition, gating, len(task.paragraphs) - len(idle))
-        return self._apply_gates(known, profile), profile
+        profile = CandidateDecisions(progress.partition, gating, len(task.paragraphs) - len(idle))
+        return self._apply_gates(progress, profile), profile
 
     def completion(self) -> Completion:
         """Of the tasks looked at so far."""
@@ -182,7 +182,7 @@ class _ProgressCounter:
         )
 
     def _count_votes(self, requests: Sequence[tuple[Subject, JudgementRequest]], missing: int) -> None:
-        wanted = self._each * sum(what.question in self._required for _, what in requests)
+        wanted = self._each * sum(request.question in self._required for _, request in requests)
         self._wanted += wanted
         self._given += wanted - missing
         if missing < wanted or any(self._votes.by_subject.get(subject) for subject, _ in requests):

@@ -67,8 +67,8 @@ def read_vote_sheet(name: str, data: bytes, contents: SheetContents) -> None:
 
 
 def _markers(header: Sequence[str]) -> dict[int, str]:
-    found = {index: _MARKER.search(cell) for index, cell in enumerate(header)}
-    return {index: match[1].lower() for index, match in found.items() if match}
+    matches = {index: _MARKER.search(cell) for index, cell in enumerate(header)}
+    return {index: match[1].lower() for index, match in matches.items() if match}
 
 
 def _is_header(line: Sequence[str]) -> bool:
@@ -76,10 +76,7 @@ def _is_header(line: Sequence[str]) -> bool:
 
 
 def read_vote_lines(name: str, lines: Sequence[Sequence[str]], contents: SheetContents) -> None:
-    """Read the cells of a sheet with the header `lines[0]`; the header is row 1, as in spreadsheets.
-
-    An ambiguous header is a problem, and no row below it is read.
-    """
+    """Read a sheet with the header `lines[0]` (row 1). An ambiguous header is a problem, and no row is read."""
     markers = _markers(lines[0])
     if unclear := _header_problems(list(markers.values())):
         contents.problems += [f"{name}:1: {problem}" for problem in unclear]

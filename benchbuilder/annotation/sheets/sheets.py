@@ -68,10 +68,7 @@ def parse_answer_cell(question: GuidingQuestion, text: str) -> Value | None:
 
 
 class SheetLabels(Spec):
-    """Texts of a sheet besides the material: names of sheets and columns, and the lines of instructions.
-
-    Labels from `part` to `paragraph` are only used for candidates.
-    """
+    """Names of sheets and columns, and instructions; labels from `part` to `paragraph` are only used for candidates."""
 
     sheet: SheetName
     guide: SheetName
@@ -129,13 +126,13 @@ def question_marker(name: str, question: GuidingQuestion) -> str:
 def sheet_columns(spec: AnnotationSpec, labels: SheetLabels) -> list[AnnotationColumn]:
     """All columns in order; annotator and key are last, as nobody needs to see them."""
     fields = spec.display_fields()
-    named = [(labels.part, "part", 10), (labels.text, "text", 62), (labels.right, "right", 34),
+    text_columns = [(labels.part, "part", 10), (labels.text, "text", 62), (labels.right, "right", 34),
              (labels.wrong, "wrong", 34), (labels.source, "source", 18)]  # fmt: skip
     if fields:
-        named = [(fields[name], marker, 48) for name, marker in _field_markers(spec).items()]
+        text_columns = [(fields[name], marker, 48) for name, marker in _field_markers(spec).items()]
     return [
         AnnotationColumn(labels.item, "item", 7),
-        *(AnnotationColumn(label, marker, width) for label, marker, width in named if label is not None),
+        *(AnnotationColumn(label, marker, width) for label, marker, width in text_columns if label is not None),
         *(
             AnnotationColumn(question.label, question_marker(name, question), 15)
             for name, question in spec.questions_about().items()
@@ -159,7 +156,7 @@ def sheet_rows(
 
     If only paragraphs of a claim are requested, the claim is shown with closed cells. Other paragraphs are left out.
     """
-    asked = {name: (question.subject, wording_key(question)) for name, question in spec.questions_about().items()}
+    questions = {name: (question.subject, wording_key(question)) for name, question in spec.questions_about().items()}
     markers = _field_markers(spec)
     rows: list[SheetRow] = []
     number = 0
@@ -168,7 +165,7 @@ def sheet_rows(
         cells = {
             key: {
                 wording: "" if subject == about and Subject(key, wording) in subjects else CLOSED_CELL
-                for subject, wording in asked.values()
+                for subject, wording in questions.values()
             }
             for key, about in keys.items()
         }

@@ -55,14 +55,17 @@ def workbook_bytes(
     book = Workbook()
     for style in _styles():
         book.add_named_style(style)
-    book.properties.creator = "benchbuilder"
-    book.properties.created = _EPOCH
     sheet = book.active
     if not isinstance(sheet, Worksheet):
         raise TypeError("a new workbook has a worksheet")
     sheet.title = labels.sheet
     _fill_sheet(sheet, layout, rows, spec)
     _fill_guide(book.create_sheet(labels.guide), spec, labels)
+    return _saved(book)
+
+
+def _saved(book: Workbook) -> bytes:
+    book.properties.creator, book.properties.created = "benchbuilder", _EPOCH
     stream = io.BytesIO()
     book.save(stream)
     return strip_archive_dates(stream.getvalue())
@@ -252,8 +255,6 @@ def _cell_text(value: Any) -> str:
 def table_workbook_bytes(title: str, lines: Sequence[Sequence[str]], numeric: Sequence[Sequence[bool]]) -> bytes:
     """A workbook of one sheet with `lines`, the first its header. Cells are text, those marked in `numeric` numbers."""
     book = Workbook(write_only=True)
-    book.properties.creator = "benchbuilder"
-    book.properties.created = _EPOCH
     sheet = book.create_sheet(title)
     if not isinstance(sheet, WriteOnlyWorksheet):
         raise TypeError("a write-only workbook has write-only sheets")
@@ -271,6 +272,4 @@ def table_workbook_bytes(title: str, lines: Sequence[Sequence[str]], numeric: Se
             else:
                 cells.append(float(text) if is_number and text else text or None)
         sheet.append(cells)
-    stream = io.BytesIO()
-    book.save(stream)
-    return strip_archive_dates(stream.getvalue())
+    return _saved(book)

@@ -8,7 +8,8 @@ import pytest
 pytest.importorskip("fastapi")
 pytest.importorskip("sqlalchemy")
 
-from review_world import World, make_world
+from lead_world import disputed_world
+from review_world import World, copy_world, make_world
 
 from benchbuilder.annotation.app import progress_cache
 
@@ -19,8 +20,31 @@ def fresh_snapshots(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress_cache, "_COSTLY_SECONDS", 1000.0)
 
 
+@pytest.fixture(scope="session")
+def empty_world(tmp_path_factory: pytest.TempPathFactory) -> World:
+    """Three projects on which nobody has worked; closed, to be copied."""
+    world = make_world(f"sqlite:///{tmp_path_factory.mktemp('empty_world') / 'votes.db'}")
+    world.store.close()
+    return world
+
+
+@pytest.fixture(scope="session")
+def closed_disputes(tmp_path_factory: pytest.TempPathFactory) -> World:
+    """What `disputed_world` makes; closed, to be copied."""
+    world = disputed_world(tmp_path_factory.mktemp("closed_disputes"))
+    world.store.close()
+    return world
+
+
 @pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
-    made = make_world(f"sqlite:///{tmp_path / 'votes.db'}")
-    yield made
-    made.store.close()
+def world(empty_world: World, tmp_path: Path) -> Iterator[World]:
+    copy = copy_world(empty_world, tmp_path)
+    yield copy
+    copy.store.close()
+
+
+@pytest.fixture
+def disputes(closed_disputes: World, tmp_path: Path) -> Iterator[World]:
+    copy = copy_world(closed_disputes, tmp_path)
+    yield copy
+    copy.store.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,11 @@ DEGREE = {
 def spec_of(**changes: Any) -> Any:
     questions = {name: q.model_dump() for name, q in claims_spec().questions.items() if q is not None}
     return claims_spec(**{"questions": {**questions, "complete": DEGREE}, "min_seconds": 20, **THRESHOLDS, **changes})
+
+
+@cache
+def _default_spec() -> Any:
+    return spec_of()
 
 
 def gold() -> Task:
@@ -57,10 +63,10 @@ def vote(world: World, name: str, place: int, note: str = "", seconds: float = 6
     assignment = world.store.assignment(person, "claims", number)
     assert assignment is not None
     world.clock.forward(seconds=seconds)
-    questions = spec_of().questions_about()
+    questions = _default_spec().questions_about()
     keys = [paragraph.key for paragraph in assignment.task.paragraphs]
     given: dict[Any, Value] = {}
-    for subject, what in judgement_requests([assignment.task], spec_of()).items():
+    for subject, what in judgement_requests([assignment.task], _default_spec()).items():
         name_ = what.question + (str(keys.index(subject.key)) if what.subject_kind == "evidence" else "")
         given[subject] = values.get(name_, 0.8 if questions[what.question].answer == "scalar" else 1)
     assert world.store.submit(person, assignment.task_id, Submission(given, note=note)) == "kept"

@@ -1,7 +1,7 @@
 import re
 
 import pytest
-from lead_world import NAMES, disputed_world, lead_world, person_of, vote
+from lead_world import NAMES, lead_world, person_of, vote
 from review_world import hidden
 
 from benchbuilder.annotation.aggregate import overrides_annotators
@@ -10,8 +10,8 @@ from benchbuilder.config.spec.annotation import GuidingQuestion
 
 
 @pytest.fixture
-def world(tmp_path):
-    return disputed_world(tmp_path)
+def world(disputes):
+    return disputes
 
 
 @pytest.fixture

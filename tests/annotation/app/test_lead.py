@@ -3,7 +3,7 @@ import io
 import re
 
 import pytest
-from lead_world import NAMES, disputed_world, lead_world, person_of, spec_of, vote
+from lead_world import NAMES, lead_world, person_of, spec_of, vote
 from review_world import form_tasks, forms_spec, make_world
 
 from benchbuilder.annotation.app import progress_cache
@@ -14,8 +14,8 @@ PATHS = ("/lead", "/lead/claims", "/lead/claims/tasks", "/lead/claims/tasks.csv"
 
 
 @pytest.fixture
-def world(tmp_path):
-    return disputed_world(tmp_path)
+def world(disputes):
+    return disputes
 
 
 def plain(html):

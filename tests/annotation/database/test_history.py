@@ -115,7 +115,7 @@ def test_votes_that_count_are_those_of_the_history(world: World):
         world.store.undo_last(draw.choice([*people, judge]), "p")
 
     steps = [submit] * 12 + [undo] * 5 + [adjudicate] * 3 + [import_one] * 3 + [change_tasks, shut_out]
-    for _ in range(150):
+    for _ in range(80):
         world.clock.tick(seconds=draw.randint(1, 4000))
         draw.choice(steps)()
         naive = replayed(world.store, "p")

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
+import pytest
 from vote_world import World, replayed, spec_of, task_of, tasks_of
 
 from benchbuilder.annotation.database.models import ImportedVote, Person, Submission
@@ -28,6 +29,7 @@ def together(jobs: list[Callable[[], None]]) -> None:
             future.result()
 
 
+@pytest.mark.e2e
 def test_sixteen_annotators_at_once_lose_nothing(world: World):
     people = world.annotators(_PEOPLE)
     spec = spec_of("sound", "degree", per_task=2)

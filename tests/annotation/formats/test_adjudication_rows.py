@@ -79,7 +79,7 @@ def test_names_of_people_stand_nowhere():
     assert "secret-model-7b" not in text
 
 
-@settings(SLOW, max_examples=30)
+@settings(SLOW, max_examples=12)
 @given(materials())
 def test_votes_and_decisions_come_back(material):
     content = write_adjudication(material).files["adjudication.jsonl"]
@@ -119,7 +119,7 @@ def test_what_is_wrong_is_told(change, what):
     assert any(what in problem for problem in brought.problems), brought.problems
 
 
-@settings(SLOW, max_examples=60)
+@settings(SLOW, max_examples=25)
 @given(st.recursive(st.none() | st.integers() | st.floats() | st.text(max_size=3), lambda x: st.lists(x, max_size=2)
                     | st.dictionaries(st.sampled_from(["votes", "decision", "adjudicator", "A1"]), x, max_size=3)),
        st.sampled_from(sorted(NAMES)))  # fmt: skip

@@ -71,7 +71,7 @@ def carried(material):
     return kept
 
 
-@settings(SLOW, max_examples=30)
+@settings(SLOW, max_examples=15)
 @given(materials())
 def test_votes_come_back_as_they_went_rounded(material):
     records = records_of(material)
@@ -235,7 +235,7 @@ def test_flattened_lists_of_different_lengths():
     assert problem == "r.json:2: q_factual.responses, its users and its status are not lists of one length"
 
 
-@settings(SLOW)
+@settings(SLOW, max_examples=40)
 @given(
     st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=4), lambda x: st.lists(x, max_size=3)
                  | st.dictionaries(st.sampled_from(["value", "user_id", "status"]), x, max_size=3), max_leaves=8),

@@ -80,7 +80,7 @@ def test_its_sdk_takes_the_files_and_makes_the_same_json_min(tmp_path):
 # --- there and back
 
 
-@settings(SLOW, max_examples=30)
+@settings(SLOW, max_examples=15)
 @given(materials())
 def test_votes_come_back_as_they_went(material):
     tasks = write_label_studio(material).files["tasks.json"]
@@ -278,7 +278,7 @@ anything = st.recursive(
 )  # fmt: skip
 
 
-@settings(SLOW, max_examples=60)
+@settings(SLOW, max_examples=25)
 @given(anything, st.sampled_from(["", "data", "annotations", "result", "bb_subjects"]))
 def test_whatever_stands_there_nothing_breaks(junk, place):
     rows = data_of(material_of())

@@ -35,7 +35,7 @@ def csv_of(lines):
     return stream.getvalue().encode()
 
 
-@settings(SLOW, max_examples=30)
+@settings(SLOW, max_examples=15)
 @given(materials())
 def test_votes_come_back_from_csv_as_they_went(material):
     brought = read_vote_table("votes.csv", write_vote_csv(material).files["votes.csv"], material)
@@ -65,7 +65,7 @@ def advice(text, note=""):
     )
 
 
-@settings(SLOW, max_examples=30)
+@settings(SLOW, max_examples=15)
 @given(st.text().map(str.strip).filter(bool), st.text(max_size=20))
 def test_every_text_comes_back(text, note):
     material = advice(text, note)
@@ -192,7 +192,7 @@ def test_what_is_no_table(name, content):
     assert brought.votes == []
 
 
-@settings(SLOW, max_examples=50)
+@settings(SLOW, max_examples=25)
 @given(st.lists(st.lists(st.text(max_size=5), max_size=17), max_size=4))
 def test_whatever_stands_there_nothing_breaks(junk):
     lines = [lines_of(material_of())[0], *junk]
