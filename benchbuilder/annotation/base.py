@@ -125,9 +125,9 @@ class AnnotationBackend(ABC):
         self.project = project
 
     @property
-    @abstractmethod
     def annotation_spec(self) -> AnnotationSpec | None:
         """What people are asked. ``None`` if nobody is asked; then no other method is called."""
+        return self.spec if isinstance(self.spec, AnnotationSpec) else None
 
     @abstractmethod
     def external_inputs(self, workplace: Path) -> Mapping[str, str]:
@@ -157,11 +157,6 @@ class NoBackend(AnnotationBackend):
 
     kind: ClassVar[str] = "none"
     spec_class: ClassVar[type[KindSpec]] = NoBackendSpec
-
-    @property
-    def annotation_spec(self) -> AnnotationSpec | None:
-        """Nobody is asked anything."""
-        return None
 
     def external_inputs(self, workplace: Path) -> Mapping[str, str]:  # noqa: ARG002
         """No votes."""

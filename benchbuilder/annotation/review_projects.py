@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from benchbuilder.annotation.base import Task
 from benchbuilder.annotation.database.project_setup import make_task
 from benchbuilder.config import ReviewProjectSpec
-from benchbuilder.core import DataError, Table, raise_row_errors, read_row_file
+from benchbuilder.core import DataError, Table, cells_of, raise_row_errors, read_row_file
 
 _SEVERAL = " | "
 

@@ -30,7 +30,7 @@ def test_shipped_recipe_is_on_package_annotation():
     assert FILES.with_name("none.yaml").read_text("utf-8").startswith("# @package annotation\n")
 
 
-def test_gates_stand_in_the_order_of_the_guiding_questions():
+def test_gates_follow_the_order_of_the_guiding_questions():
     assert gate_names(spec()) == [
         "single_answer", "medical_norm", "accurate_answer", "min_evidence", "fluent", "wrong_is_wrong",
     ]  # fmt: skip

@@ -103,7 +103,7 @@ def test_no_rows_yet(tmp_path):
         ([[1]], {}, r"a\.jsonl:1\n.*it is no JSON object"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_used_is_named(tmp_path, rows, changes, told):
+def test_unusable_rows_are_listed(tmp_path, rows, changes, told):
     with pytest.raises(DataError, match="(?s)" + told.replace("(", r"\(")):
         rating_tasks("answers", spec(lines(tmp_path / "a.jsonl", rows), **changes), None, 1)
 

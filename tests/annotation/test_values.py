@@ -45,7 +45,7 @@ def test_what_people_write(asked, written, value):
         (TEXT, "abcdef", "5 characters"),
     ],
 )  # fmt: skip
-def test_what_is_no_answer(asked, written, told):
+def test_values_that_are_no_answer(asked, written, told):
     with pytest.raises(ValueError, match=told):
         parse_value(asked, written)
 

@@ -23,7 +23,7 @@ from benchbuilder.annotation.database.project_setup import (
     may_have_votes,
     open_annotation_store,
 )
-from benchbuilder.config import AnnotationSpec, FileRef, KindSpec, ProjectSpec, RuntimeOption
+from benchbuilder.config import FileRef, KindSpec, ProjectSpec, RuntimeOption
 from benchbuilder.core import StepContext
 
 if TYPE_CHECKING:
@@ -59,11 +59,6 @@ class AppBackend(AnnotationBackend):
     def project_name(self) -> str:
         """The name of the project in the app."""
         return self.project or CLAIMS_PROJECT
-
-    @property
-    def annotation_spec(self) -> AnnotationSpec | None:
-        """The spec itself."""
-        return self.spec
 
     def external_inputs(self, workplace: Path) -> Mapping[str, str]:
         """A digest of the votes that count; empty before the first build."""

@@ -104,11 +104,6 @@ class SheetsBackend(AnnotationBackend):
 
     spec: SheetsSpec
 
-    @property
-    def annotation_spec(self) -> AnnotationSpec | None:
-        """The spec itself."""
-        return self.spec
-
     def external_inputs(self, workplace: Path) -> Mapping[str, str]:
         """SHA-256 of each filled sheet."""
         return {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in self._files(workplace)}
@@ -125,12 +120,8 @@ class SheetsBackend(AnnotationBackend):
                 )
             yield from _files_below(shipped.file, shipped.path.rstrip("/"))
         for folder in (FILLED_FOLDER, _FORMER_FILLED_FOLDER):
-            path = self._project_folder(workplace) / folder
+            path = workplace / self.project / folder
             yield from _files_below(path, f"{self._folder_label(workplace)}/{folder}")
-
-    def _project_folder(self, workplace: Path) -> Path:
-        """The folder of the project."""
-        return workplace / self.project
 
     def _folder_label(self, workplace: Path) -> str:
         """The folder of the project as messages show it."""
@@ -187,7 +178,7 @@ class SheetsBackend(AnnotationBackend):
                 missing[name] = missing.get(name, 0) + 1
             if subjects:
                 sheets |= self._sheet_files(tasks, frozenset(subjects), person, context.seed)
-        folder, label = self._project_folder(context.workplace), self._folder_label(context.workplace)
+        folder, label = context.workplace / self.project, self._folder_label(context.workplace)
         changed = [f"{name} in {label}/{TO_FILL_FOLDER}" for name in sync_sheet_folder(folder / TO_FILL_FOLDER, sheets)]
         former = sync_sheet_folder(folder / _FORMER_TO_FILL_FOLDER, {})
         changed += [f"{name} in {label}/{_FORMER_TO_FILL_FOLDER}" for name in former]

@@ -31,6 +31,8 @@ from benchbuilder.annotation.database.models import (
 from benchbuilder.annotation.database.users import SessionStore
 from benchbuilder.core import DataError
 
+_NOW = partial(datetime.now, UTC)
+
 
 class AnnotationStore(SessionStore, AnnotatorStore, AdjudicatorStore):
     """People, projects with their tasks, and votes, in SQLite or PostgreSQL.
@@ -40,7 +42,7 @@ class AnnotationStore(SessionStore, AnnotatorStore, AdjudicatorStore):
     """
 
     @classmethod
-    def open(cls, url: str, clock: Callable[[], datetime] = partial(datetime.now, UTC)) -> AnnotationStore:
+    def open(cls, url: str, clock: Callable[[], datetime] = _NOW) -> AnnotationStore:
         """Open the database at `url` (``sqlite:///FILE`` or ``postgresql://...``), and migrate it if it is older.
 
         Raises:

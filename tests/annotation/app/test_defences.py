@@ -19,7 +19,7 @@ ROUTES = [
 
 
 @pytest.mark.parametrize("name", ["Ann", ""])
-def test_headers_stand_on_every_answer(world: World, name: str) -> None:
+def test_every_response_has_the_headers(world: World, name: str) -> None:
     browser = world.browser(name)
     for path in ROUTES:
         answer = browser.get(path)

@@ -26,7 +26,7 @@ def test_a_form_asks_what_the_rules_ask(task: object, spec: object) -> None:
     assert sheet.shown_hash == hash_subjects(asked)
 
 
-def test_evidence_stands_where_its_first_question_stands() -> None:
+def test_evidence_is_at_the_position_of_its_first_question() -> None:
     sheet = make_task_form(claim_tasks(1)[0], claims_spec())
     assert [entry.name for entry in sheet.before_evidence] == ["single_answer", "medical_norm", "accurate_answer"]
     assert [entry.name for entry in sheet.after_evidence] == ["fluent", "wrong_is_wrong"]
@@ -44,7 +44,7 @@ def test_the_band_of_a_border_is_the_higher_one() -> None:
     assert [here(text) for text in ("0.8", "0.79", "1", "0", "", "x")] == [[0.8], [0.6], [0.8], [0.0], [], []]
 
 
-def test_what_is_wrong_is_said_in_the_language_of_the_page() -> None:
+def test_errors_are_in_the_language_of_the_page() -> None:
     sheet = make_task_form(claim_tasks(1)[0], claims_spec())
     first = sheet.fields()[0].field_name
     values, errors = parse_answers(sheet.fields(), PostedForm([(first, "2")]), load_languages({})["zh"])

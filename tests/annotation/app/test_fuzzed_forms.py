@@ -87,7 +87,7 @@ def test_other_forms(fuzzed: tuple[World, Browser], fields: dict[str, str]) -> N
 
 @TUNED
 @given(token=VALUES, slip=VALUES)
-def test_the_door(fuzzed: tuple[World, Browser], token: str, slip: str) -> None:
+def test_sign_in(fuzzed: tuple[World, Browser], token: str, slip: str) -> None:
     world, ann = fuzzed
     world.app.state.site.login_throttle.__init__()
     other = world.browser()

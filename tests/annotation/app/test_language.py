@@ -55,7 +55,7 @@ def test_more_languages_come_from_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["- a\n- b\n", "task: {submit: 3}\n", "a: [\n", "just text"])
-def test_a_wrong_file_is_an_error_with_a_way_on(tmp_path: Path, text: str) -> None:
+def test_a_malformed_file_is_an_error_with_advice(tmp_path: Path, text: str) -> None:
     (tmp_path / "fr.yaml").write_text(text, encoding="utf-8")
     with pytest.raises(DataError) as error:
         load_languages({"fr": tmp_path / "fr.yaml"})
@@ -65,7 +65,7 @@ def test_a_wrong_file_is_an_error_with_a_way_on(tmp_path: Path, text: str) -> No
         load_languages({"de": tmp_path / "missing.yaml"})
 
 
-def test_what_stands_in_braces_is_put_in_and_nothing_else_is_read() -> None:
+def test_only_names_in_braces_are_replaced() -> None:
     text = load_languages({})["en"]
     assert text("progress.done", done="{total}", total=3) == "{total} of 3 done"
     assert text.duration(59.4) == "59 s"

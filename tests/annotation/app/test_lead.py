@@ -23,7 +23,7 @@ def plain(html):
     return " ".join(re.sub(r"<[^>]+>", " ", html).split())
 
 
-def test_only_the_lead_sees_the_pages_of_the_lead(world):
+def test_only_project_owners_see_the_dashboard(world):
     lead = world.browser("Lead", "lead")
     others = [world.browser("林晓岚"), world.browser("J", "adjudicator"), world.browser()]
     for path in PATHS:
@@ -38,7 +38,7 @@ def test_only_the_lead_sees_the_pages_of_the_lead(world):
     assert lead.get("/").headers["location"] == "/lead"
 
 
-def test_the_page_says_where_the_project_stands(world):
+def test_the_page_shows_the_progress_of_the_project(world):
     page = world.browser("Lead", "lead").get("/lead/claims").text
     text = plain(page)
     assert "3 of 4 tasks fully judged" in text
@@ -65,7 +65,7 @@ def test_people_with_names_times_and_gold(world):
     assert "Too fast: in less than 20 s." in text
 
 
-def test_what_is_flagged_stands_there_with_the_remark(world):
+def test_flagged_tasks_are_listed_with_the_remark(world):
     lead = world.browser("Lead", "lead")
     assert "Nobody has flagged anything." in plain(lead.get("/lead/claims").text)
     ids = [id_ for id_, _ in world.store.tasks("claims")]
@@ -145,7 +145,7 @@ def test_cells_are_no_formulas(tmp_path):
     assert "'=1+1" in text
 
 
-def test_missing_people_are_told(tmp_path):
+def test_missing_people_are_reported(tmp_path):
     world = lead_world(tmp_path, per_task=3)
     assert "Judgements without an annotator: 4." in plain(world.browser("L", "lead").get("/lead").text)
     assert "Judgements without an annotator: 4." in plain(world.browser("L").get("/lead/claims").text)

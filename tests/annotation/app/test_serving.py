@@ -30,7 +30,7 @@ print("stopped", flush=True)
 
 
 @pytest.mark.e2e
-def test_it_serves_until_it_is_told_to_stop_and_logs_no_token(tmp_path: Path) -> None:
+def test_it_serves_until_interrupted_and_logs_no_token(tmp_path: Path) -> None:
     command = [sys.executable, "-c", PROGRAM, str(Path(review_world.__file__).parent), str(tmp_path / "v.db")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
@@ -47,7 +47,7 @@ def test_it_serves_until_it_is_told_to_stop_and_logs_no_token(tmp_path: Path) ->
     assert "Traceback" not in err
 
 
-def test_a_port_that_is_taken_is_an_error_with_a_way_on(tmp_path: Path) -> None:
+def test_a_port_in_use_is_an_error_with_advice(tmp_path: Path) -> None:
     world = make_world(f"sqlite:///{tmp_path / 'v.db'}", [])
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))

@@ -71,7 +71,7 @@ def test_only_its_owner_reads_the_file(tmp_path: Path):
     assert stat.S_IMODE((tmp_path / "votes.db").stat().st_mode) == 0o600
 
 
-def test_a_database_that_somebody_holds_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_locked_database_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(engine, "_TIMEOUT_SECONDS", 0)
     world = World(f"sqlite:///{tmp_path / 'votes.db'}")
     other = AnnotationStore.open(world.url)
@@ -85,7 +85,7 @@ def test_a_database_that_somebody_holds_is_told(tmp_path: Path, monkeypatch: pyt
 
 
 @pytest.mark.e2e
-def test_a_lost_connection_is_told_and_the_next_one_works(postgres_url: str):
+def test_a_lost_connection_is_reported_and_the_next_one_works(postgres_url: str):
     with AnnotationStore.open(postgres_url) as store:
         with pytest.raises(DataError, match="cannot be used") as caught:
             lose_the_connection(store)

@@ -36,7 +36,7 @@ def test_only_what_is_in_dispute_comes_before_the_adjudicator(world: World, peop
     assert (found.remaining, found.decisions, found.reason, found.draft) == (1, {}, "", None)
 
 
-def test_peers_stand_in_one_order_that_says_nothing(world: World, people):
+def test_the_order_of_peers_is_constant_and_anonymous(world: World, people):
     world.lay_out(tasks_of(40), spec_of("sound", "grade"))
     firsts = set()
     for task in tasks_of(40)[:12]:
@@ -110,7 +110,7 @@ def test_overriding_everybody_takes_a_reason(world: World, people):
     assert list(world.store.vote_events("p"))[-1].note == "附注"
 
 
-def test_annotators_and_leads_decide_nothing(world: World, people):
+def test_annotators_and_project_owners_decide_nothing(world: World, people):
     lead = world.invite("负责人", "lead")
     task = task_of(1)
     world.lay_out([task])

@@ -159,7 +159,7 @@ def test_the_digest_is_of_votes_and_not_of_how_they_came(url: str, tmp_path: Pat
     assert len(set(found)) == 1
 
 
-def test_the_lead_sees_where_everybody_stands(world: World):
+def test_the_project_owner_sees_the_progress_of_everybody(world: World):
     first, second = world.annotators(2)
     judge = world.invite("仲裁", "adjudicator")
     gold = [task_of(90 + number, expected={"sound": 1, "degree": 0.8}) for number in range(2)]

@@ -74,7 +74,7 @@ def test_another_value_replaces_unless_strict(world: World):
     assert [vote.value for vote in world.store.vote_events("p")] == [1, 0, 0]
 
 
-def test_all_problems_are_told_and_nothing_is_kept(world: World):
+def test_all_problems_are_reported_and_nothing_is_saved(world: World):
     world.annotators(2)
     world.invite("仲裁", "adjudicator")
     world.invite("负责人", "lead")
@@ -101,7 +101,7 @@ def test_all_problems_are_told_and_nothing_is_kept(world: World):
         world.store.import_votes("q", rows, "csv")
 
 
-def test_what_is_not_shown_any_more_is_counted(world: World):
+def test_stale_votes_are_counted(world: World):
     world.annotators(2)
     world.lay_out(tasks_of(3))
     rows = [*file_of(world, ["专家1"], tasks_of(3)), ImportedVote("专家1", Subject("c00", "w00"), 1)]

@@ -29,7 +29,7 @@ def test_what_only_some_kinds_of_projects_have_is_left_out(world: World):
     assert found == spec_of()
 
 
-def test_tasks_keep_their_ids_and_what_is_not_there_is_retired(world: World):
+def test_tasks_keep_their_ids_and_missing_ones_are_retired(world: World):
     first, second = world.annotators(2)
     world.lay_out(tasks_of(4))
     before = {task.key: id_ for id_, task in world.store.tasks("p")}
@@ -53,7 +53,7 @@ def test_tasks_keep_their_ids_and_what_is_not_there_is_retired(world: World):
     assert world.store.progress(first, "p").done == 1
 
 
-def test_tasks_come_back_with_all_that_they_hold(world: World):
+def test_tasks_are_read_back_unchanged(world: World):
     person = world.annotators(1)[0]
     gold = task_of(5, 1, expected={"sound": 0})
     tasks = [task_of(1, 3), gold, task_of(1, 3)]
@@ -121,7 +121,7 @@ def test_a_new_rule_settles_disputes_again(world: World):
     assert world.store.count_disputes("p") == 1, "it came back"
 
 
-def test_laying_out_the_same_again_changes_nothing(world: World):
+def test_syncing_the_same_tasks_again_changes_nothing(world: World):
     first, _ = world.annotators(2)
     tasks = [*tasks_of(10, 2), task_of(50, expected={"sound": 1})]
     world.lay_out(tasks)

@@ -3,12 +3,14 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 import sqlalchemy
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from sqlalchemy import text
 from vote_world import World, tasks_of
 
 from benchbuilder.annotation.database import annotator_queries
@@ -73,7 +75,7 @@ def test_sqlite_writes_ahead_and_waits_for_the_disk(tmp_path: Path):
 @pytest.mark.parametrize(
     "url", ["", "votes.db", "mysql://u:p@h/d", "sqlite://", "sqlite:///:memory:", "://", "postgresql"]
 )
-def test_what_is_no_database_is_told(url: str):
+def test_a_file_that_is_no_database_is_reported(url: str):
     with pytest.raises(DataError) as caught:
         AnnotationStore.open(url)
     assert "sqlite:///FILE" in caught.value.next
@@ -97,7 +99,7 @@ def test_a_path_that_is_a_folder(tmp_path: Path):
         AnnotationStore.open(f"sqlite:///{tmp_path / 'file' / 'votes.db'}")
 
 
-def test_a_newer_database_is_told(tmp_path: Path):
+def test_a_newer_database_is_reported(tmp_path: Path):
     url = f"sqlite:///{tmp_path / 'votes.db'}"
     AnnotationStore.open(url).close()
     with sqlite3.connect(tmp_path / "votes.db") as raw:
@@ -114,7 +116,7 @@ def test_a_server_that_is_not_there_and_no_password_in_the_message():
     assert "geheim" not in str(caught.value)
 
 
-def test_a_path_with_signs_of_all_sorts(tmp_path: Path):
+def test_a_path_with_special_characters(tmp_path: Path):
     folder = tmp_path / "50% 专家 #1"
     folder.mkdir()
     with AnnotationStore.open(f"sqlite:///{folder / 'votes.db'}") as store:
@@ -122,7 +124,7 @@ def test_a_path_with_signs_of_all_sorts(tmp_path: Path):
     assert (folder / "votes.db").exists()
 
 
-def test_what_fails_half_way_leaves_nothing(world: World, monkeypatch: pytest.MonkeyPatch):
+def test_a_failed_transaction_saves_nothing(world: World, monkeypatch: pytest.MonkeyPatch):
     first, second = world.annotators(2)
     world.lay_out(tasks_of(1))
     world.submit(first, sound=0)
@@ -140,3 +142,42 @@ def test_what_fails_half_way_leaves_nothing(world: World, monkeypatch: pytest.Mo
     monkeypatch.undo()
     assert world.submit(second) == "kept"
     assert world.store.count_disputes("p") == 1
+
+
+FORMER_DATABASE = Path(__file__).with_name("former_database.sql")
+"""Dump of a database that the first version wrote: votes of two annotators, a decision, and an import."""
+
+
+def test_a_database_of_the_first_version_keeps_all_its_votes(tmp_path: Path):
+    path = tmp_path / "review.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(FORMER_DATABASE.read_text("utf-8"))
+    with AnnotationStore.open(f"sqlite:///{path}") as store:
+        votes = store.current_votes("p")
+        assert sorted(list(given.items()) for given in votes.by_subject.values()) == [
+            [("A1", 1), ("A2", 0)],
+            [("A1", 1), ("A2", 1)],
+            [("A1", 1), ("A2", 1)],
+            [("A1", 2), ("A2", 2)],
+        ]
+        assert list(votes.decisions.values()) == [("J1", 0)]
+        assert [comment.text for comment in votes.comments] == ["看过指南"]
+        assert [vote.channel for vote in store.vote_events("p")] == ["app"] * 8 + ["csv"] * 2
+        assert [event.detail for event in store.events("p") if event.kind == "import"] == [{"channel": "csv"}]
+        assert [person.name for person in store.people()] == ["专家1", "专家2", "裁决者"]
+        digest = store.votes_digest("p")
+    with AnnotationStore.open(f"sqlite:///{path}") as store:  # migrated once, opened as it is from then on
+        assert store.votes_digest("p") == digest
+
+
+def test_renaming_the_column_keeps_votes_in_both_databases(world: World):
+    person = world.annotators(1)[0]
+    world.lay_out(tasks_of(2))
+    for _ in range(2):
+        assert world.submit(person) == "kept"
+    before = (world.store.votes_digest("p"), list(world.store.vote_events("p")))
+    with world.store._transactions.writing(exclusive=True) as connection:
+        connection.execute(text("ALTER TABLE votes RENAME COLUMN channel TO door"))
+        connection.execute(text("UPDATE alembic_version SET version_num = '0001'"))
+    with AnnotationStore.open(world.url, world.clock) as store:
+        assert (store.votes_digest("p"), list(store.vote_events("p"))) == before

@@ -19,7 +19,7 @@ def test_a_task_is_shown_without_where_it_comes_from(world: World):
         assert len(found.task.paragraphs) in (1, 2)
 
 
-def test_nobody_gets_at_what_is_not_theirs(world: World):
+def test_nobody_reaches_tasks_of_others(world: World):
     first, _ = world.annotators(2)
     world.lay_out(tasks_of(3))
     assert world.store.assignment(first, "p", 0) is None
@@ -62,7 +62,7 @@ def test_answers_and_notes_are_kept(world: World):
 @pytest.mark.parametrize(
     "changed", [{"sound": 2}, {"grade": 4}, {"degree": 1.5}, {"sound": "1"}, {"remark": "x" * 4001}]
 )
-def test_what_is_no_answer_is_not_kept(world: World, changed: dict):
+def test_invalid_answers_are_not_saved(world: World, changed: dict):
     person = world.annotators(2)[0]
     world.lay_out(tasks_of(1), spec_of("sound", "grade", "degree", "remark"))
     assert world.submit(person, **changed) == "incomplete"

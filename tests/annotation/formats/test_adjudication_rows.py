@@ -73,7 +73,7 @@ def test_what_is_not_decided(values):
     assert row["provenance"]["factual"]["source"] == "unresolved"
 
 
-def test_names_of_people_stand_nowhere():
+def test_names_of_people_occur_nowhere():
     text = write_adjudication(material_of()).files["adjudication.jsonl"].decode()
     assert not any(rater.person in text for rater in PEOPLE)
     assert "secret-model-7b" not in text
@@ -81,7 +81,7 @@ def test_names_of_people_stand_nowhere():
 
 @settings(SLOW, max_examples=12)
 @given(materials())
-def test_votes_and_decisions_come_back(material):
+def test_votes_and_decisions_survive_a_round_trip(material):
     content = write_adjudication(material).files["adjudication.jsonl"]
     brought = read_adjudication("a.jsonl", content, material)
     assert brought.problems == []
@@ -110,7 +110,7 @@ def test_what_an_adjudicator_said_comes_back():
         (lambda row: row["provenance"].update(other={}), "provenance of other is not about what item_data shows"),
     ],
 )
-def test_what_is_wrong_is_told(change, what):
+def test_problems_are_reported(change, what):
     material = material_of()
     rows = rows_of(material)
     change(rows[0])
@@ -123,14 +123,14 @@ def test_what_is_wrong_is_told(change, what):
 @given(st.recursive(st.none() | st.integers() | st.floats() | st.text(max_size=3), lambda x: st.lists(x, max_size=2)
                     | st.dictionaries(st.sampled_from(["votes", "decision", "adjudicator", "A1"]), x, max_size=3)),
        st.sampled_from(sorted(NAMES)))  # fmt: skip
-def test_whatever_stands_there_nothing_breaks(junk, place):
+def test_arbitrary_content_breaks_nothing(junk, place):
     rows = rows_of(material_of())
     rows[0][place] = junk
     brought = read_adjudication("a.jsonl", "\n".join(map(json.dumps, rows)).encode(), material_of())
     assert all(problem.startswith("a.jsonl:1: ") for problem in brought.problems)
 
 
-def test_what_is_lost():
+def test_losses():
     gold = task_of("x", "y", expected=(("factual", 1),))
     answers = {"A1": {"factual": 1, "correct": 0.7}, "A2": {"factual": 1, "correct": 0.8}, "J1": {"factual": 1}}
     material = small(answers, extra=[gold])

@@ -73,7 +73,7 @@ def carried(material):
 
 @settings(SLOW, max_examples=15)
 @given(materials())
-def test_votes_come_back_as_they_went_rounded(material):
+def test_votes_survive_a_round_trip_rounded(material):
     records = records_of(material)
     for content in (as_bytes(records), as_bytes(flattened(records))):
         brought = read_argilla("records.json", content, material)
@@ -219,7 +219,7 @@ def respond(name, value, user=None):
         (lambda r: r["responses"].update(q_factual=["1"]), "q_factual has a response that is no object"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_place(change, what):
+def test_problems_are_reported_with_their_location(change, what):
     material = material_of()
     records = records_of(material)
     change(records[0])
@@ -242,7 +242,7 @@ def test_flattened_lists_of_different_lengths():
     st.sampled_from(["responses", "metadata", "fields", "q_factual.responses", "q_factual.responses.users"]),
     st.booleans(),
 )  # fmt: skip
-def test_whatever_stands_there_nothing_breaks(junk, place, flat):
+def test_arbitrary_content_breaks_nothing(junk, place, flat):
     records = records_of(material_of())
     rows = flattened(records) if flat else records
     rows[0][place] = junk
@@ -253,7 +253,7 @@ def test_whatever_stands_there_nothing_breaks(junk, place, flat):
 # --- losses
 
 
-def test_what_is_lost():
+def test_losses():
     material = material_of()
     skip = SkipRecord(PEOPLE[0], material.tasks[0].key, START)
     gold = task_of("x", "y", expected=(("factual", 1),))

@@ -56,7 +56,7 @@ def test_votes_are_gathered_in_their_order_with_their_seconds():
     assert {vote.seconds for vote in counting} == {10.0, 41.5, 42.5, 43.5}
 
 
-def test_everything_stands_in_the_history_in_the_order_in_which_it_happened():
+def test_the_history_has_everything_in_chronological_order():
     material = whole()
     lines = [json.loads(line) for line in write_history(material).files["history.jsonl"].splitlines()]
     assert [line["type"] for line in lines[:4]] == ["project", "task", "task", "task"]
@@ -74,7 +74,7 @@ def test_everything_stands_in_the_history_in_the_order_in_which_it_happened():
     assert not any(rater.person in text for rater in PEOPLE)
 
 
-def test_the_votes_that_count_come_back():
+def test_the_votes_that_count_are_read_back():
     material = whole()
     brought = read_history("h.jsonl", write_history(material).files["history.jsonl"], material)
     assert brought.problems == []
@@ -89,7 +89,7 @@ def test_the_votes_that_count_come_back():
      ({"id": "x"}, "a vote needs an id, a code, a key and a wording"),
      ({"value": [1]}, "factual is several answers")],
 )  # fmt: skip
-def test_what_is_wrong_is_told_with_its_line(change, what):
+def test_problems_are_reported_with_their_line(change, what):
     material = material_of()
     lines, events = history_of(material)
     material = build_export_input(material.project, material.tasks, PEOPLE, lines[:1], events)
@@ -116,7 +116,7 @@ def test_what_adjudicators_said_last_and_did_not_take_back():
     assert (ruling.error_kinds, ruling.seconds) == ((), 9.0)
 
 
-def test_skips_that_stand():
+def test_open_skips():
     events = [event(1, "skip", "c1"), event(2, "skip", "c2"), event(3, "submit", "c2"), event(4, "open", "c1")]
     assert [(skip.task, skip.rater.code) for skip in open_skips(events, PEOPLE)] == [("c1", "A1")]
 
@@ -150,7 +150,7 @@ def test_bytes_that_are_no_file_are_problems_or_nothing(name, content):
             brought.votes_or_raise()
 
 
-def test_what_is_no_longer_asked_stands_there_too():
+def test_retired_tasks_and_wordings_are_included():
     material = material_of()
     gone = task_of("旧问题", "旧回答")
     old = QuestionWording("w0", "factual", {"text": "以前怎么问的？"}, START)

@@ -82,7 +82,7 @@ def test_its_sdk_takes_the_files_and_makes_the_same_json_min(tmp_path):
 
 @settings(SLOW, max_examples=15)
 @given(materials())
-def test_votes_come_back_as_they_went(material):
+def test_votes_survive_a_round_trip(material):
     tasks = write_label_studio(material).files["tasks.json"]
     export = exported(tasks)
     for content in (tasks, as_bytes(export), as_bytes(minimal(export))):
@@ -223,7 +223,7 @@ def answer(number, value):
         (lambda rows: rows.append(7), "e.json:4: it is no object"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_told_with_its_place(change, what):
+def test_problems_are_reported_with_their_location(change, what):
     brought = changed(change)
     assert any(what in problem for problem in brought.problems), brought.problems
     with pytest.raises(DataError):
@@ -264,7 +264,7 @@ def test_all_problems_at_once_but_not_all_shown():
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe", b"[" * 5000, b'"x"', b"[[1]]", b"[null]", b"NaN"])
-def test_what_is_no_export(content):
+def test_files_that_are_no_export(content):
     brought = read_label_studio("e.json", content, material_of())
     assert brought.votes == []
     assert len(brought.problems) == 1
@@ -280,7 +280,7 @@ anything = st.recursive(
 
 @settings(SLOW, max_examples=25)
 @given(anything, st.sampled_from(["", "data", "annotations", "result", "bb_subjects"]))
-def test_whatever_stands_there_nothing_breaks(junk, place):
+def test_arbitrary_content_breaks_nothing(junk, place):
     rows = data_of(material_of())
     first = rows[0]
     holder = {"data": first, "annotations": first, "result": first["annotations"][0], "bb_subjects": first["data"]}
@@ -295,7 +295,7 @@ def test_whatever_stands_there_nothing_breaks(junk, place):
 # --- stale
 
 
-def test_votes_on_what_is_not_shown_now_are_counted_not_taken():
+def test_stale_votes_are_counted_and_left_out():
     then = material_of()
     tasks = write_label_studio(then).files["tasks.json"]
     reworded = spec_of({name: q | ({"text": "?"} if name == "factual" else {}) for name, q in QUESTIONS.items()})
@@ -392,7 +392,7 @@ def test_what_is_lost_of_votes(change, what, count):
     assert losses(with_votes(change))[what] == count
 
 
-def test_what_is_lost_besides():
+def test_further_losses():
     material = rich()
     found = losses(material)
     assert found["gold tasks: their answers are visible there as ground truth"] == 1
@@ -422,7 +422,7 @@ def test_gold_answers_and_skips():
 # --- the table of users
 
 
-def test_what_is_wrong_with_a_table():
+def test_problems_of_a_user_table():
     text = ("id,email,code,person,role", "1,,A1,Li,annotator", "1,,A2,Wu,annotator", ",,A3,Xu,annotator",
             "4,,A4,Ma,boss", "", "")  # fmt: skip
     users, problems = read_user_table("u.csv", "\r\n".join(text).encode())

@@ -37,7 +37,7 @@ def csv_of(lines):
 
 @settings(SLOW, max_examples=15)
 @given(materials())
-def test_votes_come_back_from_csv_as_they_went(material):
+def test_votes_survive_a_round_trip_through_csv(material):
     brought = read_vote_table("votes.csv", write_vote_csv(material).files["votes.csv"], material)
     assert brought.problems == []
     assert as_set(brought.votes) == as_set(material.votes)
@@ -46,7 +46,7 @@ def test_votes_come_back_from_csv_as_they_went(material):
 
 @settings(SLOW, max_examples=12)
 @given(materials())
-def test_votes_come_back_from_xlsx_as_they_went(material):
+def test_votes_survive_a_round_trip_through_xlsx(material):
     export = write_vote_xlsx(material)
     brought = read_vote_table("votes.xlsx", export.files["votes.xlsx"], material)
     assert brought.problems == []
@@ -154,7 +154,7 @@ def edited(column, cell, row=1, material=None):
         ("text_answer", "else", "v.csv:2: text_answer does not match the text of c"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_row(column, cell, what):
+def test_problems_are_reported_with_their_row(column, cell, what):
     (problem,) = edited(column, cell).problems
     assert problem.startswith(what)
 
@@ -186,7 +186,7 @@ def test_stale_rows_are_counted():
     [("v.csv", b"a,b\r\n1,2\r\n"), ("v.csv", b"\xff\x81\x00"), ("v.xlsx", b"PK"), ("v.csv", b"task,task,value\r\n"),
      ("v.xlsx", table_workbook_bytes("t", [["a"]], [[False]]))],
 )  # fmt: skip
-def test_what_is_no_table(name, content):
+def test_files_that_are_no_table(name, content):
     brought = read_vote_table(name, content, material_of())
     assert len(brought.problems) == 1
     assert brought.votes == []
@@ -194,7 +194,7 @@ def test_what_is_no_table(name, content):
 
 @settings(SLOW, max_examples=25)
 @given(st.lists(st.lists(st.text(max_size=5), max_size=17), max_size=4))
-def test_whatever_stands_there_nothing_breaks(junk):
+def test_arbitrary_content_breaks_nothing(junk):
     lines = [lines_of(material_of())[0], *junk]
     read_vote_table("v.csv", csv_of(lines), material_of())
 
@@ -212,7 +212,7 @@ def test_small_numbers_as_spreadsheet_programs_write_them():
 
 
 @given(st.floats(0, 1).map(lambda value: round(value, 6)))
-def test_numbers_stand_without_exponent(value):
+def test_numbers_have_no_exponent(value):
     assert "e" not in value_text(value)
     assert float(value_text(value)) == value
     question = material_of().project.spec.questions_about()["correct"]
@@ -240,7 +240,7 @@ def test_seconds(text, seconds):
 # --- losses
 
 
-def test_what_is_lost():
+def test_losses():
     material = material_of()
     first = material.votes[0]
     more = replace(
@@ -259,7 +259,7 @@ def test_what_is_lost():
         assert found["adjudicators' details of their decisions besides the remark"] == 1
 
 
-def test_texts_that_no_cell_holds_are_told_and_make_no_false_vote():
+def test_texts_too_long_for_a_cell_are_reported_and_make_no_vote():
     material = advice("长" * 40_000)
     export = write_vote_xlsx(material)
     assert "texts that are too long for a cell: they are only in the CSV export: 1" in map(str, export.losses)

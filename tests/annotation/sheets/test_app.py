@@ -51,7 +51,7 @@ def yes(question, task):
     return 1
 
 
-def test_tasks_are_laid_out_and_the_build_waits(world):
+def test_tasks_are_added_and_the_build_waits(world):
     waiting = world.waiting()
     assert waiting.missing == {"annotators: claim": 30, "annotators: evidence": 24}
     assert "invite 2 more" in waiting.next
@@ -93,7 +93,7 @@ def test_votes_of_the_app_make_items_and_disputes_wait_for_an_adjudicator(world)
     assert notes["votes"]["adjudicated"] == 1
 
 
-def test_what_changes_is_asked_anew_and_nothing_else(world):
+def test_only_changed_tasks_are_asked_again(world):
     world.waiting()
     with world.store() as store:
         people = [store.invite(name, "annotator")[0] for name in ("wang", "li")]
@@ -114,7 +114,7 @@ def test_what_changes_is_asked_anew_and_nothing_else(world):
     assert world.stage().external_inputs() != seen
 
 
-def test_a_vote_that_comes_in_while_the_build_computes_is_told_as_late(world, monkeypatch):
+def test_a_vote_during_the_build_is_reported_as_late(world, monkeypatch):
     world.waiting()
     with world.store() as store:
         people = [store.invite(name, "annotator")[0] for name in ("wang", "li")]

@@ -71,7 +71,7 @@ def test_what_people_write(text, value):
 
 
 @pytest.mark.parametrize("text", ["2", "yes", "是", "TRUE", "0.5", "01", "1/0"])
-def test_what_is_no_judgement(text):
+def test_cells_that_are_no_judgement(text):
     with pytest.raises(ValueError, match="allowed are 0, 1"):
         parse_answer_cell(BINARY, text)
 
@@ -87,7 +87,7 @@ def test_claims_are_shuffled_for_each_annotator_alike_every_time():
     assert [k for k in order("a") if k in order("a", 5)] == order("a", 5)
 
 
-def test_a_claim_stands_before_its_paragraphs_in_their_order():
+def test_a_claim_precedes_its_paragraphs():
     keys = [row.key for row in rows(count=2)]
     at = keys.index(key("c", 1))
     assert keys[at + 1 : at + 3] == [key("p", 10), key("p", 11)]
@@ -140,7 +140,7 @@ def test_xlsx_is_equal_from_run_to_run_and_safe():
 
 
 @pytest.mark.parametrize("form", ["xlsx", "utf-8-sig", "utf-8", "gb18030", "utf-16", "semicolons", "tabs"])
-def test_filled_sheets_come_back(form):
+def test_filled_sheets_are_read_back(form):
     asked = judgement_requests(claims(), SPEC)
     truth = {subject: index % 3 % 2 for index, subject in enumerate(asked)}
     sheet = fill_open_cells(rows(), truth.get)
