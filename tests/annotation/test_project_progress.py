@@ -71,7 +71,7 @@ def world():
 
 def test_completion(world):
     found = project_progress(spec(), *world).completion
-    assert (found.tasks, found.complete, found.partial, found.untouched) == (6, 4, 1, 1)
+    assert (found.tasks, found.complete, found.partial) == (6, 4, 1)
     assert (found.votes_required, found.votes_given) == (6 * 2 * 4, 4 * 8 + 3)
     assert (found.decisions_required, found.decisions_given) == (3, 2)
 
@@ -145,7 +145,7 @@ def test_unanimous_answers_are_undefined_and_not_one(world):
     assert found["percent"].value == 1
     nothing = project_progress(spec(), tasks, Votes())
     assert {figure.undefined_reason for row in nothing.questions for figure in row.measures.values()} == {"nothing"}
-    assert nothing.completion.untouched == 6
+    assert (nothing.completion.complete, nothing.completion.partial) == (0, 0)
 
 
 def test_scalars_that_two_pairs_gave_have_no_icc(world):
@@ -183,7 +183,7 @@ def test_nothing_but_texts():
     votes = Votes({Subject(tasks[0].key, wording_key(project.questions_about()["remark"])): {"A1": "长答案"}})
     found = project_progress(project, tasks, votes)
     assert [row.outcome for row in found.tasks] == ["kept", "open"]
-    assert (found.completion.complete, found.completion.untouched, found.questions[0].judged_count) == (1, 1, 1)
+    assert (found.completion.complete, found.completion.partial, found.questions[0].judged_count) == (1, 0, 1)
 
 
 def test_by_the_mean_nobody_adjudicates(world):

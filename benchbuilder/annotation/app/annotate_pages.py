@@ -182,11 +182,9 @@ def _submit_answers(visit: Visit, project: Project, task: Assignment, form: Post
             return continue_to(visit, f"{_next_path(visit, project.name, task.number)}?saved={task.number}")
         if outcome in ("retired", "foreign"):
             return _conflict_response(visit, project, "retired", _save_draft(visit, task.task_id, form))
-    kept = _save_draft(visit, task.task_id, form)
+    kept, texts = _save_draft(visit, task.task_id, form), form.with_prefix("v.", NOTE_FIELD)
     errors = errors or {"": visit.texts("error.incomplete")}
-    return with_draft_header(
-        _task_response(visit, project, task, form.with_prefix("v.", NOTE_FIELD), errors, kept=kept), kept
-    )
+    return with_draft_header(_task_response(visit, project, task, texts, errors, kept=kept), kept)
 
 
 def _is_overtaken(task: Assignment, form: PostedForm, values: Mapping[Subject, Value]) -> bool:

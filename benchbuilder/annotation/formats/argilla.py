@@ -14,15 +14,7 @@ from typing import Any
 
 from benchbuilder.annotation.base import Subject, Task, Value
 from benchbuilder.annotation.formats.label_studio_config import anchor_lines, answer_options, displayed_fields
-from benchbuilder.annotation.formats.models import (
-    ExportInput,
-    ExportLoss,
-    VoteExport,
-    VoteRecord,
-    judging_losses,
-    vote_losses,
-    votes_by_task,
-)
+from benchbuilder.annotation.formats.models import ExportInput, ExportLoss, VoteExport, VoteRecord, votes_by_task
 from benchbuilder.annotation.formats.parse_votes import json_bytes
 from benchbuilder.annotation.formats.questions import (
     NOTE,
@@ -31,9 +23,9 @@ from benchbuilder.annotation.formats.questions import (
     TASK,
     Control,
     control_subjects,
-    is_reordered,
     question_controls,
     task_columns,
+    tool_losses,
 )
 from benchbuilder.annotation.formats.user_table import UserTable, complete_user_table, uuid_id, write_user_table
 from benchbuilder.core import DataError
@@ -245,14 +237,5 @@ class _ArgillaWriter:
             ExportLoss("no question is required in the recipe: the first one is required there",
                 int(not self.first_required)),
         ]  # fmt: skip
-        losses = [
-            ExportLoss("each user's own order of the tasks, and whom a task is assigned to"),
-            ExportLoss("when a vote was given, and how long it took"),
-            *judging_losses(self.export),
-            *vote_losses(self.export),
-        ]
-        if is_reordered(self.export.project.spec):
-            losses.append(
-                ExportLoss("the order of the guiding questions: those about paragraphs come after all others")
-            )
-        return losses + counted
+        when = ExportLoss("when a vote was given, and how long it took")
+        return [when, *tool_losses(self.export), *counted]

@@ -23,8 +23,6 @@ from benchbuilder.annotation.formats.models import (
     SkipRecord,
     VoteExport,
     VoteRecord,
-    judging_losses,
-    vote_losses,
     votes_by_task,
 )
 from benchbuilder.annotation.formats.parse_votes import json_bytes
@@ -32,9 +30,9 @@ from benchbuilder.annotation.formats.questions import (
     NOTE,
     Control,
     control_subjects,
-    is_reordered,
     question_controls,
     task_columns,
+    tool_losses,
 )
 from benchbuilder.annotation.formats.user_table import UserTable, complete_user_table, number_id, write_user_table
 from benchbuilder.annotation.tasks import wording_key
@@ -175,9 +173,7 @@ def _losses(export: ExportInput, controls: Sequence[Control], writer: _LabelStud
     spec = export.project.spec
     losses = [
         ExportLoss("Label Studio Community shows every user the answers of others: judging is not blind there"),
-        ExportLoss("each user's own order of the tasks, and whom a task is assigned to"),
-        *judging_losses(export),
-        *vote_losses(export),
+        *tool_losses(export),
     ]
     longest = max((control.paragraph for control in controls), default=0)
     uneven = sum(len(task.paragraphs) < longest for task in export.tasks)
@@ -186,8 +182,6 @@ def _losses(export: ExportInput, controls: Sequence[Control], writer: _LabelStud
     shown += [spec.paragraph, *displayed_fields(spec, export.tasks).values()]
     choices = sum(len(answer_options(c.question)) for c in controls if c.question.answer in ("binary", "scale"))
     numbers = [vote for vote in export.counting_votes() if _is_off_step(spec.questions_about(), vote)]
-    if is_reordered(spec):
-        losses.append(ExportLoss("the order of the guiding questions: those about paragraphs come after all others"))
     counted = [
         ExportLoss(f"controls are made for {longest} paragraphs: tasks with fewer show empty ones", uneven),
         ExportLoss("controls about paragraphs that only some tasks have: they cannot be required", optional),

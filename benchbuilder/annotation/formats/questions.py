@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchbuilder.annotation.base import Subject, Task
-from benchbuilder.annotation.formats.models import ExportInput
+from benchbuilder.annotation.formats.models import ExportInput, ExportLoss, judging_losses, vote_losses
 from benchbuilder.annotation.tasks import wording_key
 from benchbuilder.config import AnnotationSpec, GuidingQuestion
 
@@ -57,10 +57,14 @@ def question_controls(spec: AnnotationSpec, tasks: Sequence[Task]) -> list[Contr
     return controls
 
 
-def is_reordered(spec: AnnotationSpec) -> bool:
-    """Whether the order of the controls differs from the recipe, where a question about evidence precedes another."""
-    about = [question.subject for question in spec.questions_about().values()]
-    return about != sorted(about)
+def tool_losses(export: ExportInput) -> list[ExportLoss]:
+    """Losses of tools that have users and controls of their own."""
+    losses = [ExportLoss("each user's own order of the tasks, and whom a task is assigned to")]
+    losses += [*judging_losses(export), *vote_losses(export)]
+    about = [question.subject for question in export.project.spec.questions_about().values()]
+    if about != sorted(about):
+        losses.append(ExportLoss("the order of the guiding questions: those about paragraphs come after all others"))
+    return losses
 
 
 def control_subjects(task: Task, controls: Sequence[Control]) -> dict[str, Subject]:

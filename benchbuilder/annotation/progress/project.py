@@ -40,11 +40,6 @@ class Completion:
     decisions_required: int
     decisions_given: int
 
-    @property
-    def untouched(self) -> int:
-        """Tasks without a vote."""
-        return self.tasks - self.complete - self.partial
-
 
 @dataclass(frozen=True)
 class TaskProgress:
