@@ -97,9 +97,9 @@ BUILT_IN_KINDS: dict[str, dict[str, str]] = {
         "vote": "benchbuilder.steps.vote:VoteOnRows",
         "answer": "benchbuilder.evaluation.steps.answer:AnswerItems",
         "follow_up": "benchbuilder.evaluation.steps.answer:FollowUp",
-        "answer_by_rule": "benchbuilder.evaluation.steps.answer_by_rule:AnswerByRule",
+        "answer_by_rule": "benchbuilder.evaluation.steps.answer:AnswerByRule",
         "score": "benchbuilder.evaluation.steps.score:ScoreAnswers",
-        "score_by_model": "benchbuilder.evaluation.steps.score_by_model:ScoreByModel",
+        "score_by_model": "benchbuilder.evaluation.steps.score:ScoreByModel",
     },
     "baseline": {
         "constant": "benchbuilder.evaluation.baselines.rules:ConstantBaseline",
@@ -109,11 +109,11 @@ BUILT_IN_KINDS: dict[str, dict[str, str]] = {
         "people": "benchbuilder.evaluation.baselines.people:PeopleAnswers",
         "random": "benchbuilder.evaluation.baselines.rules:RandomBaseline",
     },
-    "solver": {"direct": "benchbuilder.evaluation.solvers.direct:DirectSolver"},
+    "solver": {"direct": "benchbuilder.evaluation.solvers:DirectSolver"},
     "metric": {
-        "mean": "benchbuilder.evaluation.metrics.summaries:MeanMetric",
-        "cluster_mean": "benchbuilder.evaluation.metrics.summaries:ClusterMeanMetric",
-        "micro_f1": "benchbuilder.evaluation.metrics.summaries:MicroF1Metric",
+        "mean": "benchbuilder.evaluation.metrics:MeanMetric",
+        "cluster_mean": "benchbuilder.evaluation.metrics:ClusterMeanMetric",
+        "micro_f1": "benchbuilder.evaluation.metrics:MicroF1Metric",
     },
     "scorer": {
         "verdict": "benchbuilder.evaluation.scorers.verdict:VerdictScorer",

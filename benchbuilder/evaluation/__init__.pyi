@@ -62,9 +62,9 @@ from .judges.neural.spec import AdapterSpec as AdapterSpec
 from .judges.neural.spec import LearningSpec as LearningSpec
 from .judges.neural.training import train_network as train_network
 from .judges.openai_finetuned import OpenAIFinetunedSpec as OpenAIFinetunedSpec
-from .metrics.base import ClusteredScore as ClusteredScore
-from .metrics.base import Metric as Metric
-from .metrics.base import MetricSpec as MetricSpec
+from .metrics import ClusteredScore as ClusteredScore
+from .metrics import Metric as Metric
+from .metrics import MetricSpec as MetricSpec
 from .parsing.score_replies import neutralise_tags as neutralise_tags
 from .parsing.score_replies import tag_names as tag_names
 from .plan import Evaluation as Evaluation
@@ -81,8 +81,8 @@ from .scorers.base import ScorerResult as ScorerResult
 from .scorers.base import ScoringConversation as ScoringConversation
 from .scorers.base import outcomes_of as outcomes_of
 from .scorers.ratings import RatingsScorer as RatingsScorer
-from .solvers.base import ANSWER as ANSWER
-from .solvers.base import ITEM as ITEM
-from .solvers.base import EvaluatedModel as EvaluatedModel
-from .solvers.base import Solver as Solver
+from .solvers import ANSWER as ANSWER
+from .solvers import ITEM as ITEM
+from .solvers import EvaluatedModel as EvaluatedModel
+from .solvers import Solver as Solver
 from .steps.score import ScoreAnswers as ScoreAnswers

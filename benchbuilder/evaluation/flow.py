@@ -10,7 +10,7 @@ from benchbuilder.config import EvaluationSpec, KindSpec, Recipe, StepSpec, read
 from benchbuilder.core import Problem, RecipeError, StepContext, create_from_spec, recipe_name
 from benchbuilder.evaluation.baselines.recorded import recorded_answer_models
 from benchbuilder.evaluation.scorers.base import Scorer
-from benchbuilder.evaluation.solvers.base import ANSWER, ITEM, EvaluatedModel, Solver
+from benchbuilder.evaluation.solvers import ANSWER, ITEM, EvaluatedModel, Solver
 from benchbuilder.evaluation.usable_judges import JudgeScorer
 
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from benchbuilder.core import DifferenceEstimate, Estimate, Floats, Statistic, bootstrap_difference, bootstrap_estimates
 from benchbuilder.evaluation.judge_report.probe_spec import ValiditySpec
-from benchbuilder.evaluation.judge_report.published import PublishedJudges
 from benchbuilder.evaluation.judge_training.predictions import Prediction, Side, ValidationRun
+from benchbuilder.evaluation.published import PublishedJudges
 from benchbuilder.evaluation.results.context import BootstrapSettings, estimate_cell
 from benchbuilder.exporters import Language, ReportTexts, ResultTable, TableCell, TableColumn, TableLine, ValueFormat
 

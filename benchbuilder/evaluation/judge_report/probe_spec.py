@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from benchbuilder.config import Name, Spec
 from benchbuilder.core import Conversion, Regex
-from benchbuilder.evaluation.judge_report.published import read_yaml_spec
+from benchbuilder.evaluation.yaml_files import read_yaml
 from benchbuilder.exporters import Language
 
 Texts = Annotated[tuple[str, ...], Field(min_length=1)]
@@ -190,9 +190,5 @@ class ProbesSpec(Spec):
 
 
 def load_probes(path: Path) -> ProbesSpec:
-    """Read the probes in the YAML file `path`.
-
-    Raises:
-        DataError: The file is missing, is not YAML, or is invalid.
-    """
-    return read_yaml_spec(path, ProbesSpec, "file of probes")
+    """Read the probes in the YAML file `path`; DataError if that is not possible."""
+    return read_yaml(path, ProbesSpec, "file of probes")

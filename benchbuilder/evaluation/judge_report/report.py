@@ -29,7 +29,6 @@ from benchbuilder.evaluation.judge_report.held_out import (
     held_out_questions,
 )
 from benchbuilder.evaluation.judge_report.probe_spec import ProbesSpec, ValiditySpec, load_probes
-from benchbuilder.evaluation.judge_report.published import load_published_judges
 from benchbuilder.evaluation.judge_report.robustness_card import ProbeFinding, probe_findings, verdict_counts
 from benchbuilder.evaluation.judge_report.robustness_tables import probe_label, robustness_table
 from benchbuilder.evaluation.judge_report.section import AspectSection, JudgePlots, RobustnessCard
@@ -37,7 +36,9 @@ from benchbuilder.evaluation.judge_report.write import JUDGE_REPORT_STEM, write_
 from benchbuilder.evaluation.judge_training.model_card import FEW
 from benchbuilder.evaluation.judge_training.predictions import Prediction, ValidationRun
 from benchbuilder.evaluation.judges.base import AskingJudge
+from benchbuilder.evaluation.published import PublishedJudges
 from benchbuilder.evaluation.results.context import BootstrapSettings
+from benchbuilder.evaluation.yaml_files import read_yaml
 from benchbuilder.exporters import Language, ReportTexts, ResultTable
 
 
@@ -79,7 +80,7 @@ def write_judge_report(
         texts,
         drawn,
         numbers,
-        load_published_judges(published) if published is not None else None,
+        read_yaml(published, PublishedJudges, "file of published figures") if published is not None else None,
     )
     aspects = dict.fromkeys(str(trial.card.get("aspect", "")) for trial in runs)
     given = _ReportOptions(spec, file)

@@ -19,8 +19,7 @@ from benchbuilder.core import (
     pearson,
 )
 from benchbuilder.evaluation.judge_training.examples import examples_digest
-from benchbuilder.evaluation.judge_training.predictions import Prediction
-from benchbuilder.evaluation.judge_training.simple_baselines import simple_predictions
+from benchbuilder.evaluation.judge_training.predictions import Prediction, simple_predictions
 from benchbuilder.evaluation.judge_training.splits import Split
 from benchbuilder.evaluation.judges.base import Example, JudgeSpec
 from benchbuilder.evaluation.judges.card import plain_spec, rubric_digest

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
-import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, model_validator
 
 from benchbuilder.core import Conversion, DataError, check_regex, compose_characters
+from benchbuilder.evaluation.yaml_files import read_yaml
 
 CLAIM, CONTRARY, QUESTION, TRUE, FALSE, OTHER = (chr(0xE000 + n) for n in range(6))
 """Signs in a prepared answer: for the question's claim, its contrary, the question itself, the JSON values true and
@@ -174,29 +173,8 @@ def _patterns(table: VerdictTable) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def read_verdict_table(path: Path) -> VerdictTable:
-    """Read the table in the YAML file `path`.
-
-    Raises:
-        DataError: The file is missing or invalid; the message lists all problems.
-    """
-    try:
-        data: Any = yaml.safe_load(path.read_text(encoding="utf-8-sig"))
-    except FileNotFoundError as error:
-        raise DataError("the verdict table is missing", where=str(path), next="check the path in the recipe") from error
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise DataError(
-            "the verdict table cannot be read", where=str(path), why=str(error), next="save it as YAML in UTF-8"
-        ) from error
-    try:
-        return VerdictTable.model_validate(data)
-    except ValidationError as error:
-        faults = "; ".join(
-            ".".join(map(str, fault["loc"]))
-            + (": " if fault["loc"] else "")
-            + fault["msg"].removeprefix("Value error, ")
-            for fault in error.errors()
-        )
-        raise DataError("the verdict table is wrong", where=str(path), why=faults, next="correct the table") from error
+    """Read the table in the YAML file `path`; DataError with all problems if it is missing or invalid."""
+    return read_yaml(path, VerdictTable, "verdict table")
 
 
 def check_examples(table: VerdictTable, path: Path, read: Callable[[str], str]) -> None:

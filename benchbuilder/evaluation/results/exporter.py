@@ -13,12 +13,12 @@ from pydantic import Field
 
 from benchbuilder.config import BootstrapSpec, KindSpec
 from benchbuilder.core import write_atomically
+from benchbuilder.evaluation.published import recipe_published_results
 from benchbuilder.evaluation.results import PACKAGES
 from benchbuilder.evaluation.results.context import ResultsFrame
 from benchbuilder.evaluation.results.costs import unused_rows_note
 from benchbuilder.evaluation.results.findings import ResultsFindings, collect_findings
 from benchbuilder.evaluation.results.means import expected_verdicts
-from benchbuilder.evaluation.results.published import recipe_published_results
 from benchbuilder.evaluation.results.run import VERDICT, EvaluationRun, gather_run
 from benchbuilder.exporters import (
     ChartColours,

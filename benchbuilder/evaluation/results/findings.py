@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from benchbuilder.evaluation.published import PublishedResults
 from benchbuilder.evaluation.results import charts, compare, costs, means
 from benchbuilder.evaluation.results import hardest_items as hardest
 from benchbuilder.evaluation.results.context import ResultsFrame
+from benchbuilder.evaluation.results.costs import settings_table
 from benchbuilder.evaluation.results.metrics import metric_tables
 from benchbuilder.evaluation.results.prediction_powered import prediction_powered_tables
-from benchbuilder.evaluation.results.published import PublishedResults
 from benchbuilder.evaluation.results.run import VERDICT, ScoredAspect
-from benchbuilder.evaluation.results.settings import settings_table
 from benchbuilder.exporters import (
     ChartColours,
     FinishedBuild,

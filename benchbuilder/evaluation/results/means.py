@@ -8,8 +8,8 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 
 from benchbuilder.core import Floats, bootstrap_estimate, safe_ratio, statistic_of_sums
+from benchbuilder.evaluation.published import PublishedResults, PublishedTable
 from benchbuilder.evaluation.results.context import ResultsFrame, estimate_cell
-from benchbuilder.evaluation.results.published import PublishedResults, PublishedTable
 from benchbuilder.evaluation.results.run import VERDICT, EvaluatedSystem, ScoredAspect
 from benchbuilder.exporters import ResultTable, TableCell, TableColumn, TableLine, ValueFormat, count_cell
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from benchbuilder.core import Score, bootstrap_estimate, create_from_spec, find_kind
-from benchbuilder.evaluation.metrics.base import ClusteredScore, Metric
+from benchbuilder.evaluation.metrics import ClusteredScore, Metric
+from benchbuilder.evaluation.published import PublishedResults, PublishedTable
 from benchbuilder.evaluation.results.context import ResultsFrame, estimate_cell
-from benchbuilder.evaluation.results.published import PublishedResults, PublishedTable
 from benchbuilder.evaluation.results.run import EvaluatedSystem
 from benchbuilder.exporters import FinishedBuild, ResultTable, TableCell, TableColumn, TableLine, count_cell
 

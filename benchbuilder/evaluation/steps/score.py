@@ -1,4 +1,4 @@
-"""The step `score`: scores the answers of one model."""
+"""Steps that score the answers of one model: `score` by itself, `score_by_model` by asking a model about each."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Annotated, Any, ClassVar
 from benchbuilder.config import KindSpec, Slot, StepSpec
 from benchbuilder.core import Answer, GatherResult, Item, Outcome, Row, Score, StepContext, Table, create_from_spec
 from benchbuilder.evaluation.scorers.base import Scorer, outcomes_of
-from benchbuilder.steps import Gather, Port
+from benchbuilder.models import Conversation
+from benchbuilder.steps import Gather, Port, PromptedMap, Step, model_identity
 
 _CHUNK_SIZE = 2_000
 """Answers per call of a scorer: enough for judges to sort by length, few enough to bound memory."""
@@ -21,13 +22,11 @@ class ScoreSpec(StepSpec):
     scorer: Annotated[KindSpec, Slot("scorer")]
 
 
-class ScoreAnswers(Gather):
-    """Lets a scorer score answers without a model. The reasons for missing scores are those of the scorer."""
+class _ScoringStep(Step):
+    """A step with a scorer. The reasons for missing scores are those of the scorer."""
 
-    kind: ClassVar[str] = "score"
     version: ClassVar[int] = 2
     spec_class: ClassVar[type[StepSpec]] = ScoreSpec
-    ports: ClassVar[Mapping[str, Port]] = {"each": Port(Answer), "item": Port(Item, mode="lookup")}
     output: ClassVar[type[Row] | None] = Score
 
     spec: ScoreSpec
@@ -44,6 +43,13 @@ class ScoreAnswers(Gather):
     def external_inputs(self) -> Mapping[str, str]:
         """Hashes of people's ratings so far, for a scorer of human ratings."""
         return self.scorer.external_inputs()
+
+
+class ScoreAnswers(_ScoringStep, Gather):
+    """Lets a scorer score answers without a model."""
+
+    kind: ClassVar[str] = "score"
+    ports: ClassVar[Mapping[str, Port]] = {"each": Port(Answer), "item": Port(Item, mode="lookup")}
 
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:
         """Open the scorer."""
@@ -62,3 +68,29 @@ class ScoreAnswers(Gather):
         # a plan has a step per model: release the benchmark and a judge's weights after each
         self._items, self.scorer = {}, create_from_spec("scorer", self.spec.scorer, self.context)
         return GatherResult(outcomes)
+
+
+class ScoreByModel(_ScoringStep, PromptedMap):
+    """Lets a scorer ask its model about each answer."""
+
+    kind: ClassVar[str] = "score_by_model"
+    ports: ClassVar[Mapping[str, Port]] = {"each": Port(Answer), "item": Port(Item, mode="parent")}
+    slots = "many"
+
+    @property
+    def model_spec(self) -> KindSpec | None:
+        """The model that the scorer asks."""
+        return self.scorer.model_spec
+
+    def fingerprint(self) -> Mapping[str, str]:
+        """Everything besides the spec that affects scores: the identity of the model."""
+        return {**super().fingerprint(), **({} if self.model_spec is None else model_identity(self.model_spec))}
+
+    def open(self, lookups: Mapping[str, Table[Any]]) -> None:  # noqa: ARG002
+        """Open the scorer."""
+        self.scorer.open()
+
+    def converse(self, row: Answer, parents: Mapping[str, Any]) -> Conversation:
+        """One answer."""
+        scored = yield from self.scorer.converse(row, parents["item"])
+        return outcomes_of(scored, row, parents["item"], self.spec.name, self.produced_by(self.spec.scorer.kind))

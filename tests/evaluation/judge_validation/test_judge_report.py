@@ -13,10 +13,11 @@ from sklearn import metrics
 
 from benchbuilder.core.errors import DataError
 from benchbuilder.evaluation.judge_report.held_out import held_out_answers
-from benchbuilder.evaluation.judge_report.published import load_published_judges
 from benchbuilder.evaluation.judge_report.report import write_judge_report
 from benchbuilder.evaluation.judge_report.validity_tables import rank_correlation
 from benchbuilder.evaluation.judge_training.predictions import Prediction
+from benchbuilder.evaluation.published import PublishedJudges
+from benchbuilder.evaluation.yaml_files import read_yaml
 
 RECIPES = Path(__file__).parents[3] / "recipes"
 PROBES, PUBLISHED = RECIPES / "probes" / "zh.yaml", RECIPES / "published" / "care_mi_judges.yaml"
@@ -320,7 +321,7 @@ def test_published_figures_are_marked_as_such_beside_by_model(tmp_path):
 
 
 def test_published_figures_are_those_of_the_papers():
-    found = load_published_judges(PUBLISHED)
+    found = read_yaml(PUBLISHED, PublishedJudges, "file of published figures")
     shown = {name: [(f.pearson, f.accuracy) for f in aspects.values()] for name, aspects in found.judges.items()}
     assert shown == {
         "LLaMA-13B-T": [(0.868, 0.898), (0.683, 0.835)],

@@ -197,7 +197,7 @@ def test_limits_must_stand_in_order():
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("probes: [", "is not YAML"),
+        ("probes: [", "cannot be read"),
         (yaml.safe_dump({"language": "zh", "cases": 0, "min_cases": 1, "probes": {}}), "is invalid"),
         (None, "missing"),
     ],

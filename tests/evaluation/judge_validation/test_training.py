@@ -25,8 +25,7 @@ from benchbuilder.config.spec.evaluation import EvaluationSpec
 from benchbuilder.core.errors import DataError, RecipeError, StoreError
 from benchbuilder.core.stats.calibration import conformal_half_width
 from benchbuilder.evaluation.judge_training.examples import drop_some_evidence, make_examples
-from benchbuilder.evaluation.judge_training.predictions import ValidationRun
-from benchbuilder.evaluation.judge_training.simple_baselines import simple_predictions
+from benchbuilder.evaluation.judge_training.predictions import ValidationRun, simple_predictions
 from benchbuilder.evaluation.judge_training.splits import split_examples
 from benchbuilder.evaluation.judge_training.storage import (
     clean_judge_folders,

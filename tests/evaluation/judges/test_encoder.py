@@ -24,8 +24,7 @@ from benchbuilder.evaluation.judges.base import Case, Example
 from benchbuilder.evaluation.judges.card import folder_digest
 from benchbuilder.evaluation.judges.encoder import EncoderJudge, EncoderSpec
 from benchbuilder.evaluation.judges.neural import libraries
-from benchbuilder.evaluation.judges.neural.early_stopping import split_off_choosing
-from benchbuilder.evaluation.judges.neural.learner import score_rows_in_batches
+from benchbuilder.evaluation.judges.neural.learner import score_rows_in_batches, split_off_choosing
 from benchbuilder.testing import check_judge
 
 RECIPE = Path(__file__).parents[3] / "recipes" / "judge" / "encoder.yaml"

@@ -10,7 +10,7 @@ from benchbuilder.core.errors import DataError
 from benchbuilder.core.records.roles import Score
 from benchbuilder.core.records.row import Origin, ProducedBy
 from benchbuilder.core.registry import create_from_spec, find_kind
-from benchbuilder.evaluation.metrics.base import ClusteredScore
+from benchbuilder.evaluation.metrics import ClusteredScore
 
 
 def score(value, *counts, fact="f", number=0):

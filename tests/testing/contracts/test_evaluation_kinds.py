@@ -15,8 +15,8 @@ from benchbuilder.config.spec.model import Sampling
 from benchbuilder.core import registry
 from benchbuilder.core.context import StepContext
 from benchbuilder.evaluation.judges.base import Example, make_case
-from benchbuilder.evaluation.metrics.base import ClusteredScore
-from benchbuilder.evaluation.solvers.base import EvaluatedModel
+from benchbuilder.evaluation.metrics import ClusteredScore
+from benchbuilder.evaluation.solvers import EvaluatedModel
 from benchbuilder.testing import (
     check_baseline,
     check_judge,

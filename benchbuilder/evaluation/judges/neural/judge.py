@@ -13,9 +13,8 @@ from benchbuilder.core import DataError, check_constant_predictor
 from benchbuilder.evaluation.judges.base import Case, Example, TrainedJudge
 from benchbuilder.evaluation.judges.neural import judge_folder
 from benchbuilder.evaluation.judges.neural.base_model import BaseModelSource, resolve_base_model
-from benchbuilder.evaluation.judges.neural.early_stopping import split_off_choosing
 from benchbuilder.evaluation.judges.neural.inputs import TokenRow
-from benchbuilder.evaluation.judges.neural.learner import EncodedExamples, Learner, score_rows
+from benchbuilder.evaluation.judges.neural.learner import EncodedExamples, Learner, score_rows, split_off_choosing
 from benchbuilder.evaluation.judges.neural.libraries import (
     TRAINER,
     ComputePlace,

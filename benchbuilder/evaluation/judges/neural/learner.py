@@ -1,9 +1,11 @@
-"""A network as training and scoring see it, with the examples that it reads."""
+"""A network as training and scoring see it, and the examples that it reads or that choose its epoch."""
 
 from __future__ import annotations
 
+import hashlib
 import math
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import mul
@@ -12,7 +14,7 @@ from random import Random
 from typing import Any
 
 from benchbuilder.core import ServiceError
-from benchbuilder.evaluation.judges.base import Case
+from benchbuilder.evaluation.judges.base import Case, Example
 from benchbuilder.evaluation.judges.neural.inputs import TokenRow
 from benchbuilder.evaluation.judges.neural.libraries import ComputePlace
 
@@ -131,3 +133,41 @@ def score_rows_in_batches(learner: Learner, rows: Sequence[TokenRow], batch_size
                         )
                     scores[index] = min(1.0, max(0.0, value))
     return scores
+
+
+MIN_CHOOSING = 10
+"""Fewer examples choose nothing: their correlation is luck."""
+
+
+def split_off_choosing(
+    examples: Sequence[Example], proportion: float, seed: int
+) -> tuple[list[Example], list[Example]]:
+    """Split the training side into examples to learn from, and examples that choose the epoch.
+
+    Statements of the families that choose are in neither part. If nobody rated anything, statements choose.
+
+    Args:
+        examples: The training side.
+        proportion: About how many of the rated examples choose.
+        seed: Decides which families choose.
+
+    Returns:
+        Both parts. The second is empty if it would be too small, or nothing would be left to learn from.
+    """
+    rated = [example for example in examples if not example.synthetic] or list(examples)
+    sizes = Counter(example.family for example in rated)
+    chosen: set[str] = set()
+    taken, wanted = 0, proportion * len(rated)
+    for family in sorted(sizes, key=lambda name: _rank(name, seed)):
+        if taken + sizes[family] / 2 > wanted:
+            break
+        chosen.add(family)
+        taken += sizes[family]
+    rest = [example for example in examples if example.family not in chosen]
+    if taken < MIN_CHOOSING or sum(example.weight for example in rest) <= 0:
+        return list(examples), []
+    return rest, [example for example in rated if example.family in chosen]
+
+
+def _rank(family: str, seed: int) -> bytes:
+    return hashlib.blake2b(f"{seed}:epoch:{family}".encode(), digest_size=8).digest()

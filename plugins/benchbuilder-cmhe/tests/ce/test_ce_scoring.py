@@ -10,7 +10,7 @@ from benchbuilder.core.context import StepContext
 from benchbuilder.core.records.payloads import Item, Option
 from benchbuilder.core.records.roles import Answer
 from benchbuilder.core.records.row import Origin, ProducedBy
-from benchbuilder.evaluation.results.published import load_published_results
+from benchbuilder.evaluation.published import load_published_results
 from benchbuilder.evaluation.scorers.exact import ExactScorer, ExactSpec
 
 import benchbuilder_cmhe

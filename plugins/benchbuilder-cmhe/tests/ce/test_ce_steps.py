@@ -13,7 +13,7 @@ from benchbuilder.core.records.outcomes import Dropped, Kept, NotApplicable
 from benchbuilder.core.records.payloads import Fact, Item
 from benchbuilder.core.records.roles import Answer
 from benchbuilder.core.records.row import Origin, ProducedBy
-from benchbuilder.evaluation.solvers.base import EvaluatedModel
+from benchbuilder.evaluation.solvers import EvaluatedModel
 from benchbuilder.testing import check_kind, check_payload, check_solver, check_step
 from pydantic import ValidationError
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from benchbuilder.cli.dispatch import main
-from benchbuilder.evaluation.results.published import load_published_results
+from benchbuilder.evaluation.published import load_published_results
 from benchbuilder.testing import fake_openai_server
 from pyarrow.parquet import read_table
 

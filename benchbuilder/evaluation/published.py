@@ -1,16 +1,42 @@
-"""Published figures, read from a data file and shown beside ours, marked as published."""
+"""Published figures of models and of judges, read from data files and shown beside ours, marked as published."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-import yaml
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from benchbuilder.config import Spec
-from benchbuilder.core import DataError
+from benchbuilder.evaluation.yaml_files import read_yaml
+from benchbuilder.exporters import Language
+
+Coefficient = Annotated[float, Field(ge=-1, le=1)]
+Proportion = Annotated[float, Field(ge=0, le=1)]
+
+
+class PublishedFigures(Spec):
+    """Figures of one judge in one aspect; `note` by language of the report."""
+
+    pearson: Coefficient | None = None
+    accuracy: Proportion | None = None
+    note: dict[Language, str] = {}
+
+
+class PublishedJudges(Spec):
+    """Figures from one publication (`work`): the split of its judges, majority baselines and judges by aspect."""
+
+    work: str
+    split: Literal["by_model", "by_question", "both"]
+    majority: dict[str, Proportion] = {}
+    judges: dict[str, dict[str, PublishedFigures]]
+
+    def figures_for(self, aspect: str, split: str) -> dict[str, PublishedFigures]:
+        """The published judges of an aspect; empty if the publication used another split."""
+        if split != self.split:
+            return {}
+        return {name: figures[aspect] for name, figures in self.judges.items() if aspect in figures}
 
 
 class PublishedRow(Spec):
@@ -60,24 +86,8 @@ class PublishedResults(Spec):
 
 
 def load_published_results(path: Path) -> PublishedResults:
-    """Read published figures from the YAML file `path`.
-
-    Raises:
-        DataError: The file is missing or is invalid.
-    """
-    try:
-        return PublishedResults.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
-    except FileNotFoundError as error:
-        raise DataError(
-            "the file of published figures is missing", where=str(path), next="correct `evaluation.published`"
-        ) from error
-    except (yaml.YAMLError, UnicodeDecodeError, ValidationError) as error:
-        raise DataError(
-            "the file of published figures is invalid",
-            where=str(path),
-            why=str(error),
-            next="compare it with recipes/published/care_mi.yaml",
-        ) from error
+    """Read published figures from the YAML file `path`; DataError if that is not possible."""
+    return read_yaml(path, PublishedResults, "file of published figures")
 
 
 def recipe_published_results(evaluation: Mapping[str, Any]) -> PublishedResults | None:

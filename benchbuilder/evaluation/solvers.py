@@ -1,4 +1,4 @@
-"""The base class of solvers, which define the steps by which a model arrives at its answer."""
+"""Solvers define the steps by which a model arrives at its answer: the base class, and the kind `direct`."""
 
 from __future__ import annotations
 
@@ -48,3 +48,24 @@ class Solver(ABC):
         In `from`, ``item`` is the items, and the name of an earlier phase its rows. The rows of every phase are
         answers (`benchbuilder.core.Answer`) under the name `evaluated_model.name`.
         """
+
+
+class DirectSolver(Solver):
+    """One question, one answer."""
+
+    kind: ClassVar[str] = "direct"
+    spec_class: ClassVar[type[KindSpec]] = KindSpec
+
+    def steps(self, evaluated_model: EvaluatedModel) -> Mapping[str, Mapping[str, Any]]:
+        """The one step."""
+        return {
+            ANSWER: {
+                "kind": "answer",
+                "from": ITEM,
+                "name": evaluated_model.name,
+                "model": evaluated_model.model,
+                "prompt": evaluated_model.prompt,
+                "system": evaluated_model.system,
+                "sampling": evaluated_model.sampling,
+            }
+        }

@@ -1,1 +1,0 @@
-"""Metrics, which aggregate the scores of many answers."""

@@ -1,1 +1,0 @@
-"""Solvers: the steps by which a model under evaluation arrives at its answer."""
