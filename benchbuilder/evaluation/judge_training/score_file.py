@@ -12,13 +12,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchbuilder.core import DataError, Item, conformal_interval, is_blank
+from benchbuilder.core import DataError, Item, conformal_interval, is_blank, write_atomically
 from benchbuilder.evaluation.judges.base import Case, ScoringJudge, case_hash, make_case
 
 SUFFIXES = (".jsonl", ".csv", ".tsv", ".parquet")
-SCORED = ("score", "low", "high", "label")
-"""The columns that scoring adds; `low` and `high` are empty if the judge has no interval. The label is ``learned`` if
-the judge was trained on this answer, and ``empty`` if the answer has no text."""
 _AT_A_TIME = 2_000
 _LISTED_PROBLEMS = 5
 
@@ -126,40 +123,41 @@ def score_records(
 ) -> list[Record]:  # fmt: skip
     """Add scores, intervals of `half_width` to either side, and labels to the records.
 
-    `learned` holds the hashes of the judge's training answers (`read_learned_hashes`). An answer without text scores 0
-    and has no interval, as in an evaluation.
+    The columns are ``score``, ``low``, ``high`` and ``label``. Without a `half_width`, `low` and `high` are empty. The
+    label is ``learned`` if the judge was trained on this answer (its hash is in `learned`, see `read_learned_hashes`).
+    It is ``empty`` if the answer has no text; such an answer scores 0 and has no interval, as in an evaluation.
     """
-    found: list[Record] = []
+    scored: list[Record] = []
     for start in range(0, len(cases), _AT_A_TIME):
-        part = cases[start : start + _AT_A_TIME]
-        asked = [case for case in part if not is_blank(case.answer)]
-        values = iter(judge.score([case if judge.spec.evidence else case.without_evidence() for case in asked]))
-        for record, case in zip(records[start : start + _AT_A_TIME], part, strict=True):
-            if is_blank(case.answer):
-                found.append({**record, "score": 0.0, "low": None, "high": None, "label": "empty"})
-                continue
-            value = next(values)
-            low, high = (None, None) if half_width is None else conformal_interval(value, half_width)
-            label = "learned" if learned and case_hash(case) in learned else ""
-            found.append({**record, "score": value, "low": low, "high": high, "label": label})
-    return found
+        batch = cases[start : start + _AT_A_TIME]
+        answers = [case for case in batch if not is_blank(case.answer)]
+        scores = iter(judge.score([case if judge.spec.evidence else case.without_evidence() for case in answers]))
+        for record, case in zip(records[start : start + _AT_A_TIME], batch, strict=True):
+            blank = is_blank(case.answer)
+            score = 0.0 if blank else next(scores)
+            low, high = (None, None) if blank or half_width is None else conformal_interval(score, half_width)
+            label = "empty" if blank else "learned" if learned and case_hash(case) in learned else ""
+            scored.append({**record, "score": score, "low": low, "high": high, "label": label})
+    return scored
 
 
 def write_records(path: Path, records: Sequence[Record]) -> None:
     """Write the records in the format of the suffix of `path`, all or nothing."""
     _check_suffix(path)
-    draft = path.with_name(f"{path.name}.tmp")
     if path.suffix == ".parquet":
-        pq.write_table(pa.Table.from_pylist(list(records)), draft, compression="zstd")
+        stream = io.BytesIO()
+        pq.write_table(pa.Table.from_pylist(list(records)), stream, compression="zstd")
+        data = stream.getvalue()
     elif path.suffix == ".jsonl":
-        draft.write_text("".join(json.dumps(r, ensure_ascii=False) + "\n" for r in records), encoding="utf-8")
+        data = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
     else:
         names = list(dict.fromkeys(name for record in records for name in record))
-        with draft.open("w", encoding="utf-8", newline="") as stream:
-            writer = csv.writer(stream, delimiter="\t" if path.suffix == ".tsv" else ",", lineterminator="\n")
-            writer.writerow(names)
-            writer.writerows([_cell(record.get(name)) for name in names] for record in records)
-    draft.replace(path)
+        text = io.StringIO(newline="")
+        writer = csv.writer(text, delimiter="\t" if path.suffix == ".tsv" else ",", lineterminator="\n")
+        writer.writerow(names)
+        writer.writerows([_cell(record.get(name)) for name in names] for record in records)
+        data = text.getvalue()
+    write_atomically(path, data)
 
 
 def _cell(value: Any) -> str:

@@ -91,6 +91,7 @@ class ChatJudge(AskingJudge):
 
     longest: ClassVar[int] = 60_000
     """Maximum characters of a question or an answer."""
+    spec: ChatJudgeSpec
     _prompt: Prompt | None = None
     _system: Prompt | None = None
     _repair: Prompt | None = None
@@ -101,19 +102,19 @@ class ChatJudge(AskingJudge):
 
     def open(self, folder: Path | None) -> None:  # noqa: ARG002
         """Read prompts and rubric."""
-        spec: ChatJudgeSpec = self.spec
+        spec = self.spec
         self._prompt, self._system, self._repair = (
             None if ref is None else read_prompt(ref.path, ref.file) for ref in (spec.prompt, spec.system, spec.repair)
         )
-        names = [tag_names(prompt.source) for prompt in (self._prompt, self._system) if prompt is not None]
-        self._tags = sorted(frozenset[str]().union(*names))
+        prompts = (self._prompt, self._system)
+        self._tags = sorted({name for prompt in prompts if prompt is not None for name in tag_names(prompt.source)})
         self._criterion, self._bands = ("", []) if spec.rubric is None else read_rubric(spec.rubric, spec.aspect)
 
     # --- requests
 
     def prompt_values(self, case: Case) -> dict[str, Any]:
         """The values of the prompts' variables (see `prompt_variables`), as plain data."""
-        spec: ChatJudgeSpec = self.spec
+        spec = self.spec
         return {
             "question": neutralise_tags(case.question, self._tags),
             "answer": neutralise_tags(case.answer, self._tags),
@@ -127,8 +128,7 @@ class ChatJudge(AskingJudge):
 
     def paragraphs(self, case: Case) -> list[str]:
         """The paragraphs for the judge, cut at the end to the maximum length."""
-        spec: ChatJudgeSpec = self.spec
-        remaining = spec.max_evidence_chars if spec.evidence else 0
+        remaining = self.spec.max_evidence_chars if self.spec.evidence else 0
         paragraphs: list[str] = []
         for text in case.evidence:
             if remaining <= 0:
@@ -153,20 +153,18 @@ class ChatJudge(AskingJudge):
 
     def schema(self) -> Mapping[str, Any] | None:
         """The JSON Schema of a reply, the score first; ``None`` for the bare number."""
-        spec: ChatJudgeSpec = self.spec
-        if spec.reply != "json":
+        if self.spec.reply != "json":
             return None
         fields: dict[str, Any] = {"score": {"type": "number", "minimum": 0, "maximum": 1}}
-        if spec.reason:
+        if self.spec.reason:
             fields["reason"] = {"type": "string"}
         return {"type": "object", "properties": fields, "required": list(fields)}
 
     def example_reply(self) -> str:
         """A typical reply, for cost quotes."""
-        spec: ChatJudgeSpec = self.spec
-        if spec.reply != "json":
+        if self.spec.reply != "json":
             return "0.75"
-        return json.dumps({"score": 0.75, "reason": "-" * 60} if spec.reason else {"score": 0.75})
+        return json.dumps({"score": 0.75, "reason": "-" * 60} if self.spec.reason else {"score": 0.75})
 
     # --- asking
 
@@ -183,7 +181,7 @@ class ChatJudge(AskingJudge):
             return Dropped("needs_model")
         if self.is_too_long(case):
             return Dropped("too_long", f"{len(case.question)} and {len(case.answer)} characters")
-        spec: ChatJudgeSpec = self.spec
+        spec = self.spec
         values = self.prompt_values(case)
         messages = opening = self._opening(values)
         fault, said = ReplyFault("reply_empty"), ""
@@ -223,7 +221,7 @@ class ChatJudge(AskingJudge):
         text = strip_reasoning(reply.text)
         if text is None:
             return ReplyFault("reply_unfinished")
-        spec: ChatJudgeSpec = self.spec
+        spec = self.spec
         read = read_score_object(text) if spec.reply == "json" else read_score_number(text, spec.labels, spec.units)
         if isinstance(read, UnreadableScore):
             return ReplyFault("score_out_of_range" if read.why == "out_of_range" else "reply_malformed", read.detail)

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from benchbuilder.config import KindSpec, RuntimeOption, Slot, Spec
-from benchbuilder.core import DataError
+from benchbuilder.core import DataError, write_atomically
 from benchbuilder.evaluation.judges.asking import ChatJudge, ChatJudgeSpec
 from benchbuilder.evaluation.judges.base import Example, JudgeSpec
 from benchbuilder.models import Message
@@ -72,15 +72,14 @@ class OpenAIFinetunedJudge(ChatJudge):
     spec_class: ClassVar[type[JudgeSpec]] = OpenAIFinetunedSpec
     trains: ClassVar[bool] = True
 
+    spec: OpenAIFinetunedSpec
     _tuned: str = ""
 
     @property
     def model_spec(self) -> KindSpec | None:
         """The fine-tuned model, at the address of the base model."""
-        spec: OpenAIFinetunedSpec = self.spec
-        if not self._tuned or spec.model is None:
-            return None
-        return spec.model.model_copy(update={"name": self._tuned})
+        base = self.spec.model
+        return base.model_copy(update={"name": self._tuned}) if self._tuned and base is not None else None
 
     def open(self, folder: Path | None) -> None:
         """Read prompts, and the name of the fine-tuned model if there is one."""
@@ -89,8 +88,7 @@ class OpenAIFinetunedJudge(ChatJudge):
 
     def training_line(self, example: Example) -> dict[str, Any]:
         """One example of a training file: the messages of a request and the score as the reply."""
-        spec: OpenAIFinetunedSpec = self.spec
-        target = Message("assistant", f"{example.target:.{spec.decimals}f}")
+        target = Message("assistant", f"{example.target:.{self.spec.decimals}f}")
         messages = (*self.messages(example.case), target)
         return {"messages": [{"role": message.role, "content": message.content} for message in messages]}
 
@@ -111,7 +109,4 @@ def read_finetuned_model(folder: Path) -> str:
 
 def write_finetuned_model(folder: Path, model: str, about: Mapping[str, Any]) -> None:
     """Write the name of the fine-tuned model into `folder`, with facts `about` its job."""
-    folder.mkdir(parents=True, exist_ok=True)
-    made = folder / f"{MODEL}.new"
-    made.write_text(json.dumps({"model": model, **about}, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
-    made.replace(folder / MODEL)
+    write_atomically(folder / MODEL, json.dumps({"model": model, **about}, ensure_ascii=False, indent=2) + "\n")

@@ -37,20 +37,19 @@ class PromptedJudge(ChatJudge):
 
     kind: ClassVar[str] = "prompted"
     spec_class: ClassVar[type[JudgeSpec]] = PromptedSpec
+    spec: PromptedSpec
 
     @property
     def model_spec(self) -> KindSpec | None:
         """The model, unless its kind is ``none``."""
-        spec: PromptedSpec = self.spec
-        model = spec.model
+        model = self.spec.model
         return None if model is None or model.kind == "none" else model
 
     def converse(self, case: Case) -> Generator[Request, Reply, float | Dropped]:
         """Ask for one sample after the other."""
-        spec: PromptedSpec = self.spec
         scores: list[float] = []
-        for sample in range(spec.samples):
-            score = yield from self.ask(case, sample * (spec.repair_rounds + 1))
+        for sample in range(self.spec.samples):
+            score = yield from self.ask(case, sample * (self.spec.repair_rounds + 1))
             if isinstance(score, Dropped):
                 return score
             scores.append(score)

@@ -46,7 +46,6 @@ class SimilarityJudge(ScoringJudge):
     """
 
     kind: ClassVar[str] = "similarity"
-    version: ClassVar[int] = 1
     spec_class: ClassVar[type[JudgeSpec]] = SimilarityJudgeSpec
 
     def __init__(self, spec: Any) -> None:

@@ -87,7 +87,7 @@ def read_score_object(text: str) -> float | UnreadableScore:
     if (fenced := _FENCE.match(body)) is not None:
         body = fenced[1].strip()
     try:
-        found: Any = json.loads(body, object_pairs_hook=_unique_object)
+        found: Any = json.loads(body, object_pairs_hook=unique_object)
     except (ValueError, RecursionError) as error:
         return UnreadableScore("malformed", str(error)[:120])
     if not isinstance(found, dict) or "score" not in found:
@@ -100,9 +100,9 @@ def read_score_object(text: str) -> float | UnreadableScore:
     return _in_range(float(value))
 
 
-def _unique_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    names = [name for name, _ in pairs]
-    if len(set(names)) < len(names):
+def unique_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object with the members `pairs`; ValueError if a name occurs twice."""
+    if len({name for name, _ in pairs}) < len(pairs):
         raise ValueError("a name occurs twice")
     return dict(pairs)
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from benchbuilder.core import convert_script, find_all, replace_all
+from benchbuilder.evaluation.parsing.score_replies import unique_object
 from benchbuilder.evaluation.parsing.verdict_tables import CLAIM, CONTRARY, FALSE, OTHER, QUESTION, TRUE, VerdictTable
 
 _SHORT_QUOTE = 12
@@ -85,7 +86,7 @@ class VerdictTexts:
         """`text` with a JSON object replaced by the value of its answer field."""
         for at in (match.start() for match in re.finditer(r"\{", text[:20_000])):
             try:
-                data, end = json.JSONDecoder(object_pairs_hook=_unique_object).raw_decode(text, at)
+                data, end = json.JSONDecoder(object_pairs_hook=unique_object).raw_decode(text, at)
             except (ValueError, RecursionError):
                 continue
             found = next(_values(data, self._fields), None)
@@ -136,12 +137,6 @@ def _values(data: Any, fields: Sequence[str]) -> Iterator[Any]:
         items: list[Any] = data
         for item in items:
             yield from _values(item, fields)
-
-
-def _unique_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len({name for name, _ in pairs}) < len(pairs):
-        raise ValueError("a name occurs twice")
-    return dict(pairs)
 
 
 def _replace_quote(match: re.Match[str]) -> str:

@@ -19,10 +19,10 @@ from benchbuilder.core import (
     pearson_statistic,
     r_squared_statistic,
 )
-from benchbuilder.evaluation.results.context import BootstrapSettings, ResultsFrame, estimate_cell
+from benchbuilder.evaluation.results.context import BootstrapSettings, ResultsFrame, estimate_cell, table_line
 from benchbuilder.evaluation.results.means import ranked_systems
 from benchbuilder.evaluation.results.run import VERDICT, EvaluatedSystem, ScoredAspect
-from benchbuilder.exporters import ResultTable, TableCell, TableColumn, TableLine, count_cell, text_cell
+from benchbuilder.exporters import ResultTable, TableCell, TableColumn, TableLine
 
 
 def holm_adjusted(values: Sequence[float | None]) -> list[float | None]:
@@ -78,17 +78,8 @@ def pairwise_table(frame: ResultsFrame, measure: ScoredAspect) -> ResultTable | 
             TableColumn("n", t("results.common"), "count"),
         ),
         lines=tuple(
-            TableLine(
-                (
-                    text_cell(called[first]),
-                    text_cell(called[second]),
-                    estimate_cell(d),
-                    TableCell(d.p),
-                    TableCell(holm_p),
-                    count_cell(d.n),
-                )
-            )
-            for (first, second, d), holm_p in zip(found, adjusted, strict=True)
+            table_line(called[first], called[second], estimate_cell(difference), difference.p, holm_p, difference.n)
+            for (first, second, difference), holm_p in zip(found, adjusted, strict=True)
         ),
         notes=(t("results.pairs_note", samples=drawn["samples"]),),
         keys=2,
@@ -162,10 +153,8 @@ def _power_line(frame: ResultsFrame, measure: ScoredAspect) -> TableLine | None:
         return None
     typical = median(size for size, _ in found)
     needed = ceil(median(n * (size / frame.effect) ** 2 for size, n in found))
-    return TableLine((
-        text_cell(frame.measure_label(measure)), count_cell(int(median(n for _, n in found))), TableCell(typical),
-        TableCell(max(size for size, _ in found)), count_cell(needed),
-    ))  # fmt: skip
+    largest, common = max(size for size, _ in found), int(median(n for _, n in found))
+    return table_line(frame.measure_label(measure), common, typical, largest, needed)
 
 
 class ScorePoint(NamedTuple):
@@ -238,17 +227,7 @@ def correlation_table(frame: ResultsFrame, aspect_pairs: Sequence[AspectPair]) -
         title = frame.with_scorers(aspects, one.first, one.second)
         for level, points in (("answer", one.answers), ("model", one.models)):
             pearson, squared = _correlation(frame, points, spread=level == "answer")
-            lines.append(
-                TableLine(
-                    (
-                        text_cell(title),
-                        text_cell(t(f"results.level_{level}")),
-                        pearson,
-                        squared,
-                        count_cell(len(points)),
-                    )
-                )
-            )
+            lines.append(table_line(title, t(f"results.level_{level}"), pearson, squared, len(points)))
     return ResultTable(
         name="aspects",
         title=t("results.aspects"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypedDict
@@ -9,6 +10,8 @@ from typing import TypedDict
 from benchbuilder.core import Estimate, mean_estimate, sample_sd
 from benchbuilder.evaluation.results.run import EvaluatedSystem, EvaluationRun, ScoredAspect
 from benchbuilder.exporters import ReportTexts, TableBlock, TableCell, TableLine
+
+CellValue = TableCell | str | float | None
 
 
 class BootstrapSettings(TypedDict):
@@ -56,10 +59,23 @@ class ResultsFrame:
         scorer = self.t("report.list_comma").join(names)
         return self.t(f"results.by_{measures[0].role}", aspect=text, scorer=scorer)
 
-    def line(self, system: EvaluatedSystem, *cells: TableCell, block: TableBlock = "own") -> TableLine:
+    def line(self, system: EvaluatedSystem, *values: CellValue) -> TableLine:
         """The line of a system."""
         tag = "" if system.group == "model" else self.t(f"results.group.{system.group}")
-        return TableLine((TableCell(words=system.display_name), *cells), system.group, tag, block)
+        return table_line(system.display_name, *values, group=system.group, tag=tag)
+
+
+def table_line(*values: CellValue, group: str = "", tag: str = "", block: TableBlock = "own") -> TableLine:
+    """A line of cells: a text becomes words, any other value a number; nan counts as missing."""
+    return TableLine(tuple(map(_cell, values)), group, tag, block)
+
+
+def _cell(value: CellValue) -> TableCell:
+    if isinstance(value, TableCell):
+        return value
+    if isinstance(value, str):
+        return TableCell(words=value)
+    return TableCell(None if value is None or math.isnan(value) else float(value))
 
 
 def estimate_cell(estimate: Estimate, deviation: float | None = None) -> TableCell:

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from statistics import median
 
-from benchbuilder.evaluation.results.context import ResultsFrame
+from benchbuilder.evaluation.results.context import ResultsFrame, table_line
 from benchbuilder.evaluation.results.run import ScoredAspect
 from benchbuilder.exporters import (
     FinishedBuild,
@@ -17,9 +17,7 @@ from benchbuilder.exporters import (
     TableCell,
     TableColumn,
     TableLine,
-    count_cell,
     prompting_steps,
-    text_cell,
 )
 from benchbuilder.models import Receipt
 
@@ -34,9 +32,10 @@ def outcome_table(frame: ResultsFrame) -> ResultTable:
         said = run.answers.get(system.name, {})
         seen = Counter(answer.outcome for answer in said.values())
         lengths = [len(answer.text) for answer in said.values() if answer.outcome != "missing"]
-        middle = TableCell(float(median(lengths))) if lengths else TableCell()
-        cells = [count_cell(seen[name]) for name in OUTCOMES]
-        lines.append(frame.line(system, count_cell(len(said) - seen["missing"]), *cells, middle))
+        counts = [seen[name] for name in OUTCOMES]
+        lines.append(
+            frame.line(system, len(said) - seen["missing"], *counts, float(median(lengths)) if lengths else None)
+        )
     return ResultTable(
         name="answers",
         title=t("results.outcomes"),
@@ -71,9 +70,9 @@ def coverage_table(frame: ResultsFrame) -> ResultTable:
     )
 
 
-def _scored_count(frame: ResultsFrame, measure: ScoredAspect, model: str) -> TableCell:
-    given = frame.run.scores[measure].get(model, {})
-    return count_cell(sum(one.value is not None and frame.run.has_answer(model, item) for item, one in given.items()))
+def _scored_count(frame: ResultsFrame, measure: ScoredAspect, model: str) -> int:
+    scores = frame.run.scores[measure].get(model, {})
+    return sum(score.value is not None and frame.run.has_answer(model, item) for item, score in scores.items())
 
 
 def unscored_table(frame: ResultsFrame, finished: FinishedBuild) -> ResultTable | None:
@@ -99,15 +98,7 @@ def unscored_table(frame: ResultsFrame, finished: FinishedBuild) -> ResultTable 
             TableColumn("n", t("results.answers"), "count"),
         ),
         lines=tuple(
-            TableLine(
-                (
-                    text_cell(scorer),
-                    text_cell(t(f"results.outcome_{outcome}")),
-                    text_cell(reason),
-                    text_cell(sentences[scorer, reason]),
-                    count_cell(n),
-                )
-            )
+            table_line(scorer, t(f"results.outcome_{outcome}"), reason, sentences[scorer, reason], n)
             for (scorer, outcome, reason), n in sorted(seen.items())
         ),
         keys=3,
@@ -158,9 +149,7 @@ def cost_table(frame: ResultsFrame, finished: FinishedBuild) -> ResultTable | No
     lines = [_cost_line(frame, name, answering[name], scoring[name]) for name in names]
     if len(lines) > 1:
         totals = [_total(line.cells[place] for line in lines) for place in range(2, 8)]
-        lines.append(
-            TableLine((text_cell(t("common.total")), text_cell(""), *totals, TableCell()), "total", block="reference")
-        )
+        lines.append(table_line(t("common.total"), "", *totals, None, group="total", block="reference"))
     dates = sorted({receipt.prices_as_of for receipt in finished.receipts if receipt.prices_as_of})
     return ResultTable(
         name="costs",
@@ -186,12 +175,11 @@ def _cost_line(frame: ResultsFrame, name: str, answers: list[Receipt], scores: l
     answered, scored = _usd(frame, answers), _usd(frame, scores)
     whole = _total([answered, scored])
     replies = sum(receipt.calls for receipt in answers)
-    hundred = TableCell(answered.value / replies * 100) if answered.value is not None and replies else TableCell()
-    return TableLine((
-        text_cell(name), text_cell(", ".join(dict.fromkeys(receipt.model for receipt in answers))), count_cell(replies),
-        count_cell(sum(receipt.prompt_tokens for receipt in answers)),
-        count_cell(sum(receipt.completion_tokens for receipt in answers)), answered, scored, whole, hundred,
-    ))  # fmt: skip
+    hundred = answered.value / replies * 100 if answered.value is not None and replies else None
+    models = ", ".join(dict.fromkeys(receipt.model for receipt in answers))
+    tokens_in = sum(receipt.prompt_tokens for receipt in answers)
+    tokens_out = sum(receipt.completion_tokens for receipt in answers)
+    return table_line(name, models, replies, tokens_in, tokens_out, answered, scored, whole, hundred)
 
 
 def _usd(frame: ResultsFrame, receipts: list[Receipt]) -> TableCell:
@@ -232,5 +220,4 @@ def settings_table(frame: ResultsFrame, finished: FinishedBuild) -> ResultTable 
 def _line(step: PromptingStep, t: ReportTexts) -> TableLine:
     model = t("card.models_recorded", model=step.model, file=step.recorded_in) if step.recorded_in else step.model
     settings = "; ".join(f"{name} {value}" for name, value in step.settings.items()) or t("card.models_left")
-    cells = (step.step, model, ", ".join(step.prompts), settings, ", ".join(step.omitted))
-    return TableLine(tuple(text_cell(cell) for cell in cells), "model")
+    return table_line(step.step, model, ", ".join(step.prompts), settings, ", ".join(step.omitted), group="model")

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from benchbuilder.evaluation.results.compare import item_values, main_measures
-from benchbuilder.evaluation.results.context import ResultsFrame
+from benchbuilder.evaluation.results.context import ResultsFrame, table_line
 from benchbuilder.evaluation.results.run import EvaluatedSystem, ScoredAspect
-from benchbuilder.exporters import ReportEntry, ResultTable, TableCell, TableColumn, TableLine, count_cell, text_cell
+from benchbuilder.exporters import ReportEntry, ResultTable, TableColumn
 
 
 @dataclass(frozen=True)
@@ -107,16 +107,7 @@ def difficulty_table(frame: ResultsFrame, difficulty: ItemDifficulty) -> ResultT
             TableColumn("models", t("results.models"), "count"),
         ),
         lines=tuple(
-            TableLine(
-                (
-                    text_cell(e.row.id),
-                    text_cell(e.source),
-                    text_cell(e.type),
-                    text_cell(e.expected),
-                    TableCell(mean),
-                    count_cell(n),
-                )
-            )
-            for e, mean, n in difficulty.means
+            table_line(entry.row.id, entry.source, entry.type, entry.expected, mean, count)
+            for entry, mean, count in difficulty.means
         ),
     )

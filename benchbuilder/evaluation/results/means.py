@@ -9,13 +9,15 @@ import numpy as np
 
 from benchbuilder.core import Floats, bootstrap_estimate, safe_ratio, statistic_of_sums
 from benchbuilder.evaluation.published import PublishedResults, PublishedTable
-from benchbuilder.evaluation.results.context import ResultsFrame, estimate_cell
+from benchbuilder.evaluation.results.context import CellValue, ResultsFrame, estimate_cell, table_line
 from benchbuilder.evaluation.results.run import VERDICT, EvaluatedSystem, ScoredAspect
-from benchbuilder.exporters import ResultTable, TableCell, TableColumn, TableLine, ValueFormat, count_cell
+from benchbuilder.exporters import ResultTable, TableCell, TableColumn, TableLine, ValueFormat
 
 _MOST = 20
 """The most sources that get their own column."""
 _REST = "\0"
+ALL_SOURCES = "all"
+"""The column of the figures over all sources, in data files and in files of published figures."""
 _ONE_SIDE = "undefined: only one verdict is expected"
 
 
@@ -46,7 +48,7 @@ def means_table(frame: ResultsFrame, measure: ScoredAspect, published: Published
     notes = [t("results.folded", n=len(rest), shown=len(sources))] if rest else []
     table = published.tables.get(measure.aspect) if published else None
     if published and table and measure.role != "rule" and not measure.compares_words_only:
-        lines += _published_lines(frame, published, table, ("", *sources, *([_REST] if rest else [])))
+        lines += published_lines(frame, published, table, (ALL_SOURCES, *sources, *([_REST] if rest else [])))
         notes.append(t("results.published_note", title=published.title, cite=published.cite, label=table.label))
     uneven = len({line.cells[1].n for line in lines if line.block == "own"}) > 1
     if uneven:
@@ -62,7 +64,10 @@ def means_table(frame: ResultsFrame, measure: ScoredAspect, published: Published
             *([TableColumn("other_sources", t("results.other_sources"), form)] if rest else []),
             TableColumn("n", t("results.items"), "count"),
         ),
-        lines=tuple(TableLine((*line.cells, _count_of(line)), line.group, line.tag, line.block) for line in lines),
+        lines=tuple(
+            table_line(*line.cells, line.cells[1].n, group=line.group, tag=line.tag, block=line.block)
+            for line in lines
+        ),
         notes=tuple(notes),
     )  # fmt: skip
 
@@ -76,29 +81,25 @@ def _columns(frame: ResultsFrame) -> tuple[list[str], frozenset[str]]:
     return [name for name in frame.run.sources if name in largest], frozenset(counts.keys() - largest)
 
 
-def _count_of(line: TableLine) -> TableCell:
-    n = line.cells[1].n
-    return TableCell() if n is None else count_cell(n)
-
-
 def _mean(frame: ResultsFrame, measure: ScoredAspect, model: str, sources: Collection[str] | None) -> TableCell:
     values = frame.run.values(measure, model, lambda entry: sources is None or entry.source in sources)
     return frame.mean_cell(values, spread=measure.aspect != VERDICT)
 
 
-def _published_lines(
+def published_lines(
     frame: ResultsFrame, published: PublishedResults, table: PublishedTable, sources: Sequence[str]
 ) -> list[TableLine]:
+    """A line per published row; the cell of ``all`` has the number of items."""
     lines: list[TableLine] = []
     for name, row in table.rows.items():
         known = dict(zip(table.sources, row.cells, strict=True))
-        cells = [TableCell(words=name)]
+        cells: list[TableCell] = []
         for source in sources:
-            found, n = known.get(source or "all"), None if source else row.items or published.items
-            value, spread = row.parts(found)
-            cells.append(TableCell() if value is None else TableCell(value, sd=spread, n=n))
+            value, spread = row.parts(known.get(source))
+            n = row.items or published.items if source == ALL_SOURCES and value is not None else None
+            cells.append(TableCell(value, sd=spread, n=n))
         group = "people" if row.people else "model"
-        lines.append(TableLine(tuple(cells), group, frame.t("results.published"), "published"))
+        lines.append(table_line(name, *cells, group=group, tag=frame.t("results.published"), block="published"))
     return lines
 
 
@@ -144,10 +145,8 @@ def verdict_table(frame: ResultsFrame, measure: ScoredAspect) -> ResultTable:
     """Accuracy on true/false questions: overall, balanced and by right verdict, with rates of missing verdicts."""
     t = frame.t
     always = [
-        TableLine(
-            (TableCell(words=t(f"results.always_{verdict}")), *_constant_answer_line(frame, verdict)),
-            "reference",
-            block="reference",
+        table_line(
+            t(f"results.always_{verdict}"), *_constant_answer_line(frame, verdict), group="reference", block="reference"
         )
         for verdict in ("yes", "no")
     ]
@@ -175,18 +174,13 @@ def expected_verdicts(frame: ResultsFrame) -> dict[str, str]:
     return {entry.row.id: entry.expected for entry in frame.run.entries if entry.expected}
 
 
-def _constant_answer_line(frame: ResultsFrame, verdict: str) -> list[TableCell]:
+def _constant_answer_line(frame: ResultsFrame, verdict: str) -> list[CellValue]:
     right = expected_verdicts(frame)
-    values = {item: float(said == verdict) for item, said in right.items()}
-    return [
-        *_accuracies(frame, values, right),
-        TableCell(float(verdict == "yes")),
-        *[TableCell(0.0)] * 3,
-        count_cell(len(right)),
-    ]
+    values = {item: float(expected == verdict) for item, expected in right.items()}
+    return [*_accuracies(frame, values, right), float(verdict == "yes"), 0.0, 0.0, 0.0, len(right)]
 
 
-def _verdict_cells(frame: ResultsFrame, measure: ScoredAspect, model: str) -> list[TableCell]:
+def _verdict_cells(frame: ResultsFrame, measure: ScoredAspect, model: str) -> list[CellValue]:
     right = expected_verdicts(frame)
     values = {item: value for item, value in frame.run.values(measure, model).items() if item in right}
     labels = {item: frame.run.scores[measure][model][item].label for item in values}
@@ -199,8 +193,8 @@ def _verdict_cells(frame: ResultsFrame, measure: ScoredAspect, model: str) -> li
     return [
         *_accuracies(frame, values, right),
         said_yes,
-        *(TableCell(count / total, n=count) if total else TableCell() for count in missing),
-        count_cell(total),
+        *(TableCell(count / total, n=count) if total else None for count in missing),
+        total,
     ]
 
 

@@ -8,14 +8,14 @@ from typing import Any
 
 from benchbuilder.core import Score, bootstrap_estimate, create_from_spec, find_kind
 from benchbuilder.evaluation.metrics import ClusteredScore, Metric
-from benchbuilder.evaluation.published import PublishedResults, PublishedTable
+from benchbuilder.evaluation.published import PublishedResults
 from benchbuilder.evaluation.results.context import ResultsFrame, estimate_cell
+from benchbuilder.evaluation.results.means import ALL_SOURCES, published_lines
 from benchbuilder.evaluation.results.run import EvaluatedSystem
-from benchbuilder.exporters import FinishedBuild, ResultTable, TableCell, TableColumn, TableLine, count_cell
+from benchbuilder.exporters import FinishedBuild, ResultTable, TableCell, TableColumn, TableLine
 
 _MOST = 12
 """With more sources than this, only overall figures are shown."""
-_ALL = "all"
 
 ByModel = Mapping[str, Sequence[ClusteredScore]]
 
@@ -66,7 +66,7 @@ def _table(
 ) -> ResultTable:
     t = frame.t
     sources = list(frame.run.sources) if 1 < len(frame.run.sources) <= _MOST else []
-    keys = [(source, figure) for source in (_ALL, *sources) for figure in metric.figures]
+    keys = [(source, figure) for source in (ALL_SOURCES, *sources) for figure in metric.figures]
     systems = [system for system in frame.run.systems if system.name in scores]
     lines = {one: _line(frame, one, metric, scores[one.name], keys) for one in systems}
     best = len(metric.figures)
@@ -75,7 +75,7 @@ def _table(
     found = [lines[one] for one in ranked]
     notes: list[str] = []
     if published is not None and (table := published.tables.get(name)) is not None:
-        found += _published(frame, published, table, [_key(metric, *key) for key in keys])
+        found += published_lines(frame, published, table, [_key(metric, *key) for key in keys])
         cite = t("results.published_note", title=published.title, cite=published.cite, label=table.label)
         notes = [cite, *(f"{model}: {row.note}" for model, row in table.rows.items() if row.note)]
     columns = [
@@ -101,7 +101,7 @@ def _key(metric: Metric, source: str, figure: str) -> str:
 
 
 def _label(frame: ResultsFrame, metric: Metric, source: str, figure: str) -> str:
-    where = frame.t("report.all_sources") if source == _ALL else source
+    where = frame.t("report.all_sources") if source == ALL_SOURCES else source
     if len(metric.figures) == 1:
         return where
     return f"{where} · {frame.t.get(f'results.figure.{figure}', figure)}"
@@ -116,26 +116,8 @@ def _line(
 ) -> TableLine:
     cells: list[TableCell] = []
     for source in dict.fromkeys(source for source, _ in keys):
-        part = [row for row in scores if source in (_ALL, row.score.partition)]
+        part = [row for row in scores if source in (ALL_SOURCES, row.score.partition)]
         clusters = [row.fact for row in part]
         for statistic in metric.statistics(part).values():
             cells.append(estimate_cell(bootstrap_estimate(statistic, clusters, **frame.bootstrap)))
-    return frame.line(system, *cells, count_cell(len(scores)))
-
-
-def _published(
-    frame: ResultsFrame, published: PublishedResults, table: PublishedTable, keys: Sequence[str]
-) -> list[TableLine]:
-    lines: list[TableLine] = []
-    for model, row in table.rows.items():
-        known = dict(zip(table.sources, row.cells, strict=True))
-        cells = [TableCell(words=model)]
-        for key in keys:
-            value, spread = row.parts(known.get(key))
-            cells.append(TableCell(value, sd=spread))
-        items = row.items or published.items
-        cells.append(TableCell() if items is None else count_cell(items))
-        lines.append(
-            TableLine(tuple(cells), "people" if row.people else "model", frame.t("results.published"), "published")
-        )
-    return lines
+    return frame.line(system, *cells, len(scores))

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from benchbuilder.config import BootstrapSpec
 from benchbuilder.core import DataError, paired_mean_difference, write_atomically
 from benchbuilder.evaluation.results import PACKAGES
-from benchbuilder.evaluation.results.context import estimate_cell
+from benchbuilder.evaluation.results.context import estimate_cell, table_line
 from benchbuilder.evaluation.results.exporter import RESULTS_SCHEMA
 from benchbuilder.exporters import (
     Language,
@@ -24,14 +24,12 @@ from benchbuilder.exporters import (
     TableColumn,
     TableLine,
     ValueFormat,
-    count_cell,
     csv_table,
     format_interval,
     format_value,
     render_html,
     render_markdown,
     table_as_markdown,
-    text_cell,
 )
 
 _COMPARED = ("verdicts_", "answers", "aspects", "costs")
@@ -120,19 +118,13 @@ def _runs(first: Mapping[str, Any], second: Mapping[str, Any], t: ReportTexts) -
             TableColumn("models", t("results.models"), "words"),
         ),
         lines=tuple(
-            TableLine(
-                (
-                    text_cell(t(f"side_by_side.{side}")),
-                    text_cell(run["title"]),
-                    text_cell(run["recipe"]),
-                    text_cell(run["benchmark"]),
-                    count_cell(len(run["items"])),
-                    text_cell(t("report.list_comma").join(run["systems"])),
-                )
+            table_line(
+                t(f"side_by_side.{side}"), run["title"], run["recipe"], run["benchmark"], len(run["items"]),
+                t("report.list_comma").join(run["systems"]),
             )
             for side, run in (("left", first), ("right", second))
         ),
-    )
+    )  # fmt: skip
 
 
 ComparedScores = dict[tuple[str, str], Mapping[str, Any]]
@@ -184,26 +176,13 @@ def _comparison_line(
     common = [item for item in first if item in second]
     if not common:
         tag = t("side_by_side.only_left") if first else t("side_by_side.only_right")
-        cells = [
-            TableCell(fmean(values.values()), n=len(values)) if values else TableCell() for values in (first, second)
-        ]
-        return TableLine(
-            (text_cell(name), *cells, TableCell(), TableCell(), count_cell(0)), tag="" if first and second else tag
-        )
+        means = [TableCell(fmean(side.values()), n=len(side)) if side else None for side in (first, second)]
+        return table_line(name, *means, None, None, 0, tag="" if first and second else tag)
     left, right = [first[item] for item in common], [second[item] for item in common]
     found = paired_mean_difference(
         right, left, [facts[item] for item in common], samples=drawn.samples, level=drawn.level, seed=drawn.seed
     )
-    return TableLine(
-        (
-            text_cell(name),
-            TableCell(fmean(left)),
-            TableCell(fmean(right)),
-            estimate_cell(found),
-            TableCell(found.p),
-            count_cell(len(common)),
-        )
-    )
+    return table_line(name, fmean(left), fmean(right), estimate_cell(found), found.p, len(common))
 
 
 class ValueChange(NamedTuple):
@@ -247,8 +226,8 @@ def _cells(sheet: Mapping[str, Any]) -> dict[tuple[str, str], tuple[str, ValueFo
 
 
 def _sheet(title: str, changes: Sequence[ValueChange], t: ReportTexts) -> ResultTable:
-    def cell(value: float | None, form: ValueFormat) -> TableCell:
-        return text_cell("–" if value is None else format_value(value, form))
+    def shown(value: float | None, form: ValueFormat) -> str:
+        return "–" if value is None else format_value(value, form)
 
     return ResultTable(
         name=changes[0].table,
@@ -260,10 +239,8 @@ def _sheet(title: str, changes: Sequence[ValueChange], t: ReportTexts) -> Result
             TableColumn("second", t("side_by_side.right"), "words"),
         ),
         lines=tuple(
-            TableLine(
-                (text_cell(one.line), text_cell(one.label), cell(one.first, one.form), cell(one.second, one.form))
-            )
-            for one in changes
+            table_line(change.line, change.label, shown(change.first, change.form), shown(change.second, change.form))
+            for change in changes
         ),
         keys=2,
     )
@@ -277,6 +254,5 @@ def _csv(scores: Sequence[ResultTable], changes: Iterable[ValueChange]) -> str:
             first, second, gap, p, n = line.cells[1:]
             numbers = (first.value, second.value, gap.value, gap.low, gap.high, p.value, n.value)
             rows.append([sheet.name, line.cells[0].words, "mean", *numbers])
-    for one in changes:
-        rows.append([one.table, one.line, one.column, one.first, one.second, *[None] * 5])
+    rows += [[change.table, change.line, change.column, change.first, change.second, *[None] * 5] for change in changes]
     return csv_table(_CSV, rows)

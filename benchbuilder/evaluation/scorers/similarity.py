@@ -50,7 +50,6 @@ class SimilarityScorer(Scorer):
     """
 
     kind: ClassVar[str] = "similarity"
-    version: ClassVar[int] = 1
     spec_class: ClassVar[type[KindSpec]] = SimilaritySpec
     reasons: ClassVar[Mapping[str, str]] = {
         "no_reference": "The item has no right statement to compare with.",

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.core import DataError
+from benchbuilder.core import DataError, write_atomically
 from benchbuilder.evaluation.judges.card import plain_spec
 from benchbuilder.evaluation.judges.neural.learner import EncodedExamples
 from benchbuilder.evaluation.judges.neural.spec import LearningSpec
@@ -23,16 +22,13 @@ _FACTS = "judge.json"
 def training_key(
     spec: LearningSpec, examples: EncodedExamples, choosing: EncodedExamples, context: Mapping[str, Any]
 ) -> str:
-    """A digest of everything that shapes a training. Only a training with the same key is resumed.
+    """The SHA-256 (hexadecimal) of everything that shapes a training. Only a training with the same key is resumed.
 
     Args:
         spec: The settings; runtime options do not count.
         examples: The examples to learn from.
         choosing: The examples that choose the epoch.
         context: Anything else that counts, as plain data: seed, base model, versions of libraries.
-
-    Returns:
-        64 hexadecimal digits (SHA-256).
     """
     sides = [[[row.ids for row in side.rows], side.targets, side.weights] for side in (examples, choosing)]
     text = json.dumps([plain_spec(spec), dict(context), sides], sort_keys=True)
@@ -42,13 +38,8 @@ def training_key(
 def write_judge_folder(folder: Path, facts: Mapping[str, Any], save: Callable[[Path], None]) -> None:
     """Fill `folder` with the network and the facts of a judge, and remove the checkpoints of its training.
 
-    A judge that was there is invalid from the first moment on. Until `judge.json` is there, `read_facts` refuses the
-    folder.
-
-    Args:
-        folder: The folder of the judge.
-        facts: Plain data about judge and training.
-        save: Writes the network into an empty folder.
+    `save` writes the network into an empty folder. A judge that was there is invalid from the first moment on. Until
+    `judge.json` is there, `read_facts` refuses the folder.
     """
     folder.mkdir(parents=True, exist_ok=True)
     (folder / _FACTS).unlink(missing_ok=True)
@@ -58,9 +49,7 @@ def write_judge_folder(folder: Path, facts: Mapping[str, Any], save: Callable[[P
     partial.mkdir()
     save(partial)
     partial.rename(folder / NETWORK)
-    draft = folder / f"{_FACTS}.partial"
-    draft.write_text(json.dumps(facts, ensure_ascii=False, indent=2, sort_keys=True) + "\n", encoding="utf-8")
-    os.replace(draft, folder / _FACTS)  # noqa: PTH105 - atomic, also over an old file
+    write_atomically(folder / _FACTS, json.dumps(facts, ensure_ascii=False, indent=2, sort_keys=True) + "\n")
     shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
 
 
