@@ -35,16 +35,11 @@ def means_table(frame: ResultsFrame, measure: ScoredAspect, published: Published
     t = frame.t
     sources, rest = _columns(frame)
     form: ValueFormat = "percent" if measure.aspect == VERDICT else "score"
-    lines = [
-        frame.line(
-            one,
-            *(
-                _mean(frame, measure, one.name, kept)
-                for kept in (None, *({one} for one in sources), *([rest] if rest else []))
-            ),
-        )
-        for one in ranked_systems(frame, measure)
-    ]
+    parts = (None, *({source} for source in sources), *([rest] if rest else []))
+    lines: list[TableLine] = []
+    for system in ranked_systems(frame, measure):
+        cells = [_mean(frame, measure, system.name, part) for part in parts]
+        lines.append(frame.line(system, *cells, cells[0].n))
     notes = [t("results.folded", n=len(rest), shown=len(sources))] if rest else []
     table = published.tables.get(measure.aspect) if published else None
     if published and table and measure.role != "rule" and not measure.compares_words_only:
@@ -64,10 +59,7 @@ def means_table(frame: ResultsFrame, measure: ScoredAspect, published: Published
             *([TableColumn("other_sources", t("results.other_sources"), form)] if rest else []),
             TableColumn("n", t("results.items"), "count"),
         ),
-        lines=tuple(
-            table_line(*line.cells, line.cells[1].n, group=line.group, tag=line.tag, block=line.block)
-            for line in lines
-        ),
+        lines=tuple(lines),
         notes=tuple(notes),
     )  # fmt: skip
 
@@ -89,17 +81,17 @@ def _mean(frame: ResultsFrame, measure: ScoredAspect, model: str, sources: Colle
 def published_lines(
     frame: ResultsFrame, published: PublishedResults, table: PublishedTable, sources: Sequence[str]
 ) -> list[TableLine]:
-    """A line per published row; the cell of ``all`` has the number of items."""
+    """A line per published row; its last cell is the number of items."""
     lines: list[TableLine] = []
     for name, row in table.rows.items():
         known = dict(zip(table.sources, row.cells, strict=True))
+        count = row.items or published.items
         cells: list[TableCell] = []
         for source in sources:
             value, spread = row.parts(known.get(source))
-            n = row.items or published.items if source == ALL_SOURCES and value is not None else None
-            cells.append(TableCell(value, sd=spread, n=n))
-        group = "people" if row.people else "model"
-        lines.append(table_line(name, *cells, group=group, tag=frame.t("results.published"), block="published"))
+            cells.append(TableCell(value, sd=spread, n=count if source == ALL_SOURCES and value is not None else None))
+        group, tag = "people" if row.people else "model", frame.t("results.published")
+        lines.append(table_line(name, *cells, count, group=group, tag=tag, block="published"))
     return lines
 
 
