@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -29,42 +29,66 @@ from benchbuilder.evaluation.judge_report.held_out import (
     THRESHOLD,
     HeldOutAnswers,
     JudgeReportFrame,
+    Measure,
     group_answers,
-    value_cell,
 )
 from benchbuilder.evaluation.judge_training.predictions import Prediction
-from benchbuilder.exporters import ResultTable, TableCell, TableLine, ValueFormat, count_cell, text_cell
+from benchbuilder.evaluation.results.context import table_line
+from benchbuilder.exporters import ResultTable, TableCell, TableLine
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _FEWEST = 10
 """Smallest group for which a correlation is given."""
+_AGREEMENT: Mapping[str, Measure] = {
+    "pearson": pearson_statistic, "spearman": spearman_statistic, "kendall": kendall_statistic, "mae": mae_statistic,
+    "rmse": rmse_statistic, "bias": bias_statistic, "kappa": quadratic_weighted_kappa_statistic,
+}  # fmt: skip
+_MEASURES: Mapping[str, Measure] = {
+    "pearson": pearson_statistic, "accuracy": accuracy_statistic, "mae": mae_statistic,
+}  # fmt: skip
+
+
+def _positive_proportion(answers: HeldOutAnswers) -> float:
+    return float((answers.targets >= THRESHOLD - 1e-9).mean()) if len(answers) else 0.0
 
 
 def majority_predictions(answers: HeldOutAnswers) -> Floats:
     """The predictions of the majority baseline: every row gets the side that most of these rows have."""
-    positive = float((answers.targets >= THRESHOLD - 1e-9).mean() >= 0.5) if len(answers) else 0.0
-    return np.full(len(answers), positive)
+    return np.full(len(answers), float(_positive_proportion(answers) >= 0.5))
 
 
 def comparison_table(frame: JudgeReportFrame, aspect: str, judges: Sequence[HeldOutAnswers]) -> ResultTable:
     """One line per judge, and published figures if they use the same split."""
-    others = answer_set_letters(judges)
-    lines = [_compared(frame, held, others[place]) for place, held in enumerate(judges)]
-    shown = _published(frame, aspect, judges)
-    notes = [frame.t("judges.comparison.published", work=frame.published.work)] if shown and frame.published else []
-    if not shown and frame.published is not None and frame.published.figures_for(aspect, frame.published.split):
-        theirs = frame.t.get(f"judges.split.{frame.published.split}", frame.published.split)
-        notes.append(frame.t("judges.comparison.unpublished", work=frame.published.work, split=theirs))
-    if any(others):
-        notes.append(frame.t("judges.comparison.apart"))
-    columns: dict[str, ValueFormat] = {
-        "judge": "words", "kind": "words", "n": "count", "pearson": "score", "mae": "score", "accuracy": "score",
-        "majority": "score", "over_majority": "signed", "p": "score", "note": "words",
-    }  # fmt: skip
-    if not any(line.cells[-1].words for line in [*lines, *shown]):
-        del columns["note"]
-        lines, shown = ([_shorter(line) for line in part] for part in (lines, shown))
-    return frame.table(aspect, "comparison", columns, [*lines, *shown], keys=2, notes=notes)
+    letters = answer_set_letters(judges)
+    notes = [frame.t("judges.comparison.set", letter=letter) if letter else "" for letter in letters]
+    own = [_compared(frame, answers) for answers in judges]
+    published = _published(frame, aspect, judges)
+    explanations = _comparison_notes(frame, aspect, shown=bool(published))
+    if any(letters):
+        explanations.append(frame.t("judges.comparison.apart"))
+    columns = "judge kind n pearson mae accuracy majority over_majority p"
+    notes += [note for note, _ in published]
+    lines = [*own, *(line for _, line in published)]
+    if any(notes):
+        columns += " note"
+        lines = [
+            table_line(*line.cells, note, group=line.group, tag=line.tag, block=line.block)
+            for line, note in zip(lines, notes, strict=True)
+        ]
+    return frame.table(aspect, "comparison", columns, lines, keys=2, notes=explanations)
+
+
+def _comparison_notes(frame: JudgeReportFrame, aspect: str, *, shown: bool) -> list[str]:
+    """The source of the published figures, or why they are not shown."""
+    published = frame.published
+    if published is None:
+        return []
+    if shown:
+        return [frame.t("judges.comparison.published", work=published.work)]
+    if not published.figures_for(aspect, published.split):
+        return []
+    split = frame.t.get(f"judges.split.{published.split}", published.split)
+    return [frame.t("judges.comparison.unpublished", work=published.work, split=split)]
 
 
 def answer_set_letters(judges: Sequence[HeldOutAnswers]) -> list[str]:
@@ -72,130 +96,83 @@ def answer_set_letters(judges: Sequence[HeldOutAnswers]) -> list[str]:
 
     Judges with the same letter have the same split, and the same answers or the same data and held-out side.
     """
-    kinds: list[HeldOutAnswers] = []
-    found: list[int] = []
-    for held in judges:
-        place = next((place for place, other in enumerate(kinds) if _is_same_answers(held, other)), len(kinds))
-        kinds += [held] if place == len(kinds) else []
-        found.append(place)
-    if len(kinds) < 2:
+    sets: list[HeldOutAnswers] = []
+    places: list[int] = []
+    for answers in judges:
+        place = next((place for place, other in enumerate(sets) if _is_same_answers(answers, other)), len(sets))
+        sets += [answers] if place == len(sets) else []
+        places.append(place)
+    if len(sets) < 2:
         return [""] * len(judges)
-    return [_LETTERS[min(place, len(_LETTERS) - 1)] for place in found]
+    return [_LETTERS[min(place, len(_LETTERS) - 1)] for place in places]
 
 
 def _is_same_answers(first: HeldOutAnswers, second: HeldOutAnswers) -> bool:
     if first.split != second.split:
         return False
-    cards = [{key: held.card.get(key) for key in ("data_sha256", "held_out", "seed")} for held in (first, second)]
+    cards = [{key: side.card.get(key) for key in ("data_sha256", "held_out", "seed")} for side in (first, second)]
     if cards[0] == cards[1]:
         return True
-    rows = [sorted(zip(held.names(), held.targets.tolist(), strict=True)) for held in (first, second)]
+    rows = [sorted(zip(side.names(), side.targets.tolist(), strict=True)) for side in (first, second)]
     return rows[0] == rows[1]
 
 
-def _shorter(line: TableLine) -> TableLine:
-    return TableLine(line.cells[:-1], line.group, line.tag, line.block)
+def _compared(frame: JudgeReportFrame, answers: HeldOutAnswers) -> TableLine:
+    own = accuracy_statistic(answers.predicted, answers.targets)
+    majority = accuracy_statistic(majority_predictions(answers), answers.targets)
+    statistics = answers.statistics(pearson=pearson_statistic, mae=mae_statistic)
+    cells = frame.cells(answers, {**statistics, "accuracy": own, "majority": majority})
+    comparison = frame.comparison_cells(answers, own, majority)
+    kind = str(answers.card.get("kind", ""))
+    return table_line(answers.name, kind, len(answers), *cells.values(), *comparison, group="judge")
 
 
-def _compared(frame: JudgeReportFrame, answers: HeldOutAnswers, letter: str) -> TableLine:
-    own, most = (
-        accuracy_statistic(answers.predicted, answers.targets),
-        accuracy_statistic(majority_predictions(answers), answers.targets),
-    )
-    found = frame.cells(
-        answers,
-        {
-            "pearson": pearson_statistic(answers.predicted, answers.targets),
-            "mae": mae_statistic(answers.predicted, answers.targets),
-            "accuracy": own,
-            "majority": most,
-        },
-    )
-    over, p = frame.comparison_cells(answers, own, most)
-    kind = text_cell(str(answers.card.get("kind", "")))
-    note = frame.t("judges.comparison.set", letter=letter) if letter else ""
-    return TableLine(
-        (text_cell(answers.name), kind, count_cell(len(answers)), *found.values(), over, p, text_cell(note)), "judge"
-    )
-
-
-def _published(frame: JudgeReportFrame, aspect: str, judges: Sequence[HeldOutAnswers]) -> list[TableLine]:
-    if frame.published is None or not judges or any(held.split != frame.published.split for held in judges):
+def _published(frame: JudgeReportFrame, aspect: str, judges: Sequence[HeldOutAnswers]) -> list[tuple[str, TableLine]]:
+    """The lines of published judges, each with its note."""
+    published = frame.published
+    if published is None or not judges or any(answers.split != published.split for answers in judges):
         return []
-    majority, tag = frame.published.majority.get(aspect), frame.t("judges.published")
+    majority, tag = published.majority.get(aspect), frame.t("judges.published")
     return [
-        TableLine(
-            (
-                text_cell(name),
-                text_cell(""),
-                TableCell(),
-                value_cell(figures.pearson),
-                TableCell(),
-                value_cell(figures.accuracy),
-                value_cell(majority),
-                TableCell(),
-                TableCell(),
-                text_cell(figures.note.get(frame.language, "")),
+        (
+            figures.note.get(frame.language, ""),
+            table_line(
+                name, "", None, figures.pearson, None, figures.accuracy, majority, None, None, group="published",
+                tag=tag, block="published",
             ),
-            "published",
-            tag,
-            "published",
         )
-        for name, figures in frame.published.figures_for(aspect, frame.published.split).items()
-    ]
+        for name, figures in published.figures_for(aspect, published.split).items()
+    ]  # fmt: skip
 
 
 def agreement_table(frame: JudgeReportFrame, aspect: str, judges: Sequence[HeldOutAnswers]) -> ResultTable:
     """Correlations and errors."""
-    made: dict[str, Callable[[Floats, Floats], Statistic]] = {
-        "pearson": pearson_statistic,
-        "spearman": spearman_statistic,
-        "kendall": kendall_statistic,
-        "mae": mae_statistic,
-        "rmse": rmse_statistic,
-        "bias": bias_statistic,
-        "kappa": quadratic_weighted_kappa_statistic,
-    }
-    lines: list[TableLine] = []
-    for held in judges:
-        found = frame.cells(held, {name: of(held.predicted, held.targets) for name, of in made.items()})
-        lines.append(TableLine((text_cell(held.name), count_cell(len(held)), *found.values()), "judge"))
-    columns: dict[str, ValueFormat] = {"judge": "words", "n": "count"}
-    for name in made:
-        columns[name] = "signed" if name == "bias" else "score"
-    return frame.table(aspect, "agreement", columns, lines)
+    lines = [_measured(frame, answers, answers.statistics(**_AGREEMENT)) for answers in judges]
+    return frame.table(aspect, "agreement", f"judge n {' '.join(_AGREEMENT)}", lines)
+
+
+def _measured(frame: JudgeReportFrame, answers: HeldOutAnswers, statistics: Mapping[str, Statistic]) -> TableLine:
+    return frame.line(answers, *frame.cells(answers, statistics).values())
 
 
 def threshold_table(frame: JudgeReportFrame, aspect: str, judges: Sequence[HeldOutAnswers]) -> ResultTable:
     """Scores divided into good and bad at the threshold."""
     lines: list[TableLine] = []
-    for held in judges:
-        found = frame.cells(
-            held,
-            {
-                "accuracy": accuracy_statistic(held.predicted, held.targets),
-                "balanced": balanced_accuracy_statistic(held.predicted, held.targets),
-                "auroc": auroc_statistic(held.predicted, held.targets),
-                "positive": accuracy_statistic(np.ones(len(held)), held.targets),
-                "near": proportion_near_statistic(held.targets, THRESHOLD, frame.numbers.near),
-            },
+    for answers in judges:
+        statistics = answers.statistics(
+            accuracy=accuracy_statistic, balanced=balanced_accuracy_statistic, auroc=auroc_statistic
         )
-        lines.append(TableLine((text_cell(held.name), count_cell(len(held)), *found.values()), "judge"))
-    columns: dict[str, ValueFormat] = {
-        "judge": "words", "n": "count", "accuracy": "score", "balanced": "score", "auroc": "score",
-        "positive": "percent", "near": "percent",
-    }  # fmt: skip
+        statistics["positive"] = accuracy_statistic(np.ones(len(answers)), answers.targets)
+        statistics["near"] = proportion_near_statistic(answers.targets, THRESHOLD, frame.numbers.near)
+        lines.append(_measured(frame, answers, statistics))
+    columns = "judge n accuracy balanced auroc positive near"
     return frame.table(aspect, "threshold", columns, lines, near=f"{frame.numbers.near:g}")
 
 
 def simple_baseline_table(frame: JudgeReportFrame, aspect: str, judges: Sequence[HeldOutAnswers]) -> ResultTable:
     """Each judge against simpler predictors of the same answers, with paired differences."""
-    lines = [line for held in judges for line in _against(frame, held)]
-    columns: dict[str, ValueFormat] = {
-        "judge": "words", "baseline": "words", "measure": "words", "own": "score", "theirs": "score",
-        "difference": "signed", "p": "score", "better": "words",
-    }  # fmt: skip
-    return frame.table(aspect, "baselines", columns, lines, keys=3)
+    lines = [line for answers in judges for line in _against(frame, answers)]
+    return frame.table(aspect, "baselines", "judge baseline measure own theirs difference p better", lines, keys=3)
 
 
 def _against(frame: JudgeReportFrame, answers: HeldOutAnswers) -> list[TableLine]:
@@ -216,23 +193,20 @@ def _against(frame: JudgeReportFrame, answers: HeldOutAnswers) -> list[TableLine
     return lines
 
 
-_MEASURES: dict[str, Callable[[Floats, Floats], Statistic]] = {
-    "accuracy": accuracy_statistic, "mae": mae_statistic, "pearson": pearson_statistic,
-}  # fmt: skip
-
-
 def _versus(frame: JudgeReportFrame, answers: HeldOutAnswers, name: str, baseline: Floats, measure: str) -> TableLine:
-    own, other = (_MEASURES[measure](values, answers.targets) for values in (answers.predicted, baseline))
-    found = frame.cells(answers, {"own": own, "theirs": other})
-    apart, p = frame.comparison_cells(answers, own, other)
-    said = (
-        text_cell(answers.name),
-        text_cell(frame.t.get(f"judges.baseline.{name}", name)),
-        text_cell(frame.t(f"judges.column.{measure}")),
-    )
-    return TableLine(
-        (*said, found["own"], found["theirs"], apart, p, text_cell(_better(frame, apart, measure))), "judge"
-    )
+    own, theirs, difference, p = _compared_cells(frame, answers, baseline, measure)
+    label, column = frame.t.get(f"judges.baseline.{name}", name), frame.t(f"judges.column.{measure}")
+    better = _better(frame, difference, measure)
+    return table_line(answers.name, label, column, own, theirs, difference, p, better, group="judge")
+
+
+def _compared_cells(
+    frame: JudgeReportFrame, answers: HeldOutAnswers, other: Floats, measure: str
+) -> tuple[TableCell, TableCell, TableCell, TableCell]:
+    """A measure of the judge and of `other` predictions, the difference, and its p value."""
+    own, theirs = (_MEASURES[measure](values, answers.targets) for values in (answers.predicted, other))
+    cells = frame.cells(answers, {"own": own, "theirs": theirs})
+    return cells["own"], cells["theirs"], *frame.comparison_cells(answers, own, theirs)
 
 
 def _better(frame: JudgeReportFrame, difference: TableCell, measure: str) -> str:
@@ -246,70 +220,42 @@ def _better(frame: JudgeReportFrame, difference: TableCell, measure: str) -> str
 def calibration_table(frame: JudgeReportFrame, aspect: str, judges: Sequence[HeldOutAnswers]) -> ResultTable:
     """How well scores match probabilities."""
     lines: list[TableLine] = []
-    for held in judges:
-        found = frame.cells(
-            held,
-            {
-                "ece": ece_statistic(held.predicted, held.targets, frame.numbers.bins),
-                "brier": brier_statistic(held.predicted, held.targets),
-                "brier_base": brier_statistic(np.full(len(held), _positive_proportion(held)), held.targets),
-            },
-        )
-        lines.append(TableLine((text_cell(held.name), count_cell(len(held)), *found.values()), "judge"))
-    columns: dict[str, ValueFormat] = {
-        "judge": "words", "n": "count", "ece": "score", "brier": "score", "brier_base": "score",
-    }  # fmt: skip
-    return frame.table(aspect, "calibration", columns, lines, bins=frame.numbers.bins)
-
-
-def _positive_proportion(answers: HeldOutAnswers) -> float:
-    return float((answers.targets >= THRESHOLD - 1e-9).mean()) if len(answers) else 0.0
+    for answers in judges:
+        base = np.full(len(answers), _positive_proportion(answers))
+        statistics = {
+            "ece": ece_statistic(answers.predicted, answers.targets, frame.numbers.bins),
+            "brier": brier_statistic(answers.predicted, answers.targets),
+            "brier_base": brier_statistic(base, answers.targets),
+        }
+        lines.append(_measured(frame, answers, statistics))
+    return frame.table(aspect, "calibration", "judge n ece brier brier_base", lines, bins=frame.numbers.bins)
 
 
 def reliability_table(frame: JudgeReportFrame, aspect: str, judges: Sequence[HeldOutAnswers]) -> ResultTable:
     """The bins of the reliability plots."""
     lines: list[TableLine] = []
-    for held in judges:
-        for found in reliability_bins(held.predicted, held.targets, frame.numbers.bins):
-            inside = (held.predicted >= found.low) & (held.predicted <= found.high)
-            rows = held.filtered(inside)
+    for answers in judges:
+        for part in reliability_bins(answers.predicted, answers.targets, frame.numbers.bins):
+            rows = answers.filtered((answers.predicted >= part.low) & (answers.predicted <= part.high))
             positive = (rows.targets >= THRESHOLD - 1e-9).astype(np.float64)
             proportion = frame.cell(mean_estimate(positive, rows.families, **frame.bootstrap))
-            cells = (
-                value_cell(found.low),
-                value_cell(found.high),
-                count_cell(found.n),
-                value_cell(found.mean_predicted),
-            )
-            lines.append(TableLine((text_cell(held.name), *cells, proportion, value_cell(found.mean_target)), "judge"))
-    columns: dict[str, ValueFormat] = {
-        "judge": "words", "from": "score", "to": "score", "n": "count", "mean_predicted": "score",
-        "proportion_positive": "score", "mean_target": "score",
-    }  # fmt: skip
+            values = (part.low, part.high, part.n, part.mean_predicted, proportion, part.mean_target)
+            lines.append(table_line(answers.name, *values, group="judge"))
+    columns = "judge from to n mean_predicted proportion_positive mean_target"
     return frame.table(aspect, "reliability", columns, lines)
 
 
 def ablation_table(frame: JudgeReportFrame, aspect: str, judges: Sequence[HeldOutAnswers]) -> ResultTable | None:
     """The same kind of judge with and without paragraphs; ``None`` if no judge was tried without."""
-    tried = [held.filtered(~np.isnan(held.without_evidence)) for held in judges]
-    lines = [
-        _ablated(frame, held, measure) for held in tried if len(held) for measure in ("pearson", "accuracy", "mae")
-    ]
-    columns: dict[str, ValueFormat] = {
-        "judge": "words", "measure": "words", "n": "count", "with": "score", "without": "score",
-        "difference": "signed", "p": "score",
-    }  # fmt: skip
+    lines: list[TableLine] = []
+    for answers in judges:
+        tried = answers.filtered(~np.isnan(answers.without_evidence))
+        for measure in _MEASURES if len(tried) else ():
+            cells = _compared_cells(frame, tried, tried.without_evidence, measure)
+            column = frame.t(f"judges.column.{measure}")
+            lines.append(table_line(tried.name, column, len(tried), *cells, group="judge"))
+    columns = "judge measure n with without difference p"
     return frame.table(aspect, "ablation", columns, lines, keys=2) if lines else None
-
-
-def _ablated(frame: JudgeReportFrame, answers: HeldOutAnswers, measure: str) -> TableLine:
-    own, other = (
-        _MEASURES[measure](values, answers.targets) for values in (answers.predicted, answers.without_evidence)
-    )
-    found = frame.cells(answers, {"with": own, "without": other})
-    apart, p = frame.comparison_cells(answers, own, other)
-    said = (text_cell(answers.name), text_cell(frame.t(f"judges.column.{measure}")), count_cell(len(answers)))
-    return TableLine((*said, found["with"], found["without"], apart, p), "judge")
 
 
 def group_table(
@@ -321,46 +267,25 @@ def group_table(
 ) -> ResultTable:
     """The main measures of each judge in each group of answers."""
     lines: list[TableLine] = []
-    for held in judges:
-        for label, rows in group_answers(held, group_of):
-            found = frame.cells(
-                rows,
-                {
-                    "pearson": pearson_statistic(rows.predicted, rows.targets),
-                    "mae": mae_statistic(rows.predicted, rows.targets),
-                    "bias": bias_statistic(rows.predicted, rows.targets),
-                    "accuracy": accuracy_statistic(rows.predicted, rows.targets),
-                },
+    for answers in judges:
+        for label, rows in group_answers(answers, group_of):
+            statistics = rows.statistics(
+                pearson=pearson_statistic, mae=mae_statistic, bias=bias_statistic, accuracy=accuracy_statistic
             )
+            cells = frame.cells(rows, statistics)
             if len(rows) < _FEWEST:
-                found["pearson"] = TableCell(why=frame.t("judges.few", n=len(rows)))
-            cells = (text_cell(label), text_cell(held.name), count_cell(len(rows)))
-            lines.append(TableLine((*cells, *found.values()), "judge"))
+                cells["pearson"] = TableCell(why=frame.t("judges.few", n=len(rows)))
+            lines.append(table_line(label, answers.name, len(rows), *cells.values(), group="judge"))
     lines.sort(key=lambda line: line.cells[0].words)
-    columns: dict[str, ValueFormat] = {
-        name: "words", "judge": "words", "n": "count", "pearson": "score", "mae": "score", "bias": "signed",
-        "accuracy": "score",
-    }  # fmt: skip
-    return frame.table(aspect, f"by_{name}", columns, lines, keys=2)
+    return frame.table(aspect, f"by_{name}", f"{name} judge n pearson mae bias accuracy", lines, keys=2)
 
 
 def statement_table(frame: JudgeReportFrame, aspect: str, judges: Sequence[HeldOutAnswers]) -> ResultTable | None:
     """Scores of held-out true and false statements; ``None`` if there are none."""
     lines: list[TableLine] = []
-    for held in judges:
-        if not len(held):
-            continue
-        sides = [held.filtered(held.targets >= THRESHOLD), held.filtered(held.targets < THRESHOLD)]
+    for answers in filter(len, judges):
+        sides = [answers.filtered(answers.targets >= THRESHOLD), answers.filtered(answers.targets < THRESHOLD)]
         means = [frame.cell(mean_estimate(side.predicted, side.families, **frame.bootstrap)) for side in sides]
-        found = frame.cells(
-            held,
-            {
-                "accuracy": accuracy_statistic(held.predicted, held.targets),
-                "auroc": auroc_statistic(held.predicted, held.targets),
-            },
-        )
-        lines.append(TableLine((text_cell(held.name), count_cell(len(held)), *means, *found.values()), "judge"))
-    columns: dict[str, ValueFormat] = {
-        "judge": "words", "n": "count", "of_true": "score", "of_false": "score", "accuracy": "score", "auroc": "score",
-    }  # fmt: skip
-    return frame.table(aspect, "statements", columns, lines) if lines else None
+        statistics = answers.statistics(accuracy=accuracy_statistic, auroc=auroc_statistic)
+        lines.append(frame.line(answers, *means, *frame.cells(answers, statistics).values()))
+    return frame.table(aspect, "statements", "judge n of_true of_false accuracy auroc", lines) if lines else None

@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchbuilder.core import DifferenceEstimate, Estimate, Floats, Statistic, bootstrap_difference, bootstrap_estimates
+from benchbuilder.core import Estimate, Floats, Statistic, bootstrap_difference, bootstrap_estimates
 from benchbuilder.evaluation.judge_report.probe_spec import ValiditySpec
 from benchbuilder.evaluation.judge_training.predictions import Prediction, Side, ValidationRun
 from benchbuilder.evaluation.published import PublishedJudges
-from benchbuilder.evaluation.results.context import BootstrapSettings, estimate_cell
+from benchbuilder.evaluation.results.context import BootstrapSettings, CellValue, estimate_cell, table_line
 from benchbuilder.exporters import Language, ReportTexts, ResultTable, TableCell, TableColumn, TableLine, ValueFormat
 
 THRESHOLD = 0.5
 SIDES = get_args(Side)
+Measure = Callable[[Floats, Floats], Statistic]
+_COLUMNS: Mapping[ValueFormat, str] = {
+    "words": "judge kind note baseline measure better model rater outcome pairs source type side group probe verdict "
+    "expected limits",
+    "count": "n raters labelled unlabelled models compared swapped",
+    "signed": "over_majority bias difference delta",
+    "percent": "positive near narrower level coverage judge_advantage human_advantage flips",
+}
+"""The keys of columns by their format; all other columns are scores."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +56,7 @@ class HeldOutAnswers:
     @property
     def shared_paragraphs(self) -> Mapping[str, int]:
         """How many ``answers`` have paragraphs and share ``some`` or ``all`` of them with the training data."""
-        found: Mapping[str, Any] = self.card.get("held_out") or {}
-        return found.get("shared_paragraphs", {})
+        return (self.card.get("held_out") or {}).get("shared_paragraphs", {})
 
     @property
     def families(self) -> list[str]:
@@ -64,6 +72,10 @@ class HeldOutAnswers:
     def ratings(self) -> list[dict[str, float]]:
         """The ratings of each row, by rater."""
         return [dict(row.example.ratings) for row in self.rows]
+
+    def statistics(self, **measures: Measure) -> dict[str, Statistic]:
+        """Each measure of the predicted scores against the human scores."""
+        return {name: measure(self.predicted, self.targets) for name, measure in measures.items()}
 
     def names(self) -> list[str]:
         """A name for each row; the same answer has the same name for every judge."""
@@ -125,8 +137,7 @@ class JudgeReportFrame:
 
     def cell(self, estimate: Estimate) -> TableCell:
         """An estimate as a cell; the reason for a missing value is translated."""
-        cell = estimate_cell(estimate)
-        return TableCell(cell.value, low=cell.low, high=cell.high, n=cell.n, why=self.why(cell.why))
+        return estimate_cell(replace(estimate, why=self.why(estimate.why)))
 
     def why(self, reason: str) -> str:
         """The reason in the language of the report, if there is a translation."""
@@ -136,18 +147,22 @@ class JudgeReportFrame:
         self, answers: HeldOutAnswers, first: Statistic, second: Statistic
     ) -> tuple[TableCell, TableCell]:
         """The difference of two statistics of the same rows, and its p value."""
-        found = bootstrap_difference(first, second, answers.families, **self.bootstrap)
-        return self.cell(found), p_value_cell(found)
+        difference = bootstrap_difference(first, second, answers.families, **self.bootstrap)
+        return self.cell(difference), TableCell(difference.p)
+
+    def line(self, answers: HeldOutAnswers, *values: CellValue) -> TableLine:
+        """The line of a judge: its name, the number of its answers, and `values`."""
+        return table_line(answers.name, len(answers), *values, group="judge")
 
     def table(
-        self, aspect: str, name: str, columns: Mapping[str, ValueFormat], lines: Sequence[TableLine], *, keys: int = 1,
+        self, aspect: str, name: str, columns: str, lines: Sequence[TableLine], *, keys: int = 1,
         notes: Sequence[str] = (), **values: object,
     ) -> ResultTable:  # fmt: skip
-        """A table; its title, introduction and headings are looked up by `name` and the keys of `columns`."""
+        """A table with `columns` (keys with spaces between); its texts are looked up by `name` and these keys."""
         return ResultTable(
             name=f"{aspect}_{name}" if aspect else name,
             title=self.t(f"judges.{name}.title"),
-            columns=tuple(TableColumn(key, self.t(f"judges.column.{key}"), form) for key, form in columns.items()),
+            columns=tuple(TableColumn(key, self.t(f"judges.column.{key}"), _format(key)) for key in columns.split()),
             lines=tuple(lines),
             introduction=self.t(f"judges.{name}.lead", **values),
             notes=tuple(notes),
@@ -155,14 +170,8 @@ class JudgeReportFrame:
         )
 
 
-def p_value_cell(difference: DifferenceEstimate) -> TableCell:
-    """The p value of a difference as a cell."""
-    return TableCell(difference.p)
-
-
-def value_cell(value: float | None, why: str = "") -> TableCell:
-    """A number without an interval as a cell; nan counts as missing."""
-    return TableCell(None if value is None or np.isnan(value) else float(value), why=why)
+def _format(key: str) -> ValueFormat:
+    return next((form for form, keys in _COLUMNS.items() if key in keys.split()), "score")
 
 
 def group_answers(answers: HeldOutAnswers, group_of: Callable[[Prediction], str]) -> list[tuple[str, HeldOutAnswers]]:

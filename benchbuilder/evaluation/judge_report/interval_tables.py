@@ -15,22 +15,11 @@ from benchbuilder.core import (
     conformal_interval,
     mean_estimate,
 )
-from benchbuilder.evaluation.judge_report.held_out import HeldOutAnswers, JudgeReportFrame, group_answers, value_cell
-from benchbuilder.exporters import ResultTable, TableCell, TableLine, ValueFormat, count_cell, text_cell
+from benchbuilder.evaluation.judge_report.held_out import HeldOutAnswers, JudgeReportFrame, group_answers
+from benchbuilder.evaluation.results.context import interval_cell, table_line
+from benchbuilder.exporters import ResultTable, TableCell, TableLine
 
 _HALVINGS = 20
-_COLUMNS: dict[str, ValueFormat] = {
-    "judge": "words",
-    "model": "words",
-    "labelled": "count",
-    "unlabelled": "count",
-    "known": "score",
-    "judge_alone": "score",
-    "human_only": "score",
-    "prediction_powered": "score",
-    "narrower": "percent",
-    "tuning": "score",
-}
 
 
 def prediction_powered_table(
@@ -42,8 +31,11 @@ def prediction_powered_table(
     known here, so the intervals can be checked.
     """
     lines = [line for held in judges for line in _simulated_lines(frame, held)]
+    if not lines:
+        return None
+    columns = "judge model labelled unlabelled known judge_alone human_only prediction_powered narrower tuning"
     proportion = f"{frame.numbers.labelled * 100:g} %"
-    return frame.table(aspect, "prediction_powered", _COLUMNS, lines, keys=2, proportion=proportion) if lines else None
+    return frame.table(aspect, "prediction_powered", columns, lines, keys=2, proportion=proportion)
 
 
 def _simulated_lines(frame: JudgeReportFrame, answers: HeldOutAnswers) -> list[TableLine]:
@@ -53,9 +45,9 @@ def _simulated_lines(frame: JudgeReportFrame, answers: HeldOutAnswers) -> list[T
     lines: list[TableLine] = []
     for model, rows in group_answers(answers, lambda row: row.example.model):
         known = np.array([family in rated for family in rows.families])
-        found = _estimate(rows.filtered(known), rows.filtered(~known), frame.bootstrap["level"])
-        if found is not None:
-            lines.append(_line(answers.name, model, found, TableCell(float(rows.targets.mean()))))
+        estimate = _estimate(rows.filtered(known), rows.filtered(~known), frame.bootstrap["level"])
+        if estimate is not None:
+            lines.append(_line(answers.name, model, estimate, float(rows.targets.mean())))
     return lines
 
 
@@ -68,20 +60,13 @@ def _estimate(rated: HeldOutAnswers, unrated: HeldOutAnswers, level: float) -> P
     return None if found.value is None else found
 
 
-def _line(judge: str, model: str, estimate: PredictionPowered, full_mean: TableCell) -> TableLine:
+def _line(judge: str, model: str, estimate: PredictionPowered, full_mean: float) -> TableLine:
     own, people = estimate.width, estimate.human_only.width
-    narrower = 1 - own / people if own is not None and people else None
-    human = TableCell(estimate.human_only.value, low=estimate.human_only.low, high=estimate.human_only.high)
-    both = TableCell(estimate.value, low=estimate.low, high=estimate.high, why=estimate.why)
-    head = (
-        text_cell(judge),
-        text_cell(model),
-        count_cell(estimate.labelled),
-        count_cell(estimate.unlabelled),
-        full_mean,
-    )
-    cells = (value_cell(estimate.judge_alone), human, both, value_cell(narrower), TableCell(estimate.tuning))
-    return TableLine((*head, *cells), "model")
+    return table_line(
+        judge, model, estimate.labelled, estimate.unlabelled, full_mean, estimate.judge_alone,
+        interval_cell(estimate.human_only), interval_cell(estimate, estimate.why),
+        1 - own / people if own is not None and people else None, estimate.tuning, group="model",
+    )  # fmt: skip
 
 
 def conformal_table(frame: JudgeReportFrame, aspect: str, judges: Sequence[HeldOutAnswers]) -> ResultTable:
@@ -97,12 +82,9 @@ def conformal_table(frame: JudgeReportFrame, aspect: str, judges: Sequence[HeldO
         cell = frame.cell(mean_estimate(covered, held.families, **frame.bootstrap))
         width = None if half.value is None else _mean_width(held.predicted, half.value)
         why = frame.t("judges.few_residuals", n=half.n) if half.value is None else ""
-        cells = (count_cell(half.n), TableCell(half.level), value_cell(half.value, why), value_cell(width), cell)
-        lines.append(TableLine((text_cell(held.name), *cells), "judge"))
-    columns: dict[str, ValueFormat] = {
-        "judge": "words", "n": "count", "level": "percent", "half_width": "score", "mean_width": "score",
-        "coverage": "percent",
-    }  # fmt: skip
+        half_width = TableCell(half.value, why=why)
+        lines.append(table_line(held.name, half.n, half.level, half_width, width, cell, group="judge"))
+    columns = "judge n level half_width mean_width coverage"
     return frame.table(aspect, "conformal", columns, lines, times=_HALVINGS)
 
 

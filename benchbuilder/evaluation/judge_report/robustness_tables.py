@@ -3,52 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from benchbuilder.evaluation.judge_report.held_out import JudgeReportFrame
 from benchbuilder.evaluation.judge_report.probe_spec import ProbeLimits
 from benchbuilder.evaluation.judge_report.robustness_card import ProbeFinding
-from benchbuilder.exporters import ResultTable, TableCell, TableLine, ValueFormat, count_cell, text_cell
+from benchbuilder.evaluation.results.context import table_line
+from benchbuilder.exporters import ResultTable, TableLine
 
 
 def robustness_table(frame: JudgeReportFrame, aspect: str, cards: Mapping[str, Sequence[ProbeFinding]]) -> ResultTable:
     """Every probe of every judge: mean change, flips, expected effect, and verdict."""
-    columns: dict[str, ValueFormat] = {
-        "judge": "words", "group": "words", "probe": "words", "verdict": "words", "expected": "words", "n": "count",
-        "delta": "signed", "flips": "percent", "limits": "words",
-    }  # fmt: skip
     lines = [_line(frame, judge, finding) for judge, findings in cards.items() for finding in findings]
+    columns = "judge group probe verdict expected n delta flips limits"
     return frame.table(aspect, "robustness", columns, lines, keys=3)
 
 
 def _line(frame: JudgeReportFrame, judge: str, finding: ProbeFinding) -> TableLine:
     t, probe = frame.t, finding.probe
-    delta, flips = frame.cell(finding.delta), frame.cell(finding.flips)
+    delta = frame.cell(finding.delta)
     if finding.why:
-        delta = TableCell(delta.value, low=delta.low, high=delta.high, n=delta.n, why=t(f"judges.open.{finding.why}"))
-    cells = (
-        text_cell(judge),
-        text_cell(t.get(f"judges.group.{probe.group}", probe.group)),
-        text_cell(probe_label(frame, finding)),
-        text_cell(t(f"judges.verdict.{finding.verdict}")),
-        text_cell(t(f"judges.expect.{probe.expect}")),
-        count_cell(finding.delta.n),
-        delta,
-        flips,
-        text_cell(_limits(frame, finding)),
-    )
-    return TableLine(cells, finding.verdict)
+        delta = replace(delta, why=t(f"judges.open.{finding.why}"))
+    return table_line(
+        judge, t.get(f"judges.group.{probe.group}", probe.group), probe_label(frame, finding),
+        t(f"judges.verdict.{finding.verdict}"), t(f"judges.expect.{probe.expect}"), finding.delta.n, delta,
+        frame.cell(finding.flips), _limits(frame, finding), group=finding.verdict,
+    )  # fmt: skip
 
 
 def probe_label(frame: JudgeReportFrame, finding: ProbeFinding) -> str:
     """The label of a probe in the language of the report, else in any language, else its name."""
-    said = finding.probe.label
-    return said.get(frame.language) or next(iter(said.values()), finding.name)
+    labels = finding.probe.label
+    return labels.get(frame.language) or next(iter(labels.values()), finding.name)
 
 
 def probe_meaning(frame: JudgeReportFrame, finding: ProbeFinding) -> str:
     """The description of a probe in the language of the report, or any other."""
-    said = finding.probe.meaning
-    return said.get(frame.language) or next(iter(said.values()), "")
+    meanings = finding.probe.meaning
+    return meanings.get(frame.language) or next(iter(meanings.values()), "")
 
 
 def _limits(frame: JudgeReportFrame, finding: ProbeFinding) -> str:

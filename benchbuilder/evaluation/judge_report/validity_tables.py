@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -24,8 +24,11 @@ from benchbuilder.core import (
     rank_agreement,
     safe_ratio,
 )
-from benchbuilder.evaluation.judge_report.held_out import HeldOutAnswers, JudgeReportFrame, group_answers, value_cell
-from benchbuilder.exporters import ResultTable, TableCell, TableLine, ValueFormat, count_cell, text_cell
+from benchbuilder.evaluation.judge_report.held_out import HeldOutAnswers, JudgeReportFrame, group_answers
+from benchbuilder.evaluation.results.context import table_line
+from benchbuilder.exporters import ResultTable, TableCell, TableLine
+
+_RANKS = ("spearman", "kendall")
 
 
 def multi_rater_answers(judges: Sequence[HeldOutAnswers]) -> list[HeldOutAnswers]:
@@ -48,15 +51,8 @@ def human_ceiling_table(frame: JudgeReportFrame, aspect: str, judges: Sequence[H
         )
         alphas = (_alpha(frame, held, with_judge=False), _alpha(frame, held, with_judge=True))
         raters = len({rater for rating in held.ratings for rater in rating})
-        lines.append(
-            TableLine(
-                (text_cell(held.name), count_cell(raters), count_cell(len(held)), *found.values(), *alphas), "judge"
-            )
-        )
-    columns: dict[str, ValueFormat] = {
-        "judge": "words", "raters": "count", "n": "count", "ceiling": "score", "below_ceiling": "score",
-        "over_ceiling": "score", "alpha_humans": "score", "alpha_with": "score",
-    }  # fmt: skip
+        lines.append(table_line(held.name, raters, len(held), *found.values(), *alphas, group="judge"))
+    columns = "judge raters n ceiling below_ceiling over_ceiling alpha_humans alpha_with"
     return frame.table(aspect, "ceiling", columns, lines) if lines else None
 
 
@@ -81,12 +77,8 @@ def rater_table(frame: JudgeReportFrame, aspect: str, judges: Sequence[HeldOutAn
     if held is None:
         return None
     found = compute_human_ceiling(held.ratings, held.predicted)
-    lines = [
-        TableLine((text_cell(rater), count_cell(found.n[rater]), value_cell(value)), "rater")
-        for rater, value in found.by_rater.items()
-    ]
-    columns: dict[str, ValueFormat] = {"rater": "words", "n": "count", "pearson": "score"}
-    return frame.table(aspect, "raters", columns, lines)
+    lines = [table_line(rater, found.n[rater], value, group="rater") for rater, value in found.by_rater.items()]
+    return frame.table(aspect, "raters", "rater n pearson", lines)
 
 
 def alternative_annotator_table(
@@ -103,34 +95,21 @@ def alternative_annotator_table(
         verdict = _tested(frame, held)
         if verdict.passes is None or verdict.winning_rate is None:
             continue
-        said = frame.t("judges.alternative.passes" if verdict.passes else "judges.alternative.fails")
-        cells = (count_cell(len(verdict.opponents)), TableCell(verdict.epsilon), TableCell(verdict.winning_rate),
-                 value_cell(verdict.advantage), text_cell(said))  # fmt: skip
-        outcomes.append(TableLine((text_cell(held.name), *cells), "judge"))
-        for one in verdict.opponents:
-            won = frame.t("judges.alternative.won" if one.wins else "judges.alternative.lost")
-            cells = (
-                count_cell(one.items),
-                TableCell(one.judge_advantage),
-                TableCell(one.human_advantage),
-                TableCell(one.p),
-                text_cell(won),
-            )
-            single.append(TableLine((text_cell(held.name), text_cell(one.name), *cells), "rater"))
+        outcome = frame.t("judges.alternative.passes" if verdict.passes else "judges.alternative.fails")
+        values = (len(verdict.opponents), verdict.epsilon, verdict.winning_rate, verdict.advantage, outcome)
+        outcomes.append(table_line(held.name, *values, group="judge"))
+        for rater in verdict.opponents:
+            won = frame.t("judges.alternative.won" if rater.wins else "judges.alternative.lost")
+            values = (rater.items, rater.judge_advantage, rater.human_advantage, rater.p, won)
+            single.append(table_line(held.name, rater.name, *values, group="rater"))
         if len(verdict.opponents) < LEAST_HUMANS:
             notes.add(frame.t("judges.alternative.few_people", n=LEAST_HUMANS))
-        if any(one.items < LEAST_ITEMS for one in verdict.opponents):
+        if any(rater.items < LEAST_ITEMS for rater in verdict.opponents):
             notes.add(frame.t("judges.alternative.few_items", n=LEAST_ITEMS))
     if not outcomes:
         return []
-    columns: dict[str, ValueFormat] = {
-        "judge": "words", "raters": "count", "epsilon": "score", "winning_rate": "score", "advantage": "score",
-        "outcome": "words",
-    }  # fmt: skip
-    singles: dict[str, ValueFormat] = {
-        "judge": "words", "rater": "words", "n": "count", "judge_advantage": "percent", "human_advantage": "percent",
-        "p": "score", "outcome": "words",
-    }  # fmt: skip
+    columns = "judge raters epsilon winning_rate advantage outcome"
+    singles = "judge rater n judge_advantage human_advantage p outcome"
     epsilon, q = f"{frame.numbers.epsilon:g}", f"{frame.numbers.q:g}"
     return [
         frame.table(aspect, "alternative", columns, outcomes, notes=sorted(notes), epsilon=epsilon, q=q),
@@ -152,15 +131,10 @@ def system_ranking_table(frame: JudgeReportFrame, aspect: str, judges: Sequence[
     """The mean of each model by people and by the judge, and how well the two rankings agree."""
     lines = [line for held in judges for line in _systems(frame, held)]
     orders = [_order(frame, held) for held in judges if len(held)]
-    columns: dict[str, ValueFormat] = {
-        "judge": "words", "model": "words", "n": "count", "by_humans": "score", "by_judge": "score",
-        "difference": "signed", "p": "score",
-    }  # fmt: skip
-    order: dict[str, ValueFormat] = {
-        "judge": "words", "models": "count", "spearman": "score", "kendall": "score", "compared": "count",
-        "swapped": "count", "pairs": "words",
-    }  # fmt: skip
-    return [frame.table(aspect, "order", order, orders), frame.table(aspect, "systems", columns, lines, keys=2)]
+    return [
+        frame.table(aspect, "order", "judge models spearman kendall compared swapped pairs", orders),
+        frame.table(aspect, "systems", "judge model n by_humans by_judge difference p", lines, keys=2),
+    ]
 
 
 def _systems(frame: JudgeReportFrame, answers: HeldOutAnswers) -> list[TableLine]:
@@ -168,13 +142,9 @@ def _systems(frame: JudgeReportFrame, answers: HeldOutAnswers) -> list[TableLine
     for model, rows in group_answers(answers, lambda row: row.example.model):
         people, judge = (mean_estimate(v, rows.families, **frame.bootstrap) for v in (rows.targets, rows.predicted))
         apart = paired_mean_difference(rows.predicted, rows.targets, rows.families, **frame.bootstrap)
-        cells = (frame.cell(people), frame.cell(judge), frame.cell(apart), TableCell(apart.p))
-        lines.append(
-            (
-                -(people.value or 0.0),
-                TableLine((text_cell(answers.name), text_cell(model), count_cell(len(rows)), *cells), "model"),
-            )
-        )
+        cells = (frame.cell(people), frame.cell(judge), frame.cell(apart), apart.p)
+        line = table_line(answers.name, model, len(rows), *cells, group="model")
+        lines.append((-(people.value or 0.0), line))
     return [line for _, line in sorted(lines, key=lambda pair: pair[0])]
 
 
@@ -186,22 +156,13 @@ def _order(frame: JudgeReportFrame, answers: HeldOutAnswers) -> TableLine:
         why = frame.t("judges.few_models", n=len(found.systems)) if few else frame.why(found.why)
         correlations = [TableCell(why=why)] * 2
     else:
-        drawn = frame.cells(
-            answers,
-            {"spearman": rank_correlation(answers, "spearman"), "kendall": rank_correlation(answers, "kendall")},
-        )
-        correlations = list(drawn.values())
-    cells = (
-        count_cell(len(found.systems)),
-        *correlations,
-        count_cell(found.compared),
-        count_cell(len(found.swapped)),
-        text_cell(pairs),
-    )
-    return TableLine((text_cell(answers.name), *cells), "judge")
+        statistics = {name: rank_correlation(answers, name) for name in _RANKS}
+        correlations = list(frame.cells(answers, statistics).values())
+    values = (found.compared, len(found.swapped), pairs)
+    return table_line(answers.name, len(found.systems), *correlations, *values, group="judge")
 
 
-def rank_correlation(answers: HeldOutAnswers, which: Literal["spearman", "kendall"]) -> Statistic:
+def rank_correlation(answers: HeldOutAnswers, which: str) -> Statistic:
     """The rank correlation of the models' means, as a statistic of weighted rows that handles many draws at once.
 
     Centred ranks are the row sums of the signs of all differences. A model without rows in a draw has no influence.
@@ -212,19 +173,19 @@ def rank_correlation(answers: HeldOutAnswers, which: Literal["spearman", "kendal
 
     def of(weights: Floats) -> Floats:
         counts, people, judge = np.split(weights @ table, 3, axis=1)
-        one, other = _signs(people, counts), _signs(judge, counts)
+        left, right = _signs(people, counts), _signs(judge, counts)
         if which == "spearman":
-            one, other = one.sum(2), other.sum(2)
-        axes = tuple(range(1, one.ndim))
-        scale = np.sqrt((one**2).sum(axes) * (other**2).sum(axes))
-        return safe_ratio((one * other).sum(axes), scale)
+            left, right = left.sum(2), right.sum(2)
+        axes = tuple(range(1, left.ndim))
+        scale = np.sqrt((left**2).sum(axes) * (right**2).sum(axes))
+        return safe_ratio((left * right).sum(axes), scale)
 
     return Statistic(of, np.ones(len(answers), np.bool_), "all models have the same mean, by people or by the judge")
 
 
 def _signs(sums: Floats, counts: Floats) -> Floats:
     """For each draw, which of two models has the higher mean; 0 if they are equal or one has no rows."""
-    there = counts > 0
-    means = np.round(np.divide(sums, counts, out=np.zeros_like(sums), where=there), 12)
-    both = there[:, :, None] & there[:, None, :]
+    present = counts > 0
+    means = np.round(np.divide(sums, counts, out=np.zeros_like(sums), where=present), 12)
+    both = present[:, :, None] & present[:, None, :]
     return np.where(both, np.sign(means[:, :, None] - means[:, None, :]), 0.0)

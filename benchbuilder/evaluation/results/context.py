@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypedDict
 
-from benchbuilder.core import Estimate, mean_estimate, sample_sd
+from benchbuilder.core import Estimate, MeanInterval, mean_estimate, sample_sd
 from benchbuilder.evaluation.results.run import EvaluatedSystem, EvaluationRun, ScoredAspect
 from benchbuilder.exporters import ReportTexts, TableBlock, TableCell, TableLine
 
@@ -76,6 +76,11 @@ def _cell(value: CellValue) -> TableCell:
     if isinstance(value, str):
         return TableCell(words=value)
     return TableCell(None if value is None or math.isnan(value) else float(value))
+
+
+def interval_cell(estimate: MeanInterval, why: str = "") -> TableCell:
+    """A mean with its interval as a cell; `why` says why the interval is missing."""
+    return TableCell(estimate.value, low=estimate.low, high=estimate.high, why=why)
 
 
 def estimate_cell(estimate: Estimate, deviation: float | None = None) -> TableCell:

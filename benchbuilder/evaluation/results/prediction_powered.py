@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from benchbuilder.core import MeanInterval, clustered_prediction_powered_mean
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from benchbuilder.core import clustered_prediction_powered_mean
 from benchbuilder.evaluation.results.compare import paired_systems
-from benchbuilder.evaluation.results.context import ResultsFrame
+from benchbuilder.evaluation.results.context import ResultsFrame, interval_cell
 from benchbuilder.evaluation.results.run import EvaluatedSystem, ScoredAspect
-from benchbuilder.exporters import ResultTable, TableCell, TableColumn, TableLine, count_cell
+from benchbuilder.exporters import ResultTable, TableColumn, TableLine
 
 LEARNED = "learned"
 """The label of a judge's score of an answer that it was trained on."""
@@ -22,24 +25,39 @@ def prediction_powered_tables(frame: ResultsFrame) -> list[ResultTable]:
     return [sheet for sheet in found if sheet.lines or sheet.notes]
 
 
-def _table(frame: ResultsFrame, human_measure: ScoredAspect, judge_measure: ScoredAspect) -> ResultTable:
+class _Scores(NamedTuple):
+    """The scores of a system's answers by people and by a judge.
+
+    `unseen` are the items that people rated, and that the judge scored without having been trained on the answer. A
+    judge fits its training answers too well, so a correction by these ratings would be too small.
+    """
+
+    human: Mapping[str, float]
+    judge: Mapping[str, float]
+    unseen: Sequence[str]
+
+    @property
+    def unrated(self) -> list[str]:
+        """The items that only the judge scored."""
+        return [item for item in self.judge if item not in self.human]
+
+
+def _scores(frame: ResultsFrame, system: EvaluatedSystem, human: ScoredAspect, judge: ScoredAspect) -> _Scores:
+    rated, judged = frame.run.values(human, system.name), frame.run.values(judge, system.name)
+    rows = frame.run.scores[judge].get(system.name, {})
+    unseen = [item for item in rated if item in judged and rows[item].label != LEARNED]
+    return _Scores(rated, judged, unseen)
+
+
+def _table(frame: ResultsFrame, human: ScoredAspect, judge: ScoredAspect) -> ResultTable:
     t = frame.t
-    learned = sum(
-        len(_human_values(frame, system, human_measure)) - len(_unseen(frame, system, human_measure, judge_measure))
-        for system in paired_systems(frame, human_measure)
-    )
-    lines = [
-        _line(frame, system, human_measure, judge_measure)
-        for system in paired_systems(frame, human_measure)
-        if _has_overlap(frame, system, human_measure, judge_measure)
-    ]
+    scores = {system: _scores(frame, system, human, judge) for system in paired_systems(frame, human)}
+    learned = sum(len(part.human) - len(part.unseen) for part in scores.values())
+    name = judge.scorer.removeprefix("judge_")
     return ResultTable(
-        name=f"prediction_powered_{human_measure.slug}_{judge_measure.slug}",
+        name=f"prediction_powered_{human.slug}_{judge.slug}",
         title=t(
-            "results.prediction_powered_of",
-            aspect=frame.aspect_label(human_measure.aspect),
-            people=human_measure.scorer,
-            judge=judge_measure.scorer.removeprefix("judge_"),
+            "results.prediction_powered_of", aspect=frame.aspect_label(human.aspect), people=human.scorer, judge=name
         ),
         columns=(
             TableColumn("model", t("common.model"), "words"),
@@ -50,67 +68,24 @@ def _table(frame: ResultsFrame, human_measure: ScoredAspect, judge_measure: Scor
             TableColumn("judge", t("results.judge_alone")),
             TableColumn("narrower", t("results.narrower"), "percent"),
         ),
-        lines=tuple(lines),
-        notes=(t("results.prediction_powered_learned", judge=judge_measure.scorer.removeprefix("judge_"), n=learned),)
-        if learned
-        else (),
+        lines=tuple(
+            _line(frame, system, part) for system, part in scores.items() if len(part.unseen) >= _LEAST and part.unrated
+        ),
+        notes=(t("results.prediction_powered_learned", judge=name, n=learned),) if learned else (),
     )
 
 
-def _has_overlap(
-    frame: ResultsFrame, system: EvaluatedSystem, human_measure: ScoredAspect, judge_measure: ScoredAspect
-) -> bool:
-    """Whether the judge scored rated answers that it was not trained on, and unrated answers too."""
-    truth, said = frame.run.values(human_measure, system.name), frame.run.values(judge_measure, system.name)
-    return len(_unseen(frame, system, human_measure, judge_measure)) >= _LEAST and any(
-        item not in truth for item in said
-    )
-
-
-def _human_values(frame: ResultsFrame, system: EvaluatedSystem, human_measure: ScoredAspect) -> list[str]:
-    return list(frame.run.values(human_measure, system.name))
-
-
-def _unseen(
-    frame: ResultsFrame, system: EvaluatedSystem, human_measure: ScoredAspect, judge_measure: ScoredAspect
-) -> list[str]:
-    """The items whose answers people rated, and the judge scored without having been trained on them.
-
-    A judge fits its training answers too well, so a correction by these ratings would be too small.
-    """
-    said, given = frame.run.values(judge_measure, system.name), frame.run.scores[judge_measure].get(system.name, {})
-    return [
-        item for item in _human_values(frame, system, human_measure) if item in said and given[item].label != LEARNED
-    ]
-
-
-def _line(
-    frame: ResultsFrame, system: EvaluatedSystem, human_measure: ScoredAspect, judge_measure: ScoredAspect
-) -> TableLine:
-    run = frame.run
-    truth, said = run.values(human_measure, system.name), run.values(judge_measure, system.name)
-    labelled = _unseen(frame, system, human_measure, judge_measure)
-    rest = [item for item in said if item not in truth]
-    found = clustered_prediction_powered_mean(
-        [truth[item] for item in labelled],
-        [said[item] for item in labelled],
-        run.clusters(labelled),
-        [said[item] for item in rest],
-        run.clusters(rest),
+def _line(frame: ResultsFrame, system: EvaluatedSystem, scores: _Scores) -> TableLine:
+    clusters = frame.run.clusters
+    estimate = clustered_prediction_powered_mean(
+        [scores.human[item] for item in scores.unseen],
+        [scores.judge[item] for item in scores.unseen],
+        clusters(scores.unseen),
+        [scores.judge[item] for item in scores.unrated],
+        clusters(scores.unrated),
         frame.bootstrap["level"],
     )
-    whole, part = found.human_only.width, found.width
-    gain = TableCell(1 - part / whole) if whole and part is not None else TableCell()
-    return frame.line(
-        system,
-        count_cell(found.labelled),
-        count_cell(found.unlabelled),
-        _cell(found.human_only, found.why),
-        _cell(found, found.why),
-        TableCell(found.judge_alone),
-        gain,
-    )
-
-
-def _cell(estimate: MeanInterval, why: str) -> TableCell:
-    return TableCell(estimate.value, low=estimate.low, high=estimate.high, why=why if estimate.low is None else "")
+    whole, part = estimate.human_only.width, estimate.width
+    cells = (interval_cell(mean, estimate.why if mean.low is None else "") for mean in (estimate.human_only, estimate))
+    gain = 1 - part / whole if whole and part is not None else None
+    return frame.line(system, estimate.labelled, estimate.unlabelled, *cells, estimate.judge_alone, gain)
