@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import floor, sqrt
 from typing import NamedTuple
@@ -24,8 +24,6 @@ from benchbuilder.exporters import (
 _ROW = 24.0
 _LABEL = 112.0
 _VALUE = 46.0
-_SIDE = 300.0
-_LEFT = 44.0
 _CELLS = 20
 _LINE = 13.0
 _WIDE = 110.0
@@ -42,20 +40,35 @@ class ChartDot:
     css: str
 
 
+@dataclass(frozen=True)
+class ChartRow:
+    """A line of a chart: its label, its dots, and the text at its end; secondary lines have smaller texts."""
+
+    label: str
+    dots: Sequence[ChartDot]
+    text: str = ""
+    secondary: bool = False
+
+
 def means_chart(table: ResultTable, column: int = 1) -> Markup:
     """The means of a table's own lines with their intervals."""
+    form = table.columns[column].format
     rows = [
-        (line.cells[0].words, [ChartDot(c.value, c.low, c.high, _GROUP.get(line.group, "all"))])
+        ChartRow(
+            line.cells[0].words,
+            [ChartDot(cell.value, cell.low, cell.high, _GROUP.get(line.group, "all"))],
+            format_value(cell.value, form),
+        )
         for line in table.lines
-        if line.block == "own" and (c := line.cells[column]).value is not None
+        if line.block == "own" and (cell := line.cells[column]).value is not None
     ]
-    return dot_chart(rows, table.title, table.columns[column].format, values=True)
+    return _scaled_chart(rows, table.title, form, margin=max([_VALUE, *(width_of(row.text) + 10 for row in rows)]))
 
 
 def types_chart(table: ResultTable, colours: Sequence[str]) -> Markup:
     """The means of each type, side by side on one line per system; `colours` are the CSS classes of the types."""
     rows = [
-        (
+        ChartRow(
             line.cells[0].words,
             [
                 ChartDot(cell.value, cell.low, cell.high, css)
@@ -65,110 +78,142 @@ def types_chart(table: ResultTable, colours: Sequence[str]) -> Markup:
         )
         for line in table.lines
     ]
-    return dot_chart(rows, table.title, "score", values=False)
+    return _scaled_chart(rows, table.title, "score", margin=6)
 
 
-def dot_chart(rows: Sequence[tuple[str, Sequence[ChartDot]]], title: str, form: ValueFormat, *, values: bool) -> Markup:
-    """One line per row with its dots and their intervals on a shared scale; `values` adds the first value as text."""
-    spans = [edge for _, found in rows for d in found for edge in (d.value, d.low, d.high) if edge is not None]
-    low, high = min([0.0, *spans]), max([1.0, *spans])
-    shown = [format_value(found[0].value, form) for _, found in rows if found] if values else []
-    room = CHART_WIDTH - _LABEL - 14 - (max([_VALUE, *(width_of(text) + 10 for text in shown)]) if values else 6)
+def _scaled_chart(rows: Sequence[ChartRow], title: str, form: ValueFormat, *, margin: float) -> Markup:
+    """The rows on a scale from 0 to 1, or further if values are outside."""
+    edges = [edge for row in rows for d in row.dots for edge in (d.value, d.low, d.high) if edge is not None]
+    low, high = min([0.0, *edges]), max([1.0, *edges])
+    ticks = {value: _edge(value, form) for value in (low + (high - low) * part / 4 for part in range(5))}
+    return row_chart(rows, title, ticks, margin=margin + 4)
+
+
+def row_chart(
+    rows: Sequence[ChartRow], title: str, ticks: Mapping[float, str], *, margin: float, label: float = _LABEL,
+    height: float = _ROW, zero: str = "grid",
+) -> Markup:  # fmt: skip
+    """One line per row with its dots and their intervals on a shared scale, which ends at the first and last tick.
+
+    Args:
+        rows: The rows.
+        title: The title of the chart.
+        ticks: The texts of the scale, by value, ascending.
+        margin: The width at the right of the scale.
+        label: The width of the labels.
+        height: The height of a row.
+        zero: The CSS class of the line at zero.
+    """
+    low, high = min(ticks), max(ticks)
+    room, bottom = CHART_WIDTH - label - 10 - margin, len(rows) * height + 6
 
     def x(value: float) -> float:
-        return _LABEL + 10 + (value - low) / (high - low) * room
+        return label + 10 + (min(max(value, low), high) - low) / (high - low) * room
 
-    bottom = len(rows) * _ROW + 6
-    drawn = [svg_element("line", x1=x(v), x2=x(v), y1=2.0, y2=bottom, class_="grid") for v in _scale(low, high)]
-    for index, (label, found) in enumerate(rows):
-        y = index * _ROW + 4 + _ROW / 2
-        drawn.append(
-            svg_element("text", shorten_label(label, _LABEL), x=_LABEL, y=y + 4, text_anchor="end", class_="t")
-        )
-        if len(found) > 1:
-            ends = [x(d.value) for d in found]
-            drawn.append(svg_element("line", x1=min(ends), x2=max(ends), y1=y, y2=y, class_="link"))
-        step = 5.0 if len(found) > 1 else 0.0
-        for place, dot in enumerate(found):
-            shift = (place - (len(found) - 1) / 2) * step
-            if dot.low is not None and dot.high is not None:
-                whisker = {"x1": x(dot.low), "x2": x(dot.high), "y1": y + shift, "y2": y + shift}
-                drawn.append(svg_element("line", class_=f"{dot.css} whisker", **whisker))
-            drawn.append(svg_element("circle", cx=x(dot.value), cy=y + shift, r=4.5, class_=dot.css))
-        if values and found:
-            drawn.append(
-                svg_element(
-                    "text",
-                    format_value(found[0].value, form),
-                    x=float(CHART_WIDTH),
-                    y=y + 4,
-                    text_anchor="end",
-                    class_="t v",
-                )
-            )
-    drawn += [
-        svg_element("text", _edge(v, form), x=x(v), y=bottom + 14, text_anchor="middle", class_="t s")
-        for v in _scale(low, high)
-    ]
-    return _picture(bottom + 20, title, drawn)
+    drawn: list[Markup] = []
+    for value, text in ticks.items():
+        drawn.append(svg_element("line", x1=x(value), x2=x(value), y1=2.0, y2=bottom, class_="grid" if value else zero))
+        drawn.append(svg_element("text", text, x=x(value), y=bottom + 14, text_anchor="middle", class_="t s"))
+    for index, row in enumerate(rows):
+        drawn += _drawn_row(row, index * height + 4 + height / 2, label, x)
+    return picture(bottom + 20, title, drawn)
 
 
-def _scale(low: float, high: float) -> list[float]:
-    return [low + (high - low) * part / 4 for part in range(5)]
+def _drawn_row(row: ChartRow, y: float, width: float, x: Callable[[float], float]) -> list[Markup]:
+    """The label of a row, its dots with their intervals, a line between several dots, and its text."""
+    name = shorten_label(row.label, width)
+    css = "t s" if row.secondary else "t"
+    drawn = [svg_element("text", name, x=width, y=y + 4, text_anchor="end", class_=css)]
+    step = 5.0 if len(row.dots) > 1 else 0.0
+    if len(row.dots) > 1:
+        ends = [x(dot.value) for dot in row.dots]
+        drawn.append(svg_element("line", x1=min(ends), x2=max(ends), y1=y, y2=y, class_="link"))
+    for place, dot in enumerate(row.dots):
+        level = y + (place - (len(row.dots) - 1) / 2) * step
+        if dot.low is not None and dot.high is not None:
+            whisker = {"x1": x(dot.low), "x2": x(dot.high), "y1": level, "y2": level}
+            drawn.append(svg_element("line", class_=f"{dot.css} whisker", **whisker))
+        drawn.append(svg_element("circle", cx=x(dot.value), cy=level, r=4.5, class_=dot.css))
+    if row.text:
+        css = "t s" if row.secondary else "t v"
+        drawn.append(svg_element("text", row.text, x=float(CHART_WIDTH), y=y + 4, text_anchor="end", class_=css))
+    return drawn
 
 
 def _edge(value: float, form: ValueFormat) -> str:
     return f"{value * 100:.0f} %" if form == "percent" else f"{value:.2f}".rstrip("0").rstrip(".")
 
 
+@dataclass(frozen=True)
+class UnitSquare:
+    """A square chart area from 0 to 1 in both directions."""
+
+    side: float
+    left: float
+    top: float = 8.0
+
+    def x(self, value: float) -> float:
+        """The horizontal position of a value."""
+        return self.left + min(max(value, 0.0), 1.0) * self.side
+
+    def y(self, value: float) -> float:
+        """The vertical position of a value."""
+        return self.top + (1 - min(max(value, 0.0), 1.0)) * self.side
+
+    def picture(self, title: str, drawn: Sequence[Markup]) -> Markup:
+        """The chart of these elements, with room for the labels of the horizontal axis."""
+        return picture(self.top + self.side + 42, title, drawn)
+
+    def axes(self, x_label: str, y_label: str, threshold: float | None = None) -> list[Markup]:
+        """The grid with its labels; the lines of a `threshold` are marked."""
+        x, y = self.x, self.y
+        drawn: list[Markup] = []
+        for value in (0.0, 0.25, 0.5, 0.75, 1.0):
+            css = "base" if value == 0 else "border" if value == threshold else "grid"
+            drawn += [
+                svg_element("line", x1=x(0), x2=x(1), y1=y(value), y2=y(value), class_=css),
+                svg_element("line", x1=x(value), x2=x(value), y1=y(0), y2=y(1), class_=css),
+                svg_element("text", f"{value:g}", x=self.left - 6, y=y(value) + 4, text_anchor="end", class_="t s"),
+                svg_element("text", f"{value:g}", x=x(value), y=y(0) + 16, text_anchor="middle", class_="t s"),
+            ]
+        turned = f"rotate(-90 12 {y(0.5)})"
+        return [
+            *drawn,
+            svg_element("text", x_label, x=x(0.5), y=y(0) + 34, text_anchor="middle", class_="t s"),
+            svg_element("text", y_label, x=12.0, y=y(0.5), text_anchor="middle", class_="t s", transform=turned),
+        ]
+
+
+_SQUARE = UnitSquare(300.0, 44.0)
+
+
 def aspect_scatter(pair: AspectPair, first: str, second: str, title: str) -> Markup:
     """Two aspects against each other from 0 to 1: answers as a shaded grid, models as dots with their names."""
-    top = 8.0
-    width = _SIDE / _CELLS
-
-    def x(value: float) -> float:
-        return _LEFT + value * _SIDE
-
-    def y(value: float) -> float:
-        return top + (1 - value) * _SIDE
-
+    x, y, width = _SQUARE.x, _SQUARE.y, _SQUARE.side / _CELLS
     cells = Counter((_cell(point.first), _cell(point.second)) for point in pair.answers)
     most = max(cells.values(), default=1)
-    drawn = [
+    shades = [
         svg_element("rect", x=x(column / _CELLS), y=y((row + 1) / _CELLS), width=width, height=width, class_="c0 heat",
             fill_opacity=f"{0.08 + 0.5 * sqrt(n / most):.2f}")
         for (column, row), n in sorted(cells.items())
     ]  # fmt: skip
-    for value in (0.0, 0.25, 0.5, 0.75, 1.0):
-        css = "base" if value == 0 else "grid"
-        drawn += [
-            svg_element("line", x1=x(0), x2=x(1), y1=y(value), y2=y(value), class_=css),
-            svg_element("line", x1=x(value), x2=x(value), y1=y(0), y2=y(1), class_=css),
-            svg_element("text", f"{value:g}", x=_LEFT - 6, y=y(value) + 4, text_anchor="end", class_="t s"),
-            svg_element("text", f"{value:g}", x=x(value), y=y(0) + 16, text_anchor="middle", class_="t s"),
-        ]
-    drawn.append(svg_element("text", first, x=x(0.5), y=y(0) + 34, text_anchor="middle", class_="t s"))
-    drawn.append(
-        svg_element(
-            "text", second, x=12.0, y=y(0.5), text_anchor="middle", class_="t s", transform=f"rotate(-90 12 {y(0.5)})"
-        )
-    )
-    return _picture(top + _SIDE + 42, title, [*drawn, *_labels(pair, x, y)])
+    return _SQUARE.picture(title, [*shades, *_SQUARE.axes(first, second), *_labels(pair)])
 
 
 def _cell(value: float) -> int:
     return min(_CELLS - 1, max(0, floor(value * _CELLS)))
 
 
-def _labels(pair: AspectPair, x: Callable[[float], float], y: Callable[[float], float]) -> list[Markup]:
+def _labels(pair: AspectPair) -> list[Markup]:
     """A dot per model, and its name at the place with the least overlap."""
-    points = sorted(pair.models, key=lambda one: (-one.second, one.name))
+    x, y = _SQUARE.x, _SQUARE.y
+    points = sorted(pair.models, key=lambda point: (-point.second, point.name))
     taken = [_Box(x(p.first) - 6, y(p.second) - 6, x(p.first) + 6, y(p.second) + 6) for p in points]
     drawn = [svg_element("circle", cx=x(p.first), cy=y(p.second), r=5.0, class_="c1 ring") for p in points]
     for point in points:
         name = shorten_label(point.name, _WIDE)
         places = _around(x(point.first), y(point.second), width_of(name) * 1.05)
-        box, place, anchor = min(places, key=lambda one: sum(one[0].overlap(other) for other in taken))
+        box, place, anchor = min(places, key=lambda found: sum(found[0].overlap(other) for other in taken))
         taken.append(box)
         drawn.append(svg_element("text", name, x=place, y=box.bottom - 3, text_anchor=anchor, class_="t v halo"))
     return drawn
@@ -186,7 +231,7 @@ class _Box(NamedTuple):
         """The area that the other box covers, plus a penalty outside the chart."""
         width = min(self.right, other.right) - max(self.left, other.left)
         height = min(self.bottom, other.bottom) - max(self.top, other.top)
-        outside = max(0.0, self.right - CHART_WIDTH) + max(0.0, _LEFT - self.left)
+        outside = max(0.0, self.right - CHART_WIDTH) + max(0.0, _SQUARE.left - self.left)
         return max(0.0, width) * max(0.0, height) + outside * _LINE
 
 
@@ -200,7 +245,8 @@ def _around(x: float, y: float, width: float) -> list[tuple[_Box, float, str]]:
     return found
 
 
-def _picture(height: float, title: str, drawn: Sequence[Markup]) -> Markup:
+def picture(height: float, title: str, drawn: Sequence[Markup]) -> Markup:
+    """A chart with a title for screen readers."""
     return svg_element(
         "svg",
         svg_element("title", title),
