@@ -93,14 +93,15 @@ def _statements(item: Item[Any], families: dict[str, str], weight: float) -> Ite
 def drop_some_evidence(examples: Sequence[Example], proportion: float, seed: int) -> list[Example]:
     """Remove the paragraphs of about a `proportion` of the examples; the example and the seed decide which."""
     return [
-        replace(example, case=example.case.without_evidence()) if _draw(example, seed) < proportion else example
+        replace(example, case=example.case.without_evidence()) if draw_number(example, seed) < proportion else example
         for example in examples
     ]
 
 
-def _draw(example: Example, seed: int) -> float:
-    asked = json.dumps([seed, example.item, example.model, example.case.answer], ensure_ascii=False)
-    return int.from_bytes(hashlib.blake2b(asked.encode(), digest_size=8).digest(), "big") / 2**64
+def draw_number(example: Example, *marks: int | str) -> float:
+    """A number from 0 to 1 that depends on the example and the `marks` (seed, purpose) alone."""
+    text = json.dumps([*marks, example.item, example.model, example.case.answer], ensure_ascii=False)
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big") / 2**64
 
 
 def examples_digest(examples: Iterable[Example]) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from benchbuilder.core import DataError
-from benchbuilder.evaluation.judge_training.examples import drop_some_evidence
+from benchbuilder.evaluation.judge_training.examples import draw_number, drop_some_evidence
 from benchbuilder.evaluation.judges.base import Example
 from benchbuilder.evaluation.judges.openai_finetuned import OpenAIFinetunedJudge, OpenAIFinetunedSpec, TuningSpec
 from benchbuilder.evaluation.parsing.score_replies import UnreadableScore, read_score_number
@@ -43,12 +43,9 @@ class TrainingFileCheck:
 
 def sample_by_weight(examples: Iterable[Example], seed: int) -> list[Example]:
     """Sample the examples with a weight below 1 at that rate: training files have no weights between 0 and 1."""
-    return [example for example in examples if example.weight >= 1 or _draw(example, seed) < example.weight]
-
-
-def _draw(example: Example, seed: int) -> float:
-    text = json.dumps([seed, "weight", example.item, example.model, example.case.answer], ensure_ascii=False)
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big") / 2**64
+    return [
+        example for example in examples if example.weight >= 1 or draw_number(example, seed, "weight") < example.weight
+    ]
 
 
 def write_training_file(

@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import json
+import platform
 import shutil
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from filelock import FileLock, Timeout
 from pydantic import BaseModel, ValidationError
 
+from benchbuilder import __version__
 from benchbuilder.config import FileRef, Slot
 from benchbuilder.core import BenchbuilderError, DataError, StoreError, create_from_spec, find_kind
 from benchbuilder.evaluation.judge_training.predictions import Prediction, ValidationRun
 from benchbuilder.evaluation.judges.base import Case, Example, Judge, JudgeSpec, ScoringJudge, case_hash
 from benchbuilder.evaluation.judges.card import (
+    DIGESTS,
     HELD_OUT,
     JUDGE_CARD,
     LEARNED,
     PREDICTIONS,
+    folder_digest,
     plain_spec,
     read_trained_judge_card,
     verify_judge_part,
@@ -32,10 +37,11 @@ _DRAFT, _OLD, _LOCK = ".draft", ".old", ".lock"
 _KEY = "training.key"
 """The file in a draft that names the training that writes it."""
 _TEXT, _NUMBER = pa.string(), pa.float64()
+_EXAMPLE_TEXTS = ("item", "family", "model", "source")
+_CASE_TEXTS = ("type", "question", "answer", "right", "wrong")
 _PREDICTION = pa.schema(
     [
-        *(pa.field(name, _TEXT, nullable=False) for name in ("item", "family", "model", "source", "type")),
-        *(pa.field(name, _TEXT, nullable=False) for name in ("question", "answer", "right", "wrong")),
+        *(pa.field(name, _TEXT, nullable=False) for name in (*_EXAMPLE_TEXTS, *_CASE_TEXTS)),
         pa.field("evidence", pa.list_(_TEXT), nullable=False),
         pa.field("target", _NUMBER, nullable=False),
         pa.field("weight", _NUMBER, nullable=False),
@@ -115,9 +121,16 @@ def write_learned_hashes(folder: Path, examples: Iterable[Example]) -> None:
     (folder / LEARNED).write_text(json.dumps(marks) + "\n", encoding="utf-8")
 
 
-def trained_judge_names(folder: Path) -> list[str]:
-    """The names of the trained judges below `folder`."""
-    return sorted(card.parent.name for card in folder.glob(f"*/{JUDGE_CARD}") if not card.parent.suffix)
+def write_validated_judge(
+    draft: Path, card: Mapping[str, Any], predictions: Iterable[Prediction], learned: Iterable[Example],
+    versions: Mapping[str, str],
+) -> None:  # fmt: skip
+    """Write predictions, hashes and card of a judge whose parts are in `draft`; the card has their digests."""
+    write_predictions(draft / PREDICTIONS, predictions)
+    write_learned_hashes(draft, learned)
+    digests = {key: folder_digest(draft / part) for part, key in DIGESTS.items()}
+    own = {"benchbuilder": __version__, "python": platform.python_version(), "numpy": np.__version__}
+    write_judge_card(draft, {**card, **digests, "versions": {**own, **versions}})
 
 
 def load_validation_run(
@@ -135,9 +148,11 @@ def load_validation_run(
         DataError: The judge is not trained, was changed since, or cannot be read.
     """
     card = read_trained_judge_card(folder, name)
-    found = read_predictions(folder / name / PREDICTIONS)
-    sides = [tuple(one for one in found if (one.side == "held_out") == held) for held in (True, False)]
-    return ValidationRun(name, card, sides[0], _open_judge(card, folder / name, spec) if open_judge else None, sides[1])
+    predictions = read_predictions(folder / name / PREDICTIONS)
+    held_out = tuple(prediction for prediction in predictions if prediction.side == "held_out")
+    left_out = tuple(prediction for prediction in predictions if prediction.side != "held_out")
+    judge = _open_judge(card, folder / name, spec) if open_judge else None
+    return ValidationRun(name, card, held_out, judge, left_out)
 
 
 def _open_judge(card: Mapping[str, Any], folder: Path, spec: JudgeSpec | None) -> ScoringJudge | None:
@@ -222,18 +237,9 @@ def write_predictions(path: Path, predictions: Iterable[Prediction]) -> None:
 def _row(prediction: Prediction) -> dict[str, Any]:
     example, case = prediction.example, prediction.example.case
     return {
-        "item": example.item,
-        "family": example.family,
-        "model": example.model,
-        "source": example.source,
-        "type": case.type,
-        "question": case.question,
-        "answer": case.answer,
-        "right": case.right,
-        "wrong": case.wrong,
+        **{name: getattr(example, name) for name in (*_EXAMPLE_TEXTS, "target", "weight")},
+        **{name: getattr(case, name) for name in _CASE_TEXTS},
         "evidence": list(case.evidence),
-        "target": example.target,
-        "weight": example.weight,
         "ratings": [{"rater": rater, "value": value} for rater, value in example.ratings],
         "predicted": prediction.predicted,
         "without_evidence": prediction.without_evidence,

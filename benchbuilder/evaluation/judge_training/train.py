@@ -4,56 +4,32 @@ from __future__ import annotations
 
 import hashlib
 import json
-import platform
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from benchbuilder import __version__
-from benchbuilder.config import EvaluationSpec, TrainingSpec
-from benchbuilder.core import (
-    DataError,
-    Problem,
-    RecipeError,
-    conformal_half_width,
-    count_phrase,
-    create_from_spec,
-    find_kind,
-    pearson,
-)
-from benchbuilder.evaluation.judge_training.examples import EvaluationTables, drop_some_evidence, make_examples
+from benchbuilder.config import EvaluationSpec
+from benchbuilder.core import DataError, Problem, RecipeError, count_phrase, create_from_spec, find_kind, pearson
+from benchbuilder.evaluation.judge_training.examples import EvaluationTables, drop_some_evidence
 from benchbuilder.evaluation.judge_training.model_card import (
-    card_conformal,
-    card_data,
-    card_identity,
-    card_metrics,
-    card_text,
-    constant_predictor_warning,
+    JudgeTraining,
+    Note,
     example_targets,
     format_figure,
     held_out_predictions,
-    metrics_line,
+    note_figures,
     partly_seen_predictions,
+    plan_training,
     split_summary,
     split_warnings,
 )
-from benchbuilder.evaluation.judge_training.predictions import Prediction, ValidationRun
-from benchbuilder.evaluation.judge_training.splits import Split, split_examples
-from benchbuilder.evaluation.judge_training.storage import (
-    load_validation_run,
-    replacing_judge,
-    write_judge_card,
-    write_learned_hashes,
-    write_predictions,
-)
+from benchbuilder.evaluation.judge_training.predictions import ValidationRun
+from benchbuilder.evaluation.judge_training.storage import load_validation_run, replacing_judge, write_validated_judge
 from benchbuilder.evaluation.judges.base import AskingJudge, Case, Example, JudgeSpec, TrainedJudge
-from benchbuilder.evaluation.judges.card import DIGESTS, FINAL, HELD_OUT, PREDICTIONS, folder_digest, read_judge_card
+from benchbuilder.evaluation.judges.card import FINAL, HELD_OUT, read_judge_card
 
-Note = Callable[[str], None]
 _ABLATED: Mapping[str, Callable[[Case], Case]] = {
     "without_evidence": Case.without_evidence,
     "answer_only": lambda case: replace(case, question="", evidence=(), right="", wrong=""),
@@ -89,63 +65,34 @@ def train_judge(
         RecipeError: The kind is not trained here, or the recipe has no `evaluation.training`.
         DataError: There are too few rated answers.
     """
-    training = _training(name, spec, evaluation)
+    _check_kind(name, spec)
     _new(spec).ready()
-    examples = make_examples(tables.items, tables.answers, tables.scores, spec.aspect, training)
-    split = split_examples(examples, training, seed)
-    asked = {**card_identity(name, spec, language, seed), **card_data(examples, training, split, evaluation)}
-    if not retrain and _is_unchanged(folder / name, asked):
+    plan = plan_training(name, spec, tables, evaluation, language=language, seed=seed)
+    settings = plan.settings()
+    if not retrain and _is_unchanged(folder / name, settings):
         note(f"{name}: already trained, with the same settings and ratings")
         return load_validation_run(folder, name, open_judge=False)
-    note(split_summary(name, spec, split))
-    for line in split_warnings(split):
+    note(split_summary(plan))
+    for line in split_warnings(plan.split):
         note(f"  {line}")
-    work = _TrainingWork(spec, training, split, seed, lambda line: note(f"  {line}"))
-    key = hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
+    key = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
     with replacing_judge(folder, name, key if _new(spec).resumes else "") as draft:
-        judge, facts = work.train_judge(split.training, split.held_out, draft / HELD_OUT)
-        predicted = judge.score([example.case for example in split.held_out])
-        partly_seen = partly_seen_predictions(split, judge.score([example.case for example, _ in split.partly_seen()]))
-        del judge
-        half = conformal_half_width(
-            np.abs(example_targets(split.held_out) - np.array(predicted)), evaluation.bootstrap.level
-        )
-        predictions = held_out_predictions(split, predicted, {})
-        figures = work.note_metrics(predictions)
-        predictions = held_out_predictions(split, predicted, dict(work.ablated_predictions(draft)))
-        final, last = work.train_judge(examples, (), draft / FINAL, choices=facts)
-        note(f"  final: trained on all {count_phrase(len(examples), 'example')}")
-        for ablation in training.ablations:
-            shutil.rmtree(draft / ablation, ignore_errors=True)
-        write_predictions(draft / PREDICTIONS, [*predictions, *partly_seen])
-        write_learned_hashes(draft, examples)
-        write_judge_card(draft, {
-            **asked,
-            "facts": {"held_out": dict(facts), "final": dict(last)},
-            "conformal": card_conformal(half),
-            **figures,
-            **{key: folder_digest(draft / part) for part, key in DIGESTS.items()},
-            "versions": {"benchbuilder": __version__, "python": platform.python_version(), "numpy": np.__version__,
-                         **final.fingerprint()},
-            **card_text(spec, training, split),
-        })  # fmt: skip
+        _train_into(draft, plan, lambda line: note(f"  {line}"))
     return load_validation_run(folder, name, open_judge=False)
 
 
-def _training(name: str, spec: JudgeSpec, evaluation: EvaluationSpec) -> TrainingSpec:
-    if not find_kind("judge", spec.kind).load().trains:
+def _check_kind(name: str, spec: JudgeSpec) -> None:
+    cls, key = find_kind("judge", spec.kind).load(), f"evaluation.judges.{name}.kind"
+    if not cls.trains:
         raise RecipeError([Problem(
-            f"a judge of kind {spec.kind!r} needs no training", key=f"evaluation.judges.{name}.kind", actual=spec.kind,
+            f"a judge of kind {spec.kind!r} needs no training", key=key, actual=spec.kind,
             hint="it scores as it is, in `benchbuild evaluate`",
         )])  # fmt: skip
-    if issubclass(find_kind("judge", spec.kind).load(), AskingJudge):
+    if issubclass(cls, AskingJudge):
         raise RecipeError([Problem(
-            "a service trains this judge", key=f"evaluation.judges.{name}.kind", actual=spec.kind,
+            "a service trains this judge", key=key, actual=spec.kind,
             hint=f"benchbuild finetune export {name} writes the files of the job",
         )])  # fmt: skip
-    if evaluation.training is None:
-        raise RecipeError([Problem("the recipe does not say what judges are trained on", key="evaluation.training")])
-    return evaluation.training
 
 
 def _is_unchanged(folder: Path, settings: Mapping[str, Any]) -> bool:
@@ -160,46 +107,46 @@ def _new(spec: JudgeSpec) -> TrainedJudge:
     return create_from_spec("judge", spec)
 
 
-@dataclass(frozen=True)
-class _TrainingWork:
-    """The trainings of one judge."""
+def _train_into(draft: Path, plan: JudgeTraining, note: Note) -> None:
+    """Train, validate and store the judge in the folder `draft`."""
+    split = plan.split
+    judge, facts = _train(plan, split.training, split.held_out, draft / HELD_OUT, note)
+    predicted = judge.score([example.case for example in split.held_out])
+    partly_seen = partly_seen_predictions(split, judge.score([example.case for example, _ in split.partly_seen()]))
+    del judge
+    note_figures(held_out_predictions(split, predicted, {}), note)
+    predictions = held_out_predictions(split, predicted, dict(_ablated_scores(draft, plan, note)))
+    final, last = _train(plan, plan.examples, (), draft / FINAL, note, choices=facts)
+    note(f"final: trained on all {count_phrase(len(plan.examples), 'example')}")
+    for ablation in plan.training.ablations:
+        shutil.rmtree(draft / ablation, ignore_errors=True)
+    card = plan.card(predictions, {"held_out": dict(facts), "final": dict(last)})
+    write_validated_judge(draft, card, [*predictions, *partly_seen], plan.examples, final.fingerprint())
 
-    spec: JudgeSpec
-    training: TrainingSpec
-    split: Split
-    seed: int
-    note: Note
 
-    def train_judge(
-        self, examples: Sequence[Example], held_out: Sequence[Example], folder: Path, note: Note | None = None,
-        choices: Mapping[str, Any] | None = None,
-    ) -> tuple[TrainedJudge, Mapping[str, Any]]:  # fmt: skip
-        """Train a new judge on `examples`, some without their paragraphs, with the `choices` of an earlier training."""
-        judge = _new(self.spec)
-        if choices is not None:
-            judge.apply_choices(choices)
-        folder.mkdir(parents=True, exist_ok=True)
-        learned = drop_some_evidence(examples, self.training.reference_drop, self.seed)
-        return judge, judge.train(learned, held_out, folder, self.seed, note or self.note)
+def _train(
+    plan: JudgeTraining, examples: Sequence[Example], held_out: Sequence[Example], folder: Path, note: Note,
+    choices: Mapping[str, Any] | None = None,
+) -> tuple[TrainedJudge, Mapping[str, Any]]:  # fmt: skip
+    """Train a new judge on `examples`, some without their paragraphs, with the `choices` of an earlier training."""
+    judge = _new(plan.spec)
+    if choices is not None:
+        judge.apply_choices(choices)
+    folder.mkdir(parents=True, exist_ok=True)
+    learned = drop_some_evidence(examples, plan.training.reference_drop, plan.seed)
+    return judge, judge.train(learned, held_out, folder, plan.seed, note)
 
-    def note_metrics(self, predictions: Sequence[Prediction]) -> dict[str, Any]:
-        """The main figures for the card, which are also noted."""
-        metrics, warning = card_metrics(predictions), constant_predictor_warning(predictions)
-        self.note(f"held out: {metrics_line(metrics)}")
-        if warning:
-            self.note(f"WARNING: {warning}: its figures are meaningless")
-        return {"metrics": metrics, "constant_predictor": warning or None}
 
-    def ablated_predictions(self, draft: Path) -> Iterator[tuple[str, list[float]]]:
-        """The scores of judges of the same kind that are trained and used on parts of each case."""
-        for name in self.training.ablations:
-            if name == "without_evidence" and not self.spec.evidence:
-                continue
-            less, folder = _ABLATED[name], draft / name
-            held_out = [replace(example, case=less(example.case)) for example in self.split.held_out]
-            learned = [replace(example, case=less(example.case)) for example in self.split.training]
-            judge, _ = self.train_judge(learned, held_out, folder, lambda _: None)
-            scores = judge.score([example.case for example in held_out])
-            correlation = pearson(scores, example_targets(held_out))
-            self.note(f"{name.replace('_', ' ')}: Pearson {format_figure(correlation)}")
-            yield name, scores
+def _ablated_scores(draft: Path, plan: JudgeTraining, note: Note) -> Iterator[tuple[str, list[float]]]:
+    """The scores of judges of the same kind that are trained and used on parts of each case."""
+    for name in plan.training.ablations:
+        if name == "without_evidence" and not plan.spec.evidence:
+            continue
+        held_out, learned = (
+            [replace(example, case=_ABLATED[name](example.case)) for example in side]
+            for side in (plan.split.held_out, plan.split.training)
+        )
+        judge, _ = _train(plan, learned, held_out, draft / name, lambda _: None)
+        scores = judge.score([example.case for example in held_out])
+        note(f"{name.replace('_', ' ')}: Pearson {format_figure(pearson(scores, example_targets(held_out)))}")
+        yield name, scores
