@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from benchbuilder.config import EvaluationSpec
 from benchbuilder.core import Estimate, Floats, Statistic, bootstrap_difference, bootstrap_estimates
-from benchbuilder.evaluation.judge_report.probe_spec import ValiditySpec
+from benchbuilder.evaluation.judge_report.probe_spec import ProbesSpec, ValiditySpec
 from benchbuilder.evaluation.judge_training.predictions import Prediction, Side, ValidationRun
 from benchbuilder.evaluation.published import PublishedJudges
-from benchbuilder.evaluation.results.context import BootstrapSettings, CellValue, estimate_cell, table_line
+from benchbuilder.evaluation.results.context import (
+    BootstrapSettings,
+    CellValue,
+    bootstrap_settings,
+    estimate_cell,
+    table_line,
+)
 from benchbuilder.exporters import Language, ReportTexts, ResultTable, TableCell, TableColumn, TableLine, ValueFormat
 
 THRESHOLD = 0.5
@@ -122,13 +130,23 @@ def _column(values: Any) -> Floats:
 
 @dataclass(frozen=True)
 class JudgeReportFrame:
-    """What all tables of a report share: texts, bootstrap settings, validity settings and published figures."""
+    """What all tables of a report share: texts, settings, probes and published figures."""
 
     t: ReportTexts
     language: Language
-    bootstrap: BootstrapSettings
-    numbers: ValiditySpec
-    published: PublishedJudges | None = None
+    spec: EvaluationSpec
+    probes: ProbesSpec | None
+    published: PublishedJudges | None
+
+    @cached_property
+    def bootstrap(self) -> BootstrapSettings:
+        """How intervals are drawn."""
+        return bootstrap_settings(self.spec.bootstrap)
+
+    @cached_property
+    def numbers(self) -> ValiditySpec:
+        """The settings that are a matter of judgement."""
+        return self.probes.validity if self.probes is not None else ValiditySpec()
 
     def cells(self, answers: HeldOutAnswers, statistics: Mapping[str, Statistic]) -> dict[str, TableCell]:
         """Each statistic of the rows with its interval over families."""
@@ -171,7 +189,10 @@ class JudgeReportFrame:
 
 
 def _format(key: str) -> ValueFormat:
-    return next((form for form, keys in _COLUMNS.items() if key in keys.split()), "score")
+    for form, keys in _COLUMNS.items():
+        if key in keys.split():
+            return form
+    return "score"
 
 
 def group_answers(answers: HeldOutAnswers, group_of: Callable[[Prediction], str]) -> list[tuple[str, HeldOutAnswers]]:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-
-from markupsafe import Markup
 
 from benchbuilder.config import EvaluationSpec
 from benchbuilder.core import DataError, check_constant_predictor, find_kind, kinds_of_slot
@@ -28,16 +26,20 @@ from benchbuilder.evaluation.judge_report.held_out import (
     held_out_answers,
     held_out_questions,
 )
-from benchbuilder.evaluation.judge_report.probe_spec import ProbesSpec, ValiditySpec, load_probes
-from benchbuilder.evaluation.judge_report.robustness_card import ProbeFinding, probe_findings, verdict_counts
+from benchbuilder.evaluation.judge_report.probe_spec import load_probes
+from benchbuilder.evaluation.judge_report.robustness_card import probe_findings, verdict_counts
 from benchbuilder.evaluation.judge_report.robustness_tables import probe_label, robustness_table
-from benchbuilder.evaluation.judge_report.section import AspectSection, JudgePlots, RobustnessCard
-from benchbuilder.evaluation.judge_report.write import JUDGE_REPORT_STEM, write_judge_report_files
+from benchbuilder.evaluation.judge_report.write import (
+    JUDGE_REPORT_STEM,
+    AspectSection,
+    JudgePlots,
+    RobustnessCard,
+    write_judge_report_files,
+)
 from benchbuilder.evaluation.judge_training.model_card import FEW
-from benchbuilder.evaluation.judge_training.predictions import Prediction, ValidationRun
+from benchbuilder.evaluation.judge_training.predictions import ValidationRun
 from benchbuilder.evaluation.judges.base import AskingJudge
 from benchbuilder.evaluation.published import PublishedJudges
-from benchbuilder.evaluation.results.context import BootstrapSettings
 from benchbuilder.evaluation.yaml_files import read_yaml
 from benchbuilder.exporters import Language, ReportTexts, ResultTable
 
@@ -73,61 +75,43 @@ def write_judge_report(
             f"these probes are for answers in {file.language!r}, and the benchmark is in {language!r}",
             where=str(probes), next=f"use probes for {language!r}, or none",
         )  # fmt: skip
-    drawn: BootstrapSettings = {**spec.bootstrap.model_dump()}  # pyright: ignore[reportAssignmentType]
-    numbers = file.validity if file is not None else ValiditySpec()
     frame = JudgeReportFrame(
-        ReportTexts(texts, PACKAGES),
-        texts,
-        drawn,
-        numbers,
+        ReportTexts(texts, PACKAGES), texts, spec, file,
         read_yaml(published, PublishedJudges, "file of published figures") if published is not None else None,
-    )
-    aspects = dict.fromkeys(str(trial.card.get("aspect", "")) for trial in runs)
-    given = _ReportOptions(spec, file)
-    chapters = [
-        _section(frame, aspect, [trial for trial in runs if trial.card.get("aspect", "") == aspect], given)
-        for aspect in aspects
-    ]
+    )  # fmt: skip
+    by_aspect: dict[str, list[ValidationRun]] = {}
+    for run in runs:
+        by_aspect.setdefault(str(run.card.get("aspect", "")), []).append(run)
+    sections = [_section(frame, aspect, group) for aspect, group in by_aspect.items()]
     return write_judge_report_files(
-        folder, frame, chapters, runs, language=language, illustrative=illustrative, stem=stem
+        folder, frame, sections, runs, language=language, illustrative=illustrative, stem=stem
     )
 
 
-@dataclass(frozen=True)
-class _ReportOptions:
-    """Settings of a report, apart from the validation runs."""
-
-    spec: EvaluationSpec
-    file: ProbesSpec | None
-
-
-def _section(
-    frame: JudgeReportFrame, aspect: str, runs: Sequence[ValidationRun], options: _ReportOptions
-) -> AspectSection:
-    judges = [held_out_answers(trial, synthetic=False) for trial in runs]
-    rated = [held for held in judges if len(held)]
-    statements = [held_out_answers(trial, synthetic=True) for trial in runs]
-    sheets, folded = _tables(frame, aspect, runs, rated, statements)
-    cards = _cards(frame, aspect, runs, options)
-    found = {card.judge: card.findings for card in cards}
+def _section(frame: JudgeReportFrame, aspect: str, runs: Sequence[ValidationRun]) -> AspectSection:
+    judges = [held_out_answers(run, synthetic=False) for run in runs]
+    rated = [answers for answers in judges if len(answers)]
+    statements = [held_out_answers(run, synthetic=True) for run in runs]
+    tables, folded = _tables(frame, aspect, runs, rated, statements)
+    cards = _cards(frame, aspect, runs)
+    findings = {card.judge: card.findings for card in cards}
+    unprobed = [run.name for run in runs if run.name not in findings and not _asks_model(run)]
     return AspectSection(
         aspect=aspect,
         label=frame.t.get(f"results.aspect.{aspect}", aspect),
         judges=judges,
         warnings=[
-            *(warning for held in judges if (warning := _constant_predictor_warning(frame, held))),
+            *filter(None, (_constant_predictor_warning(frame, answers) for answers in judges)),
             *_general_warnings(frame, rated, runs),
         ],
         remarks=_remarks(frame, judges),
-        overview=correlation_chart(sheets[0], frame.t("judges.plot.overview")) if sheets else None,
-        plots=[_plots(frame, held, sheets) for held in rated],
-        tables=sheets,
+        overview=correlation_chart(tables[0], frame.t("judges.plot.overview")) if tables else None,
+        plots=[_plots(frame, answers, tables) for answers in rated],
+        tables=tables,
         folded=folded,
         cards=cards,
-        robustness=robustness_table(frame, aspect, found) if cards else None,
-        unprobed=[trial.name for trial in runs if trial.name not in found and not _asks_model(trial)]
-        if options.file is not None
-        else [],
+        robustness=robustness_table(frame, aspect, findings) if cards else None,
+        unprobed=unprobed if frame.probes is not None else [],
     )
 
 
@@ -144,16 +128,15 @@ def _tables(
     bins = measures.reliability_table(frame, aspect, rated_answers)
     people = validity.rater_table(frame, aspect, rated_answers)
     test = validity.alternative_annotator_table(frame, aspect, rated_answers)
-    order = validity.system_ranking_table(
-        frame, aspect, [held for trial in runs if len(held := held_out_questions(trial))]
-    )
-    groups = [
-        measures.group_table(frame, aspect, "source", rated_answers, lambda row: row.example.source),
-        measures.group_table(frame, aspect, "type", rated_answers, lambda row: row.example.case.type),
-        measures.group_table(frame, aspect, "model", rated_answers, lambda row: row.example.model),
-        _familiarity_table(frame, aspect, runs),
-    ]
-    made = [
+    questions = [answers for run in runs if len(answers := held_out_questions(run))]
+    order = validity.system_ranking_table(frame, aspect, questions)
+    groups = {
+        "source": lambda row: row.example.source,
+        "type": lambda row: row.example.case.type,
+        "model": lambda row: row.example.model,
+    }  # fmt: skip
+    by_group = {name: measures.group_table(frame, aspect, name, rated_answers, of) for name, of in groups.items()}
+    tables = [
         measures.comparison_table(frame, aspect, rated_answers),
         measures.agreement_table(frame, aspect, rated_answers),
         measures.threshold_table(frame, aspect, rated_answers),
@@ -167,23 +150,22 @@ def _tables(
         *order,
         intervals.prediction_powered_table(frame, aspect, rated_answers),
         intervals.conformal_table(frame, aspect, rated_answers),
-        *groups,
+        *by_group.values(),
+        _familiarity_table(frame, aspect, runs),
         measures.statement_table(frame, aspect, statements),
     ]
-    folded = [bins, people, *test[1:], *order[1:], groups[2]]
-    return [sheet for sheet in made if sheet is not None], frozenset(
-        sheet.name for sheet in folded if sheet is not None
+    folded = [bins, people, *test[1:], *order[1:], by_group["model"]]
+    return [table for table in tables if table is not None], frozenset(
+        table.name for table in folded if table is not None
     )
 
 
 def _familiarity_table(frame: JudgeReportFrame, aspect: str, runs: Sequence[ValidationRun]) -> ResultTable | None:
     """Unseen answers against partly seen ones; ``None`` if there are no partly seen answers."""
-    both = [held_out_answers(trial, synthetic=False, sides=SIDES) for trial in runs if trial.left_out]
-
-    def named(row: Prediction) -> str:
-        return frame.t(f"judges.side.{row.side}")
-
-    return measures.group_table(frame, aspect, "side", both, named) if both else None
+    answers = [held_out_answers(run, synthetic=False, sides=SIDES) for run in runs if run.left_out]
+    if not answers:
+        return None
+    return measures.group_table(frame, aspect, "side", answers, lambda row: frame.t(f"judges.side.{row.side}"))
 
 
 def _constant_predictor_warning(frame: JudgeReportFrame, answers: HeldOutAnswers) -> str:
@@ -192,10 +174,8 @@ def _constant_predictor_warning(frame: JudgeReportFrame, answers: HeldOutAnswers
     warning = check_constant_predictor(answers.predicted, answers.targets)
     if warning is None:
         return ""
-    flat = answers.predicted.std() < 0.02
-    return frame.t(
-        "judges.warning.flat" if flat else "judges.warning.targets", judge=answers.name, sd=f"{warning.sd:.4f}"
-    )
+    why = "flat" if answers.predicted.std() < 0.02 else "targets"
+    return frame.t(f"judges.warning.{why}", judge=answers.name, sd=f"{warning.sd:.4f}")
 
 
 def _general_warnings(
@@ -204,12 +184,14 @@ def _general_warnings(
     """Warnings about all judges: different held-out answers, and judges without probes."""
     letters = measures.answer_set_letters(rated_answers)
     sets: dict[str, list[str]] = {}
-    for held, letter in zip(rated_answers, letters, strict=True):
-        sets.setdefault(letter, []).append(held.name)
-    told = "; ".join(f"{letter}: {', '.join(names)}" for letter, names in sets.items())
-    found = [frame.t("judges.warning.apart", sets=told)] if any(letters) else []
-    asking = [trial.name for trial in runs if trial.judge is None and _asks_model(trial)]
-    return found + ([frame.t("judges.warning.unprobed", judges=", ".join(asking))] if asking else [])
+    for answers, letter in zip(rated_answers, letters, strict=True):
+        sets.setdefault(letter, []).append(answers.name)
+    listed = "; ".join(f"{letter}: {', '.join(names)}" for letter, names in sets.items())
+    asking = ", ".join(run.name for run in runs if run.judge is None and _asks_model(run))
+    return [
+        *([frame.t("judges.warning.apart", sets=listed)] if any(letters) else []),
+        *([frame.t("judges.warning.unprobed", judges=asking)] if asking else []),
+    ]
 
 
 def _asks_model(run: ValidationRun) -> bool:
@@ -220,49 +202,39 @@ def _asks_model(run: ValidationRun) -> bool:
 
 def _remarks(frame: JudgeReportFrame, judges: Sequence[HeldOutAnswers]) -> list[str]:
     """A sentence about the held-out answers; judges with the same split and data share a line."""
-    found: dict[str, list[str]] = {}
-    for held in judges:
-        said = frame.t(
-            "judges.held_out", split=frame.t.get(f"judges.split.{held.split}", held.split), answers=len(held),
-            models=len(set(held.models)), families=len(set(held.families)),
+    remarks: dict[str, list[str]] = {}
+    for answers in judges:
+        split = frame.t.get(f"judges.split.{answers.split}", answers.split)
+        remark = frame.t(
+            "judges.held_out", split=split, answers=len(answers), models=len(set(answers.models)),
+            families=len(set(answers.families)),
         )  # fmt: skip
-        if len(held) < FEW:
-            said += " " + frame.t("judges.few_held_out", few=FEW)
-        shared = held.shared_paragraphs
-        if shared.get("some"):
-            said += " " + frame.t("judges.shared", **shared)
-        found.setdefault(said, []).append(held.name)
-    return [frame.t("judges.of", aspect=", ".join(names), what=said) for said, names in found.items()]
+        if len(answers) < FEW:
+            remark += " " + frame.t("judges.few_held_out", few=FEW)
+        if answers.shared_paragraphs.get("some"):
+            remark += " " + frame.t("judges.shared", **answers.shared_paragraphs)
+        remarks.setdefault(remark, []).append(answers.name)
+    return [frame.t("judges.of", aspect=", ".join(names), what=remark) for remark, names in remarks.items()]
 
 
 def _plots(frame: JudgeReportFrame, answers: HeldOutAnswers, tables: Sequence[ResultTable]) -> JudgePlots:
-    t = frame.t
-    bins = next(sheet for sheet in tables if sheet.name.endswith("_reliability"))
-    return JudgePlots(
-        answers.name,
-        judge_scatter(answers, t("judges.plot.scatter", judge=answers.name), t),
-        reliability_chart(bins, answers.name, t("judges.plot.reliability", judge=answers.name), t),
-    )
+    t, judge = frame.t, answers.name
+    bins = next(table for table in tables if table.name.endswith("_reliability"))
+    scatter = judge_scatter(answers, t("judges.plot.scatter", judge=judge), t)
+    return JudgePlots(judge, scatter, reliability_chart(bins, judge, t("judges.plot.reliability", judge=judge), t))
 
 
-def _cards(
-    frame: JudgeReportFrame, aspect: str, runs: Sequence[ValidationRun], options: _ReportOptions
-) -> list[RobustnessCard]:
-    spec, file = options.spec, options.file
+def _cards(frame: JudgeReportFrame, aspect: str, runs: Sequence[ValidationRun]) -> list[RobustnessCard]:
+    spec = frame.spec
     statements = spec.training is None or aspect in spec.training.synthetic
     cards: list[RobustnessCard] = []
-    for trial in runs:
-        if file is None or trial.judge is None:
+    for run in runs:
+        if frame.probes is None or run.judge is None:
             continue
-        told = [row.example for row in trial.predictions]
-        findings = probe_findings(trial.judge, told, file, spec.bootstrap, threshold=THRESHOLD, statements=statements)
-        title = frame.t("judges.plot.robustness", judge=trial.name)
-        cards.append(RobustnessCard(trial.name, findings, verdict_counts(findings), _forest(frame, findings, title)))
+        examples = [prediction.example for prediction in run.predictions]
+        findings = probe_findings(
+            run.judge, examples, frame.probes, spec.bootstrap, threshold=THRESHOLD, statements=statements
+        )
+        chart = forest_chart(findings, partial(probe_label, frame), frame.t("judges.plot.robustness", judge=run.name))
+        cards.append(RobustnessCard(run.name, findings, verdict_counts(findings), chart))
     return cards
-
-
-def _forest(frame: JudgeReportFrame, findings: Sequence[ProbeFinding], title: str) -> Markup:
-    def named(finding: ProbeFinding) -> str:
-        return probe_label(frame, finding)
-
-    return forest_chart(findings, named, title)

@@ -1,10 +1,11 @@
-"""Writes the judge report as a page, Markdown and data, and every table as CSV and LaTeX."""
+"""The parts of the judge report, written as a page, Markdown and data, and every table as CSV and LaTeX."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,21 +14,18 @@ from markupsafe import Markup
 
 from benchbuilder.core import write_atomically
 from benchbuilder.evaluation.judge_report import PACKAGES
-from benchbuilder.evaluation.judge_report.held_out import THRESHOLD, JudgeReportFrame
+from benchbuilder.evaluation.judge_report.held_out import THRESHOLD, HeldOutAnswers, JudgeReportFrame
+from benchbuilder.evaluation.judge_report.robustness_card import ProbeFinding, ProbeVerdict
 from benchbuilder.evaluation.judge_report.robustness_tables import probe_label, probe_meaning
-from benchbuilder.evaluation.judge_report.section import AspectSection, finding_data
 from benchbuilder.evaluation.judge_training.predictions import ValidationRun
+from benchbuilder.evaluation.results.context import PAGE_FUNCTIONS
 from benchbuilder.exporters import (
     ResultTable,
-    format_cell,
-    format_interval,
-    format_value,
     render_html,
     render_markdown,
     table_as_csv,
     table_as_data,
     table_as_latex,
-    table_as_markdown,
 )
 
 JUDGE_REPORT_SCHEMA = 1
@@ -36,6 +34,51 @@ JUDGE_REPORT_STEM = "judges"
 """First part of the file names of a full report."""
 _TABLE = re.compile(r"[a-z0-9_]+")
 _OF_JUDGE = ("kind", "aspect", "language", "evidence", "split", "data_sha256", "rubric_sha256", "artefact_sha256")
+
+
+@dataclass(frozen=True)
+class JudgePlots:
+    """The two plots of one judge."""
+
+    judge: str
+    scatter: Markup
+    reliability: Markup
+
+
+@dataclass(frozen=True)
+class RobustnessCard:
+    """The robustness card of one judge, with the number of probes per verdict."""
+
+    judge: str
+    findings: Sequence[ProbeFinding]
+    counts: Mapping[ProbeVerdict, int]
+    forest: Markup
+
+
+@dataclass(frozen=True)
+class AspectSection:
+    """Everything about the judges of one aspect.
+
+    `warnings` are sentences that a reader must know first. `folded` names the tables that the page hides until they are
+    opened. `unprobed` are the judges without a robustness card.
+    """
+
+    aspect: str
+    label: str
+    judges: Sequence[HeldOutAnswers]
+    warnings: Sequence[str]
+    remarks: Sequence[str]
+    overview: Markup | None
+    plots: Sequence[JudgePlots]
+    tables: Sequence[ResultTable]
+    folded: frozenset[str]
+    cards: Sequence[RobustnessCard]
+    robustness: ResultTable | None
+    unprobed: Sequence[str]
+
+    def all_tables(self) -> list[ResultTable]:
+        """All tables, the robustness cards last."""
+        return [*self.tables, *([self.robustness] if self.robustness is not None else [])]
 
 
 def write_judge_report_files(
@@ -59,12 +102,9 @@ def write_judge_report_files(
         "threshold": f"{THRESHOLD:g}",
         "tables": f"{stem}_tables",
         "stem": stem,
-        "shown": format_cell,
-        "interval": format_interval,
-        "plain": format_value,
+        **PAGE_FUNCTIONS,
         "label": partial(probe_label, frame),
         "meaning": partial(probe_meaning, frame),
-        "as_markdown": _markdown,
     }
     files = {
         f"{stem}.html": render_html("judges.html.j2", PACKAGES, **context),
@@ -92,10 +132,6 @@ def _written_before(folder: Path, stem: str) -> set[str]:
     return {f"{stem}_tables/{name}.{suffix}" for name in kept for suffix in ("csv", "tex")}
 
 
-def _markdown(sheet: ResultTable) -> Markup:
-    return Markup(table_as_markdown(sheet))
-
-
 def _stamp(chapter: AspectSection) -> dict[str, str]:
     """The provenance that every line of a table names."""
     splits = dict.fromkeys(held.split for held in chapter.judges)
@@ -119,9 +155,7 @@ def _data(
                 "aspect": chapter.aspect,
                 "warnings": list(chapter.warnings),
                 "tables": [table_as_data(sheet) for sheet in chapter.all_tables()],
-                "robustness": {
-                    card.judge: [finding_data(finding) for finding in card.findings] for card in chapter.cards
-                },
+                "robustness": {card.judge: list(map(_finding_data, card.findings)) for card in chapter.cards},
             }
             for chapter in chapters
         ],
@@ -131,3 +165,15 @@ def _data(
 
 def _judge(card: Mapping[str, Any]) -> dict[str, Any]:
     return {name: card[name] for name in _OF_JUDGE if name in card}
+
+
+def _finding_data(finding: ProbeFinding) -> dict[str, Any]:
+    """A finding as plain data."""
+    return {
+        "probe": finding.name, "group": finding.probe.group, "expect": finding.probe.expect,
+        "verdict": finding.verdict, "why": finding.why, "delta": vars(finding.delta), "flips": vars(finding.flips),
+        "limits": {
+            "delta": finding.probe.delta.model_dump(),
+            "flip": finding.probe.flip.model_dump() if finding.probe.flip is not None else None,
+        },
+    }  # fmt: skip

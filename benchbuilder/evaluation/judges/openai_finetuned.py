@@ -72,7 +72,7 @@ class OpenAIFinetunedJudge(ChatJudge):
     spec_class: ClassVar[type[JudgeSpec]] = OpenAIFinetunedSpec
     trains: ClassVar[bool] = True
 
-    spec: OpenAIFinetunedSpec
+    spec: OpenAIFinetunedSpec  # pyright: ignore[reportIncompatibleVariableOverride]
     _tuned: str = ""
 
     @property

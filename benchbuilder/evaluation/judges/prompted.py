@@ -37,7 +37,7 @@ class PromptedJudge(ChatJudge):
 
     kind: ClassVar[str] = "prompted"
     spec_class: ClassVar[type[JudgeSpec]] = PromptedSpec
-    spec: PromptedSpec
+    spec: PromptedSpec  # pyright: ignore[reportIncompatibleVariableOverride]
 
     @property
     def model_spec(self) -> KindSpec | None:

@@ -5,13 +5,36 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypedDict
+from typing import Any, TypedDict
 
+from markupsafe import Markup
+
+from benchbuilder.config import BootstrapSpec
 from benchbuilder.core import Estimate, MeanInterval, mean_estimate, sample_sd
 from benchbuilder.evaluation.results.run import EvaluatedSystem, EvaluationRun, ScoredAspect
-from benchbuilder.exporters import ReportTexts, TableBlock, TableCell, TableLine
+from benchbuilder.exporters import (
+    ReportTexts,
+    ResultTable,
+    TableBlock,
+    TableCell,
+    TableLine,
+    format_cell,
+    format_interval,
+    format_value,
+    table_as_markdown,
+)
 
 CellValue = TableCell | str | float | None
+
+
+def _as_markdown(table: ResultTable) -> Markup:
+    return Markup(table_as_markdown(table))
+
+
+PAGE_FUNCTIONS: Mapping[str, Any] = {
+    "shown": format_cell, "interval": format_interval, "plain": format_value, "as_markdown": _as_markdown,
+}  # fmt: skip
+"""What the templates of all pages call."""
 
 
 class BootstrapSettings(TypedDict):
@@ -20,6 +43,11 @@ class BootstrapSettings(TypedDict):
     samples: int
     level: float
     seed: int
+
+
+def bootstrap_settings(spec: BootstrapSpec) -> BootstrapSettings:
+    """The settings of a recipe as keyword arguments."""
+    return {"samples": spec.samples, "level": spec.level, "seed": spec.seed}
 
 
 @dataclass(frozen=True)

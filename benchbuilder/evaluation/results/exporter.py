@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
-from markupsafe import Markup
 from pydantic import Field
 
 from benchbuilder.config import BootstrapSpec, KindSpec
 from benchbuilder.core import write_atomically
 from benchbuilder.evaluation.published import recipe_published_results
 from benchbuilder.evaluation.results import PACKAGES
-from benchbuilder.evaluation.results.context import ResultsFrame
+from benchbuilder.evaluation.results.context import PAGE_FUNCTIONS, ResultsFrame, bootstrap_settings
 from benchbuilder.evaluation.results.costs import unused_rows_note
 from benchbuilder.evaluation.results.findings import ResultsFindings, collect_findings
 from benchbuilder.evaluation.results.means import expected_verdicts
@@ -27,17 +26,13 @@ from benchbuilder.exporters import (
     FinishedBuild,
     Language,
     ReportTexts,
-    ResultTable,
     csv_table,
-    format_cell,
-    format_interval,
     format_value,
     render_html,
     render_markdown,
     table_as_csv,
     table_as_data,
     table_as_latex,
-    table_as_markdown,
 )
 
 RESULTS_SCHEMA = 1
@@ -98,9 +93,9 @@ class ResultsExporter(Exporter):
         """Write the page, Markdown, data, scores and tables."""
         spec, t = self.spec, ReportTexts(self.spec.language, PACKAGES)
         evaluation: Mapping[str, Any] = finished.recipe.get("evaluation") or {}
-        drawn = BootstrapSpec.model_validate(evaluation["bootstrap"]).model_dump()
+        bootstrap = bootstrap_settings(BootstrapSpec.model_validate(evaluation["bootstrap"]))
         run = gather_run(finished, spec.aspects)
-        frame = ResultsFrame(run, t, drawn, spec.power, spec.effect)  # pyright: ignore[reportArgumentType]
+        frame = ResultsFrame(run, t, bootstrap, spec.power, spec.effect)
         found = collect_findings(frame, finished, recipe_published_results(evaluation), spec.aspects, spec.worst)
         context = _context(frame, found, finished, spec)
         stamp = {"benchmark": run.benchmark, "recipe": run.recipe}
@@ -134,16 +129,9 @@ def _context(
         "tiles": _tiles(frame, finished),
         "unused": unused_rows_note(frame, finished),
         "has_sample_ratings": bool(card["illustrative"]) and any(measure.role == "people" for measure in run.measures),
-        "shown": format_cell,
-        "interval": format_interval,
-        "plain": format_value,
-        "as_markdown": _marked,
+        **PAGE_FUNCTIONS,
         "level": f"{frame.bootstrap['level'] * 100:g} %",
     }
-
-
-def _marked(sheet: ResultTable) -> Markup:
-    return Markup(table_as_markdown(sheet))
 
 
 def constant_answer_scores(frame: ResultsFrame, class_imbalance: float) -> ConstantAnswerScores | None:
@@ -158,20 +146,20 @@ def constant_answer_scores(frame: ResultsFrame, class_imbalance: float) -> Const
 def _tiles(frame: ResultsFrame, finished: FinishedBuild) -> list[tuple[str, str]]:
     run, t = frame.run, frame.t
     answers = sum(said.outcome != "missing" for rows in run.answers.values() for said in rows.values())
+    people = [measure for measure in run.measures if measure.role == "people"]
     rated = {
         (model, item)
-        for measure in run.measures
-        if measure.role == "people"
+        for measure in people
         for model, rows in run.scores[measure].items()
         for item in rows
         if run.has_answer(model, item)
     }
+    verdicts = [measure for measure in run.measures if measure.aspect == VERDICT]
     labels = [
-        given.label
-        for measure in run.measures
-        if measure.aspect == VERDICT
+        score.label
+        for measure in verdicts
         for model in run.system_names("model")
-        for given in run.scores[measure].get(model, {}).values()
+        for score in run.scores[measure].get(model, {}).values()
     ]
     tiles = [
         (format_value(len(run.entries), "count"), t("results.tile_items")),
@@ -229,26 +217,14 @@ def _scores(run: EvaluationRun) -> Iterator[list[object]]:
     """One line per score."""
     for measure in run.measures:
         for system in run.systems:
-            given, said = run.scores[measure].get(system.name, {}), run.answers.get(system.name, {})
+            scores, answers = run.scores[measure].get(system.name, {}), run.answers.get(system.name, {})
             for entry in run.entries:
                 item = entry.row.id
-                if item in given:
-                    row = given[item]
-                    outcome = said[item].outcome if item in said else ""
-                    ratings = "; ".join(f"{rater}={value:g}" for rater, value in row.ratings)
-                    yield [
-                        item,
-                        entry.source,
-                        entry.type,
-                        entry.expected,
-                        system.name,
-                        system.group,
-                        outcome,
-                        measure.aspect,
-                        measure.scorer,
-                        row.value,
-                        row.label,
-                        ratings,
-                        run.benchmark,
-                        run.recipe,
-                    ]
+                if item not in scores:
+                    continue
+                score, outcome = scores[item], answers[item].outcome if item in answers else ""
+                ratings = "; ".join(f"{rater}={value:g}" for rater, value in score.ratings)
+                yield [
+                    item, entry.source, entry.type, entry.expected, system.name, system.group, outcome, measure.aspect,
+                    measure.scorer, score.value, score.label, ratings, run.benchmark, run.recipe,
+                ]  # fmt: skip

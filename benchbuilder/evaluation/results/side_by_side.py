@@ -9,12 +9,10 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from markupsafe import Markup
-
 from benchbuilder.config import BootstrapSpec
 from benchbuilder.core import DataError, paired_mean_difference, write_atomically
 from benchbuilder.evaluation.results import PACKAGES
-from benchbuilder.evaluation.results.context import estimate_cell, table_line
+from benchbuilder.evaluation.results.context import PAGE_FUNCTIONS, estimate_cell, table_line
 from benchbuilder.evaluation.results.exporter import RESULTS_SCHEMA
 from benchbuilder.exporters import (
     Language,
@@ -25,11 +23,9 @@ from benchbuilder.exporters import (
     TableLine,
     ValueFormat,
     csv_table,
-    format_interval,
     format_value,
     render_html,
     render_markdown,
-    table_as_markdown,
 )
 
 _COMPARED = ("verdicts_", "answers", "aspects", "costs")
@@ -62,9 +58,7 @@ def write_side_by_side(
         "runs": runs,
         "scores": scores,
         "others": [_sheet(title, rows, t) for title, rows in changes.items()],
-        "plain": format_value,
-        "interval": format_interval,
-        "as_markdown": _marked,
+        **PAGE_FUNCTIONS,
     }  # fmt: skip
     files = {
         f"{file}.html": render_html("side_by_side.html.j2", PACKAGES, **context),
@@ -72,10 +66,6 @@ def write_side_by_side(
         f"{file}.csv": _csv(scores, chain.from_iterable(changes.values())),
     }
     return [write_atomically(folder / name, text) for name, text in files.items()]
-
-
-def _marked(sheet: ResultTable) -> Markup:
-    return Markup(table_as_markdown(sheet))
 
 
 def _load(path: Path) -> Mapping[str, Any]:

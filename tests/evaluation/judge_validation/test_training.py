@@ -236,7 +236,6 @@ def test_a_judge_that_fails_to_train_leaves_the_old_one(made: World, tmp_path: P
     with pytest.raises(DataError, match="no"):
         train(tmp_path, made, seed=2)
     assert folder_digest(tmp_path / "ridge") == before
-    assert [folder.parent.name for folder in tmp_path.glob("*/card.json")] == ["ridge"]
     assert not (tmp_path / "ridge.draft").exists()
 
 
@@ -265,7 +264,6 @@ def test_a_training_that_is_killed_leaves_the_old_judge(made: World, tmp_path: P
         other.wait()
     time.sleep(0.05)
     assert folder_digest(tmp_path / "ridge") == before
-    assert [folder.parent.name for folder in tmp_path.glob("*/card.json")] == ["ridge"]
     assert load_validation_run(tmp_path, "ridge").judge is not None
     train(tmp_path, made, seed=2)
     assert folder_digest(tmp_path / "ridge") != before
