@@ -37,6 +37,7 @@ from .judges.base import JudgeSpec as JudgeSpec
 from .judges.base import ScoringJudge as ScoringJudge
 from .judges.base import TrainedJudge as TrainedJudge
 from .judges.base import case_hash as case_hash
+from .judges.base import library_versions as library_versions
 from .judges.base import make_case as make_case
 from .judges.card import FINAL as FINAL
 from .judges.card import JUDGE_CARD as JUDGE_CARD
@@ -57,7 +58,6 @@ from .judges.neural.learner import EncodedExamples as EncodedExamples
 from .judges.neural.learner import padded_matrix as padded_matrix
 from .judges.neural.libraries import ComputePlace as ComputePlace
 from .judges.neural.libraries import computing as computing
-from .judges.neural.libraries import library_versions as library_versions
 from .judges.neural.spec import AdapterSpec as AdapterSpec
 from .judges.neural.spec import LearningSpec as LearningSpec
 from .judges.neural.training import train_network as train_network

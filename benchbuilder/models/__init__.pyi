@@ -39,6 +39,9 @@ from .prompts import render_prompt as render_prompt
 from .providers.chat import ChatWrapping as ChatWrapping
 from .providers.chat import apply_chat_template as apply_chat_template
 from .providers.chat import wrap_messages as wrap_messages
+from .providers.local_engine import explain_out_of_memory as explain_out_of_memory
+from .providers.local_engine import first_error_line as first_error_line
+from .providers.local_engine import quiet_transformers as quiet_transformers
 from .providers.openai import OFFICIAL as OFFICIAL
 from .providers.openai import OpenAIModel as OpenAIModel
 from .providers.openai import OpenAISpec as OpenAISpec

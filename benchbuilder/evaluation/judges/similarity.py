@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -13,7 +11,6 @@ from pydantic import Field
 from benchbuilder.config import KindSpec, Slot
 from benchbuilder.core import (
     DataError,
-    InstallationError,
     chrf,
     content_tokens,
     create_from_spec,
@@ -22,8 +19,41 @@ from benchbuilder.core import (
     strip_reasoning,
     truncate_for_overlap,
 )
-from benchbuilder.evaluation.judges.base import Case, JudgeSpec, ScoringJudge
+from benchbuilder.evaluation.judges.base import Case, JudgeSpec, ScoringJudge, library_versions, require_libraries
 from benchbuilder.retrieval import Tokenizer
+
+SimilarityMeasure = Literal["chrf", "rouge_l"]
+
+
+class TextSimilarity:
+    """The similarity of texts by ``chrf``, on characters, or ``rouge_l``, on the tokens of a tokenizer.
+
+    `location` names the settings in errors.
+    """
+
+    def __init__(self, measures: Collection[SimilarityMeasure], tokenizer: KindSpec | None, location: str) -> None:
+        self._tokenizer: Tokenizer | None = None
+        if "rouge_l" in measures:
+            if tokenizer is None:
+                raise DataError("rouge_l has no tokenizer", where=location, next="set tokenizer in the recipe")
+            self._tokenizer = create_from_spec("tokenizer", tokenizer)
+
+    def fingerprint(self) -> Mapping[str, str]:
+        """Versions of the tokenizer, if there is one."""
+        return {} if self._tokenizer is None else self._tokenizer.fingerprint()
+
+    def open(self) -> None:
+        """Open the tokenizer."""
+        if self._tokenizer is not None:
+            self._tokenizer.open()
+
+    def compare(self, measure: SimilarityMeasure, text: str, reference: str) -> float:
+        """The similarity of `text` to `reference`, from 0 to 1."""
+        if measure == "chrf":
+            return chrf(text, reference)
+        assert self._tokenizer is not None
+        tokens = self._tokenizer.tokens
+        return rouge_l(content_tokens(text, tokens), content_tokens(reference, tokens))
 
 
 class SimilarityJudgeSpec(JudgeSpec):
@@ -33,7 +63,7 @@ class SimilarityJudgeSpec(JudgeSpec):
     """
 
     evidence: bool = False
-    measure: Literal["chrf", "rouge_l"]
+    measure: SimilarityMeasure
     tokenizer: Annotated[KindSpec | None, Slot("tokenizer", inherit="tokenizer")] = None
     longest: Annotated[int, Field(ge=1000)] = 20_000
 
@@ -51,35 +81,20 @@ class SimilarityJudge(ScoringJudge):
     def __init__(self, spec: Any) -> None:
         super().__init__(spec)
         self.spec: SimilarityJudgeSpec = spec
-        self._tokenizer: Tokenizer | None = None
-        if spec.measure == "rouge_l":
-            if spec.tokenizer is None:
-                raise DataError(
-                    "rouge_l has no tokenizer", where="evaluation.judges", next="set tokenizer in the recipe"
-                )
-            self._tokenizer = create_from_spec("tokenizer", spec.tokenizer)
+        self._similarity = TextSimilarity([spec.measure], spec.tokenizer, "evaluation.judges")
 
     def ready(self) -> None:
         """InstallationError if sacrebleu is missing and needed."""
-        if self.spec.measure == "chrf" and find_spec("sacrebleu") is None:
-            raise InstallationError(
-                "the judge `similarity` with measure chrf needs the package sacrebleu",
-                next="pip install sacrebleu, or set measure: rouge_l",
-            )
+        if self.spec.measure == "chrf":
+            require_libraries(["sacrebleu"], self.kind, "pip install sacrebleu, or set measure: rouge_l")
 
     def fingerprint(self) -> Mapping[str, str]:
-        """Versions of the metric library, and of the tokenizer."""
-        if self._tokenizer is not None:
-            return self._tokenizer.fingerprint()
-        try:
-            return {"sacrebleu": version("sacrebleu")}
-        except PackageNotFoundError:
-            return {}
+        """Versions of the metric library, or of the tokenizer."""
+        return library_versions(["sacrebleu"]) if self.spec.measure == "chrf" else self._similarity.fingerprint()
 
     def open(self, folder: Path | None) -> None:  # noqa: ARG002
         """Open the tokenizer."""
-        if self._tokenizer is not None:
-            self._tokenizer.open()
+        self._similarity.open()
 
     def score(self, cases: Sequence[Case]) -> list[float]:
         """The relative closeness of each answer to the right statement."""
@@ -87,9 +102,7 @@ class SimilarityJudge(ScoringJudge):
 
     def _score(self, case: Case) -> float:
         answer, _ = truncate_for_overlap(strip_reasoning(case.answer) or "", self.spec.longest)
-        return relative_closeness(self._similar(answer, case.right), self._similar(answer, case.wrong))
-
-    def _similar(self, text: str, reference: str) -> float:
-        if self._tokenizer is None:
-            return chrf(text, reference)
-        return rouge_l(content_tokens(text, self._tokenizer.tokens), content_tokens(reference, self._tokenizer.tokens))
+        right, wrong = (
+            self._similarity.compare(self.spec.measure, answer, statement) for statement in (case.right, case.wrong)
+        )
+        return relative_closeness(right, wrong)

@@ -7,8 +7,6 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 from zipfile import BadZipFile
@@ -17,8 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from benchbuilder.core import DataError, Floats, InstallationError
-from benchbuilder.evaluation.judges.base import Case, Example, JudgeSpec, TrainedJudge
+from benchbuilder.core import DataError, Floats
+from benchbuilder.evaluation.judges.base import (
+    Case,
+    Example,
+    JudgeSpec,
+    TrainedJudge,
+    library_versions,
+    require_libraries,
+)
 from benchbuilder.evaluation.judges.tfidf_features import RELATIONS, CaseFeatures, extract_features
 
 _ARRAYS, _WORDS = "ridge.npz", "ridge.json"
@@ -72,18 +77,11 @@ class TfidfRidgeJudge(TrainedJudge):
 
     def ready(self) -> None:
         """InstallationError if scikit-learn, which training needs, is missing."""
-        if find_spec("sklearn") is None:
-            raise InstallationError(
-                "the judge kind 'tfidf_ridge' needs scikit-learn", why="it is not installed",
-                next="pip install 'benchbuilder[judge]'",
-            )  # fmt: skip
+        require_libraries(["sklearn"], self.kind, "pip install 'benchbuilder[judge]'")
 
     def fingerprint(self) -> Mapping[str, str]:
         """The version of scikit-learn."""
-        try:
-            return {"scikit-learn": version("scikit-learn")}
-        except PackageNotFoundError:
-            return {}
+        return library_versions(["scikit-learn"])
 
     # --- learning
 

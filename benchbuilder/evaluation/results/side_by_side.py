@@ -244,5 +244,6 @@ def _csv(scores: Sequence[ResultTable], changes: Iterable[ValueChange]) -> str:
             first, second, gap, p, n = line.cells[1:]
             numbers = (first.value, second.value, gap.value, gap.low, gap.high, p.value, n.value)
             rows.append([sheet.name, line.cells[0].words, "mean", *numbers])
-    rows += [[change.table, change.line, change.column, change.first, change.second, *[None] * 5] for change in changes]
+    for change in changes:
+        rows.append([change.table, change.line, change.column, change.first, change.second, *[None] * 5])
     return csv_table(_CSV, rows)

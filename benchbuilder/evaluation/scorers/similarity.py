@@ -3,31 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from importlib.metadata import version
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
 from benchbuilder.config import KindSpec, Slot
 from benchbuilder.core import (
     Answer,
-    DataError,
     Item,
     NotApplicable,
     StepContext,
-    chrf,
-    content_tokens,
-    create_from_spec,
     relative_closeness,
-    rouge_l,
     strip_reasoning,
     truncate_for_overlap,
 )
-from benchbuilder.evaluation.judges.base import Case, make_case
+from benchbuilder.evaluation.judges.base import Case, library_versions, make_case
+from benchbuilder.evaluation.judges.similarity import SimilarityMeasure, TextSimilarity
 from benchbuilder.evaluation.scorers.base import AspectScore, Scorer, ScorerResult
-from benchbuilder.retrieval import Tokenizer
-
-SimilarityMeasure = Literal["chrf", "rouge_l"]
 
 
 class SimilaritySpec(KindSpec):
@@ -59,23 +51,16 @@ class SimilarityScorer(Scorer):
     def __init__(self, spec: Any, context: StepContext) -> None:
         super().__init__(spec, context)
         self.spec: SimilaritySpec = spec
-        self._tokenizer: Tokenizer | None = None
-        if "rouge_l" in spec.measures:
-            if spec.tokenizer is None:
-                raise DataError(
-                    "rouge_l has no tokenizer", where="evaluation.scorers", next="set tokenizer in the recipe"
-                )
-            self._tokenizer = create_from_spec("tokenizer", spec.tokenizer)
+        self._similarity = TextSimilarity(spec.measures, spec.tokenizer, "evaluation.scorers")
 
     def fingerprint(self) -> Mapping[str, str]:
         """Versions of the metric libraries, and of the tokenizer."""
-        known = {"sacrebleu": _installed("sacrebleu")} if "chrf" in self.spec.measures else {}
-        return {**known, **(self._tokenizer.fingerprint() if self._tokenizer is not None else {})}
+        known = {"sacrebleu": "not installed", **library_versions(["sacrebleu"])}
+        return {**(known if "chrf" in self.spec.measures else {}), **self._similarity.fingerprint()}
 
     def open(self) -> None:
         """Open the tokenizer."""
-        if self._tokenizer is not None:
-            self._tokenizer.open()
+        self._similarity.open()
 
     def score(self, pairs: Sequence[tuple[Answer, Item[Any]]]) -> Iterable[ScorerResult]:
         """The similarities of each answer."""
@@ -90,27 +75,12 @@ class SimilarityScorer(Scorer):
         text, cut = truncate_for_overlap(case.answer, self.spec.longest)
         marks: list[AspectScore] = []
         for measure in self.spec.measures:
-            right = self._similar(measure, text, case.right)
+            right = self._similarity.compare(measure, text, case.right)
             marks.append(AspectScore(f"{measure}_right", right, label, detail=cut))
             if case.wrong.strip():
-                wrong = self._similar(measure, text, case.wrong)
+                wrong = self._similarity.compare(measure, text, case.wrong)
                 detail = f"{right:.3f} - {wrong:.3f}" + (f" ({cut})" if cut else "")
                 marks.append(
                     AspectScore(f"{measure}_difference", relative_closeness(right, wrong), label, detail=detail)
                 )
         return tuple(marks)
-
-    def _similar(self, measure: SimilarityMeasure, text: str, reference: str) -> float:
-        if measure == "chrf":
-            return chrf(text, reference)
-        assert self._tokenizer is not None
-        return rouge_l(content_tokens(text, self._tokenizer.tokens), content_tokens(reference, self._tokenizer.tokens))
-
-
-def _installed(name: str) -> str:
-    from importlib.metadata import PackageNotFoundError
-
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "not installed"

@@ -49,7 +49,7 @@ class LocalEngine:
         """Load the model; ServiceError if that fails, InstallationError if a library is missing."""
         self.source = source
         torch, transformers = _libraries()
-        with _quiet(transformers), _explain_load_errors(source):
+        with quiet_transformers(transformers), _explain_load_errors(source):
             self.device: Any = _device(torch, source.device)
             options = {"trust_remote_code": False, **({"revision": source.revision} if source.revision else {})}
             place = str(source.folder or source.name)
@@ -80,7 +80,7 @@ class LocalEngine:
     def encode(self, text: str, *, special: bool, limit: int | None = None) -> list[int]:
         """The tokens of a prompt; beyond `limit`, a causal model keeps its end, a seq2seq model its beginning."""
         _, transformers = _libraries()
-        with _quiet(transformers):
+        with quiet_transformers(transformers):
             cut: dict[str, Any] = {} if limit is None else {"truncation": True, "max_length": limit}
             return list(self.tokenizer(text, add_special_tokens=special, **cut)["input_ids"])
 
@@ -111,21 +111,22 @@ class LocalEngine:
         mask = [[*no, *yes] if causal else [*yes, *no] for no, yes in zip(zeros, ones, strict=True)]
         config = transformers.GenerationConfig(**self._settings(sampling, sample=seed is not None))
         stop = {"tokenizer": self.tokenizer} if sampling.get("stop") else {}
-        devices = [self.device] if self.device.type == "cuda" else []
+        devices, count = [self.device] if self.device.type == "cuda" else [], len(prompts)
+        advice = f"a lower model.batch_size (here: {count} at a time)" if count > 1 else "a smaller model or dtype"
         with (
-            _quiet(transformers),
-            _explain_out_of_memory(torch, len(prompts)),
+            quiet_transformers(transformers),
+            explain_out_of_memory(torch, "generate", advice),
             torch.random.fork_rng(devices),
             torch.inference_mode(),
         ):
             if seed is not None:
                 torch.manual_seed(seed)
-            rows: list[list[int]] = self.model.generate(
+            replies: list[list[int]] = self.model.generate(
                 input_ids=torch.tensor(ids, device=self.device),
                 attention_mask=torch.tensor(mask, device=self.device),
                 generation_config=config, **stop,
             ).tolist()  # fmt: skip
-        return [self._trim(row[width if causal else 1 :], stops=bool(stop)) for row in rows]
+        return [self._trim(row[width if causal else 1 :], stops=bool(stop)) for row in replies]
 
     def _settings(self, sampling: Mapping[str, Any], *, sample: bool) -> dict[str, Any]:
         settings = {name: value for name, value in sampling.items() if name not in _OWN | {"seed", "stop"}}
@@ -190,7 +191,7 @@ def _device(torch: Any, device: str) -> Any:
 
 
 @contextmanager
-def _quiet(transformers: Any) -> Generator[None]:
+def quiet_transformers(transformers: Any) -> Generator[None]:
     """Hide notices and progress bars of the library."""
     logging: Any = transformers.utils.logging
     verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
@@ -214,7 +215,7 @@ def _explain_load_errors(source: WeightsSource) -> Generator[None]:
     try:
         yield
     except ImportError as error:
-        raise InstallationError(what, why=_first_error_line(error), next="install the library that is named") from error
+        raise InstallationError(what, why=first_error_line(error), next="install the library that is named") from error
     except OSError as error:
         wanted = "config.json, tokenizer and weights as safetensors; weights in other formats are never read"
         if source.folder is None:
@@ -222,28 +223,29 @@ def _explain_load_errors(source: WeightsSource) -> Generator[None]:
                 f"check the name and the connection, or fetch it where there is one (hf download {source.name}) and "
                 f"set model.path to its folder, with {wanted}"
             )
-        raise ServiceError(what, where=str(source.folder or ""), why=_first_error_line(error), next=wanted) from error
+        raise ServiceError(what, where=str(source.folder or ""), why=first_error_line(error), next=wanted) from error
     except (ValueError, KeyError, RuntimeError, MemoryError, SafetensorError) as error:
         raise ServiceError(
             what,
             where=str(source.folder or ""),
-            why=f"{type(error).__name__}: {_first_error_line(error)}",
+            why=f"{type(error).__name__}: {first_error_line(error)}",
             next="check model.architecture, model.dtype and model.device, and that it needs no code of its own",
         ) from error
 
 
 @contextmanager
-def _explain_out_of_memory(torch: Any, rows: int) -> Generator[None]:
+def explain_out_of_memory(torch: Any, activity: str, advice: str) -> Generator[None]:
+    """Raise ServiceError with `advice` if there is not enough memory for an `activity` (``generate``)."""
     try:
         yield
     except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
         if type(error) is RuntimeError and "allocate memory" not in str(error):
             raise
-        advice = f"a lower model.batch_size (here: {rows} at a time)" if rows > 1 else "a smaller model or dtype"
         raise ServiceError(
-            "there is not enough memory to generate", why=_first_error_line(error), next=f"set {advice}"
+            f"there is not enough memory to {activity}", why=first_error_line(error), next=f"set {advice}"
         ) from error
 
 
-def _first_error_line(error: BaseException) -> str:
+def first_error_line(error: BaseException) -> str:
+    """The first line of an error's message."""
     return str(error).strip().partition("\n")[0]

@@ -17,7 +17,6 @@ from benchbuilder.core import registry
 from benchbuilder.core.errors import DataError, InstallationError, RecipeError, ServiceError
 from benchbuilder.evaluation.judges.base import Case, Example
 from benchbuilder.evaluation.judges.decoder import DecoderJudge, DecoderSpec
-from benchbuilder.evaluation.judges.neural import libraries
 from benchbuilder.evaluation.judges.neural.inputs import VARIABLES
 from benchbuilder.evaluation.judges.neural.learner import score_rows_in_batches
 from benchbuilder.evaluation.judges.neural.score_tokens import ScoreGrid
@@ -371,7 +370,7 @@ def test_layers_that_are_not_there(base, tmp_path):
 
 def test_peft_is_needed_too(base, monkeypatch):
     made(base).ready()
-    monkeypatch.setattr(libraries, "find_spec", lambda name: None if name == "peft" else name)
+    monkeypatch.setattr("benchbuilder.evaluation.judges.base.find_spec", lambda name: None if name == "peft" else name)
     with pytest.raises(InstallationError) as caught:
         made(base).ready()
     assert caught.value.why == "not installed: peft"

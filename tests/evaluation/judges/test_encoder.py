@@ -23,7 +23,6 @@ from benchbuilder.core.errors import DataError, InstallationError, ServiceError
 from benchbuilder.evaluation.judges.base import Case, Example
 from benchbuilder.evaluation.judges.card import folder_digest
 from benchbuilder.evaluation.judges.encoder import EncoderJudge, EncoderSpec
-from benchbuilder.evaluation.judges.neural import libraries
 from benchbuilder.evaluation.judges.neural.learner import score_rows_in_batches, split_off_choosing
 from benchbuilder.testing import check_judge
 
@@ -518,7 +517,7 @@ def test_specs_that_do_not_fit(base, changes, message):
 
 def test_a_missing_library_is_named_before_anything_is_loaded(base, monkeypatch):
     made(base).ready()
-    monkeypatch.setattr(libraries, "find_spec", lambda name: None)
+    monkeypatch.setattr("benchbuilder.evaluation.judges.base.find_spec", lambda name: None)
     with pytest.raises(InstallationError) as caught:
         made(base).ready()
     assert "torch, transformers" in caught.value.why

@@ -6,7 +6,6 @@ import pytest
 
 from benchbuilder.core.errors import DataError, InstallationError
 from benchbuilder.core.registry import create_from_spec
-from benchbuilder.evaluation.judges import similarity
 from benchbuilder.evaluation.judges.base import Case
 from benchbuilder.evaluation.judges.similarity import SimilarityJudge, SimilarityJudgeSpec
 from benchbuilder.retrieval.tokenizers.jieba import JiebaSpec
@@ -58,6 +57,6 @@ def test_it_needs_no_training_and_says_what_it_needs(monkeypatch):
     assert set(judge("rouge_l").fingerprint()) == {"jieba"}
     with pytest.raises(DataError, match="no tokenizer"):
         SimilarityJudge(SimilarityJudgeSpec(kind="similarity", aspect="correctness", measure="rouge_l"))
-    monkeypatch.setattr(similarity, "find_spec", lambda name: None)
+    monkeypatch.setattr("benchbuilder.evaluation.judges.base.find_spec", lambda name: None)
     with pytest.raises(InstallationError, match="sacrebleu"):
         judge()

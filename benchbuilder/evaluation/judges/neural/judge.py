@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from benchbuilder.core import DataError, check_constant_predictor
-from benchbuilder.evaluation.judges.base import Case, Example, TrainedJudge
+from benchbuilder.evaluation.judges.base import Case, Example, TrainedJudge, library_versions, require_libraries
 from benchbuilder.evaluation.judges.neural import judge_folder
 from benchbuilder.evaluation.judges.neural.base_model import BaseModelSource, resolve_base_model
 from benchbuilder.evaluation.judges.neural.inputs import TokenRow
@@ -19,8 +19,6 @@ from benchbuilder.evaluation.judges.neural.libraries import (
     TRAINER,
     ComputePlace,
     computing,
-    library_versions,
-    require_libraries,
 )
 from benchbuilder.evaluation.judges.neural.processes import is_main, launched, train_together
 from benchbuilder.evaluation.judges.neural.spec import NeuralSpec
@@ -52,7 +50,7 @@ class NeuralJudge(TrainedJudge):
 
     def ready(self) -> None:
         """Check that all libraries are installed; InstallationError names those that are missing."""
-        require_libraries((*self.libraries, TRAINER), self.kind)
+        require_libraries((*self.libraries, TRAINER), self.kind, "pip install 'benchbuilder[judge-hf]'")
 
     def fingerprint(self) -> Mapping[str, str]:
         """Versions of the libraries that score."""

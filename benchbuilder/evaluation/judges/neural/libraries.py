@@ -5,21 +5,22 @@ from __future__ import annotations
 import os
 import random
 import warnings
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
 from benchbuilder.core import InstallationError, ServiceError
+from benchbuilder.models import explain_out_of_memory, first_error_line, quiet_transformers
 
-EXTRA = "judge-hf"
-"""The extra of this package that installs the libraries."""
 TRAINER = "accelerate"
 """The library that transformers needs besides torch to train."""
+_LESS_MEMORY = (
+    "a lower device_batch_size (results stay the same), gradient_checkpointing: true, a lower max_length, or a "
+    "smaller model"
+)
 
 
 @dataclass(frozen=True)
@@ -37,31 +38,6 @@ class ComputePlace:
         return self.torch.autocast(self.device.type, dtype=self.dtype)
 
 
-def require_libraries(libraries: Sequence[str], kind: str) -> None:
-    """Check that `libraries` are installed, without an import.
-
-    Raises:
-        InstallationError: If one is missing, with the extra to install for judges of this `kind`.
-    """
-    if missing := [name for name in libraries if find_spec(name) is None]:
-        raise InstallationError(
-            f"judges of the kind '{kind}' need libraries that are not installed",
-            why=f"not installed: {', '.join(missing)}",
-            next=f"pip install 'benchbuilder[{EXTRA}]'",
-        )
-
-
-def library_versions(libraries: Sequence[str]) -> dict[str, str]:
-    """The version of each of `libraries` that is installed."""
-    versions: dict[str, str] = {}
-    for name in libraries:
-        try:
-            versions[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return versions
-
-
 def torch_and_transformers() -> tuple[Any, Any]:
     """The modules `torch` and `transformers`.
 
@@ -76,7 +52,7 @@ def torch_and_transformers() -> tuple[Any, Any]:
         raise InstallationError(
             "the libraries of neural judges cannot be imported",
             why=first_error_line(error),
-            next=f"pip install 'benchbuilder[{EXTRA}]'",
+            next="pip install 'benchbuilder[judge-hf]'",
         ) from error
     return torch, transformers
 
@@ -99,7 +75,8 @@ def computing(activity: str, device: str, dtype: str, seed: int = 0) -> Generato
     place = _device(torch, device)
     if dtype == "auto":
         dtype = "bfloat16" if place.type == "cuda" and torch.cuda.is_bf16_supported() else "float32"
-    with _silent(transformers), _clear_memory_error(torch, activity), _deterministic(torch, seed, place):
+    memory = explain_out_of_memory(torch, activity, _LESS_MEMORY)
+    with quiet_transformers(transformers), memory, _deterministic(torch, seed, place):
         yield ComputePlace(torch, place, getattr(torch, dtype))
 
 
@@ -117,22 +94,6 @@ def _device(torch: Any, name: str) -> Any:
         ) from error
     own = os.environ.get("LOCAL_RANK")  # set if several processes train together
     return torch.device("cuda", int(own)) if own is not None and device.type == "cuda" else device
-
-
-@contextmanager
-def _silent(transformers: Any) -> Generator[None]:
-    """Keep notices and progress bars of the library from the terminal."""
-    logging: Any = transformers.utils.logging
-    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    if bars:
-        logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(verbosity)
-        if bars:
-            logging.enable_progress_bar()
 
 
 @contextmanager
@@ -164,29 +125,10 @@ def _deterministic(torch: Any, seed: int, device: Any) -> Generator[None]:
 
 
 @contextmanager
-def _clear_memory_error(torch: Any, activity: str) -> Generator[None]:
-    """Raise ServiceError with the settings to change if memory does not suffice."""
-    try:
-        yield
-    except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
-        if type(error) is RuntimeError and "allocate memory" not in str(error):
-            raise
-        raise ServiceError(
-            f"there is not enough memory to {activity}",
-            why=first_error_line(error),
-            next="set a lower device_batch_size (results stay the same), gradient_checkpointing: true, a lower "
-            "max_length, or a smaller model",
-        ) from error
-
-
-@contextmanager
 def explain_load_errors(subject: str, location: str, advice: str) -> Generator[None]:
     """Turn the libraries' errors of loading into errors of this package.
 
-    Args:
-        subject: What fails, as a sentence.
-        location: Where the files are.
-        advice: What to do.
+    `subject` says what fails, `location` where the files are, and `advice` what to do.
 
     Raises:
         InstallationError: If a library is missing.
@@ -203,8 +145,3 @@ def explain_load_errors(subject: str, location: str, advice: str) -> Generator[N
     except (OSError, ValueError, KeyError, RuntimeError, MemoryError, SafetensorError) as error:
         why = f"{type(error).__name__}: {first_error_line(error)}"
         raise ServiceError(subject, where=location, why=why, next=advice) from error
-
-
-def first_error_line(error: BaseException) -> str:
-    """The first line of an error's message."""
-    return str(error).strip().partition("\n")[0]
