@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import random
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -75,7 +75,7 @@ def _changed_case(
         return None if evidence is None else ProbePair(case, replace(case, evidence=evidence), example.family)
     if isinstance(change, spec.RepeatChange | spec.LengthPartialChange):
         return ProbePair(case, case, example.family)
-    answer = _ANSWERS[change.change](change, case.answer, rng)
+    answer = _changed_answer(change, case.answer, rng)
     return None if answer == case.answer else ProbePair(case, replace(case, answer=answer), example.family)
 
 
@@ -118,42 +118,21 @@ def _evidence(
     return tuple(shuffled)
 
 
-def _append(change: spec.AppendChange, answer: str, rng: random.Random) -> str:
-    return answer + rng.choice(change.texts).replace("{answer}", answer)
-
-
-def _prepend(change: spec.PrependChange, answer: str, rng: random.Random) -> str:
-    return rng.choice(change.texts) + answer
-
-
-def _wrap(change: spec.WrapChange, answer: str, rng: random.Random) -> str:
-    return rng.choice(change.texts).replace("{answer}", answer)
-
-
-def _lines(change: spec.LinesChange, answer: str, rng: random.Random) -> str:  # noqa: ARG001
-    sentences = re.split(f"(?<=[{re.escape(change.ends)}])", answer)
-    return "\n".join(change.bullet + sentence.strip() for sentence in sentences if sentence.strip())
-
-
-def _words(change: spec.WordsChange, answer: str, rng: random.Random) -> str:  # noqa: ARG001
-    longest = sorted(change.words, key=len, reverse=True)
-    return re.sub("|".join(map(re.escape, longest)), lambda match: change.words[match[0]], answer)
-
-
-def _wide(change: spec.WidthChange, answer: str, rng: random.Random) -> str:  # noqa: ARG001
-    return answer.translate(_WIDE)
-
-
-def _script(change: spec.ScriptChange, answer: str, rng: random.Random) -> str:  # noqa: ARG001
-    return convert_script(answer, change.conversion)
-
-
-_ANSWERS: dict[str, Callable[[Any, str, random.Random], str]] = {
-    "append": _append,
-    "prepend": _prepend,
-    "wrap": _wrap,
-    "lines": _lines,
-    "words": _words,
-    "wide": _wide,
-    "script": _script,
-}
+def _changed_answer(change: Any, answer: str, rng: random.Random) -> str:
+    match change:
+        case spec.AppendChange():
+            return answer + rng.choice(change.texts).replace("{answer}", answer)
+        case spec.PrependChange():
+            return rng.choice(change.texts) + answer
+        case spec.WrapChange():
+            return rng.choice(change.texts).replace("{answer}", answer)
+        case spec.LinesChange():
+            sentences = re.split(f"(?<=[{re.escape(change.ends)}])", answer)
+            return "\n".join(change.bullet + sentence.strip() for sentence in sentences if sentence.strip())
+        case spec.WordsChange():
+            longest = sorted(change.words, key=len, reverse=True)
+            return re.sub("|".join(map(re.escape, longest)), lambda found: change.words[found[0]], answer)
+        case spec.ScriptChange():
+            return convert_script(answer, change.conversion)
+        case _:
+            return answer.translate(_WIDE)

@@ -233,7 +233,7 @@ def _cards(frame: JudgeReportFrame, aspect: str, runs: Sequence[ValidationRun]) 
             continue
         examples = [prediction.example for prediction in run.predictions]
         findings = probe_findings(
-            run.judge, examples, frame.probes, spec.bootstrap, threshold=THRESHOLD, statements=statements
+            run.judge, examples, frame.probes, frame.bootstrap, threshold=THRESHOLD, statements=statements
         )
         chart = forest_chart(findings, partial(probe_label, frame), frame.t("judges.plot.robustness", judge=run.name))
         cards.append(RobustnessCard(run.name, findings, verdict_counts(findings), chart))

@@ -9,10 +9,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from benchbuilder.config import BootstrapSpec
 from benchbuilder.core import (
     LEAST_SD,
     Estimate,
+    Floats,
     bootstrap_estimate,
     check_constant_predictor,
     mean_estimate,
@@ -29,10 +29,10 @@ from benchbuilder.evaluation.judge_report.probe_spec import (
 )
 from benchbuilder.evaluation.judge_report.probes import ProbePair, probe_pairs
 from benchbuilder.evaluation.judges.base import Case, Example, ScoringJudge
+from benchbuilder.evaluation.results.context import BootstrapSettings
 
 ProbeVerdict = Literal["pass", "warn", "fail", "open"]
 OpenReason = Literal["", "none", "few", "unread", "aspect", "undefined", "constant"]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class ProbeFinding:
 
 
 def probe_findings(
-    judge: ScoringJudge, held_out: Sequence[Example], file: ProbesSpec, bootstrap: BootstrapSpec, *,
+    judge: ScoringJudge, held_out: Sequence[Example], file: ProbesSpec, bootstrap: BootstrapSettings, *,
     threshold: float, statements: bool,
 ) -> list[ProbeFinding]:  # fmt: skip
     """Apply each probe of `file` to a judge. The order of the examples makes no difference.
@@ -75,28 +75,26 @@ def probe_findings(
         statements: Whether the aspect depends on truth. If so, the items' true and false statements are probed too, as
             good and bad answers; otherwise probes that make a statement false do not apply.
     """
-    told = [example for example in held_out if not example.synthetic]
-    known = sorted(told, key=lambda e: (e.item, e.model, e.case.answer))
-    put = [*known, *_statements(known)] if statements else known
-    memory = _CachingJudge(judge)
-    trial = _ProbeRun(memory, put, file, bootstrap, threshold, statements, _constant(memory, known or put))
-    return [_finding(name, probe, trial) for name, probe in file.probes.items() if probe is not None]
+    rated = sorted((e for e in held_out if not e.synthetic), key=lambda e: (e.item, e.model, e.case.answer))
+    examples = [*rated, *_statements(rated)] if statements else rated
+    caching = _CachingJudge(judge)
+    run = _ProbeRun(caching, examples, file, bootstrap, threshold, statements, _constant(caching, rated or examples))
+    return [_finding(name, probe, run) for name, probe in file.probes.items() if probe is not None]
 
 
 def _statements(examples: Sequence[Example]) -> list[Example]:
     """The right and the wrong statement of each item, as answers to it."""
     items = {example.item: example for example in examples}
-    made: list[Example] = []
-    for example in items.values():
-        for text, target in ((example.case.right, 1.0), (example.case.wrong, 0.0)):
-            case = replace(example.case, answer=text)
-            made.append(replace(example, case=case, target=target, model="", ratings=()))
-    return made
+    return [
+        replace(example, case=replace(example.case, answer=text), target=target, model="", ratings=())
+        for example in items.values()
+        for text, target in ((example.case.right, 1.0), (example.case.wrong, 0.0))
+    ]
 
 
-def _constant(memory: _CachingJudge, examples: Sequence[Example]) -> bool:
+def _constant(judge: _CachingJudge, examples: Sequence[Example]) -> bool:
     """Whether the judge (not the people) gives nearly all answers the same score."""
-    scores = memory.score([example.case for example in examples])
+    scores = judge.score([example.case for example in examples])
     warning = check_constant_predictor(scores, [example.target for example in examples])
     return warning is not None and warning.sd < LEAST_SD
 
@@ -133,34 +131,40 @@ class _ProbeRun:
     judge: _CachingJudge
     examples: Sequence[Example]
     file: ProbesSpec
-    bootstrap: BootstrapSpec
+    bootstrap: BootstrapSettings
     threshold: float
     statements: bool
     constant: bool
 
 
 def _finding(name: str, probe: Probe, run: _ProbeRun) -> ProbeFinding:
-    nothing = Estimate(None, None, None, 0, 0)
+    delta = flips = Estimate(None, None, None, 0, 0)
+    why: OpenReason = ""
     if isinstance(probe.by, EvidenceChange) and not run.judge.judge.spec.evidence:
-        return ProbeFinding(name, probe, "open", nothing, nothing, "unread")
-    if _depends_on_truth(probe) and not run.statements:
-        return ProbeFinding(name, probe, "open", nothing, nothing, "aspect")
-    if isinstance(probe.by, LengthPartialChange):
-        rated = [example for example in run.examples if not example.synthetic and example.case.answer.strip()]
-        delta, flips = _length(run.judge, rated, run.bootstrap), nothing
+        why = "unread"
+    elif _depends_on_truth(probe) and not run.statements:
+        why = "aspect"
     else:
-        found = probe_pairs(probe, run.examples, run.file, run.threshold, run.bootstrap.seed)
-        before, change = _change(probe, run.judge, found)
-        turned, could = _flipped(probe, before, before + change, run.threshold)
-        able = [pair for pair, counts in zip(found, could, strict=True) if counts]
-        delta, flips = _mean(change, found, run.bootstrap), _mean(turned[could], able, run.bootstrap)
-    if run.constant and probe.expect != "fall":
-        return ProbeFinding(name, probe, "open", delta, flips, "constant")
-    if delta.value is None:
-        return ProbeFinding(name, probe, "open", delta, flips, "undefined" if delta.n else "none")
-    if delta.n < run.file.min_cases:
-        return ProbeFinding(name, probe, "open", delta, flips, "few")
-    return ProbeFinding(name, probe, _verdict(probe, delta, flips), delta, flips)
+        delta, flips = _effect(probe, run, flips)
+        if run.constant and probe.expect != "fall":
+            why = "constant"
+        elif delta.value is None:
+            why = "undefined" if delta.n else "none"
+        elif delta.n < run.file.min_cases:
+            why = "few"
+    return ProbeFinding(name, probe, "open" if why else _verdict(probe, delta, flips), delta, flips, why)
+
+
+def _effect(probe: Probe, run: _ProbeRun, nothing: Estimate) -> tuple[Estimate, Estimate]:
+    """The mean change of the score, and the rate of flips."""
+    if isinstance(probe.by, LengthPartialChange):
+        return _length(run), nothing
+    pairs = probe_pairs(probe, run.examples, run.file, run.threshold, run.bootstrap["seed"])
+    before, change = _change(probe, run.judge, pairs)
+    flipped, could = _flipped(probe, before, before + change, run.threshold)
+    able = [pair.family for pair, counts in zip(pairs, could, strict=True) if counts]
+    delta = mean_estimate(change, [pair.family for pair in pairs], **run.bootstrap)
+    return delta, mean_estimate(flipped[could], able, **run.bootstrap)
 
 
 def _depends_on_truth(probe: Probe) -> bool:
@@ -168,11 +172,6 @@ def _depends_on_truth(probe: Probe) -> bool:
     return isinstance(probe.by, FalseStatementChange) or (
         isinstance(probe.by, EvidenceChange) and probe.by.change == "evidence_swapped"
     )
-
-
-def _mean(values: Floats, pairs: Sequence[ProbePair], bootstrap: BootstrapSpec) -> Estimate:
-    clusters = [pair.family for pair in pairs]
-    return mean_estimate(values, clusters, samples=bootstrap.samples, level=bootstrap.level, seed=bootstrap.seed)
 
 
 def _change(probe: Probe, judge: _CachingJudge, pairs: Sequence[ProbePair]) -> tuple[Floats, Floats]:
@@ -193,15 +192,12 @@ def _flipped(probe: Probe, before: Floats, after: Floats, threshold: float) -> t
     return (was != became).astype(np.float64), np.ones(len(before), np.bool_)
 
 
-def _length(judge: _CachingJudge, rated: Sequence[Example], bootstrap: BootstrapSpec) -> Estimate:
+def _length(run: _ProbeRun) -> Estimate:
+    rated = [example for example in run.examples if not example.synthetic and example.case.answer.strip()]
     lengths = np.log1p([len(example.case.answer) for example in rated])
-    statistic = partial_correlation_statistic(
-        judge.score([e.case for e in rated]), lengths, np.array([example.target for example in rated])
-    )
-    clusters = [example.family for example in rated]
-    return bootstrap_estimate(
-        statistic, clusters, samples=bootstrap.samples, level=bootstrap.level, seed=bootstrap.seed
-    )
+    scores, targets = run.judge.score([e.case for e in rated]), np.array([example.target for example in rated])
+    statistic = partial_correlation_statistic(scores, lengths, targets)
+    return bootstrap_estimate(statistic, [example.family for example in rated], **run.bootstrap)
 
 
 def _verdict(probe: Probe, delta: Estimate, flips: Estimate) -> ProbeVerdict:

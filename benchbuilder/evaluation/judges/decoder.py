@@ -107,13 +107,8 @@ class DecoderJudge(NeuralJudge):
 class AdapterLearner(Learner):
     """A causal language model of which low-rank adapters learn.
 
-    Args:
-        base: The model to start from.
-        place: Where it computes.
-        spec: The adapters.
-        max_length: The most tokens per row; `None`: as many as the model takes.
-        chat: Whether its chat template is needed.
-        trained: A folder with trained adapters; `None` for new ones.
+    It reads at most `max_length` tokens per row (`None`: as many as the model takes). `chat` says whether its chat
+    template is needed, and `trained` is a folder with trained adapters (`None`: new ones).
 
     Raises:
         DataError: If the model takes fewer tokens than `max_length`, or trained adapters are missing.
@@ -226,10 +221,10 @@ def _with_new_adapter(inner: Any, spec: AdapterSpec, base: BaseModelSource) -> A
     """The model with new adapters, which change nothing yet."""
     import peft
 
-    targets = spec.targets if isinstance(spec.targets, str) else list(spec.targets)
     config = peft.LoraConfig(
         task_type="CAUSAL_LM", r=spec.rank, lora_alpha=spec.alpha, lora_dropout=spec.dropout,
-        use_rslora=spec.rank_stabilised, target_modules=targets,
+        use_rslora=spec.rank_stabilised,
+        target_modules=spec.targets if isinstance(spec.targets, str) else list(spec.targets),
     )  # fmt: skip
     with (
         ignore_future_warnings(),

@@ -5,19 +5,18 @@ from pathlib import Path
 import pytest
 from fake_judges import BOOTSTRAP, FakeJudge, examples, sound
 
-from benchbuilder.config.spec.annotation import BootstrapSpec
 from benchbuilder.core.stats.intervals import Estimate
 from benchbuilder.evaluation.judge_report.probe_spec import ProbeLimits, load_probes
 from benchbuilder.evaluation.judge_report.robustness_card import probe_findings, probe_verdict, verdict_counts
 
 FILE = load_probes(Path(__file__).parents[3] / "recipes" / "probes" / "zh.yaml")
-DRAWN = BootstrapSpec.model_validate(BOOTSTRAP)
+
 MADE = examples(40)
 
 
 def card(rule, *, evidence=True, made=MADE, statements=True):
     judge = FakeJudge(rule, evidence=evidence)
-    return {f.name: f for f in probe_findings(judge, made, FILE, DRAWN, threshold=0.5, statements=statements)}
+    return {f.name: f for f in probe_findings(judge, made, FILE, BOOTSTRAP, threshold=0.5, statements=statements)}
 
 
 def verdicts(found):
@@ -140,7 +139,7 @@ def test_the_card_does_not_depend_on_the_order_of_the_examples():
 
 def test_each_case_is_scored_once_before_all_changes():
     judge = FakeJudge(sound)
-    probe_findings(judge, MADE, FILE, DRAWN, threshold=0.5, statements=True)
+    probe_findings(judge, MADE, FILE, BOOTSTRAP, threshold=0.5, statements=True)
     per_probe = FILE.cases
     assert judge.asked <= per_probe * (len(FILE.probes) + 3) + 2 * len(MADE)
 

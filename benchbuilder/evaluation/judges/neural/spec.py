@@ -77,12 +77,7 @@ class NeuralSpec(JudgeSpec, LearningSpec):
 
 
 class AdapterSpec(Spec):
-    """Low-rank adapters (LoRA). Nothing else is trained.
-
-    `rank` and `alpha` are their size and strength, and `dropout` is the proportion that they leave out in training.
-    `rank_stabilised` divides alpha by the root of the rank instead of the rank. The adapters are in the linear layers
-    that `targets` names; ``all-linear``: in all except the last one.
-    """
+    """Low-rank adapters (LoRA), as `DecoderSpec` explains them. Nothing else is trained."""
 
     rank: Positive
     alpha: Positive
