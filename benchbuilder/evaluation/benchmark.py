@@ -27,12 +27,7 @@ _LISTED_CHANGES = 3
 
 
 def benchmark_source(loaded: LoadedRecipe, spec: EvaluationSpec, built: Store) -> KindSpec:
-    """The source of the items.
-
-    Args:
-        loaded: The recipe.
-        spec: Its evaluation, which may name another benchmark.
-        built: The store of the recipe's build.
+    """The source of the items: the benchmark that the evaluation names, else the recipe's build in the store `built`.
 
     Raises:
         DataError: There are no items yet, or they were built with other settings than the recipe has now.

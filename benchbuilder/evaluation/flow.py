@@ -32,11 +32,7 @@ class EvaluationFlow:
         return {name: read_kind_spec("step", step) for name, step in self._steps.items()}
 
     def add_answer_steps(self, *, with_model: bool, rated_only: bool) -> None:
-        """Add the steps by which baselines, recorded answers and models answer.
-
-        Args:
-            with_model: Whether the recipe's own model answers too.
-            rated_only: Whether to leave out baselines.
+        """Add the steps by which baselines (not with `rated_only`), recorded answers and models answer.
 
         Raises:
             RecipeError: Nobody answers, two answerers have one name, or sampling is set for an unknown model.
@@ -65,11 +61,7 @@ class EvaluationFlow:
             )])  # fmt: skip
 
     def add_score_steps(self, judges: Iterable[JudgeScorer], *, rated_only: bool) -> None:
-        """Add a step for each scorer and answerer.
-
-        Args:
-            judges: The judges that can score, as scorers.
-            rated_only: Whether to add only the scorer that judges learn from.
+        """Add a step for each scorer and answerer; with `rated_only`, only the scorer that judges learn from.
 
         Raises:
             RecipeError: A scorer has the name of a phase in which models answer.

@@ -34,10 +34,7 @@ def find_usable_judges(
 ) -> tuple[Sequence[JudgeScorer], tuple[str, ...]]:
     """The judges that can score, and notes about those that cannot or should be used with care.
 
-    Args:
-        recipe: The recipe.
-        spec: Its evaluation.
-        folders: Where trained judges may be, the preferred folder first.
+    Trained judges may be in any of `folders`, of which the first is preferred.
     """
     judges: list[JudgeScorer] = []
     notes: list[str] = []

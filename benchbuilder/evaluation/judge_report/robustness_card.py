@@ -64,16 +64,11 @@ def probe_findings(
     judge: ScoringJudge, held_out: Sequence[Example], file: ProbesSpec, bootstrap: BootstrapSettings, *,
     threshold: float, statements: bool,
 ) -> list[ProbeFinding]:  # fmt: skip
-    """Apply each probe of `file` to a judge. The order of the examples makes no difference.
+    """Apply each probe of `file` to an open judge that was not trained on the examples, whatever their order.
 
-    Args:
-        judge: An open judge that was not trained on the examples.
-        held_out: The examples to change.
-        file: The probes.
-        bootstrap: How intervals are drawn.
-        threshold: Scores at or above it count as good.
-        statements: Whether the aspect depends on truth. If so, the items' true and false statements are probed too, as
-            good and bad answers; otherwise probes that make a statement false do not apply.
+    Scores at or above the `threshold` count as good. `statements` says whether the aspect depends on truth. If so, the
+    items' true and false statements are probed too, as good and bad answers. Otherwise probes that make a statement
+    false do not apply.
     """
     rated = sorted((e for e in held_out if not e.synthetic), key=lambda e: (e.item, e.model, e.case.answer))
     examples = [*rated, *_statements(rated)] if statements else rated

@@ -51,31 +51,16 @@ class SentencePart:
 
 
 def extract_features(case: Case, max_ngram: int) -> CaseFeatures:
-    """The features of a case.
-
-    Args:
-        case: The case; its statements are not read.
-        max_ngram: The longest n-grams of the answer, in characters.
-
-    Returns:
-        Counts of n-grams, and the numbers of `RELATIONS`.
-    """
+    """The features of a case without its statements; n-grams of the answer have up to `max_ngram` characters."""
     parts, asked = sentence_parts(case.answer), sentence_parts(case.question)
     windows = tuple(dict.fromkeys(part for text in sorted(case.evidence) for part in sentence_parts(text)))
     own = Counter(gram for part in parts for gram in character_ngrams(part.text, 1, max_ngram))
     question_pairs, known = _union(asked), _union(windows)
     nearest = [_nearest(part, windows) for part in parts]
     proportions = [proportion for proportion, _ in nearest]
-    added, lost = _difference_ngrams([(part, window) for part, (proportion, window) in zip(parts, nearest, strict=True)
-                           if window is not None and proportion >= _FEWEST])  # fmt: skip
     question_nearest = [_nearest(part, windows) for part in asked]
-    beyond, _ = _difference_ngrams(
-        [
-            (part, window)
-            for part, (proportion, window) in zip(asked, question_nearest, strict=True)
-            if window is not None and proportion >= _FEWEST
-        ]
-    )
+    added, lost = _difference_ngrams(parts, nearest)
+    beyond, _ = _difference_ngrams(asked, question_nearest)
     pairs = _union(parts)
     sizes = [max(1, len(part.pairs)) for part in parts]
     relations = (
@@ -87,10 +72,7 @@ def extract_features(case: Case, max_ngram: int) -> CaseFeatures:
         sum(s * n for s, n in zip(proportions, sizes, strict=True)) / max(1, sum(sizes)),
         _proportion_known(question_pairs, known),
         max((proportion for proportion, _ in question_nearest), default=0.0),
-        max(
-            (proportion for proportion, part in zip(proportions, parts, strict=True) if part.pairs & question_pairs),
-            default=0.0,
-        ),
+        max((n for n, part in zip(proportions, parts, strict=True) if part.pairs & question_pairs), default=0.0),
         math.log1p(sum(added.values())),
         math.log1p(sum(lost.values())),
         float(not windows),
@@ -151,13 +133,18 @@ def _nearest(part: SentencePart, windows: Sequence[SentencePart]) -> tuple[float
     return (0.0, None) if found is None else (_proportion_known(part.pairs, found.pairs), found)
 
 
-def _difference_ngrams(aligned: Iterable[tuple[SentencePart, SentencePart]]) -> tuple[Counter[str], Counter[str]]:
-    """The n-grams of one and two characters that sentences have and their windows lack, and the reverse.
+def _difference_ngrams(
+    parts: Sequence[SentencePart], nearest: Sequence[tuple[float, SentencePart | None]]
+) -> tuple[Counter[str], Counter[str]]:
+    """The n-grams of one and two characters that sentences have and their nearest windows lack, and the reverse.
 
-    Of a window, only the part from the first to the last shared character counts.
+    Windows that contain too little of a sentence do not count. Of a window, only the part from the first to the last
+    shared character counts.
     """
     added, lost = Counter[str](), Counter[str]()
-    for part, window in aligned:
+    for part, (proportion, window) in zip(parts, nearest, strict=True):
+        if window is None or proportion < _FEWEST:
+            continue
         known = frozenset(part.text)
         places = [at for at, character in enumerate(window.text) if character in known]
         span = window.text[places[0] : places[-1] + 1] if places else ""

@@ -93,16 +93,10 @@ def row_chart(
     rows: Sequence[ChartRow], title: str, ticks: Mapping[float, str], *, margin: float, label: float = _LABEL,
     height: float = _ROW, zero: str = "grid",
 ) -> Markup:  # fmt: skip
-    """One line per row with its dots and their intervals on a shared scale, which ends at the first and last tick.
+    """One line per row with its dots and their intervals on a shared scale from the first to the last tick.
 
-    Args:
-        rows: The rows.
-        title: The title of the chart.
-        ticks: The texts of the scale, by value, ascending.
-        margin: The width at the right of the scale.
-        label: The width of the labels.
-        height: The height of a row.
-        zero: The CSS class of the line at zero.
+    `margin` is the width at the right of the scale, `label` that of the labels, `height` the height of a row, and
+    `zero` the CSS class of the line at zero.
     """
     low, high = min(ticks), max(ticks)
     room, bottom = CHART_WIDTH - label - 10 - margin, len(rows) * height + 6

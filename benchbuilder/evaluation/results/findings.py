@@ -11,7 +11,6 @@ from benchbuilder.evaluation.published import PublishedResults
 from benchbuilder.evaluation.results import charts, compare, costs, means
 from benchbuilder.evaluation.results import hardest_items as hardest
 from benchbuilder.evaluation.results.context import ResultsFrame
-from benchbuilder.evaluation.results.costs import settings_table
 from benchbuilder.evaluation.results.metrics import metric_tables
 from benchbuilder.evaluation.results.prediction_powered import prediction_powered_tables
 from benchbuilder.evaluation.results.run import VERDICT, ScoredAspect
@@ -73,67 +72,61 @@ class ResultsFindings:
 
     def all_tables(self) -> Iterator[ResultTable]:
         """Every table that is not empty, in the order of the page."""
-        figures = [*self.scores, *self.verdict_means, *self.types, *self.other_tables]
         optional = [self.settings, self.unscored, self.costs, self.difficulty_table]
-        found = [
-            *(figure.table for figure in self.metrics),
-            *(figure.table for figure in figures[: len(self.scores)]), *self.verdicts,
-            *(figure.table for figure in figures[len(self.scores) :]), self.aspects, *self.pairs, self.power,
-            *self.prediction_powered, self.outcomes, self.coverage, *(sheet for sheet in optional if sheet is not None),
+        tables = [
+            *_tables_of(self.metrics), *_tables_of(self.scores), *self.verdicts, *_tables_of(self.verdict_means),
+            *_tables_of(self.types), *_tables_of(self.other_tables), self.aspects, *self.pairs, self.power,
+            *self.prediction_powered, self.outcomes, self.coverage, *filter(None, optional),
         ]  # fmt: skip
-        yield from (sheet for sheet in found if sheet.lines)
+        yield from (table for table in tables if table.lines)
+
+
+def _tables_of(charted: Sequence[ChartedTable]) -> list[ResultTable]:
+    return [figure.table for figure in charted]
 
 
 def collect_findings(
-    frame: ResultsFrame,
-    finished: FinishedBuild,
-    published: PublishedResults | None,
-    aspects: Sequence[str],
+    frame: ResultsFrame, finished: FinishedBuild, published: PublishedResults | None, aspects: Sequence[str],
     worst_count: int,
-) -> ResultsFindings:
-    """Compute all tables and charts.
-
-    Args:
-        frame: What all tables share.
-        finished: The finished evaluation.
-        published: Published figures, if the recipe names any.
-        aspects: The scored aspects in order; the first two are plotted against each other.
-        worst_count: The number of hardest items to show in full.
-    """
-    run, t = frame.run, frame.t
+) -> ResultsFindings:  # fmt: skip
+    """Compute all tables and charts. The first two `aspects` are plotted against each other."""
+    run = frame.run
     colours = ChartColours(run.sources, run.types)
+    type_colours = [colours.type(name) for name in run.types]
     main = compare.main_measures(run.measures, aspects)
     rest = [measure for measure in run.measures if measure not in main]
-    scored = [one for one in main if one.aspect != VERDICT]
-    parsed = [one for one in main if one.aspect == VERDICT]
-    both = compare.aspect_pair(frame, aspects)
-    related = compare.correlation_table(frame, both)
+    scored = [measure for measure in main if measure.aspect != VERDICT]
+    verdicts = [measure for measure in main if measure.aspect == VERDICT]
+    pairs = compare.aspect_pair(frame, aspects)
+    correlations = compare.correlation_table(frame, pairs)
     hard = hardest.item_difficulty(frame, aspects)
-    kinds = [colours.type(name) for name in run.types]
-    typed = [sheet for one in scored if (sheet := means.type_table(frame, one)) is not None]
     return ResultsFindings(
         metrics=tuple(
             ChartedTable(sheet, charts.means_chart(sheet, column), sheet.columns[column].label if column > 1 else "")
             for sheet, column in metric_tables(frame, finished, published)
         ),
         scores=_means(frame, scored, published),
-        verdicts=tuple(means.verdict_table(frame, one) for one in parsed),
-        verdict_means=_means(frame, parsed if len(run.sources) > 1 else [], None),
-        types=tuple(ChartedTable(sheet, charts.types_chart(sheet, kinds)) for sheet in typed),
-        aspects=related,
-        scatters=tuple(_scatter(frame, one, related, 2 * place) for place, one in enumerate(both)),
-        pairs=tuple(sheet for one in main if (sheet := compare.pairwise_table(frame, one)) is not None),
+        verdicts=tuple(means.verdict_table(frame, measure) for measure in verdicts),
+        verdict_means=_means(frame, verdicts if len(run.sources) > 1 else [], None),
+        types=tuple(
+            ChartedTable(table, charts.types_chart(table, type_colours))
+            for measure in scored
+            if (table := means.type_table(frame, measure)) is not None
+        ),
+        aspects=correlations,
+        scatters=tuple(_scatter(frame, pair, correlations, 2 * place) for place, pair in enumerate(pairs)),
+        pairs=tuple(filter(None, (compare.pairwise_table(frame, measure) for measure in main))),
         power=compare.power_table(frame, main),
         prediction_powered=tuple(prediction_powered_tables(frame)),
         other_tables=_means(frame, rest, None),
-        settings=settings_table(frame, finished),
+        settings=costs.settings_table(frame, finished),
         outcomes=costs.outcome_table(frame),
         coverage=costs.coverage_table(frame),
         unscored=costs.unscored_table(frame, finished),
         costs=costs.cost_table(frame, finished),
         difficulty=hard,
         difficulty_table=None if hard is None else hardest.difficulty_table(frame, hard),
-        histogram=None if hard is None else _histogram(hard, run.types, colours, t("results.difficulty_axis")),
+        histogram=None if hard is None else _histogram(frame, hard, colours),
         hardest=tuple(hardest.worst_items(frame, hard, aspects, worst_count)),
     )
 
@@ -166,10 +159,9 @@ def _scatter(frame: ResultsFrame, pair: compare.AspectPair, correlation: ResultT
     return AspectChart(title, charts.aspect_scatter(pair, first, second, title), caption)
 
 
-def _histogram(hard: hardest.ItemDifficulty, types: Sequence[str], colours: ChartColours, axis: str) -> Markup:
+def _histogram(frame: ResultsFrame, hard: hardest.ItemDifficulty, colours: ChartColours) -> Markup:
     """A histogram of item means by type, with ten columns from 0 to 1."""
-    names = list(types) or [""]
-    layers = [Series(name, colours.type(name), [0] * _BINS) for name in names]
+    axis, names = frame.t("results.difficulty_axis"), list(frame.run.types) or [""]
     counts = {name: [0] * _BINS for name in names}
     for entry, mean, _ in hard.means:
         counts[entry.type if entry.type in counts else names[0]][min(_BINS - 1, max(0, int(mean * _BINS + 1e-9)))] += 1

@@ -85,11 +85,7 @@ def _read_ratings(file: Path, aspects: tuple[str, ...], content: str) -> tuple[A
                 found.append(_rating(where, row, aspect, rater, cell))
             except ValueError as error:
                 problems.append(f"{where}: {error}")
-    raise_row_errors(
-        [*dict.fromkeys(problems), *_ambiguous_models(found), *_duplicate_problems(found)],
-        f"{file.name} holds ratings that cannot be used",
-        _NEXT,
-    )
+    _raise_problems(problems, found, file.name, _NEXT)
     return tuple(found)
 
 
@@ -118,13 +114,16 @@ def ratings_in_app(votes: Iterable[ProjectAnswer], aspects: Collection[str], lab
             one.location, ids, question, models, one.question, one.person, one.role, value,
             None if text is None else normalise_space(text),
         ))  # fmt: skip
-    next_step = "its rows say `about: [id, model]`, and its aspects are scalars from 0 to 1"
-    raise_row_errors(
-        [*dict.fromkeys(problems), *_ambiguous_models(found), *_duplicate_problems(found)],
-        f"{label} holds ratings that cannot be used",
-        next_step,
+    _raise_problems(
+        problems, found, label, "its rows say `about: [id, model]`, and its aspects are scalars from 0 to 1"
     )
     return found
+
+
+def _raise_problems(problems: Sequence[str], ratings: Sequence[AnswerRating], label: str, advice: str) -> None:
+    """Raise DataError if there are problems with rows, or between the ratings of several rows."""
+    every = [*dict.fromkeys(problems), *_ambiguous_models(ratings), *_duplicate_problems(ratings)]
+    raise_row_errors(every, f"{label} holds ratings that cannot be used", advice)
 
 
 def _long(row: Mapping[str, Any]) -> tuple[str, str, Any]:

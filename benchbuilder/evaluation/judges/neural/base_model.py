@@ -36,11 +36,7 @@ class BaseModelSource:
         )
 
     def require_folder(self) -> None:
-        """Check that the folder exists, if the model is in one.
-
-        Raises:
-            DataError: If it does not exist.
-        """
+        """DataError if the model is in a folder that does not exist."""
         if self.folder is not None and not self.folder.is_dir():
             raise DataError(
                 f"the folder of the model to start from {'is a file' if self.folder.exists() else 'does not exist'}",
@@ -60,14 +56,10 @@ class BaseModelSource:
         return {"name": self.label, "commit": str(getattr(config, "_commit_hash", None) or self.revision or "")}
 
     def require_weights(self, loading_info: Mapping[str, Any], part: str = "") -> None:
-        """Check that the library found all weights in the files, and invented none.
+        """ServiceError unless the library found all weights in the files, in their shape, and invented none.
 
-        Args:
-            loading_info: What the library reports about loading (`output_loading_info`).
-            part: Only weights of this part of the model count, without its pooler; empty: all.
-
-        Raises:
-            ServiceError: If weights are missing or have another shape.
+        `loading_info` is the library's report (`output_loading_info`). If `part` is set, only weights of this part of
+        the model count, without its pooler.
         """
         names = [*map(str, loading_info["missing_keys"]), *(str(key[0]) for key in loading_info["mismatched_keys"])]
         if part:
@@ -79,12 +71,9 @@ class BaseModelSource:
             )  # fmt: skip
 
     def token_limit(self, requested: int | None, maximum: int | None, usual: int | None = None) -> int:
-        """The most tokens that a row may have.
+        """The most tokens that a row may have: `requested` by the settings, else as many as possible.
 
-        Args:
-            requested: `max_length` of the settings; `None`: as many as possible.
-            maximum: The most tokens that the model accepts, if it is known.
-            usual: The most tokens that the tokenizer suggests, if it does.
+        `maximum` is what the model accepts, and `usual` what its tokenizer suggests, if they are known.
 
         Raises:
             DataError: If the model accepts fewer tokens than requested, or nothing is known.
@@ -125,11 +114,7 @@ def resolve_base_model(spec: LearningSpec, trained_identity: Mapping[str, str] |
 
 
 def require_same_base_model(base: BaseModelSource, trained_identity: Mapping[str, str], config: Any) -> None:
-    """Check that `base` is the model that the judge was trained on.
-
-    Raises:
-        DataError: If it is another one.
-    """
+    """DataError unless `base` is the model that the judge was trained on."""
     now = base.identity(config)
     same = all(not trained_identity.get(key) or now.get(key) == trained_identity[key] for key in ("sha256", "commit"))
     if not same or ("sha256" in trained_identity) != ("sha256" in now):
@@ -146,11 +131,7 @@ def _identity_text(identity: Mapping[str, str]) -> str:
 
 
 def base_model_sha256(folder: Path) -> str:
-    """The SHA-256 (hexadecimal) of names and contents of a model's files in `folder`.
-
-    Raises:
-        DataError: If there are none, or one cannot be read.
-    """
+    """The SHA-256 of names and contents of a model's files in `folder`; DataError if they cannot be read."""
     digest, why = hashlib.sha256(), "the folder contains none of its files"
     try:
         files = sorted(path for path in folder.iterdir() if path.suffix in PARTS and path.is_file())

@@ -29,11 +29,7 @@ class TokenRow:
 
 
 class TruncatingTokenizer:
-    """A tokenizer that can shorten texts by tokens.
-
-    Args:
-        tokenizer: A tokenizer of the library.
-        label: The name of its model, for errors.
+    """A tokenizer that can shorten texts by tokens; `label` names its model in errors.
 
     Raises:
         ServiceError: If it does not say where in a text its tokens are.
@@ -52,12 +48,8 @@ class TruncatingTokenizer:
 
     def without_special_tokens(self, case: Case) -> Case:
         """The case without texts that the tokenizer would read as special tokens. An answer may contain some."""
-        return replace(
-            case,
-            question=self._without_special(case.question),
-            answer=self._without_special(case.answer),
-            evidence=tuple(map(self._without_special, case.evidence)),
-        )
+        question, answer, *evidence = map(self._without_special, (case.question, case.answer, *case.evidence))
+        return replace(case, question=question, answer=answer, evidence=tuple(evidence))
 
     def ids(self, text: str, *, special: bool = False) -> list[int]:
         """The tokens of a text; if `special`, with the special tokens that the tokenizer puts around it."""

@@ -58,15 +58,10 @@ class Learner(ABC):
 
     @abstractmethod
     def losses(self, model: Any, rows: Sequence[TokenRow], goals: Sequence[float]) -> Any:
-        """The loss of each row.
+        """The loss of each row, as a float32 tensor on the device.
 
-        Args:
-            model: `model`, or the wrapper that Trainer puts around it for several devices.
-            rows: The tokens of each example.
-            goals: The `training_target` of each example.
-
-        Returns:
-            A float32 tensor of shape (rows,), on the device.
+        `model` is the learner's own, or the wrapper that Trainer puts around it for several devices. `goals` are the
+        `training_target` of each example.
         """
 
     @abstractmethod
@@ -83,18 +78,7 @@ class Learner(ABC):
 
 
 def padded_matrix(torch: Any, lists: Sequence[Sequence[int]], fill: int, width: int, device: Any) -> Any:
-    """Lists of integers as a matrix.
-
-    Args:
-        torch: The torch module.
-        lists: The rows, each of at most `width` numbers.
-        fill: The number that pads a row on the right.
-        width: The number of columns.
-        device: Where the matrix is.
-
-    Returns:
-        An int64 tensor of shape (lists, width).
-    """
+    """Lists of at most `width` integers as an int64 matrix on `device`; `fill` pads each list on the right."""
     padded = [[*row, *[fill] * (width - len(row))] for row in lists]
     return torch.tensor(padded, dtype=torch.long, device=device)
 
@@ -144,15 +128,9 @@ def split_off_choosing(
 ) -> tuple[list[Example], list[Example]]:
     """Split the training side into examples to learn from, and examples that choose the epoch.
 
-    Statements of the families that choose are in neither part. If nobody rated anything, statements choose.
-
-    Args:
-        examples: The training side.
-        proportion: About how many of the rated examples choose.
-        seed: Decides which families choose.
-
-    Returns:
-        Both parts. The second is empty if it would be too small, or nothing would be left to learn from.
+    About a `proportion` of the rated examples choose; the seed decides which families. Statements of the families that
+    choose are in neither part. If nobody rated anything, statements choose. The second part is empty if it would be
+    too small, or nothing would be left to learn from.
     """
     rated = [example for example in examples if not example.synthetic] or list(examples)
     sizes = Counter(example.family for example in rated)

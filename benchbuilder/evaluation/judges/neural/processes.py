@@ -23,15 +23,10 @@ def is_main() -> bool:
 
 
 def train_together(judge: TrainedJudge, arguments: tuple[Any, ...], count: int) -> None:
-    """Train `judge` in `count` processes. The first one writes the judge, and its notes to standard error.
+    """Train `judge`, which is not open, in `count` processes; ServiceError if one fails.
 
-    Args:
-        judge: A judge that is not open.
-        arguments: All arguments of `TrainedJudge.train` except `note`.
-        count: The number of processes.
-
-    Raises:
-        ServiceError: If a process fails.
+    `arguments` are those of `TrainedJudge.train` except `note`. The first process writes the judge, and its notes to
+    standard error.
     """
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
     from torch.distributed.launcher.api import LaunchConfig, elastic_launch

@@ -25,12 +25,7 @@ class ScoreGrid:
     """Values with their texts as tokens, each followed by the token `end`.
 
     `forks` are the places where the texts differ. `paths` are the token sequences to read after a prompt to pass every
-    fork. Mostly it is one, such as ``0.`` for 0.0, 0.1, ..., 1.0.
-
-    Args:
-        texts: The values as texts, ascending.
-        tokens: The tokens of each text.
-        end: The token that ends a text.
+    fork. Mostly it is one, such as ``0.`` for 0.0, 0.1, ..., 1.0. The `texts` ascend, and `tokens` are those of each.
 
     Raises:
         DataError: If two values have the same tokens.
@@ -78,8 +73,7 @@ class ScoreGrid:
     def expected(self, logs: dict[tuple[Tokens, int], float]) -> float:
         """The mean of the values, weighted by the probability that the model writes each.
 
-        Args:
-            logs: For each fork and choice, the log-probability of the choice among the choices of the fork.
+        `logs` holds the log-probability of each choice among the choices of its fork.
         """
         total = weight = 0.0
         for value, tokens in zip(self.values, self.tokens, strict=True):
