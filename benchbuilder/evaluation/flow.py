@@ -34,8 +34,7 @@ class EvaluationFlow:
     def add_answer_steps(self, *, with_model: bool, rated_only: bool) -> None:
         """Add the steps by which baselines (not with `rated_only`), recorded answers and models answer.
 
-        Raises:
-            RecipeError: Nobody answers, two answerers have one name, or sampling is set for an unknown model.
+        RecipeError if nobody answers, two answerers have one name, or sampling is set for an unknown model.
         """
         spec = self._spec
         for name, baseline in () if rated_only else spec.baselines.items():
@@ -63,8 +62,7 @@ class EvaluationFlow:
     def add_score_steps(self, judges: Iterable[JudgeScorer], *, rated_only: bool) -> None:
         """Add a step for each scorer and answerer; with `rated_only`, only the scorer that judges learn from.
 
-        Raises:
-            RecipeError: A scorer has the name of a phase in which models answer.
+        RecipeError if a scorer has the name of a phase in which models answer.
         """
         training, scorers = self._spec.training, dict(self._spec.scorers)
         if rated_only:

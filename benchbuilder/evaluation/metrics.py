@@ -69,14 +69,10 @@ class MeanMetric(Metric):
         return {"mean": mean_statistic(_score_values(scores, self.spec), _NO_SCORE)}
 
 
-class ClusterMeanMetric(Metric):
+class ClusterMeanMetric(MeanMetric):
     """The mean over facts of the mean score per fact: every fact has equal weight, however many items ask about it."""
 
     kind: ClassVar[str] = "cluster_mean"
-    spec_class: ClassVar[type[MetricSpec]] = MeanSpec
-    figures: ClassVar[tuple[str, ...]] = ("mean",)
-
-    spec: MeanSpec
 
     def statistics(self, scores: Sequence[ClusteredScore]) -> Mapping[str, Statistic]:
         """The mean of the means per fact."""
@@ -112,11 +108,7 @@ class MicroF1Metric(Metric):
     figures: ClassVar[tuple[str, ...]] = ("precision", "recall", "f1")
 
     def statistics(self, scores: Sequence[ClusteredScore]) -> Mapping[str, Statistic]:
-        """The three figures.
-
-        Raises:
-            DataError: A score does not have three counts.
-        """
+        """The three figures; DataError if a score does not have three counts."""
         for row in scores:
             if len(row.score.counts) != 3:
                 raise DataError(

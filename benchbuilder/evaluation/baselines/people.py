@@ -132,11 +132,7 @@ def _app_answers(votes: Iterable[ProjectAnswer], question: str) -> list[PersonAn
 
 
 def _file_answers(file: Path, question: str) -> tuple[list[PersonAnswer], bool]:
-    """The answers in a file, and whether it is a plain file instead of an export.
-
-    Raises:
-        DataError: Rows are unusable, or a person answered an item twice; the message lists them.
-    """
+    """The answers in a file, and whether it is a plain file instead of an export; DataError lists unusable rows."""
     rows = read_row_file(file)
     if rows and set(rows[0][1]) >= EXPORT_COLUMNS:
         return _app_answers(read_exported_answers(file, rows), question), False

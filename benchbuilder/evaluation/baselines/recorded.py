@@ -41,11 +41,7 @@ class RecordedAnswerRow:
 
 
 def recorded_answer_models(file: Path) -> list[str]:
-    """The models whose answers `file` has, in order of appearance.
-
-    Raises:
-        DataError: Rows are unusable, or a model answered something twice; the message lists them with file and line.
-    """
+    """The models whose answers `file` has, in order of appearance; DataError lists unusable and repeated rows."""
     return list(dict.fromkeys(row.model for row in _read(file)))
 
 

@@ -12,32 +12,19 @@ from benchbuilder.core import Conversion, Regex
 from benchbuilder.evaluation.yaml_files import read_yaml
 from benchbuilder.exporters import Language
 
-Texts = Annotated[tuple[str, ...], Field(min_length=1)]
 
+class TextChange(Spec):
+    """Adds one of `texts` to the answer; the case decides which. ``{answer}`` stands for the answer itself.
 
-class AppendChange(Spec):
-    """Appends one of `texts` to the answer; the case decides which. ``{answer}`` stands for the answer itself."""
+    ``append`` puts the text after the answer, ``prepend`` before it, and ``wrap`` inserts the answer into the text.
+    """
 
-    change: Literal["append"]
-    texts: Texts
-
-
-class PrependChange(Spec):
-    """Puts one of `texts` before the answer; the case decides which."""
-
-    change: Literal["prepend"]
-    texts: Texts
-
-
-class WrapChange(Spec):
-    """Inserts the answer into one of `texts`, at ``{answer}``."""
-
-    change: Literal["wrap"]
-    texts: Texts
+    change: Literal["append", "prepend", "wrap"]
+    texts: Annotated[tuple[str, ...], Field(min_length=1)]
 
     @model_validator(mode="after")
-    def _holds(self) -> WrapChange:
-        if any("{answer}" not in text for text in self.texts):
+    def _holds(self) -> TextChange:
+        if self.change == "wrap" and any("{answer}" not in text for text in self.texts):
             raise ValueError("texts: each must contain {answer}")
         return self
 
@@ -102,9 +89,7 @@ class LengthPartialChange(Spec):
 
 
 ProbeChange = Annotated[
-    AppendChange
-    | PrependChange
-    | WrapChange
+    TextChange
     | LinesChange
     | WordsChange
     | WidthChange

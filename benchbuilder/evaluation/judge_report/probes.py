@@ -120,12 +120,11 @@ def _evidence(
 
 def _changed_answer(change: Any, answer: str, rng: random.Random) -> str:
     match change:
-        case spec.AppendChange():
-            return answer + rng.choice(change.texts).replace("{answer}", answer)
-        case spec.PrependChange():
+        case spec.TextChange(change="prepend"):
             return rng.choice(change.texts) + answer
-        case spec.WrapChange():
-            return rng.choice(change.texts).replace("{answer}", answer)
+        case spec.TextChange():
+            text = rng.choice(change.texts).replace("{answer}", answer)
+            return answer + text if change.change == "append" else text
         case spec.LinesChange():
             sentences = re.split(f"(?<=[{re.escape(change.ends)}])", answer)
             return "\n".join(change.bullet + sentence.strip() for sentence in sentences if sentence.strip())

@@ -65,11 +65,7 @@ def write_training_file(
 
 
 def check_training_file(path: Path, counter: TokenCounter, tuning: TuningSpec) -> TrainingFileCheck:
-    """Find everything that a service would refuse, or that would not teach scores, with its line.
-
-    Raises:
-        DataError: The file cannot be read.
-    """
+    """Everything that a service would refuse, or that would not teach scores, with its line."""
     try:
         data = path.read_bytes()
     except OSError as error:

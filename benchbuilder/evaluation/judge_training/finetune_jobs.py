@@ -63,11 +63,7 @@ class JobLog:
 
     @contextmanager
     def lock(self) -> Any:
-        """Keep other processes from requesting jobs of this judge.
-
-        Raises:
-            StoreError: Another process holds the lock.
-        """
+        """Keep other processes from requesting jobs of this judge; StoreError if one holds the lock."""
         self._folder.mkdir(parents=True, exist_ok=True)
         try:
             with FileLock(self._folder / f"{JOB_LOG}.lock").acquire(timeout=0):

@@ -23,8 +23,7 @@ class GatewayJudge(ScoringJudge):
     ) -> list[float | Dropped]:
         """The score of each case, or why it has none; `report_progress` receives the number of finished cases.
 
-        Raises:
-            ServiceError, BudgetReached: As raised by the gateway; replies received so far are kept.
+        Errors of the gateway are raised; replies received so far are kept.
         """
         asks = self.judge.model_spec
         if asks is None:
@@ -46,11 +45,7 @@ class GatewayJudge(ScoringJudge):
         return [found[place] for place in range(len(cases))]
 
     def score(self, cases: Sequence[Case]) -> list[float]:
-        """The score of each case.
-
-        Raises:
-            DataError: A case has no score; there is no substitute for one.
-        """
+        """The score of each case; DataError if one has none, because there is no substitute."""
         replies = self.scores_or_reasons(cases)
         scores: list[float] = [one for one in replies if not isinstance(one, Dropped)]
         if len(scores) < len(replies):

@@ -58,11 +58,8 @@ _PREDICTION = pa.schema(
 def replacing_judge(folder: Path, name: str, key: str = "") -> Generator[Path]:
     """Yield a folder to write judge `name` into; it replaces the old judge when the block succeeds.
 
-    Args:
-        folder: The folder of all judges.
-        name: The name of the judge.
-        key: Names the training. With a key, a block that fails or is killed leaves its folder, and the next block
-            with the same key resumes in it. Without one, the folder is always new.
+    `key` names the training. With a key, a block that fails or is killed leaves its folder, and the next block with the
+    same key resumes in it. Without one, the folder is always new.
 
     Raises:
         StoreError: Another process is training a judge of this name.
@@ -249,11 +246,7 @@ def _row(prediction: Prediction) -> dict[str, Any]:
 
 
 def read_predictions(path: Path) -> list[Prediction]:
-    """Read the file that `write_predictions` wrote.
-
-    Raises:
-        DataError: The file cannot be read.
-    """
+    """Read the file that `write_predictions` wrote; DataError if that is not possible."""
     try:
         table = pq.read_table(path, partitioning=None)
         if set(table.schema.names) != set(_PREDICTION.names):

@@ -229,11 +229,7 @@ class ChatJudge(AskingJudge):
 
 
 def read_rubric(ref: FileRef, aspect: str) -> tuple[str, list[dict[str, str]]]:
-    """Read the guiding question of `aspect` and its bands, highest first, from a rubric file.
-
-    Raises:
-        RecipeError: The file cannot be read, or has no such question.
-    """
+    """The guiding question of `aspect` and its bands, highest first, in a rubric file; RecipeError if it has none."""
     try:
         data: Any = yaml.safe_load(ref.file.read_text(encoding="utf-8"))
         questions: dict[str, Any] = data["questions"]

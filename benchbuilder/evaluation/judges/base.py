@@ -86,11 +86,7 @@ class Example:
 
 
 def require_libraries(libraries: Iterable[str], kind: str, advice: str) -> None:
-    """Check that judges of this `kind` find their `libraries`, without an import.
-
-    Raises:
-        InstallationError: If one is missing; `advice` says what to install.
-    """
+    """InstallationError with `advice` if one of the `libraries` that judges of a `kind` need is not installed."""
     if missing := [name for name in libraries if find_spec(name) is None]:
         raise InstallationError(
             f"judges of the kind '{kind}' need libraries that are not installed",

@@ -57,11 +57,7 @@ class _JudgeCard(BaseModel):
 
 
 def read_judge_card(folder: Path) -> dict[str, Any] | None:
-    """The card of the judge in `folder`; ``None`` if there is no judge.
-
-    Raises:
-        DataError: The card is damaged.
-    """
+    """The card of the judge in `folder`; ``None`` if there is no judge, and DataError if the card is damaged."""
     path = folder / JUDGE_CARD
     try:
         card: Any = json.loads(path.read_bytes())

@@ -204,11 +204,7 @@ class TfidfRidgeJudge(TrainedJudge):
         (folder / _WORDS).write_text(json.dumps(words, ensure_ascii=False), encoding="utf-8")
 
     def open(self, folder: Path | None) -> None:
-        """Read the trained judge.
-
-        Raises:
-            DataError: There is none, or another version of this kind wrote it.
-        """
+        """Read the trained judge; DataError if there is none, or another version of this kind wrote it."""
         if folder is None:
             raise DataError("a judge of kind 'tfidf_ridge' must be trained", next="benchbuild judge train recipe=...")
         try:

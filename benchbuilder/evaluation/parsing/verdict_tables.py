@@ -129,11 +129,7 @@ class VerdictTable(_Part):
             check_regex(pattern)
 
     def expand_parts(self, pattern: str) -> str:
-        """Replace the parts in `pattern` by groups, and normalise it like answers.
-
-        Raises:
-            ValueError: A part is unknown or contains itself.
-        """
+        """Replace the parts in `pattern` by groups, and normalise it like answers; ValueError for a wrong part."""
         for _ in range(8):
             if not _PART.search(pattern):
                 return compose_characters(pattern).translate(_UNSEEN)

@@ -249,11 +249,7 @@ def _excerpt(text: str) -> str:
 
 
 def verdict_reader(paths: Sequence[Path]) -> VerdictReader:
-    """Make a reader from the tables in `paths`.
-
-    Raises:
-        DataError: A table is invalid, or misreads its own examples.
-    """
+    """Make a reader from the tables in `paths`; DataError if one is invalid, or misreads its own examples."""
     return VerdictReader([_checked_table(path, path.read_bytes() if path.is_file() else b"") for path in paths])
 
 

@@ -1,4 +1,4 @@
-"""What a finished evaluation holds, gathered by item, model and measure: the ground that every results table is on."""
+"""The content of a finished evaluation by item, model and measure, from which every results table is made."""
 
 from __future__ import annotations
 
@@ -142,23 +142,11 @@ def gather_run(finished: FinishedBuild, aspects: Sequence[str]) -> EvaluationRun
                 scores.setdefault(key, {}).setdefault(model, {})[item] = given
                 steps[step] = model
     evaluation = _mapping(finished.recipe.get("evaluation"))
-    measures = sorted(
-        (
-            ScoredAspect(
-                aspect,
-                scorer,
-                _role(scorer, scores[aspect, scorer], evaluation),
-                _judge_kind(scorer, evaluation) == "similarity",
-            )
-            for aspect, scorer in scores
-        ),
-        key=lambda one: (_place([*aspects, VERDICT], one.aspect), _ROLES.index(one.role)),
-    )
+    measures = [_measure(aspect, scorer, rows, evaluation) for (aspect, scorer), rows in scores.items()]
+    measures.sort(key=lambda measure: (_place([*aspects, VERDICT], measure.aspect), _ROLES.index(measure.role)))
     names = dict.fromkeys([*answers, *(model for by_model in scores.values() for model in by_model)])
-    systems = sorted(
-        (EvaluatedSystem(name, _group(name, evaluation), _label(name, finished.recipe)) for name in names),
-        key=_group_place,
-    )
+    systems = [EvaluatedSystem(name, _group(name, evaluation), _label(name, finished.recipe)) for name in names]
+    systems.sort(key=lambda system: _GROUPS.index(system.group))
     return EvaluationRun(
         entries=tuple(entries),
         facts={e.row.id: str(getattr(e.row, "fact", "")) or e.row.id for e in entries},
@@ -215,24 +203,16 @@ def _label(name: str, recipe: Mapping[str, Any]) -> str:
     return str(baseline.get("model") or "") if baseline.get("kind") == "recorded" else ""
 
 
-def _group_place(system: EvaluatedSystem) -> int:
-    return _GROUPS.index(system.group)
-
-
-def _role(scorer: str, by_model: Mapping[str, Mapping[str, AnswerScore]], evaluation: Mapping[str, Any]) -> ScorerRole:
-    kind = str(_mapping(_mapping(evaluation.get("scorers")).get(scorer)).get("kind", ""))
-    if kind == "ratings" or any(given.ratings for rows in by_model.values() for given in rows.values()):
-        return "people"
-    judges = _mapping(evaluation.get("judges"))
-    if kind == "judged" or scorer in judges or scorer.removeprefix("judge_") in judges:
-        return "judge"
-    return "rule"
-
-
-def _judge_kind(scorer: str, evaluation: Mapping[str, Any]) -> str:
-    judges = _mapping(evaluation.get("judges"))
-    own = _mapping(_mapping(_mapping(evaluation.get("scorers")).get(scorer)).get("judge"))
-    return str((own or _mapping(judges.get(scorer) or judges.get(scorer.removeprefix("judge_")))).get("kind", ""))
+def _measure(
+    aspect: str, scorer: str, by_model: Mapping[str, Mapping[str, AnswerScore]], evaluation: Mapping[str, Any]
+) -> ScoredAspect:
+    spec, judges = _mapping(_mapping(evaluation.get("scorers")).get(scorer)), _mapping(evaluation.get("judges"))
+    name = scorer if scorer in judges else scorer.removeprefix("judge_")
+    judge = _mapping(spec.get("judge")) or _mapping(judges.get(name))
+    role: ScorerRole = "judge" if spec.get("kind") == "judged" or name in judges else "rule"
+    if spec.get("kind") == "ratings" or any(score.ratings for rows in by_model.values() for score in rows.values()):
+        role = "people"
+    return ScoredAspect(aspect, scorer, role, judge.get("kind") == "similarity")
 
 
 def _place(names: Sequence[str], name: str) -> int:

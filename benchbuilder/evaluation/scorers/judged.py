@@ -78,11 +78,7 @@ class JudgedScorer(Scorer):
         return self._judge.model_spec
 
     def fingerprint(self) -> Mapping[str, str]:
-        """Versions that affect the judge's scores, and digests of its training.
-
-        Raises:
-            DataError: The judge is not trained, or not for this benchmark.
-        """
+        """Versions that affect the judge's scores, and digests of its training; DataError if it does not fit."""
         parts = dict(self._judge.fingerprint())
         if self._judge.trains:
             card = self._card()
@@ -111,11 +107,7 @@ class JudgedScorer(Scorer):
         return card
 
     def open(self) -> None:
-        """Open the judge.
-
-        Raises:
-            DataError: The judge does not fit the benchmark, or was changed since its training.
-        """
+        """Open the judge; DataError if it does not fit the benchmark, or was changed since its training."""
         if self._opened:
             return
         self._judge.ready()

@@ -48,11 +48,8 @@ class AnswerRating:
 def ratings_in_file(file: Path, aspects: Collection[str]) -> tuple[AnswerRating, ...]:
     """The ratings in `aspects` from a file in long or wide form, or from an export.
 
-    A plan asks for them once per model, so the last file is cached until its content changes.
-
-    Raises:
-        DataError: Values are not numbers from 0 to 1, rows do not say what they rate, or a person rated something
-            twice; the message lists them with file and line.
+    A plan asks for them once per model, so the last file is cached until its content changes. DataError lists unusable
+    rows with file and line: values that are not numbers from 0 to 1, unknown answers, and repeated ratings.
     """
     try:
         held = hashlib.sha256(file.read_bytes()).hexdigest()
@@ -92,8 +89,7 @@ def _read_ratings(file: Path, aspects: tuple[str, ...], content: str) -> tuple[A
 def ratings_in_app(votes: Iterable[ProjectAnswer], aspects: Collection[str], label: str) -> list[AnswerRating]:
     """The ratings among the answers of a rating project, whose rows name ``model`` and ``id`` (or show ``question``).
 
-    Raises:
-        DataError: Rows do not name these, or values are invalid; the message lists them.
+    DataError lists the rows that do not name these, or have invalid values.
     """
     found: list[AnswerRating] = []
     problems: list[str] = []

@@ -74,11 +74,7 @@ class RatingsScorer(Scorer):
         return {f"ratings in the app ({spec.review})": digest} if digest else {}
 
     def open(self) -> None:
-        """Read all ratings.
-
-        Raises:
-            DataError: Ratings are unusable; the message lists them with file and line.
-        """
+        """Read all ratings; DataError lists those that are unusable, with file and line."""
         spec = self.spec
         if spec.file is not None:
             self._rated = ratings_in_file(spec.file.file, spec.aspects)

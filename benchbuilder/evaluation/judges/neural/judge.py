@@ -71,12 +71,7 @@ class NeuralJudge(TrainedJudge):
         return {}
 
     def open(self, folder: Path | None) -> None:
-        """Load the trained network.
-
-        Raises:
-            DataError: If there is none.
-            ServiceError: If it cannot be loaded.
-        """
+        """Load the trained network; DataError if there is none, and ServiceError if it cannot be loaded."""
         facts = judge_folder.read_facts(folder, self.kind)
         assert folder is not None
         with computing("load the judge", self.spec.device, self.spec.dtype) as place:

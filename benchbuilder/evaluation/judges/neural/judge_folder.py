@@ -63,11 +63,7 @@ def finished_facts(folder: Path, key: str) -> dict[str, Any] | None:
 
 
 def read_facts(folder: Path | None, kind: str) -> dict[str, Any]:
-    """The facts of the trained judge in `folder`.
-
-    Raises:
-        DataError: If there is no complete judge of this `kind`.
-    """
+    """The facts of the trained judge in `folder`; DataError if there is no complete judge of this `kind`."""
     advice = "train the judge (benchbuild judge train), or correct the path"
     if folder is None:
         raise DataError(f"a judge of the kind '{kind}' has to be trained before it can score", next=advice)

@@ -96,8 +96,7 @@ def score_rows(learner: Learner, rows: Sequence[TokenRow], batch_size: int) -> l
 def score_rows_in_batches(learner: Learner, rows: Sequence[TokenRow], batch_size: int, step: int) -> list[float]:
     """The score of each row, in batches of `batch_size` rows with the same multiple of `step` tokens.
 
-    Raises:
-        ServiceError: If a score is not a number.
+    ServiceError if a score is not a number.
     """
     torch = learner.place.torch
     groups: dict[int, list[int]] = {}

@@ -39,11 +39,7 @@ class ComputePlace:
 
 
 def torch_and_transformers() -> tuple[Any, Any]:
-    """The modules `torch` and `transformers`.
-
-    Raises:
-        InstallationError: If one cannot be imported.
-    """
+    """The modules `torch` and `transformers`; InstallationError if one cannot be imported."""
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # without it cuBLAS is not deterministic
     try:
         import torch
@@ -126,13 +122,9 @@ def _deterministic(torch: Any, seed: int, device: Any) -> Generator[None]:
 
 @contextmanager
 def explain_load_errors(subject: str, location: str, advice: str) -> Generator[None]:
-    """Turn the libraries' errors of loading into errors of this package.
+    """Turn the libraries' errors of loading into InstallationError (a library is missing) and ServiceError.
 
     `subject` says what fails, `location` where the files are, and `advice` what to do.
-
-    Raises:
-        InstallationError: If a library is missing.
-        ServiceError: If the files cannot be loaded.
     """
     from safetensors import SafetensorError
 
