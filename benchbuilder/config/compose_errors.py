@@ -1,16 +1,15 @@
-"""Explains why a recipe could not be composed, in the words of recipes."""
+"""Explains why a recipe could not be composed, in terms of recipes."""
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 from benchbuilder.config.composition_faults import (
     CompositionError,
     CompositionFault,
-    FaultKind,
     UnresolvedValue,
     called_function,
     outward_name,
@@ -31,27 +30,59 @@ def explain_composition(error: CompositionError, overrides: Sequence[str]) -> li
 
 
 def _explain_fault(fault: CompositionFault, index: RecipeIndex, overrides: Sequence[str]) -> Problem:
-    if (explain := _OVERRIDE_FAULTS.get(fault.kind)) is not None:
-        return explain(fault)
-    if fault.kind == "no_recipe":
-        return _no_recipe_problem(overrides, index)
-    if fault.kind == "missing_file":
-        return _unknown_option_problem(fault.detail, overrides, index)
-    if fault.kind == "cycle":
-        return _cycle_problem(index)
-    if fault.kind == "no_such_group":
-        return _no_such_group_problem(fault.key, override_location(fault.override), index)
-    return _HydraMessage(fault.detail, overrides, index).problem()
+    match fault.kind:
+        case "no_recipe":
+            return _no_recipe_problem(overrides, index)
+        case "missing_file":
+            return _unknown_option_problem(fault.detail, overrides, index)
+        case "cycle":
+            return _cycle_problem(index)
+        case "no_such_group":
+            return _no_such_group_problem(fault.key, override_location(fault.override), index)
+        case "hydra_message":
+            return _HydraMessage(fault.detail, overrides, index).problem()
+        case _:
+            return _explain_override(fault)
+
+
+def _explain_override(fault: CompositionFault) -> Problem:
+    value = fault.override.partition("=")[2]
+    match fault.kind:
+        case "split":
+            return _split_override_problem(fault)
+        case "unreadable":
+            return _unreadable_override_problem(fault)
+        case "forbidden":
+            return _forbidden_override_problem(fault)
+        case "several_values":
+            hint = f"a list: '{fault.key}=[{value}]'; a text: '{fault.key}=\"{value}\"'"
+            return _override_problem(fault, "one key takes one value", actual=value, hint=hint)
+        case "foreign_variant":
+            message = f"a variant belongs to its recipe, and this one is not of {fault.detail!r}"
+            return _override_problem(fault, message, actual=value, hint=f"write variant=NAME for {fault.detail}/NAME")
+        case "not_a_name":
+            return _override_problem(fault, "this key takes the name of a file", actual=value)
+        case "nothing_to_delete":
+            return _override_problem(fault, "there is nothing to delete")
+        case "unmergeable":
+            where, hint = override_location(fault.override.lstrip("+")), "see the present value with `benchbuild show`"
+            return Problem("this value does not fit what the recipe holds there", where=where, hint=hint)
+        case _:  # endless
+            return Problem("references make this recipe infinitely large", key=fault.key, where=fault.detail)
+
+
+def _override_problem(fault: CompositionFault, message: str, **more: str) -> Problem:
+    return Problem(message, key=fault.key, where=override_location(fault.override), **more)
 
 
 def override_location(override: str) -> str:
-    """The place of a command-line word."""
+    """The place of an override of the command line."""
     return f"command line: {override}"
 
 
 def _no_recipe_problem(overrides: Sequence[str], index: RecipeIndex) -> Problem:
     """No ``recipe=NAME`` was given."""
-    names = [word.lstrip("+").partition("=")[0] for word in overrides]
+    names = [override.lstrip("+").partition("=")[0] for override in overrides]
     typo = next((name for name in names if did_you_mean(name, ["recipe"])), "")
     known = ", ".join(index.option_names("recipe"))
     hint = f"did you mean 'recipe' instead of {typo!r}?" if typo else "for instance `benchbuild recipe=NAME`"
@@ -66,107 +97,50 @@ def _no_recipe_problem(overrides: Sequence[str], index: RecipeIndex) -> Problem:
 def _split_override_problem(fault: CompositionFault) -> Problem:
     joined, count = fault.detail, len(fault.override.split(" "))
     advice = ["no spaces around `=`"] if re.search(r"\s=|=\s", fault.override.partition("[")[0]) else []
-    advice += ["quote the whole word for the shell"] if "[" in joined else []
+    advice += ["quote the whole override for the shell"] if "[" in joined else []
     key = joined.partition("=")[0].lstrip("+~")
     hint = f"{', and '.join(advice)}: {shlex.quote(joined)}"
     return Problem(
-        f"the shell makes {count} words of this", key=key, where=override_location(fault.override), hint=hint
+        f"the shell splits this into {count} arguments", key=key, where=override_location(fault.override), hint=hint
     )
 
 
 def _unreadable_override_problem(fault: CompositionFault) -> Problem:
-    override = fault.override
+    override, where = fault.override, override_location(fault.override)
     key, sign, value = override.partition("=")
     if not sign:
         hint = f"did you mean recipe={key}?" if re.fullmatch(r"\w+", key) else "write key=value"
-        return Problem("this word is no `key=value`", where=override_location(override), actual=override, hint=hint)
+        return Problem("this override is not `key=value`", where=where, actual=override, hint=hint)
     if not key.isascii():
-        return Problem(
-            "keys are ASCII", where=override_location(override), actual=key, allowed="letters, digits, _, - and ."
-        )
+        return Problem("keys are ASCII", where=where, actual=key, allowed="letters, digits, _, - and .")
     if value.startswith("[") and "]" not in value:
-        hint = f"close the bracket, and quote the whole word for the shell: '{key}=[...]'"
-        return Problem(
-            "a bracket is not closed", key=key.lstrip("+~"), where=override_location(override), actual=value, hint=hint
-        )
+        hint = f"close the bracket, and quote the whole override for the shell: '{key}=[...]'"
+        return Problem("a bracket is not closed", key=key.lstrip("+~"), where=where, actual=value, hint=hint)
     if value.startswith("["):
         texts = (text.strip().strip("'\"") for text in value.strip("[]").split(","))
         quoted = "[" + ",".join(f'"{text}"' for text in texts) + "]"
     else:
         quoted = '"' + value.strip("'\"").replace('"', '\\"') + '"'
     message = "a value that is not plain ASCII must be quoted" if not value.isascii() else "this value cannot be read"
-    hint = f"quote it twice, once for the shell and once for us: '{key}={quoted}'"
-    return Problem(message, key=key.lstrip("+~"), where=override_location(override), actual=value, hint=hint)
+    hint = f"quote it twice, once for the shell and once for benchbuild: '{key}={quoted}'"
+    return Problem(message, key=key.lstrip("+~"), where=where, actual=value, hint=hint)
 
 
 def _forbidden_override_problem(fault: CompositionFault) -> Problem:
-    where = override_location(fault.override)
     if function := called_function(fault.override):
-        return Problem(
-            "functions in ${...} are not available", key=fault.key, where=where, actual=f"${{{function}:...}}",
-            hint="let the shell fill in the value",
-        )  # fmt: skip
+        message, hint = "functions in ${...} are not available", "let the shell fill in the value"
+        return _override_problem(fault, message, actual=f"${{{function}:...}}", hint=hint)
     if name := outward_name(fault.names):
-        return Problem(
-            "the name of a choice cannot lead out of the recipes", key=fault.key, where=where, actual=name,
-            hint="use --recipes DIR to add a folder of recipes",
-        )  # fmt: skip
-    return Problem("Hydra itself cannot be configured", key=fault.key, where=where, hint="leave this override out")
-
-
-def _several_values_problem(fault: CompositionFault) -> Problem:
-    value = fault.override.partition("=")[2]
-    hint = f"a list: '{fault.key}=[{value}]'; a text: '{fault.key}=\"{value}\"'"
-    where = override_location(fault.override)
-    return Problem("one key takes one value", key=fault.key, where=where, actual=value, hint=hint)
-
-
-def _foreign_variant_problem(fault: CompositionFault) -> Problem:
-    return Problem(
-        f"a variant belongs to its recipe, and this one is not of {fault.detail!r}", key="variant",
-        where=override_location(fault.override), actual=fault.override.partition("=")[2],
-        hint=f"write variant=NAME for {fault.detail}/NAME",
-    )  # fmt: skip
-
-
-def _not_a_name_problem(fault: CompositionFault) -> Problem:
-    actual, where = fault.override.partition("=")[2], override_location(fault.override)
-    return Problem("this key takes the name of a file", key=fault.key, where=where, actual=actual)
-
-
-def _nothing_to_delete_problem(fault: CompositionFault) -> Problem:
-    return Problem("there is nothing to delete", key=fault.key, where=override_location(fault.override))
-
-
-def _unmergeable_problem(fault: CompositionFault) -> Problem:
-    return Problem(
-        "this value does not fit what the recipe holds there", where=override_location(fault.override.lstrip("+")),
-        hint="see the present value with `benchbuild show`",
-    )  # fmt: skip
-
-
-def _endless_problem(fault: CompositionFault) -> Problem:
-    return Problem("references make this recipe endless", key=fault.key, where=fault.detail)
-
-
-_OVERRIDE_FAULTS: dict[FaultKind, Callable[[CompositionFault], Problem]] = {
-    "split": _split_override_problem,
-    "unreadable": _unreadable_override_problem,
-    "forbidden": _forbidden_override_problem,
-    "several_values": _several_values_problem,
-    "foreign_variant": _foreign_variant_problem,
-    "not_a_name": _not_a_name_problem,
-    "nothing_to_delete": _nothing_to_delete_problem,
-    "unmergeable": _unmergeable_problem,
-    "endless": _endless_problem,
-}
+        message = "the name of a choice cannot lead out of the recipes"
+        return _override_problem(fault, message, actual=name, hint="add a folder of recipes with --recipes DIR")
+    return _override_problem(fault, "Hydra itself cannot be configured", hint="leave this override out")
 
 
 _RENAMED_OPTIONS = {"annotation/files": "annotation/sheets"}
 
 
 def _unknown_option_problem(path: str, overrides: Sequence[str], index: RecipeIndex) -> Problem:
-    """``group/name`` was chosen and is not there."""
+    """``group/name`` was chosen but does not exist."""
     group, _, name = path.rpartition("/")
     if path in _RENAMED_OPTIONS:
         former, now = path.replace("/", "="), _RENAMED_OPTIONS[path].replace("/", "=")
@@ -184,11 +158,11 @@ def _unknown_option_problem(path: str, overrides: Sequence[str], index: RecipeIn
     )
 
 
-def _chosen_at(group: str, name: str, words: Sequence[str], index: RecipeIndex) -> str:
-    for word in words:
-        key, _, value = word.partition("=")
+def _chosen_at(group: str, name: str, overrides: Sequence[str], index: RecipeIndex) -> str:
+    for override in overrides:
+        key, _, value = override.partition("=")
         if key.partition("@")[0] == group and name in re.split(r"[\[\],\s/]+", value):
-            return override_location(word)
+            return override_location(override)
     for file in index.opened_files.values():
         for choice in file.choices:
             if name in [text.rpartition("/")[2] for text in choice.names]:
@@ -197,23 +171,28 @@ def _chosen_at(group: str, name: str, words: Sequence[str], index: RecipeIndex) 
 
 
 def open_choice_key(key: str, index: RecipeIndex) -> str:
-    """Where a recipe that was read leaves a choice open with ``???``; empty if none does."""
+    """Where an opened recipe leaves a choice open with ``???``; empty if none does."""
     choices = ((file, choice) for file in index.opened_files.values() if file.group for choice in file.choices)
     return next(
-        (f.location(one.line) for f, one in choices if _bare_group(one.group) == key and "???" in one.names), ""
+        (
+            file.location(choice.line)
+            for file, choice in choices
+            if _bare_group(choice.group) == key and "???" in choice.names
+        ),
+        "",
     )
 
 
 class _HydraMessage:
-    """One message of Hydra's, with what is known of its place."""
+    """One message of Hydra, with the known facts about its place."""
 
-    def __init__(self, text: str, words: Sequence[str], index: RecipeIndex) -> None:
-        self.text, self.words, self.index = text, words, index
+    def __init__(self, text: str, overrides: Sequence[str], index: RecipeIndex) -> None:
+        self.text, self.overrides, self.index = text, overrides, index
         parent = re.search(r"In '?([\w/-]+)'?:", text)
         self.file = index.opened_files.get(parent.group(1)) if parent else None
 
     def problem(self) -> Problem:
-        """The message in our words; one that is not known keeps its first line."""
+        """The message in terms of recipes; an unknown one keeps its first line."""
         rules = (
             (r"Could not override '([^']+)'", self._no_such_choice),
             (r"You must specify '([^']+)'", self._not_chosen),
@@ -231,22 +210,22 @@ class _HydraMessage:
         return Problem("the files of this recipe do not fit together", where=where, actual=first)
 
     def _clash(self) -> Problem | None:
-        """A list where another file has a mapping: the one thing that does not merge."""
+        """A list where another file has a mapping: only this does not merge."""
         own = _nested_keys(self.file) if self.file else []
         for key, mark in own:
             for other in self.index.opened_files.values():
-                there = dict(_nested_keys(other)).get(key)
-                if there is not None and self.file and there.is_mapping and not mark.is_mapping:
+                position = dict(_nested_keys(other)).get(key)
+                if position is not None and self.file and position.is_mapping and not mark.is_mapping:
                     entries = [below.text or "..." for name, below in own if name[:-1] == key and name != key]
                     return Problem(
-                        "a mapping is wanted", key=dotted_key(key), where=self.file.location(mark.line),
+                        "expected a mapping", key=dotted_key(key), where=self.file.location(mark.line),
                         actual=mark.text or describe_value(entries),
-                        hint=f"it adds to the mapping at {other.location(there.line)}",
+                        hint=f"it adds to the mapping at {other.location(position.line)}",
                     )  # fmt: skip
         return None
 
     def _choices(self, key: str) -> list[str]:
-        """Where the read files choose for `key`, ``group`` or ``group@package``."""
+        """Where the opened files choose for `key`, ``group`` or ``group@package``."""
         files = (self.file,) if self.file else self.index.opened_files.values()
         names = {file: [(choice, _bare_group(choice.group)) for choice in file.choices] for file in files}
         exact = [file.location(choice.line) for file, found in names.items() for choice, name in found if name == key]
@@ -259,13 +238,14 @@ class _HydraMessage:
         ]
         return exact or loose
 
-    def _word(self, start: str) -> str:
-        return next((override_location(word) for word in self.words if word.lstrip("+~").startswith(start)), "")
+    def _override_place(self, start: str) -> str:
+        places = (override_location(text) for text in self.overrides if text.lstrip("+~").startswith(start))
+        return next(places, "")
 
     def _no_such_choice(self, key: str) -> Problem:
         near = re.search(r"Did you mean to override (?:one of )?([^?\n]+)\?", self.text)
         options = near.group(1).split(", ") if near else []
-        where = (self._choices(key) or [self.file.location(1)])[0] if self.file else self._word(f"{key}=")
+        where = (self._choices(key) or [self.file.location(1)])[0] if self.file else self._override_place(f"{key}=")
         return Problem(
             "nothing to choose here: the recipe's `defaults` have no such entry", key=key, where=where,
             allowed=", ".join(options), hint=did_you_mean(key, options),
@@ -273,7 +253,7 @@ class _HydraMessage:
 
     def _not_chosen(self, key: str) -> Problem:
         if place := open_choice_key(key, self.index):
-            hint = f"write one of these in the place of ???, or {key}=NAME on the command line"
+            hint = f"replace ??? by one of these, or give {key}=NAME on the command line"
             allowed = ", ".join(self.index.option_names(key))
             return Problem(OPEN_CHOICE, key=key, where=place, allowed=allowed, hint=hint)
         recipe = next((file for name, file in self.index.opened_files.items() if name.startswith("recipe/")), None)
@@ -287,7 +267,7 @@ class _HydraMessage:
         return Problem("this is chosen twice", key=key, where=" and ".join(self._choices(key)), hint=hint)
 
     def _nothing_to_delete(self, key: str) -> Problem:
-        return Problem("there is nothing to delete", key=key, where=self._word(key))
+        return Problem("there is nothing to delete", key=key, where=self._override_place(key))
 
 
 def _no_such_group_problem(key: str, where: str, index: RecipeIndex) -> Problem:
@@ -297,7 +277,7 @@ def _no_such_group_problem(key: str, where: str, index: RecipeIndex) -> Problem:
 
 
 def _nested_keys(file: RecipeFile) -> list[tuple[KeyPath, KeyPosition]]:
-    """The keys of a file as they stand in the whole."""
+    """The keys of a file in the whole recipe."""
     package = parse_key(file.package.removeprefix("_global_")) if file.package else file.group
     return [((*package, *key), mark) for key, mark in file.marks.items()]
 

@@ -1,4 +1,4 @@
-"""Where the files and prompts are that a recipe refers to, and what a recipe from a stranger may not name."""
+"""Finds the files and prompts of a recipe, and checks what recipes of others may not contain."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path, PurePath
 from typing import Any
 
-from benchbuilder.config.origins import ValueOrigin, ValueOrigins
+from benchbuilder.config.origins import ValueOrigin, ValueOrigins, leaves_of
 from benchbuilder.config.recipe_index import did_you_mean
 from benchbuilder.config.search_path import PRIMARY_FILE, display_path
 from benchbuilder.config.spec.base import FileRef, PromptRef
@@ -20,9 +20,9 @@ _USER_ONLY = re.compile(
     r"(.*_)?(base_url|api_base|api_key|api_key_env|key_env|secret|secret_name|password|database|database_url|database_env|dsn|endpoint)"
 )
 _COST_KEYS = ("prices", "token_counter", "extra_body")
-"""Of a model: what says how much it costs, or what else is asked of the service that is paid."""
+"""Keys of a model for its costs, and for further options of the paid service."""
 _WRITE_PLACES = ("address", "storage", "storage_options")
-"""Of an executor: where the work and the data of a build go."""
+"""Keys of an executor for the destination of work and data."""
 _ALLOWED = "the command line, recipes/local/ of the current folder, or your own configuration folder"
 
 
@@ -32,7 +32,7 @@ def leads_outside(path: str) -> bool:
 
 
 class FileResolver:
-    """Fills `at` of every FileRef and PromptRef; `problems` and `files` collect on the way."""
+    """Fills `resolved_path` of every FileRef and PromptRef, and collects `problems` and `files`."""
 
     def __init__(self, origins: ValueOrigins, cwd: Path, prompts: Sequence[Path]) -> None:
         self.origins, self.cwd, self.prompts = origins, cwd, tuple(prompts)
@@ -40,7 +40,7 @@ class FileResolver:
         self.files: list[tuple[str, FileRef]] = []
 
     def resolve_ref(self, ref: FileRef, key: KeyPath) -> FileRef:
-        """`ref` with the place of its file; whether there is a file is not looked at."""
+        """`ref` with the path of its file, which need not exist."""
         at = self._prompt(ref.path, key) if isinstance(ref, PromptRef) else self._file(ref.path, key)
         placed = ref.model_copy(update={"resolved_path": at})
         self.files.append((dotted_key(key), placed))
@@ -50,7 +50,7 @@ class FileResolver:
         origin = self.origins.origin_of(key)
         at = Path(os.path.abspath(origin.folder(self.cwd) / Path(path).expanduser()))  # noqa: PTH100 - keeps links
         if not path:
-            self._report("the path of a file is wanted", key, origin, "nothing")
+            self._report("expected the path of a file", key, origin, "nothing")
         elif not origin.trusted and (path.startswith(("~", "\\")) or PurePath(path).is_absolute() or path[1:2] == ":"):
             self._report("a recipe cannot name absolute paths", key, origin, path, allowed=f"only from {_ALLOWED}")
         elif not origin.trusted and origin.root and not at.resolve().is_relative_to(origin.root.path):
@@ -64,12 +64,12 @@ class FileResolver:
         origin = self.origins.origin_of(key)
         if leads_outside(path) or not path:
             allowed = "a path below a folder of prompts, for instance xx/name.j2"
-            self._report("a prompt is named by its place below a folder of prompts", key, origin, path, allowed=allowed)
+            self._report("a prompt is a path below a folder of prompts", key, origin, path, allowed=allowed)
             return ""
         found = [folder / path for folder in self.prompts if (folder / path).is_file()]
         if len(found) > 1:
             places = " and ".join(map(display_path, found))
-            self._report("this prompt stands in several places", key, origin, places, hint="rename one of them")
+            self._report("this prompt exists in several folders", key, origin, places, hint="rename one of them")
         for place in found[:1]:
             if not any(place.resolve().is_relative_to(folder) for folder in self.prompts):
                 self._report("a link leads this prompt out of its folder", key, origin, path)
@@ -86,7 +86,7 @@ def _outward_link(folder: Path, root: Path) -> Path | None:
 
 
 def missing_file_problem(key: str, ref: FileRef, where: str, prompts: Sequence[Path]) -> Problem | None:
-    """The problem if the file of `ref` is not there."""
+    """The problem if the file of `ref` does not exist."""
     if ref.file.exists():
         return None
     if isinstance(ref, PromptRef):
@@ -96,19 +96,19 @@ def missing_file_problem(key: str, ref: FileRef, where: str, prompts: Sequence[P
             places += ", or ./prompts beside your ./recipes"
         hint = did_you_mean(ref.path, known) or "name a file below one of these folders"
         return Problem(
-            "this prompt is not there", key=key, where=where, actual=ref.path, allowed=f"below {places}", hint=hint
+            "this prompt does not exist", key=key, where=where, actual=ref.path, allowed=f"below {places}", hint=hint
         )
     folder = ref.file.parent
     near = did_you_mean(ref.file.name, sorted(p.name for p in folder.iterdir())) if folder.is_dir() else ""
-    hint = near or "relative paths hang on the file that wrote them; on the command line, on the current folder"
+    hint = near or "relative paths start at the folder of their file; on the command line, at the current folder"
     return Problem(
-        "this file is not there", key=key, where=where, actual=f"{ref.path} ({display_path(ref.file)})", hint=hint
+        "this file does not exist", key=key, where=where, actual=f"{ref.path} ({display_path(ref.file)})", hint=hint
     )
 
 
 def user_only_key_problems(data: Mapping[str, Any], origins: ValueOrigins) -> Iterable[Problem]:
-    """Problems for what only the user may set: addresses, names of secrets, prices, places to write to."""
-    for key, value in _leaves(data, ()):
+    """Problems with keys that only the user may set: addresses, names of secrets, prices, places to write to."""
+    for key, value in leaves_of(data, ()):
         if value is None or (origin := origins.origin_of(key)).trusted:
             continue
         away = key[:2] == ("run", "executor") and key[2:3] and key[2] in _WRITE_PLACES
@@ -116,7 +116,7 @@ def user_only_key_problems(data: Mapping[str, Any], origins: ValueOrigins) -> It
             message = "a recipe cannot set addresses, databases or secrets"
             yield Problem(message, key=dotted_key(key), where=str(origin), allowed=f"only from {_ALLOWED}")
         elif _is_cost_key(key) and not _is_program_model(origin):
-            message = "a recipe cannot say what a model costs, or ask its service for more than the text"
+            message = "a recipe cannot set the costs of a model, or further options of its service"
             yield Problem(message, key=dotted_key(key), where=str(origin), allowed=f"only from {_ALLOWED}")
         elif _is_plain_path(key) and isinstance(value, str) and leads_outside(value):
             reads = key[0] == "sources" or key[:2] == ("evaluation", "scorers")
@@ -126,12 +126,12 @@ def user_only_key_problems(data: Mapping[str, Any], origins: ValueOrigins) -> It
 
 
 def _is_program_model(origin: ValueOrigin) -> bool:
-    """Whether the value stands among the models of a complete folder of recipes: the bundled one, or a checkout's."""
+    """Whether the value is from the models of a complete folder of recipes: the bundled one, or a checkout's."""
     return origin.root is not None and origin.group == "model" and (origin.root.path / PRIMARY_FILE).is_file()
 
 
 def _is_cost_key(key: KeyPath) -> bool:
-    """Whether `key` is, or stands below, a field of a model that says what its calls cost."""
+    """Whether `key` is a field of a model about costs, or below one."""
     paying = any(above == "model" and part in _COST_KEYS for above, part in pairwise(key))
     return paying or (key[:2] == ("evaluation", "models") and any(part in _COST_KEYS for part in key[3:4]))
 
@@ -143,14 +143,3 @@ def _is_plain_path(key: KeyPath) -> bool:
     if key[:2] == ("evaluation", "scorers") and key[-1] == "folder":
         return True
     return key[0] == "outputs" or (key[0] == "sources" and key[-1] in ("file", "files"))
-
-
-def _leaves(value: Any, key: KeyPath) -> Iterable[tuple[KeyPath, Any]]:
-    if isinstance(value, dict):
-        for name, child in value.items():  # pyright: ignore[reportUnknownVariableType]
-            yield from _leaves(child, (*key, str(name)))
-    elif isinstance(value, list):
-        for index, child in enumerate(value):  # pyright: ignore[reportUnknownVariableType]
-            yield from _leaves(child, (*key, index))
-    else:
-        yield key, value

@@ -16,9 +16,9 @@ _LINK = re.compile(r"\$\{\s*(oc\.select:\s*)?(\.*)([A-Za-z0-9_][\w.\[\]-]*)\s*(?
 
 @dataclass(frozen=True)
 class ValueOrigin:
-    """The place that wrote a value: a line of a file, or a word of the command line.
+    """The place that set a value: a line of a file, or an override of the command line.
 
-    `text` is the scalar as written, `is_plain` whether without quotes. `trusted` says that the user wrote it.
+    `text` is the scalar as written, `is_plain` means without quotes, `trusted` that the user wrote it.
     """
 
     file: Path | None = None
@@ -34,11 +34,11 @@ class ValueOrigin:
 
     @property
     def group(self) -> str:
-        """The group of recipe files that the file is of; empty for the first file and the command line."""
+        """The group of the file; empty for the first file and the command line."""
         return next(iter(self.file.relative_to(self.root.path).parts[:-1]), "") if self.file and self.root else ""
 
     def folder(self, cwd: Path) -> Path:
-        """The folder that relative paths hang on: the file's, or the current one for the command line."""
+        """The folder where relative paths start: the file's, or the current one for the command line."""
         return self.file.parent if self.file else cwd
 
 
@@ -54,7 +54,7 @@ def parse_key(text: str) -> KeyPath:
 
 @dataclass
 class ValueOrigins:
-    """Key -> origin. `origin_of` always answers: for a key that stands nowhere with the nearest one above it."""
+    """Origins by key. For a key that was written nowhere, `origin_of` gives the nearest one above it."""
 
     entries: dict[KeyPath, ValueOrigin] = field(default_factory=dict[KeyPath, ValueOrigin])
     above: set[KeyPath] = field(default_factory=set[KeyPath])
@@ -66,10 +66,6 @@ class ValueOrigins:
         """The same origins, free to change."""
         return ValueOrigins(dict(self.entries), set(self.above), dict(self.links), self.fallback)
 
-    def exact_origin(self, key: KeyPath) -> ValueOrigin | None:
-        """Where just this key was written; None for a default."""
-        return self.entries.get(key)
-
     def origin_of(self, key: KeyPath) -> ValueOrigin:
         """Where the value of `key` was written; of an interpolated value, where its target was."""
         target, rest = self._follow_link(key)
@@ -79,7 +75,7 @@ class ValueOrigins:
         return self.fallback
 
     def written_origin(self, key: KeyPath) -> ValueOrigin:
-        """Where `key` itself stands, links not followed; else the nearest key above."""
+        """Where `key` itself was written, without following links; else the nearest key above."""
         for end in range(len(key), 0, -1):
             if (origin := self.entries.get(key[:end])) is not None:
                 return origin
@@ -116,8 +112,8 @@ def collect_value_origins(
             _record_origin(origins, (*prefix, *key), _origin(file, mark), mark.is_mapping)
     for key, value, text in overrides:
         _record_override(origins, parse_key(key), value, ValueOrigin(override=text, trusted=True))
-    for key, text in _strings(raw, ()):
-        if (match := _LINK.match(text)) is not None:
+    for key, text in leaves_of(raw, ()):
+        if isinstance(text, str) and (match := _LINK.match(text)) is not None:
             target = _target(key, match)
             if not match.group(1) or target in origins.entries:
                 origins.links[key] = (target, text[match.end() :])
@@ -146,19 +142,20 @@ def _record_override(origins: ValueOrigins, key: KeyPath, value: Any, origin: Va
             _record_override(origins, (*key, str(name)), child, origin)
 
 
-def _strings(value: Any, key: KeyPath) -> Iterable[tuple[KeyPath, str]]:
-    if isinstance(value, str):
-        yield key, value
-    elif isinstance(value, dict):
+def leaves_of(value: Any, key: KeyPath) -> Iterable[tuple[KeyPath, Any]]:
+    """The values below `value`, whose key is `key`, that are neither mappings nor lists."""
+    if isinstance(value, dict):
         for name, child in value.items():  # pyright: ignore[reportUnknownVariableType]
-            yield from _strings(child, (*key, str(name)))
+            yield from leaves_of(child, (*key, str(name)))
     elif isinstance(value, list):
         for index, child in enumerate(value):  # pyright: ignore[reportUnknownVariableType]
-            yield from _strings(child, (*key, index))
+            yield from leaves_of(child, (*key, index))
+    else:
+        yield key, value
 
 
 def _stays_below(rest: str) -> bool:
-    """Whether what a recipe appends to a value of the user's goes no further than below it."""
+    """Whether the text that a recipe appends to a value of the user stays below it."""
     return not rest or (rest.startswith("/") and ".." not in rest and "${" not in rest)
 
 

@@ -33,7 +33,7 @@ class RecipeIndex:
         return [(path, root) for path, root in found if path.is_file()]
 
     def open_file(self, name: str) -> RecipeFile | None:
-        """The file, parsed and checked; None if there is none. RecipeError if it stands in two roots."""
+        """The file, parsed and checked; None if there is none. RecipeError if two roots have it."""
         if name in self.opened_files:
             return self.opened_files[name]
         if ".." in name or "\\" in name:
@@ -41,7 +41,7 @@ class RecipeIndex:
         places = self.paths_of(name)
         if len(places) > 1:
             found = " and ".join(f"{display_path(path)} ({root.label})" for path, root in places)
-            message = f"`{name}` stands in {len(places)} places, and which one counts is not for us to guess"
+            message = f"`{name}` exists in {len(places)} folders"
             raise RecipeError([Problem(message, actual=found, hint="rename or remove one of them")])
         if not places:
             return None
@@ -56,7 +56,7 @@ class RecipeIndex:
         return file
 
     def _misplaced(self, choice: DefaultsChoice, file: RecipeFile) -> Problem | None:
-        """What is wrong with an entry of `defaults` that Hydra would refuse for another reason, or take silently."""
+        """The problem of an entry of `defaults` that Hydra would reject for another reason, or accept silently."""
         group = choice.group.rpartition(" ")[2]
         name = (choice.names or ("",))[0]
         folder = "/".join(map(str, file.group))
@@ -71,13 +71,12 @@ class RecipeIndex:
         own = relative and self.is_group(f"{folder}/{top}")
         if file.group and top in self._chosen() and not own and (relative or not override):
             return _without_override(choice, top, file)
-        above = next(
-            (one for one in file.choices if one.group.startswith("override ") and one.line < choice.line), None
-        )
+        overrides = (entry for entry in file.choices if entry.group.startswith("override "))
+        above = next((entry for entry in overrides if entry.line < choice.line), None)
         if above is None or override or name == "_self_":
             return None
         return Problem(
-            "`override` stands above another entry", key=above.group.rpartition(" ")[2].removeprefix("/"),
+            "`override` is above another entry", key=above.group.rpartition(" ")[2].removeprefix("/"),
             where=file.location(above.line), actual=f"above line {choice.line}",
             hint="move the `override` lines below the others, `_self_` last",
         )  # fmt: skip
@@ -107,12 +106,12 @@ class RecipeIndex:
 
 
 def _without_override(choice: DefaultsChoice, group: str, file: RecipeFile) -> Problem:
-    """``- /group: name`` or ``- group: name``, where the group is chosen already."""
+    """The problem of ``- /group: name`` or ``- group: name`` if the group is already chosen."""
     message, hint = (
-        "this is chosen already: another choice is written with `override` and a slash",
+        "this is already chosen: to choose another, write `override` and a slash",
         f"write `- override /{group}: {choice.written_form}`",
     )
     if group == file.group[0]:
-        message, hint = "a file of the same group is named alone", f"write `- {choice.written_form}`"
+        message, hint = "a file of the same group is listed without its group", f"write `- {choice.written_form}`"
     found = excerpt_of(f"- {choice.group}: {choice.written_form}")
     return Problem(message, key=group, where=file.location(choice.line), actual=found, hint=hint)

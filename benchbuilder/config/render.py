@@ -88,6 +88,6 @@ def _leaves(node: yaml.Node, key: KeyPath) -> Iterator[tuple[KeyPath, int]]:
 def _origin_comment(key: KeyPath, origins: ValueOrigins) -> str:
     if (link := origins.links.get(key)) is not None:
         return f"{origins.origin_of(key)} (${{{dotted_key(link[0])}}})"
-    if origins.exact_origin(key) is not None:
-        return str(origins.exact_origin(key))
+    if origins.entries.get(key) is not None:
+        return str(origins.entries.get(key))
     return "default"

@@ -27,7 +27,7 @@ from benchbuilder.config.yaml_source import KeyPath, describe_value, dotted_key
 from benchbuilder.core import InstallationError, Problem, find_kind, kinds_of_slot
 
 _SHARED_SLOTS = ("tokenizer", "model", "retriever", "annotation")
-"""What other nodes inherit, in an order in which each may inherit from the ones before."""
+"""Nodes that others inherit; each may inherit from the ones before."""
 _NAME = r"[a-z][a-z0-9_]*"
 _HIDDEN_KEYS = (("base_url",), ("extra_body",))
 """Keys whose values are not repeated in messages: people put secrets there by mistake."""
@@ -45,7 +45,7 @@ class ValidatedRecipe:
 def validate_recipe(
     composed: ComposedRecipe, unresolved: Sequence[Problem], cwd: Path, prompts: Sequence[Path]
 ) -> ValidatedRecipe:
-    """The specs of a composed recipe, and everything that is wrong, the `unresolved` values first.
+    """The specs of a composed recipe, and all problems, the `unresolved` values first.
 
     Relative paths of the command line start at `cwd`; `prompts` are the folders of prompts.
     """
@@ -80,9 +80,9 @@ def read_kind_spec(slot: str, data: Mapping[str, Any]) -> Any:
 
 
 def _without_idle_sources(composed: ComposedRecipe) -> dict[str, Any]:
-    """The data without what a recipe says of sources that were not chosen (``source=[medqa]`` leaves the others out).
+    """The data without the settings of sources that were not chosen (``source=[medqa]`` leaves the others out).
 
-    What the command line says of such a source stays, and is reported: it cannot have been meant.
+    Settings of such a source on the command line stay, and are reported as mistakes.
     """
     sources = composed.data.get("sources")
     if not isinstance(sources, dict):
@@ -132,7 +132,7 @@ class _SpecBuilder:
         return built if isinstance(built, Recipe) else None
 
     def _task(self, raw: Any, key: KeyPath) -> Any:
-        """What the recipe says of a task, its kinds made."""
+        """The data of a task, with the specs of its kinds."""
         if not isinstance(raw, dict):
             return raw
         data: dict[str, Any] = {**raw}
@@ -146,7 +146,7 @@ class _SpecBuilder:
         return data
 
     def _evaluation(self, raw: Mapping[str, Any], key: KeyPath) -> dict[str, Any]:
-        """What the recipe says of evaluating, its kinds made; one that is ``null``, or all of them, was taken out."""
+        """The data of the evaluation, with the specs of its kinds; ``null`` removes one kind or all."""
         data = dict(raw)
         for name, slot in _slots(EvaluationSpec).items():
             annotation, given = EvaluationSpec.model_fields[name].annotation, data.get(name)
@@ -157,7 +157,7 @@ class _SpecBuilder:
         return data
 
     def _slot(self, slot: Slot, annotation: Any, raw: Any, key: KeyPath) -> Any:
-        """What a field marked `slot` holds: a spec, a mapping or list of specs, or what it inherits."""
+        """The value of a field marked `slot`: a spec, a mapping or list of specs, or an inherited one."""
         if raw is None and slot.inherit:
             return self.top.get(slot.inherit)
         if raw is None and NoneType in get_args(annotation):
@@ -166,7 +166,7 @@ class _SpecBuilder:
             if isinstance(raw, dict):
                 items: Any = raw.items()  # pyright: ignore[reportUnknownMemberType]
                 return {name: self._node(slot.slot, child, (*key, name)) for name, child in items}
-            self._report("a mapping of names is wanted", key, raw)
+            self._report("expected a mapping of names", key, raw)
             return {}
         if isinstance(raw, list):
             children: list[Any] = raw
@@ -176,7 +176,7 @@ class _SpecBuilder:
     def _node(self, slot: str, raw: Any, key: KeyPath) -> KindSpec:
         """The spec of a node that names a kind; a stand-in if it is wrong."""
         if not isinstance(raw, dict):
-            self._report(f"a mapping with the `kind` of a {slot} is wanted", key, raw)
+            self._report(f"expected a mapping with the `kind` of a {slot}", key, raw)
             return KindSpec(kind="?")
         node: dict[str, Any] = raw
         name = node.get("kind")
@@ -214,14 +214,14 @@ class _SpecBuilder:
         return None
 
     def _add(self, path: KeyPath, problem: Problem) -> None:
-        """Keep a problem unless its key, one above or one below is known to be wrong already."""
+        """Keep a problem, unless its key, one above or one below already has one."""
         text = dotted_key(path)
         related = [other for other in self.problems if text.startswith(other) or other.startswith(text)]
         if not any(_is_nested_key(text, other) for other in related):
             self.problems[text] = problem
 
     def _resolve_refs(self, value: Any, key: KeyPath) -> Any:
-        """`value` with every file reference placed; specs that were placed before are left alone."""
+        """`value` with every file reference resolved; specs that are already resolved stay."""
         if id(value) in self.done:
             return value
         if isinstance(value, FileRef):
@@ -252,24 +252,24 @@ class _SpecBuilder:
         )
 
     def name(self, name: Any, chosen: Path) -> None:
-        """A recipe whose `name` is not that of its file, and which would build into the folder of another."""
+        """Report a recipe whose `name` is not that of its file: it would build into the folder of another."""
         origin = self.origins.origin_of(("name",))
         if not isinstance(name, str) or name == chosen.stem:
             return
         where, found, hint = str(origin), name, f"write `name: {chosen.stem}`"
         if origin.override:
-            hint = "leave this word out; to build into another folder, give run.dir=FOLDER"
+            hint = "leave this override out; to build into another folder, give run.dir=FOLDER"
         elif origin.group != "recipe":
-            hint = "take this line out; to build into another folder, give run.dir=FOLDER"
+            hint = "remove this line; to build into another folder, give run.dir=FOLDER"
         elif not re.fullmatch(_NAME, chosen.stem):
-            hint = "a name is of a-z, 0-9 and _: rename the file, and give it this name"
+            hint = "names consist of a-z, 0-9 and _: rename the file and the recipe"
         if origin.group == "recipe" and origin.file != chosen:
             where, found = f"{display_path(chosen)}:1", f"{name} (inherited from {origin})"
-        message = "the name of a recipe is that of its file"
+        message = "the name of a recipe is the name of its file"
         self._add(("name",), Problem(message, "name", where, found, allowed=chosen.stem, hint=hint))
 
     def _shared_names(self, data: Mapping[str, Any]) -> None:
-        """A source and a step with one name."""
+        """Report a source and a step with the same name."""
         sources, steps = data.get("sources"), data.get("steps")
         if isinstance(sources, dict) and isinstance(steps, dict):
             for name in sorted(set(sources) & set(steps)):  # pyright: ignore[reportUnknownArgumentType]
@@ -280,7 +280,7 @@ class _SpecBuilder:
                 )  # fmt: skip
 
     def _requires(self, requires: Any) -> None:
-        """What the recipe needs installed."""
+        """Report required packages that are not installed."""
         if not isinstance(requires, dict):
             return
         wanted: dict[str, Any] = requires
@@ -290,11 +290,11 @@ class _SpecBuilder:
                 have = installed_version(name)
                 if SpecifierSet(str(wants)).contains(have, prereleases=True):
                     continue
-                message, found = "another version of this package is needed", have
+                message, found = "another version of this package is required", have
             except InvalidSpecifier:
-                message, found = "this is no version range", str(wants)
+                message, found = "this is not a version range", str(wants)
             except PackageNotFoundError:
-                message, found = "this package is needed and not installed", ""
+                message, found = "this package is required but not installed", ""
             self.problems[dotted_key(key)] = Problem(
                 message, key=dotted_key(key), where=str(self.origins.origin_of(key)), actual=found, allowed=str(wants),
                 hint=f"pip install '{name}{wants}'",
@@ -302,7 +302,7 @@ class _SpecBuilder:
 
 
 def _drop_null_entries(mapping: Any) -> Any:
-    """A mapping without what is ``null`` there: a recipe takes out so what it inherits."""
+    """A mapping without its ``null`` entries: with these, a recipe removes what it inherits."""
     if not isinstance(mapping, dict):
         return mapping
     nodes: dict[str, Any] = mapping

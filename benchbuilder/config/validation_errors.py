@@ -1,4 +1,4 @@
-"""What pydantic says of a spec, in our words."""
+"""Explains the validation errors of pydantic in terms of recipes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def known_keys(cls: type[BaseModel]) -> list[str]:
 def explain_validation(
     error: ValidationError, cls: type[BaseModel], raw: Mapping[str, Any], key: KeyPath, origins: ValueOrigins
 ) -> list[tuple[KeyPath, Problem]]:
-    """One problem for each key that is wrong. `raw` is the data of `cls`, which stands under `key`."""
+    """One problem for each wrong key; `raw` is the data of `cls` at `key`."""
     grouped: dict[KeyPath, list[Any]] = {}
     for item in error.errors(include_url=False):
         grouped.setdefault(_path(item["loc"], raw), []).append(item)
@@ -68,7 +68,7 @@ def explain_validation(
 
 
 def _path(loc: Sequence[int | str], raw: Any) -> KeyPath:
-    """The part of a location that is a path in the data: names of validators and union members left out."""
+    """The part of a location that is a path in the data, without names of validators and union members."""
     path: list[int | str] = []
     here = raw
     for index, part in enumerate(loc):
@@ -123,7 +123,7 @@ def _extra(cls: type[BaseModel], path: KeyPath, full: KeyPath, origins: ValueOri
 
 
 def _sampling(name: str, full: KeyPath, origins: ValueOrigins, value: Any) -> str:
-    """Where a setting of replies stands that was written below a model; empty if `name` is none."""
+    """Where a sampling setting belongs that was written below a model; empty if `name` is none."""
     close = get_close_matches(name, Sampling.model_fields, n=1)
     if full[-2:-1] != ("model",) or not close:
         return ""
@@ -153,9 +153,9 @@ def _wrong_value(items: Sequence[Any], full: KeyPath, origins: ValueOrigins) -> 
     limits = [_limit(item) for item in items if item["type"] in _LIMITS]
     wants = list(dict.fromkeys(want for item in items if (want := _expected_value(item))))
     quoted = "a text" in wants or any("'" in limit for limit in limits)
-    text = f"{' or '.join(wants)} is wanted"
+    text = f"expected {' or '.join(wants)}"
     if not wants:
-        text = "another value is wanted" if limits else str(items[0]["msg"])
+        text = "this value is not allowed" if limits else str(items[0]["msg"])
     value = items[0]["input"]
     return Problem(
         text, key=dotted_key(full), where=str(origins.origin_of(full)), actual=_display_value(value, full, origins),
@@ -187,8 +187,8 @@ def _display_value(value: Any, key: KeyPath, origins: ValueOrigins) -> str:
     plain = (
         {None: "null", True: "true", False: "false"}.get(value) if value is None or isinstance(value, bool) else None
     )
-    text = origin.text if origins.exact_origin(key) is origin and origin.text else plain or str(value)
-    return f"{text} (by way of {written.text})" if key in origins.links and written.text else text
+    text = origin.text if origins.entries.get(key) is origin and origin.text else plain or str(value)
+    return f"{text} (from {written.text})" if key in origins.links and written.text else text
 
 
 def _yaml_hint(value: Any, key: KeyPath, origins: ValueOrigins, text_wanted: bool) -> str:

@@ -1,4 +1,4 @@
-"""One recipe file as YAML nodes: where each key stands, checked for what a shared file may not hold."""
+"""One recipe file as YAML nodes: the position of each key, and checks of what a shared file may not contain."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PACKAGES = {
     "recipe": "_global_", "variant": "_global_", "local": "_global_", "user": "_global_",
     "flow": "steps", "rules": "steps", "source": "sources.{name}",
 }  # fmt: skip
-"""Where the keys of a file of these groups go; the keys of other groups go below the name of the group."""
+"""The packages of files by group; keys of other groups go below the name of the group."""
 
 
 def dotted_key(key: KeyPath) -> str:
@@ -88,7 +88,7 @@ def _pieces(value: Any) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class KeyPosition:
-    """Where a key stands: its line (from 1); for a scalar its `text`, and whether that is `is_plain` (unquoted)."""
+    """The position of a key: its line (from 1); for a scalar its `text`, and whether it is unquoted (`is_plain`)."""
 
     line: int
     text: str = ""
@@ -98,8 +98,7 @@ class KeyPosition:
 
 @dataclass(frozen=True)
 class DefaultsChoice:
-    """An entry of a defaults list: the group (with keywords and package, as written), the chosen names, and these as
-    they are written."""
+    """An entry of a defaults list: the group as written (keywords and package too), the chosen names and their text."""
 
     line: int
     group: str
@@ -120,7 +119,7 @@ class RecipeFile:
 
     @property
     def group(self) -> KeyPath:
-        """The folders below the root: where the keys go if the file says no package."""
+        """The folders below the root: the package of the keys, unless the file sets one."""
         return self.path.relative_to(self.root.path).parent.parts
 
     def location(self, line: int) -> str:
@@ -133,9 +132,9 @@ class RecipeFile:
 
 
 def read_recipe_file(path: Path, root: RecipeRoot) -> RecipeFile:
-    """Parse the file and look at every node; RecipeError with all that is wrong in it.
+    """Parse the file and check every node; RecipeError with all problems.
 
-    The same bytes are parsed once in a process: what is given back is not to be changed.
+    The same bytes are parsed once per process, so do not change the result.
     """
     return _read(path, root, path.read_bytes())
 
@@ -169,10 +168,10 @@ def _read(path: Path, root: RecipeRoot, data: bytes) -> RecipeFile:
 
 
 def parse_yaml_tree(text: str) -> yaml.Node | None:
-    """The nodes of a text; YAMLError where it is no YAML, RecursionError where it is nested too deeply.
+    """The nodes of a text; YAMLError if it is not YAML, RecursionError if it is nested too deeply.
 
-    The parser in C is six times as fast, but crashes on deep nesting, says less of what is wrong, and takes tabs for
-    spaces: texts that may have any of it are left to the other one.
+    The parser in C is six times as fast, but crashes on deep nesting, explains errors less well, and takes tabs for
+    spaces. Texts that may have any of these go to the other parser.
     """
     quick = getattr(yaml, "CSafeLoader", None)
     if quick is not None and "\t" not in text and sum(map(text.count, _OPENING)) <= _SMALL_FILE:
@@ -186,7 +185,7 @@ def parse_yaml_tree(text: str) -> yaml.Node | None:
 
 
 def _is_too_deep(tree: yaml.Node) -> bool:
-    """Whether nodes are nested so deeply that those who walk through them might fail."""
+    """Whether nodes are nested so deeply that recursion might fail."""
     level, seen = [tree], set[int]()
     for _ in range(_DEEPEST):
         below: list[yaml.Node] = []
@@ -200,7 +199,7 @@ def _is_too_deep(tree: yaml.Node) -> bool:
 
 
 def _header(text: str, file: RecipeFile) -> None:
-    """The package that the file says, where Hydra reads it: in comments ``# @...`` above everything else."""
+    """Read the package of the file where Hydra reads it: in comments ``# @...`` above everything else."""
     for number, line in enumerate(map(str.strip, text.splitlines()), start=1):
         if line and not re.match(r"#\s*@", line):
             return
@@ -211,7 +210,7 @@ def _header(text: str, file: RecipeFile) -> None:
 
 
 def _package(text: str, file: RecipeFile) -> None:
-    """Refuse a file that does not say in its first line where its keys go, if its group needs that."""
+    """Report a file that does not name its package in the first line, if its group needs that."""
     group = str(file.group[0]) if file.group else ""
     wanted = _PACKAGES.get(group, "").format(name=file.path.stem)
     if not wanted or file.problems or file.package.removeprefix("_global_.") in (wanted, "_global_"):
@@ -229,16 +228,16 @@ def _syntax(error: yaml.YAMLError, file: RecipeFile) -> Problem:
     line = mark.line + 1 if mark else 1
     said = str(getattr(error, "problem", None) or error).partition("\n")[0]
     hints = {
-        "'\\t'": ("a tab stands where YAML wants spaces", "indent with spaces"),
+        "'\\t'": ("a tab where YAML expects spaces", "indent with spaces"),
         "mapping values are not allowed": (
-            "a colon stands where YAML does not expect one",
-            "put texts that hold a colon in quotes, and check the indentation",
+            "a colon where YAML does not expect one",
+            "quote texts that contain a colon, and check the indentation",
         ),
         "could not find expected ':'": ("a key without a colon", "write `key: value`"),
         "expected <block end>": ("the indentation does not fit the lines above", "align keys of one mapping"),
         "but got '{'": ("`${...}` inside braces", "inside { } or [ ] put ${...} in quotes"),
         "but found '?'": ("`???` inside braces", 'inside { } or [ ] write "???" in quotes'),
-        "expected ',' or": ("a bracket or brace is not closed", "close it, or quote texts that hold brackets"),
+        "expected ',' or": ("a bracket or brace is not closed", "close it, or quote texts that contain brackets"),
     }
     for sign, (message, hint) in hints.items():
         if sign in said:
@@ -281,7 +280,7 @@ def _mapping(node: yaml.MappingNode, key: KeyPath, file: RecipeFile, seen: set[i
             continue
         path = (*key, name.value)
         if name.value in lines:
-            file.report("this key stands twice", line, path, actual=f"first in line {lines[name.value]}")
+            file.report("this key occurs twice", line, path, actual=f"first in line {lines[name.value]}")
             continue
         lines[name.value] = line
         if path == ("defaults",):
@@ -297,16 +296,16 @@ def _check_name(name: yaml.Node, key: KeyPath, file: RecipeFile) -> bool:
     if not isinstance(name, yaml.ScalarNode) or text == "<<":
         file.report("a key must be a name", line, key, actual=describe_value(name))
     elif name.tag != _STR and not text.isdecimal():
-        file.report(f"YAML reads the key `{text}` as something else than text", line, path, hint=f'write "{text}":')
+        file.report(f"YAML does not read the key `{text}` as text", line, path, hint=f'write "{text}":')
     elif _DUNDER.match(text):
-        file.report("a recipe cannot hold this key: it is data and names no code", line, path, actual=f"{text}:")
+        file.report("a recipe cannot have this key: recipes are data, not code", line, path, actual=f"{text}:")
     elif path == ("hydra",):
-        file.report("a recipe cannot configure Hydra itself", line, path, hint="take the key out")
+        file.report("a recipe cannot configure Hydra itself", line, path, hint="remove the key")
     elif not text.isascii():
         hint = "the command line cannot name other keys; put the text into a value"
         file.report("keys are ASCII", line, path, actual=text, allowed="letters, digits, _ and -", hint=hint)
     elif not _KEY.match(text):
-        file.report("this is no key", line, path, actual=text, allowed="letters, digits, _ and -")
+        file.report("this is not a valid key", line, path, actual=text, allowed="letters, digits, _ and -")
     else:
         return True
     return False
@@ -364,7 +363,7 @@ def _choice(item: yaml.Node, line: int) -> DefaultsChoice | None:
 
 
 def _check_choice(text: str, choice: DefaultsChoice, file: RecipeFile) -> None:
-    """Refuse what leads out of the root, into Hydra, or calls a function."""
+    """Report a choice that leads out of the root, into Hydra, or calls a function."""
     group, _, package = text.rpartition(" ")[2].partition("@")
     if ".." in text:
         file.report("`..` is not allowed in `defaults`", choice.line, ("defaults",), actual=text)

@@ -171,12 +171,16 @@ from .text.names import is_language as is_language
 from .text.names import public_path as public_path
 from .text.names import recipe_name as recipe_name
 from .text.names import same_language as same_language
+from .text.normalise import Conversion as Conversion
 from .text.normalise import Fold as Fold
 from .text.normalise import NormalForm as NormalForm
 from .text.normalise import comparison_form as comparison_form
 from .text.normalise import compose_characters as compose_characters
+from .text.normalise import convert_script as convert_script
 from .text.normalise import fold_text as fold_text
 from .text.normalise import normalise_space as normalise_space
+from .text.normalise import rewrite_texts as rewrite_texts
+from .text.normalise import script_version as script_version
 from .text.normalise import to_half_width as to_half_width
 from .text.normalise import to_normal_form as to_normal_form
 from .text.patterns import MatchMode as MatchMode
@@ -204,10 +208,6 @@ from .text.replies import odd_characters as odd_characters
 from .text.replies import strip_formatting as strip_formatting
 from .text.replies import strip_reasoning as strip_reasoning
 from .text.replies import strip_reply_framing as strip_reply_framing
-from .text.script import Conversion as Conversion
-from .text.script import convert_script as convert_script
-from .text.script import rewrite_texts as rewrite_texts
-from .text.script import script_version as script_version
 from .text.sentences import sentence_spans as sentence_spans
 from .text.sentences import split_sentences as split_sentences
 from .text.tables import FORMULA_STARTS as FORMULA_STARTS

@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def write_atomically(path: Path, data: bytes | str) -> Path:
-    """Write `data` (text as UTF-8, line ends as they are) under a temporary name, then rename; gives `path` back."""
+    """Write `data` (text as UTF-8, line ends unchanged) under a temporary name, then rename; returns `path`."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f"{path.name}.tmp")
     temporary.write_bytes(data.encode() if isinstance(data, str) else data)

@@ -1,4 +1,4 @@
-"""What a step gets from the build, and what it finds wrong in its spec."""
+"""What a step gets from the build, and the problems that it reports in its spec."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class StepContext:
-    """What a stage gets from the build besides its spec: plain data, so that it travels to other processes."""
+    """What a step gets from the build besides its spec: plain data, to be sent to other processes."""
 
     seed: int
     language: str
     step: str
     cache: Path
-    """Folder for indices and the like, named by fingerprint; may be emptied at any time."""
+    """Folder for indices and similar data, named by fingerprint; may be emptied at any time."""
     workplace: Path
-    """Folder that belongs to people: packets and votes."""
+    """Folder of the annotation: sheets and votes."""
     benchmark: str = ""
-    """What is built: the recipe's name, and its variant."""
+    """The recipe's name, and its variant."""
     workers: int = 1
-    """How many processes a stage may use while it prepares; shapes nothing."""
+    """How many processes a step may use while it prepares; does not affect the output."""
 
 
 @dataclass(frozen=True)
 class SpecIssue:
-    """Something in a step's spec that does not fit its rows: `key` within the step, what stands there, what may."""
+    """A value in a step's spec that does not fit its rows: `key` within the step, `actual` and `allowed` values."""
 
     key: str
     message: str

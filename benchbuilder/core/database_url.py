@@ -1,4 +1,4 @@
-"""URLs of databases: understood without ever repeating a user, a password or an option in a message."""
+"""URLs of databases; messages never repeat a user, a password or an option."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LARGEST_PORT = 65_535
 
 
 def parse_database_url(url: str) -> URL:
-    """What `url` says; DataError if no database that votes can stand in is at it."""
+    """The parsed `url`; DataError unless it names a database for votes."""
     try:
         parsed = make_url(url)
         backend = parsed.get_backend_name()
@@ -27,7 +27,7 @@ def parse_database_url(url: str) -> URL:
         raise _unreadable_error()
     if parsed is None or backend not in ("sqlite", "postgresql"):
         raise DataError(
-            "this is no URL of a database that votes can stand in",
+            "this is not the URL of a database for votes",
             why="it begins with neither sqlite: nor postgresql:, or cannot be read",
             next=_URL_HINT,
         )
@@ -36,7 +36,7 @@ def parse_database_url(url: str) -> URL:
     if parsed.query:
         raise DataError("the URL of an SQLite database takes no options", next="write sqlite:///FILE")
     if not parsed.database or ":memory:" in parsed.database:
-        raise DataError("votes must stand in a file, not in memory", next="write sqlite:///FILE")
+        raise DataError("votes must be in a file, not in memory", next="write sqlite:///FILE")
     return parsed
 
 
@@ -46,25 +46,25 @@ def _server(parsed: URL) -> URL:
         raise _unreadable_error()
     if set(parsed.query) - {"sslmode", "sslrootcert"}:
         raise DataError(
-            "the URL of the database has options that are not known",
+            "the URL of the database has unknown options",
             why="known are sslmode and sslrootcert",
-            next="leave the others out; user and password stand before the host",
+            next="remove the others; write user and password before the host",
         )
     if parsed.query.get("sslmode", "disable") not in _MODES:
-        raise DataError("the URL of the database has an sslmode that is not known", next=f"known: {', '.join(_MODES)}")
+        raise DataError("the URL of the database has an unknown sslmode", next=f"known: {', '.join(_MODES)}")
     return parsed.set(drivername="postgresql+pg8000")
 
 
 def _unreadable_error() -> DataError:
     return DataError(
         "the URL of the database cannot be read",
-        why="its user, password, host or port is not what one can be",
-        next=f"{_URL_HINT}; in USER and PASSWORD percent-encode signs such as @ (%40), : (%3A), / (%2F)",
+        why="its user, password, host or port is not valid",
+        next=f"{_URL_HINT}; in USER and PASSWORD percent-encode characters such as @ (%40), : (%3A), / (%2F)",
     )
 
 
 def connection_encryption(query: Mapping[str, Any]) -> ssl.SSLContext | None:
-    """What `sslmode` and `sslrootcert` ask for; ``None`` for a connection that is not encrypted."""
+    """The context for `sslmode` and `sslrootcert`; ``None`` for a connection without encryption."""
     mode, root = query.get("sslmode", "disable"), query.get("sslrootcert")
     if mode == "disable":
         return None

@@ -1,4 +1,4 @@
-"""Rows, outcomes and texts of models in few words, safe to print."""
+"""Short forms of rows, outcomes and texts of models, safe to print."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _KEPT_CONTROLS = frozenset({"\n", "\t"})
 
 
 def printable_text(text: str) -> str:
-    r"""`text` with a replacement character for every control character, so that no reply can steer a terminal.
+    r"""`text` with a replacement character for every control character, so that no reply can control a terminal.
 
     >>> printable_text("a\x1b[2Jb")
     'a\ufffd[2Jb'
@@ -33,7 +33,7 @@ def count_phrase(number: int, noun: str) -> str:
 
 
 def row_text(row: Row) -> str:
-    """What a row says: its text with the context before it, or its fields."""
+    """The content of a row: its text after its context, or its fields."""
     text = getattr(row, "text", None)
     if isinstance(text, str):
         return str(getattr(row, "context", "")) + text
@@ -44,7 +44,7 @@ def row_text(row: Row) -> str:
 
 
 def text_fields_block(values: dict[str, Any]) -> str:
-    """Fields that hold text, a line each.
+    """The fields with text, one per line.
 
     >>> text_fields_block({"question": "Why?", "context": "", "pairs": [{"a": "b"}]})
     'question: Why?'
@@ -53,7 +53,7 @@ def text_fields_block(values: dict[str, Any]) -> str:
 
 
 def outcome_text(outcome: Outcome) -> str:
-    """A outcome in a line: what was written, or why nothing was."""
+    """An outcome in one line: the text, or why there is none."""
     if isinstance(outcome, Kept):
         return row_text(outcome.row)
     if isinstance(outcome, Dropped):
@@ -64,7 +64,7 @@ def outcome_text(outcome: Outcome) -> str:
 
 
 def tail_excerpt(text: str, *, lines: int, characters: int) -> str:
-    """The end of `text`, where a prompt says what it is about, with a mark of how much was left out.
+    """The end of `text`, where a prompt states its subject, with a mark of how much was left out.
 
     >>> tail_excerpt("one, and this is so long\\ntwo\\nthree", lines=1, characters=20)
     '[... 29 characters] three'
@@ -76,7 +76,7 @@ def tail_excerpt(text: str, *, lines: int, characters: int) -> str:
 
 
 def head_excerpt(text: str, characters: int) -> str:
-    """The beginning of `text`, with a mark of how much was left out, unless the mark would be longer than that.
+    """The beginning of `text`, with a mark of how much was left out, unless the mark would be longer.
 
     >>> head_excerpt("a long text", 6), head_excerpt("a long text, of which most is left out", 6)
     ('a long text', 'a long [... 32 characters]')

@@ -10,10 +10,10 @@
     ├── ServiceError        4    a model or another service does not answer
     │   └── BudgetReached   4    the next model call could cost more than the recipe's budget
     ├── TooManyFailures     5    more rows failed than the recipe tolerates
-    ├── AccountsError      70    branches do not balance: a bug in a kind
-    └── Waiting            75    something that takes its time is missing: the same command resumes when it is there
+    ├── AccountingError    70    the row accounting does not add up: a bug in a kind
+    └── Waiting            75    something that takes time is missing: the same command resumes once it exists
         ├── WaitingForPeople     judgements
-        └── WaitingForBatch      replies that were asked for by the batch
+        └── WaitingForBatch      replies of batched requests
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from typing import ClassVar
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong in a recipe.
+    """One problem of a recipe.
 
-    `key` is the dotted YAML key, `where` a ``file:line`` or the command-line text, `actual` what stands there,
-    `allowed` what may stand there, `hint` what to do (often a did-you-mean).
+    `key` is the dotted YAML key, `where` a ``file:line`` or the command-line text, `actual` the present value,
+    `allowed` the possible values, `hint` what to do (often a did-you-mean).
     """
 
     message: str
@@ -73,7 +73,7 @@ def _rebuild(cls: type[BenchbuilderError], state: dict[str, object]) -> Benchbui
 
 
 class RecipeError(BenchbuilderError):
-    """A recipe is wrong; `problems` lists everything that was found in one go."""
+    """A recipe is wrong; `problems` lists all problems."""
 
     exit_code = 2
 
@@ -114,7 +114,7 @@ class ServiceError(BenchbuilderError):
 
 
 class BudgetReached(ServiceError):
-    """The next model call could cost more than the budget leaves; everything answered is kept."""
+    """The next model call could exceed the budget; all replies so far are kept."""
 
 
 class TooManyFailures(BenchbuilderError):
@@ -124,13 +124,13 @@ class TooManyFailures(BenchbuilderError):
 
 
 class AccountingError(BenchbuilderError):
-    """The branches of a step do not balance; nothing of the shard was committed."""
+    """The row accounting of a step does not add up; nothing of the shard was committed."""
 
     exit_code = 70
 
 
 class Waiting(BenchbuilderError):
-    """What takes its time is missing; `missing` says how many of each sort. The rest of the build goes on."""
+    """Something that takes time is missing; `missing` counts it by sort. The rest of the build continues."""
 
     exit_code = 75
 
@@ -144,4 +144,4 @@ class WaitingForPeople(Waiting):
 
 
 class WaitingForBatch(Waiting):
-    """Replies are missing that were handed in by the batch."""
+    """Replies of batched requests are missing."""

@@ -1,4 +1,4 @@
-"""What every worker process does first, whoever started it."""
+"""The first actions of every worker process."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import threading
 
 
 def begin_worker_process() -> None:
-    """Leave Ctrl-C to the coordinator, which ends its workers, and end with it: a build that is killed leaves none."""
+    """Leave Ctrl-C to the coordinator, and end with it, so that a killed build leaves no worker."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 

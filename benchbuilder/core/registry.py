@@ -1,4 +1,4 @@
-"""Kinds: slot plus name to class, from a built-in table and entry points, imported only when asked for."""
+"""Kinds by slot and name, from a built-in table and entry points; imported on first use."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ BUILT_IN_KINDS: dict[str, dict[str, str]] = {
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind that is known by name; `load` imports it."""
+    """A kind by name; `load` imports it."""
 
     slot: str
     name: str
@@ -187,7 +187,7 @@ def kinds_of_slot(slot: str) -> dict[str, Kind]:
 
 @cache
 def _installed_entry_points(path: tuple[str, ...]) -> EntryPoints:  # noqa: ARG001
-    """What is installed along `path`: to read it takes as long for one slot as for all."""
+    """All entry points along `path`: reading them for one slot takes as long as for all."""
     found: Any = entry_points()
     return found
 

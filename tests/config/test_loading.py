@@ -240,7 +240,7 @@ def test_later_layers_win_and_replace_what_was_below(tmp_path: Path) -> None:
     origins = collect_value_origins([(first, ""), (second, "a")], [("a.d", {"e": 1}, "a.d={e: 1}")], {})
     assert origins.origin_of(("a", "b")).line == 2
     assert origins.origin_of(("a", "b")).file == tmp_path / "second.yaml"
-    assert origins.exact_origin(("a", "c", 2)) is None
+    assert origins.entries.get(("a", "c", 2)) is None
     assert origins.origin_of(("a", "d", "e")).override == "a.d={e: 1}"
 
 

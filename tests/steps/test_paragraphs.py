@@ -14,7 +14,7 @@ from benchbuilder.core.records.arrow.table import Table, schema_of
 from benchbuilder.core.records.outcomes import Dropped, Kept
 from benchbuilder.core.records.roles import Passage
 from benchbuilder.core.text.lengths import is_longer_than, text_length
-from benchbuilder.core.text.script import convert_script, rewrite_texts
+from benchbuilder.core.text.normalise import convert_script, rewrite_texts
 from benchbuilder.retrieval.tokenizers.simple import WhitespaceSpec
 from benchbuilder.steps import paragraphs
 

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.outcomes import Dropped, Kept
 from benchbuilder.core.records.payloads import Choice, Fact, Term, Triple
-from benchbuilder.core.text.script import Conversion, convert_script
+from benchbuilder.core.text.normalise import Conversion, convert_script
 from benchbuilder.pipeline.accounting.shard import account_batch, account_map
 
 # --- convert script --------------------------------------------------------------------------------------------------

@@ -205,7 +205,7 @@ def test_no_candidates_and_no_passages_by_the_column(tmp_path):
 
 def test_indices_are_made_once_and_only_for_bases_that_changed(tmp_path, monkeypatch):
     cut = []
-    words = "benchbuilder.retrieval.retrievers.index_terms.IndexTerms.tokens"
+    words = "benchbuilder.retrieval.retrievers.token_slices.IndexTerms.tokens"
     tokens = Retrieve._make_retriever(stage(tmp_path))._words.tokens
 
     def noted(self, text):

@@ -12,10 +12,10 @@ from benchbuilder.core.records.row import FrozenModel, ProducedBy, Row, Span
 class Statement(Row):
     """A sentence that is true (made from a fact) or false (made from a true statement).
 
-    `answer` is the span of `text` that answers the fact's question; `seam` the span of the predicate that joins
-    question and answer (``None`` where there is none). `joined` says how the text came about. `context` stands
-    before a question about the statement. `checks` names every check that the text passed. `fact` is the id of the
-    fact that the whole family of statements hangs on.
+    `answer` is the span of `text` that answers the fact's question, `seam` the span of the predicate that joins
+    question and answer (``None`` without one). `joined` says how the text was made. `context` precedes a question about
+    the statement. `checks` names every check that the text passed. `fact` is the id of the fact from which the item
+    family was made.
     """
 
     name: ClassVar[str] = "statement"
@@ -34,8 +34,8 @@ class Statement(Row):
 class Question(Row):
     """A true/false (`tf`) or open-ended (`oe`) question about one statement (`of`).
 
-    `text` is the question alone; `context` stands before it. `expected` is the verdict that a right answer gives
-    to a tf question (``yes`` or ``no``), empty for oe.
+    `text` is the question alone, after its `context`. `expected` is the verdict of a right answer to a tf question
+    (``yes`` or ``no``); empty for oe.
     """
 
     name: ClassVar[str] = "question"
@@ -112,13 +112,11 @@ AnswerOutcome = Literal["complete", "truncated", "empty", "refused", "filtered",
 
 
 class Answer(Row):
-    """One answer to one item. `model` is the name that the recipe gives the model.
+    """One answer to one item. `model` is the model's name in the recipe.
 
-    The item is its driving parent, or an ancestor, where a model answers in several phases.
-
-    `outcome` is what became of the request: ``complete``, ``truncated`` at the limit of new tokens, ``empty``,
-    ``refused`` by the model, ``filtered`` by the service, or ``missing`` where a file of answers has none. An answer
-    that holds no text is an answer all the same: it is scored and counted.
+    The item is the driving parent, or an ancestor if a model answers in several phases. `outcome` is the result of the
+    request: ``complete``, ``truncated`` at the limit of new tokens, ``empty``, ``refused`` by the model, ``filtered``
+    by the service, or ``missing`` in a file of answers. An answer without text is scored and counted too.
     """
 
     name: ClassVar[str] = "answer"
@@ -129,7 +127,7 @@ class Answer(Row):
     outcome: AnswerOutcome = "complete"
 
     def find_item(self, items: Mapping[str, Item[Any]]) -> Item[Any]:
-        """The item of `items` (by id) that it answers; KeyError if it is not among them."""
+        """Its item, from `items` by id; KeyError if it is not among them."""
         for parent in self.parents:
             if parent in items:
                 return items[parent]
@@ -137,7 +135,7 @@ class Answer(Row):
 
 
 class Rating(FrozenModel):
-    """What one person said of an answer, from 0 to 1."""
+    """One person's rating of an answer, from 0 to 1."""
 
     rater: str
     value: float
@@ -146,10 +144,10 @@ class Rating(FrozenModel):
 class Score(Row):
     """The score of one answer, which is its driving parent, in one `aspect`, by one `scorer`.
 
-    `value` lies between 0 and 1, or is ``None`` where no value can be given; `label` says what the scorer saw (the
-    verdict parser: ``right``, ``wrong``, ``invalid``), `detail` by what. `ratings` holds each person's value where the
-    score is their mean. `counts` is what a metric sums where an answer can be right in part: how many things are both
-    given and wanted, how many are given, how many are wanted.
+    `value` lies between 0 and 1, or is ``None`` if there is none. `label` is the finding of the scorer (the verdict
+    parser: ``right``, ``wrong``, ``invalid``), `detail` its evidence. `ratings` has each person's value if the score is
+    their mean. `counts` is for partly right answers; a metric adds it up: how many things are both given and expected,
+    how many are given, how many are expected.
     """
 
     name: ClassVar[str] = "score"

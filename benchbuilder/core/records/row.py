@@ -1,4 +1,4 @@
-"""The envelope that every row carries."""
+"""The header that every row has."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ _JSON = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":
 
 
 class FrozenModel(BaseModel):
-    """Frozen data that refuses fields it does not know."""
+    """Frozen data that rejects unknown fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
 
 
 class Origin(FrozenModel):
-    """Where a row comes from: a source file (as the recipe names it) and its unit there, counted from 1."""
+    """The origin of a row: a source file (as the recipe names it) and its unit there, from 1."""
 
     file: str
     line: int
 
 
 class ProducedBy(FrozenModel):
-    """What made a row: the rule, prompt or reader, and its version."""
+    """The rule, prompt or reader that made a row, and its version."""
 
     rule: str
     version: str = "1"
@@ -57,10 +57,10 @@ def content_id(name: str, identity: object, parent: str) -> str:
 
 
 class Row(FrozenModel):
-    """The envelope. Roles add fields; the engine reads nothing else.
+    """The header of rows. Roles add fields; the engine reads only the header.
 
-    `slice_of` is the driving parent (empty for a source row), `parents` every ancestor, nearest first, `slot` which of
-    several outputs of one parent this is, `partition` the source that the row counts under.
+    `of` is the driving parent (empty for a source row), `parents` every ancestor, nearest first. `slot` tells several
+    outputs of one parent apart; `partition` is the source under which the row counts.
     """
 
     name: ClassVar[str] = "row"
@@ -85,7 +85,7 @@ class Row(FrozenModel):
 
     @classmethod
     def child(cls, parent: Row, *others: Row, produced_by: ProducedBy, slot: str = "", **fields: Any) -> Self:
-        """A row made from `parent` (which drives it) and `others`: origin, language and partition carry over."""
+        """A row made from `parent` (which drives it) and `others`; it keeps origin, language and partition."""
         lineage = dict.fromkeys(
             [*(row.id for row in (parent, *others)), *parent.parents, *(i for row in others for i in row.parents)]
         )

@@ -7,8 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchbuilder.core.stats.resampling import cluster_codes, draw_rows
-from benchbuilder.core.stats.weighted import Bools, Floats, OptionalValues, Statistic, float_array, mean_statistic
+from benchbuilder.core.stats.weighted import (
+    Bools,
+    Floats,
+    OptionalValues,
+    Statistic,
+    cluster_codes,
+    draw_rows,
+    float_array,
+    mean_statistic,
+)
 
 WHY_NO_VALUES = "there is nothing to measure"
 WHY_ONE_CLUSTER = "one cluster alone has no interval"

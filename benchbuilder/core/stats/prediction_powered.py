@@ -14,9 +14,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from benchbuilder.core.stats.resampling import cluster_codes
 from benchbuilder.core.stats.student_t import two_sided_quantile
-from benchbuilder.core.stats.weighted import Floats, OptionalValues, centre_values, complete_pairs, float_array
+from benchbuilder.core.stats.weighted import (
+    Floats,
+    OptionalValues,
+    centre_values,
+    cluster_codes,
+    complete_pairs,
+    float_array,
+)
 
 WHY_TOO_FEW_RATED = "fewer than two rated rows have a score of the judge"
 WHY_TOO_FEW_CLUSTERS = "the rated rows are of fewer than two clusters"

@@ -20,24 +20,11 @@ _LATIN = re.compile(r"[A-Za-z]+")
 _ZEROS = re.compile(r"(?<=\d)\.0+(?!\d)|(\.\d*?[1-9])0+(?!\d)")
 
 
-def locate_answer(answer: str, text: str, max_distance: int) -> Span | None:
-    """Where `text` gives `answer`: the last literal place, else the most similar part within `max_distance` edits.
-
-    The answer is never read as a pattern. With `max_distance` 0 only a literal place counts.
-
-    >>> locate_answer("C++", "C++ or C+", 2)
-    Span(start=0, end=3)
-    """
-    if not answer:
-        return None
-    return most_similar(answer, text, max_distance)
-
-
 def comparison_key(text: str, ignore: str) -> str:
     """The form in which answers are compared.
 
-    Widths, white space, case, the characters of `ignore`, the sort of dash in a range and zeros at the end of a
-    decimal do not count.
+    It ignores widths, white space, case, the characters of `ignore`, the kind of dash in a range, and trailing zeros of
+    a decimal.
 
     >>> comparison_key("Ｂ超。", "。") == comparison_key("b超", "。")
     True
@@ -49,7 +36,7 @@ def comparison_key(text: str, ignore: str) -> str:
 
 
 def answers_overlap(left: str, right: str) -> bool:
-    """Whether one of two answers holds the other, so that the one may be true where the other is.
+    """Whether one of two answers contains the other, so that both may be true.
 
     >>> answers_overlap("4 hours", "within 4 hours")
     True
@@ -58,7 +45,7 @@ def answers_overlap(left: str, right: str) -> bool:
 
 
 def first_number(text: str) -> float | None:
-    """The first number in `text`, in digits of any width; ``None`` if it holds none.
+    """The first number in `text`, in digits of any width; ``None`` without one.
 
     >>> first_number("at most 1.5 litres"), first_number("3,500 g"), first_number("-2 SD")
     (1.5, 3500.0, -2.0)
@@ -68,7 +55,7 @@ def first_number(text: str) -> float | None:
 
 
 def has_number_sign(text: str) -> bool:
-    """Whether `text` holds a character that means a number but is no digit, such as a fraction or a numeral.
+    """Whether `text` has a character that is a number but not a digit, such as a fraction or a numeral.
 
     >>> has_number_sign("½ litre"), has_number_sign("2 litres")
     (True, False)
@@ -77,7 +64,7 @@ def has_number_sign(text: str) -> bool:
 
 
 def without_numbers(text: str) -> str:
-    """What stands around the numbers in `text`: unit and qualifiers.
+    """The text around the numbers in `text`: unit and qualifiers.
 
     >>> without_numbers("at most 1.5 litres")
     'at most  litres'
@@ -86,7 +73,7 @@ def without_numbers(text: str) -> str:
 
 
 def all_numbers(*texts: str) -> list[str]:
-    """Every number that `texts` hold, sorted: what a rewording must not change.
+    """Every number in `texts`, sorted; a rewording must not change them.
 
     >>> all_numbers("from 24 to 28 weeks", "1,500 g") == all_numbers("24～28 weeks: 1500 g")
     True
@@ -95,7 +82,7 @@ def all_numbers(*texts: str) -> list[str]:
 
 
 def is_whole_token(span: Span, text: str) -> bool:
-    """Whether neither end of `span` cuts a number or a Latin word: ``5 ml`` does not stand in ``15 ml``.
+    """Whether neither end of `span` cuts a number or a Latin word: ``5 ml`` is not part of ``15 ml``.
 
     >>> is_whole_token(Span(start=0, end=2), "15 ml"), is_whole_token(Span(start=1, end=5), "15 ml")
     (True, False)
@@ -113,41 +100,41 @@ def edit_distance(left: str, right: str) -> int:
     return Levenshtein.distance(left, right)
 
 
-def most_similar(needle: str, haystack: str, max_distance: int) -> Span | None:
-    """The part of `haystack` that is nearest to `needle`, or ``None``.
+def locate_answer(answer: str, text: str, max_distance: int) -> Span | None:
+    """The part of `text` that is nearest to `answer`, or ``None``. The answer is never read as a pattern.
 
-    The last literal occurrence wins; without one, the part with the smallest edit distance up to `max_distance`,
-    the later and then the one closer in length where several are equally near. At least half of the needle must
-    remain: a needle of two characters is never found at distance two.
+    The last literal occurrence wins. Without one, it is the part with the smallest edit distance up to `max_distance`;
+    among equals the later, then the one closer in length. At least half of the answer must remain: an answer of two
+    characters is never found at distance two.
 
-    >>> most_similar("colour", "a colour, a color", 2)
+    >>> locate_answer("colour", "a colour, a color", 2)
     Span(start=2, end=8)
-    >>> most_similar("colour", "a color", 2)
+    >>> locate_answer("colour", "a color", 2)
     Span(start=2, end=7)
-    >>> most_similar("ab", "xy", 2) is None
+    >>> locate_answer("ab", "xy", 2) is None
     True
     """
-    if not needle:
+    if not answer:
         return None
-    if (at := haystack.rfind(needle)) >= 0:
-        return Span(start=at, end=at + len(needle))
-    limit = min(max_distance, len(needle) // 2)
+    if (at := text.rfind(answer)) >= 0:
+        return Span(start=at, end=at + len(answer))
+    limit = min(max_distance, len(answer) // 2)
     best: tuple[int, int, int] | None = None
     found: Span | None = None
-    for start in range(len(haystack) - 1, -1, -1):
-        for size in range(max(1, len(needle) - limit), len(needle) + limit + 1):
+    for start in range(len(text) - 1, -1, -1):
+        for size in range(max(1, len(answer) - limit), len(answer) + limit + 1):
             end = start + size
-            if end > len(haystack):
+            if end > len(text):
                 break
-            distance = Levenshtein.distance(needle, haystack[start:end], score_cutoff=limit)
-            rank = (distance, -end, abs(size - len(needle)))
+            distance = Levenshtein.distance(answer, text[start:end], score_cutoff=limit)
+            rank = (distance, -end, abs(size - len(answer)))
             if distance <= limit and (best is None or rank < best):
                 best, found = rank, Span(start=start, end=end)
     return found
 
 
 def text_differences(before: str, after: str) -> list[tuple[str, str]]:
-    """The parts in which `after` differs from `before`, in order: what was there, and what stands there instead.
+    """The parts in which `after` differs from `before`, in order: old and new text.
 
     >>> text_differences("the cord falls off", "the cord may fall off")
     [('', 'may '), ('s', '')]
@@ -165,13 +152,15 @@ def split_words(text: str, ignore: str = "") -> list[str]:
     >>> split_words("Iron-rich food")
     ['iron', 'rich', 'food']
     """
-    said = "".join(mark for mark in text if mark not in ignore) if ignore else text
-    return _WORD.findall(to_half_width(compose_characters(said)).casefold())
+    kept = "".join(mark for mark in text if mark not in ignore) if ignore else text
+    return _WORD.findall(to_half_width(compose_characters(kept)).casefold())
 
 
 def contains_text(whole: str, part: str, matching: LengthUnit, ignore: str = "") -> bool:
-    """Whether `whole` holds `part`, in the form in which answers are compared: ``split_characters`` anywhere, or all
-    its ``words`` in a row. A text that has no word is looked for as characters; an empty one is held by none.
+    """Whether `whole` contains `part`, in the form in which answers are compared.
+
+    With ``characters`` it may be anywhere; with ``words`` all its words must be in a row. A part without words is
+    searched as characters; an empty part is never found.
 
     >>> contains_text("environmental", "Iron", "characters"), contains_text("environmental", "Iron", "words")
     (True, False)
@@ -180,12 +169,12 @@ def contains_text(whole: str, part: str, matching: LengthUnit, ignore: str = "")
     if not wanted:
         key = comparison_key(part, ignore)
         return bool(key) and key in comparison_key(whole, ignore)
-    there = split_words(whole, ignore)
-    return any(there[at : at + len(wanted)] == wanted for at in range(len(there) - len(wanted) + 1))
+    words = split_words(whole, ignore)
+    return any(words[at : at + len(wanted)] == wanted for at in range(len(words) - len(wanted) + 1))
 
 
 def is_on_boundaries(span: Span, text: str, matching: LengthUnit) -> bool:
-    """Whether no end of `span` lies inside a character of `text` as it is seen, nor (of ``words``) inside a word.
+    """Whether no end of `span` lies inside a visible character of `text`, or (with ``words``) inside a word.
 
     >>> is_on_boundaries(Span(start=3, end=7), "environment", "characters")
     True
@@ -204,7 +193,7 @@ def is_on_boundaries(span: Span, text: str, matching: LengthUnit) -> bool:
 
 
 def last_whole_match(part: str, text: str, matching: LengthUnit) -> Span | None:
-    """The last place where `part` stands in `text` and cuts nothing; ``None`` if there is none.
+    """The last occurrence of `part` in `text` that cuts nothing; ``None`` without one.
 
     >>> last_whole_match("iron", "iron in the environment", "words")
     Span(start=0, end=4)

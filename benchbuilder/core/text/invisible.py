@@ -5,15 +5,16 @@ from __future__ import annotations
 import unicodedata
 
 _DIRECTIONS = frozenset("\u061c\u200e\u200f")
-"""Marks of direction for the characters beside them; they turn nothing else, unlike embeddings and overrides."""
+"""Marks of direction for adjacent characters only, unlike embeddings and overrides."""
 _JOINERS = frozenset("\u200c\u200d")
 _SIGNS = frozenset("\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u08e2")
-"""Signs that are seen, before numbers for the most part, though Unicode counts them as format characters."""
+"""Visible signs, mostly before numbers, that Unicode counts as format characters."""
 
 
 def is_spelling_mark(text: str, index: int) -> bool:
-    """Whether the format character at `index` belongs to the spelling: a joiner (or its contrary) behind a letter,
-    mark or picture that is no ASCII character, or a mark of direction.
+    """Whether the format character at `index` belongs to the spelling.
+
+    That is a joiner or non-joiner after a letter, mark or picture outside ASCII, or a mark of direction.
 
     >>> is_spelling_mark("\\u0645\\u06cc\\u200c\\u0634", 2), is_spelling_mark("a\\u200cb", 1)
     (True, False)
@@ -32,8 +33,9 @@ def _pictured(character: str) -> bool:
 
 
 def replace_steering_characters(text: str, kept: frozenset[str]) -> str:
-    r"""`text` with U+FFFD for what steers a page or a terminal instead of being read: controls but those `kept`, half
-    characters, and format characters that are no part of the spelling.
+    r"""`text` with U+FFFD for characters that control a page or a terminal.
+
+    These are controls except those `kept`, half characters, and format characters outside the spelling.
 
     >>> replace_steering_characters("a\x1b[2J\u202eb", frozenset("\n"))
     'a\ufffd[2J\ufffdb'
@@ -49,11 +51,11 @@ def replace_steering_characters(text: str, kept: frozenset[str]) -> str:
 _UNSEEN = frozenset({"Cc", "Cf", "Zl", "Zp", "Zs"})
 """Categories of Unicode without a glyph: controls, format characters (zero-width ones), separators."""
 _FILLERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
-"""Joiners, fillers and the empty Braille pattern: letters and marks by name, and nothing to see."""
+"""Joiners, fillers and the empty Braille pattern: named letters and marks, but invisible."""
 
 
 def is_blank(text: str) -> bool:
-    """Whether nobody would see anything of `text`."""
+    """Whether nothing of `text` is visible."""
     return all(_unseen(character) for character in text)
 
 

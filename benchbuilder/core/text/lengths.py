@@ -7,16 +7,15 @@ from typing import Literal
 import regex
 
 LengthUnit = Literal["characters", "words"]
-"""What a length is counted in: characters as they are seen (a letter with its marks is one), or what stands between
-white space."""
+"""The unit of a length: visible characters (a letter with its marks is one), or words between white space."""
 
 _GRAPHEME = regex.compile(r"\X")
 _JOINING = regex.compile(r"[\p{M}\p{Cf}\p{Emoji_Modifier}\p{Regional_Indicator}\p{Hangul_Syllable_Type=L}\r]")
-"""What makes one character of several code points; a text without it has as many of the one as of the other."""
+"""Code points that join others into one character; without them, every code point is one character."""
 
 
 def split_characters(text: str) -> list[str]:
-    """`text` cut into what people see as one character each: a letter stays with its marks.
+    """`text` cut into visible characters: a letter stays with its marks.
 
     >>> [len(character) for character in split_characters("e\\u0301a")]
     [2, 1]
@@ -34,14 +33,14 @@ def text_length(text: str, unit: LengthUnit = "characters") -> int:
 
 
 def is_longer_than(text: str, most: int) -> bool:
-    """Whether `text` has more than `most` characters as people see them; of a long one only the beginning is counted.
+    """Whether `text` has more than `most` visible characters; only the beginning of a long text is counted.
 
     >>> is_longer_than("e\\u0301t\\u00e9", 2), is_longer_than("e\\u0301t\\u00e9", 3)
     (True, False)
     """
     if len(text) <= most:
         return False
-    begin = text[: 2 * most + 1]  # what begins in it is one character or more of the whole text, too
+    begin = text[: 2 * most + 1]  # it has at most as many characters as the whole text
     return text_length(begin) > most or (len(begin) < len(text) and text_length(text) > most)
 
 

@@ -12,9 +12,9 @@ _DIGEST = 6
 
 @lru_cache(maxsize=1024)
 def recipe_name(label: str) -> str:
-    """A model's name as a name of the recipe: lower-case letters, digits and underscores, a letter first.
+    """A model's name as a recipe name: lower-case letters, digits and underscores, a letter first.
 
-    A name in other letters loses them, and ends in a digest of the whole instead. The name of a name is itself.
+    Other letters are removed, and a digest of the whole is appended instead. A recipe name stays as it is.
 
     >>> recipe_name("Qwen/Qwen2-7B"), recipe_name("4o mini"), recipe_name("Größe 7B")
     ('qwen_qwen2_7b', 'm_4o_mini', 'gr_e_7b_4b7656')
@@ -39,7 +39,7 @@ def is_language(code: str) -> bool:
 
 
 def same_language(first: str, second: str) -> bool:
-    """Whether two codes name one language, in whatever script or country.
+    """Whether two codes name the same language, in any script or country.
 
     >>> same_language("en-GB", "en"), same_language("en", "zh")
     (True, False)
@@ -48,8 +48,7 @@ def same_language(first: str, second: str) -> bool:
 
 
 def public_path(path: str) -> str:
-    """What a benchmark may say of a path: as it was written, but of one that names places on this machine the last
-    part alone.
+    """A path as a benchmark may show it: as written, but only the last part of a path that reveals this machine.
 
     >>> public_path("sample/medqa/"), public_path("/home/me/medqa"), public_path("../medqa.jsonl")
     ('sample/medqa', 'medqa', 'medqa.jsonl')

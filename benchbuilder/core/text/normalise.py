@@ -1,14 +1,16 @@
-"""One form for what looks the same: white space, widths, composed characters."""
+"""One form for what looks the same: white space, widths, composed characters; conversion between Chinese scripts."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection
-from typing import Literal
+from collections.abc import Callable, Collection, Sequence
+from functools import cache
+from importlib.metadata import version
+from typing import Any, Literal
 
 Fold = Literal["case", "marks"]
-"""What does not count when words are compared: capitals, or the marks on letters (tones, vowel signs, accents)."""
+"""What comparisons of words ignore: capitals, or the marks on letters (tones, vowel signs, accents)."""
 
 _NARROW = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x066B: ord("."), 0x066C: ord(",")}
 _DIGIT = re.compile(r"(?![0-9])\d")
@@ -24,8 +26,9 @@ def normalise_space(text: str) -> str:
 
 
 def to_half_width(text: str) -> str:
-    """`text` with full-width forms of ASCII characters (letters, digits, marks) in half width, and with the digits of
-    every script, their point and their comma as ASCII writes them. It stays as long as it is.
+    """`text` with full-width ASCII characters in half width, and the digits, point and comma of every script in ASCII.
+
+    The length stays the same.
 
     >>> to_half_width("Ａ１（"), to_half_width("\u0662\u066b\u0665")
     ('A1(', '2.5')
@@ -58,7 +61,7 @@ def to_normal_form(text: str, form: NormalForm) -> str:
 
 
 def fold_text(text: str, fold: Collection[Fold]) -> str:
-    """`text` composed, and without what `fold` names. In scripts whose vowels are marks, ``marks`` takes them away.
+    """`text` composed, and without what `fold` names. In scripts whose vowels are marks, ``marks`` removes them.
 
     >>> fold_text("\u00c9te\u0301", ["case"]) == "\u00e9t\u00e9", fold_text("\u00c9t\u00e9", ["case", "marks"])
     (True, 'ete')
@@ -78,3 +81,65 @@ def comparison_form(text: str) -> str:
     True
     """
     return "".join(to_half_width(compose_characters(text)).split()).casefold()
+
+
+Conversion = Literal["t2s", "tw2s", "tw2sp", "hk2s", "s2t", "s2tw", "s2twp", "s2hk", "t2tw", "t2hk", "tw2t", "hk2t"]
+"""The configurations of OpenCC that a recipe may name; ``t2s`` is traditional to simplified."""
+
+
+@cache
+def _converter(conversion: str) -> Any:
+    from opencc import OpenCC
+
+    return OpenCC(conversion)
+
+
+def convert_script(text: str, conversion: Conversion) -> str:
+    """`text` in the target script of `conversion`.
+
+    >>> ascii(convert_script("\\u6f22", "t2s"))
+    "'\\\\u6c49'"
+    """
+    return _converter(conversion).convert(text)
+
+
+def script_version() -> str:
+    """The version of OpenCC, as its dictionaries affect the result."""
+    return version("opencc")
+
+
+_BETWEEN = "\x1f"
+"""Separates texts that are converted together. It is in no entry of OpenCC's dictionaries, which are lines of text, and
+no normal form of Unicode changes it or joins it with a mark."""
+_END = "\0"
+"""OpenCC may end a text here."""
+_AT_ONCE = 1 << 19
+
+
+def rewrite_texts(texts: Sequence[str], write: Callable[[str], str]) -> list[str]:
+    """The result of `write`, a conversion of script or form, for each text; many are converted together.
+
+    >>> rewrite_texts(["\\u6f22", "", "a"], lambda text: convert_script(text, "t2s")) == ["\\u6c49", "", "a"]
+    True
+    """
+    written = list(texts)
+    together: list[int] = []
+    size = 0
+    for place, text in enumerate(texts):
+        if _BETWEEN in text or _END in text:
+            written[place] = write(text)
+            continue
+        together.append(place)
+        size += len(text) + 1
+        if size >= _AT_ONCE:
+            _rewrite(written, together, write)
+            together, size = [], 0
+    _rewrite(written, together, write)
+    return written
+
+
+def _rewrite(texts: list[str], places: Sequence[int], write: Callable[[str], str]) -> None:
+    if places:
+        made = write(_BETWEEN.join([texts[place] for place in places])).split(_BETWEEN)
+        for place, text in zip(places, made, strict=True):
+            texts[place] = text

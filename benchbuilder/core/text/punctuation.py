@@ -51,7 +51,7 @@ def strip_wrapping(text: str) -> str:
 
 
 def end_with(text: str, stop: str, marks: Collection[str]) -> str:
-    """`text` with `stop` in the place of the `marks` and the white space at its end.
+    """`text` with `stop` instead of the `marks` and the white space at its end.
 
     >>> end_with("It is ;", ".", ";.")
     'It is.'
@@ -63,10 +63,10 @@ _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 
 
 class Casing:
-    """Lowers the first letter of what is put inside a sentence, and raises that of what begins one.
+    """Lowers the first letter of texts inside a sentence, and raises it at the beginning of one.
 
     The first letter stays if the first word, or its part before a hyphen, is one of `names`, or a pattern of `keep`
-    matches the text at its beginning. A letter whose other case is longer or shorter stays as it is.
+    matches the beginning of the text. A letter whose other case is longer or shorter stays.
 
     >>> casing = Casing(["Baker"], [r"\\p{Lu}\\p{Lu}"])
     >>> [casing.lower_first(text) for text in ("Iron", "Baker cyst", "DNA")], casing.raise_first("iron is")
@@ -77,12 +77,12 @@ class Casing:
         self._names, self._keep = frozenset(names), tuple(keep)
 
     def lower_first(self, text: str) -> str:
-        """`text` as it stands inside a sentence."""
+        """`text` for use inside a sentence."""
         first = text[:1].lower()
         return text if len(first) != 1 or first == text[:1] or self._stays(text) else first + text[1:]
 
     def raise_first(self, text: str) -> str:
-        """`text` as it begins a sentence; a first word with a capital inside keeps its small letter."""
+        """`text` for the beginning of a sentence; a first word with a capital inside stays."""
         first, word = text[:1].upper(), _WORD.match(text)
         inner = word is not None and word[0][1:] != word[0][1:].lower()
         return text if len(first) != 1 or inner else first + text[1:]

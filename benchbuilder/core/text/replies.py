@@ -24,9 +24,9 @@ _ODD = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"})
 
 
 def strip_reasoning(text: str) -> str | None:
-    """What a model said after its reasoning, without special tokens at its end; ``None`` if it was still reasoning.
+    """The reply of a model after its reasoning, without special tokens at the end; ``None`` if it was still reasoning.
 
-    Reasoning is all up to the last closing tag; an opening tag behind that, or without one, was never closed.
+    Reasoning is everything up to the last closing tag; an opening tag after that was never closed.
 
     >>> strip_reasoning("<think>Is it? No.</think>It is.<|im_end|>"), strip_reasoning("<think>Is it?")
     ('It is.', None)
@@ -42,7 +42,7 @@ def strip_reasoning(text: str) -> str | None:
 def strip_reply_framing(text: str, labels: Sequence[str], openers: Sequence[str]) -> str:
     """`text` without fences, bullets, quotes, bold marks, `labels` and `openers` (patterns) at its start.
 
-    White space that stands for a line break is one line feed, and what has no width is nothing.
+    Line breaks become line feeds, and characters without width are removed.
 
     >>> strip_reply_framing("1. **A:** A: “It is.”", ["A:"], [])
     'It is.'
@@ -61,7 +61,7 @@ def strip_reply_framing(text: str, labels: Sequence[str], openers: Sequence[str]
 
 
 def has_markup(text: str) -> bool:
-    """Whether `text` holds a tag, or marks of bold print.
+    """Whether `text` contains a tag, or marks of bold print.
 
     >>> has_markup("so <b>bold</b>"), has_markup("P<0.05"), has_markup("it is **not** so")
     (True, False, True)
@@ -70,8 +70,9 @@ def has_markup(text: str) -> bool:
 
 
 def odd_characters(text: str) -> str:
-    """The characters of `text` that nobody sees or that change what is shown, as code points; line feeds may stand, and
-    so may joiners and marks of direction where they are part of the spelling.
+    """The invisible and controlling characters of `text`, as code points.
+
+    Line feeds are allowed, and joiners and marks of direction that are part of the spelling.
 
     >>> odd_characters("it is\\x1b[2J"), odd_characters("one\\ntwo")
     ('U+001B', '')
@@ -100,7 +101,7 @@ _SILENT = dict.fromkeys(
         *range(0xFE00, 0xFE10),
         0xFEFF,
         0xAD,
-        *range(0xE000, 0xF900),  # private use: what reads an answer puts signs of its own there
+        *range(0xE000, 0xF900),  # private use: parsers of answers put their own signs there
     ]
 )
 _SAME = str.maketrans({"\u2019": "'", "\u02bc": "'", "\u00a0": " ", "\u3000": " "})
@@ -118,10 +119,10 @@ _SPACE = re.compile(r"[^\S\n]+")
 
 
 def strip_formatting(text: str) -> str | None:
-    r"""What `text` says, in half width; ``None`` if it is reasoning that never ended.
+    r"""The plain text of `text`, in half width; ``None`` if it is reasoning that never ended.
 
-    Line breaks stay, and a dash between words is an em dash. What is struck out is gone, what is boxed stands on a line
-    of its own.
+    Line breaks stay, and a dash between words becomes an em dash. Text that is struck out is removed; boxed text gets a
+    line of its own.
 
     >>> strip_formatting("<think>Hm.</think>**Ｎｏ**, ~~yes~~"), strip_formatting("<think>Hm")
     ('No,', None)

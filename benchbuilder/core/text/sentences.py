@@ -19,10 +19,10 @@ def sentence_spans(
 ) -> list[Span]:
     """The sentences of `text` in order, each with its stop, without white space around it; empty ones left out.
 
-    `stops` are characters that always end a sentence. `soft_stops` (such as the ASCII full stop) end one only where
-    they do not stand inside a number or name (``2.5``, ``E.coli``), after a number that opens the sentence
-    (``1. ``), after a single letter that has a case (``S. aureus``) or after one of `abbreviations` (written without
-    the stop, compared without case); at the end of the text they always do.
+    `stops` always end a sentence. `soft_stops` (such as the ASCII full stop) do not end one inside a number or name
+    (``2.5``, ``E.coli``), after a number that opens the sentence (``1. ``), after a single letter that has a case
+    (``S. aureus``) or after one of `abbreviations` (written without the stop, compared without case). At the end of the
+    text they always do.
 
     >>> text = "It is 2.5. See Fig. 3. Why"
     >>> [span.slice_of(text) for span in sentence_spans(text, "!", ".", ["fig"])]
@@ -77,6 +77,6 @@ def _ends_sentence(text: str, start: int, index: int, abbreviations: frozenset[s
 
 
 def _opens(text: str, index: int) -> bool:
-    """Whether a word may begin at `index`: what stands before is no letter that goes on there."""
+    """Whether a word may begin at `index`: no letter before it continues there."""
     before, first = text[index - 1 : index], text[index : index + 1]
     return not _LETTER.fullmatch(before) or (first.isascii() and not before.isascii())

@@ -8,17 +8,17 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from benchbuilder.core.errors import DataError
 
 _DELIMITERS = (",", ";", "\t")
-_LARGEST_FIELD = 2**27
 
 
 def decode_text(data: bytes) -> str | None:
-    """Text in UTF-8 with or without mark, UTF-16 with mark, or GB18030; ``None`` if it is none of these."""
+    """Text in UTF-8 with or without byte order mark, UTF-16 with one, or GB18030; ``None`` if it is none of these."""
     encodings = ("utf-16",) if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else ("utf-8-sig", "gb18030")
     for encoding in encodings:
         try:
@@ -29,26 +29,31 @@ def decode_text(data: bytes) -> str | None:
 
 
 def csv_rows(data: bytes, is_header: Callable[[Sequence[str]], bool]) -> list[list[str]] | None:
-    """The cells of a CSV whose header `is_header`, whatever its delimiter; else as if it were separated by commas.
+    """The cells of a CSV file with the delimiter for which its header `is_header`; else with commas.
 
-    ``None`` if it cannot be read at all.
+    ``None`` if it cannot be read.
     """
     text = decode_text(data)
     if text is None:
         return None
     parsed: list[list[list[str]]] = []
-    before = csv.field_size_limit(_LARGEST_FIELD)
-    try:
+    with _large_cells():
         for delimiter in _DELIMITERS:
-            try:
+            with suppress(csv.Error):
                 parsed.append(list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)))
-            except csv.Error:
-                continue
-            if parsed[-1] and is_header(parsed[-1][0]):
-                return parsed[-1]
+                if parsed[-1] and is_header(parsed[-1][0]):
+                    return parsed[-1]
+    return parsed[0] if parsed else None
+
+
+@contextmanager
+def _large_cells() -> Iterator[None]:
+    """Raise the limit of the module `csv` for the size of cells."""
+    before = csv.field_size_limit(_LARGEST_CELL)
+    try:
+        yield
     finally:
         csv.field_size_limit(before)
-    return parsed[0] if parsed else None
 
 
 _LARGEST_CELL = 2**27
@@ -60,10 +65,12 @@ _HALF = re.compile("[\ud800-\udfff]")
 def read_row_file(path: Path) -> list[tuple[int, dict[str, Any]]]:
     """The rows of `path` with the lines on which they begin (in Parquet: their numbers, from 1), in order.
 
-    Half a character (an escape of JSON that is one half of a pair) becomes U+FFFD: it cannot be written.
-    Delimited files begin with a header; the delimiter is the one of comma, semicolon and tab that gives it the most
-    columns. They may be in UTF-8, UTF-16 or GB18030; JSON Lines are in UTF-8. DataError, with file and line, for a file
-    that is not there, cannot be read, or has a line of another shape.
+    Half a character (a JSON escape of one half of a pair) becomes U+FFFD, as it cannot be written. Delimited files
+    begin with a header. The delimiter is the one of comma, semicolon and tab with the most columns. They may be in
+    UTF-8, UTF-16 or GB18030; JSON Lines are in UTF-8.
+
+    Raises:
+        DataError: The file is missing or unreadable, or a line has another shape; with file and line.
     """
     suffix = path.suffix.lower()
     if suffix not in (".jsonl", ".csv", ".tsv", ".parquet"):
@@ -117,14 +124,14 @@ def _json_lines(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
         try:
             row: Any = json.loads(line)
         except ValueError as error:
-            raise _broken(path, number, f"it is no JSON ({error})") from error
+            raise _broken(path, number, f"it is not JSON ({error})") from error
         if not isinstance(row, dict):
-            raise _broken(path, number, "it is no JSON object")
+            raise _broken(path, number, "it is not a JSON object")
         yield number, _whole(row) if _ESCAPED.search(line) else row
 
 
 def _whole(value: Any) -> Any:
-    """`value` with U+FFFD for every half of a character."""
+    """`value` with U+FFFD for every half character."""
     if isinstance(value, str):
         return _HALF.sub("\N{REPLACEMENT CHARACTER}", value)
     if isinstance(value, dict):
@@ -133,28 +140,26 @@ def _whole(value: Any) -> Any:
 
 
 def _cells(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    before = csv.field_size_limit(_LARGEST_CELL)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text), strict=True)
     line = 1
-    try:
-        header = [cell.strip() for cell in next(reader, [])]
-        if twice := next((cell for cell in header if cell and header.count(cell) > 1), ""):
-            raise _broken(path, 1, f"two columns are headed {twice!r}")
-        line = reader.line_num + 1
-        for cells in reader:
-            if any(cell.strip() for cell in cells):
-                if len(cells) != len(header):
-                    raise _broken(path, line, f"it has {len(cells)} cells, the header has {len(header)}")
-                yield line, dict(zip(header, cells, strict=True))
+    with _large_cells():
+        try:
+            header = [cell.strip() for cell in next(reader, [])]
+            if twice := next((cell for cell in header if cell and header.count(cell) > 1), ""):
+                raise _broken(path, 1, f"two columns are named {twice!r}")
             line = reader.line_num + 1
-    except csv.Error as error:
-        raise _broken(path, line, str(error)) from error
-    finally:
-        csv.field_size_limit(before)
+            for cells in reader:
+                if any(cell.strip() for cell in cells):
+                    if len(cells) != len(header):
+                        raise _broken(path, line, f"it has {len(cells)} cells, the header has {len(header)}")
+                    yield line, dict(zip(header, cells, strict=True))
+                line = reader.line_num + 1
+        except csv.Error as error:
+            raise _broken(path, line, str(error)) from error
 
 
 def _delimiter(text: str) -> str:
-    """The one that cuts the first line into the most cells."""
+    """The delimiter that cuts the first line into the most cells."""
     first = text.partition("\n")[0]
     return max(",;\t", key=first.count)
 
@@ -170,7 +175,7 @@ _ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
 _ORIGINALS = {escaped: original for original, escaped in _ESCAPES.items()}
 _PLAIN = str.maketrans(_ESCAPES)
 FORMULA_STARTS = (*"=+-@'", *"＝＋－＠")
-"""What a cell that a spreadsheet could read as a formula begins with, or one that hides that."""
+"""First characters of cells that a spreadsheet could read as formulas, or that hide this."""
 
 
 def escape_cell(text: str) -> str:
@@ -178,8 +183,7 @@ def escape_cell(text: str) -> str:
 
     Backslash, tab, line feed and carriage return are written as ``\\``, ``\t``, ``\n`` and ``\r``. A cell that a
     spreadsheet could read as a formula (it begins with ``=``, ``+``, ``-`` or ``@``, of either width) gets an
-    apostrophe in front, and so does one that begins with an apostrophe: `unescape_cell` gives back exactly what was
-    there.
+    apostrophe in front, and so does one that begins with an apostrophe. `unescape_cell` restores the exact text.
 
     >>> escape_cell("=1+1"), escape_cell("two\nlines")
     ("'=1+1", 'two\\nlines')
@@ -189,7 +193,7 @@ def escape_cell(text: str) -> str:
 
 
 def unescape_cell(cell: str) -> str:
-    r"""The text that `escape_cell` made `cell` of.
+    r"""The text from which `escape_cell` made `cell`.
 
     >>> unescape_cell(escape_cell("-3 ℃\t(at night)"))
     '-3 ℃\t(at night)'

@@ -11,7 +11,7 @@ _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 
 
 def placeholders(template: str) -> list[str]:
-    """The names that stand in braces, in order.
+    """The names in braces, in order.
 
     >>> placeholders("{head} causes {tail}")
     ['head', 'tail']
@@ -20,7 +20,7 @@ def placeholders(template: str) -> list[str]:
 
 
 def template_faults(template: str, allowed: Collection[str]) -> list[str]:
-    """What is wrong with `template`: unknown names, stray braces. Empty if nothing is.
+    """The faults of `template`: unknown names, stray braces.
 
     >>> template_faults("{head} is {x}", ["head"])
     ['unknown placeholder {x}']
@@ -32,9 +32,9 @@ def template_faults(template: str, allowed: Collection[str]) -> list[str]:
 
 
 def fill_template(template: str, values: Mapping[str, str]) -> tuple[str, dict[str, Span]]:
-    """`template` with each ``{name}`` replaced, and where each value stands (its first place).
+    """`template` with each ``{name}`` replaced, and the first place of each value.
 
-    Values are put in as they are: braces in them mean nothing. A name without a value raises KeyError.
+    Braces in values have no meaning. A name without a value raises KeyError.
 
     >>> fill_template("{a} is {b}.", {"a": "{b}", "b": "1"})
     ('{b} is 1.', {'a': Span(start=0, end=3), 'b': Span(start=7, end=8)})

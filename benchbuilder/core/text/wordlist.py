@@ -15,7 +15,7 @@ from benchbuilder.core.text.patterns import TokeniseText, find_substring, word_b
 def load_words(path: Path) -> tuple[str, ...]:
     """The words of the UTF-8 file `path`, composed, in order, each once.
 
-    One word a line; a line that begins with ``#`` is a comment; what follows a tab is a gloss and left out. A missing,
+    One word per line. A line that begins with ``#`` is a comment; text after a tab is a gloss and left out. A missing,
     undecodable or empty list raises DataError.
     """
     try:
@@ -31,18 +31,18 @@ def load_words(path: Path) -> tuple[str, ...]:
         word for line in lines if (word := compose_characters(normalise_space(line.partition("\t")[0])))
     )
     if not words:
-        raise DataError("the word list holds no words", where=str(path), next="write one word a line")
+        raise DataError("the word list holds no words", where=str(path), next="write one word per line")
     return tuple(words)
 
 
 _FEW = 16
-"""How many words may begin alike, on average, for single letters to tell which of them a text may hold."""
+"""Most words per first letter, on average, for a search by single letters."""
 
 
 class WordFinder:
     """Finds every word of a list in texts, overlapping ones and words inside words too.
 
-    With `tokens` a word counts only where it is one or several whole tokens. What `fold` names does not count.
+    With `tokens`, a word counts only as one or several whole tokens. `fold` names what is ignored.
 
     >>> sorted(WordFinder(["milk", "breast milk", "ilk"]).find("breast milk"))
     ['breast milk', 'ilk', 'milk']
@@ -62,7 +62,7 @@ class WordFinder:
             self._by_gram.setdefault(size, {}).setdefault(rarest, []).append((key, word))
 
     def find(self, text: str) -> set[str]:
-        """The words that `text` holds, as the list writes them."""
+        """The words in `text`, as the list writes them."""
         text = fold_text(text, self._fold)
         found = [
             (key, word)
@@ -78,7 +78,7 @@ class WordFinder:
 
 
 def _size(key: str) -> int:
-    """The length of the piece of `key` that a text is searched for first, one of few: it is cut once for each."""
+    """The length of the piece of `key` that is searched first; few lengths, as a text is cut once for each."""
     return 1 if len(key) == 1 else 2 if len(key) < 4 else 4
 
 
@@ -96,9 +96,9 @@ FormRow = Mapping[str, str]
 
 
 class WordForms:
-    """Words in all their forms: a row is a word, a column a form that every row of its table has.
+    """Words in all their forms: one row per word, one column per form that all rows of its table have.
 
-    `parts` are patterns by name, which may name columns and the parts before them.
+    `parts` are named patterns, which may refer to columns and to earlier parts.
 
     >>> forms = WordForms([{"one": "cell", "many": "cells"}, {"one": "bone", "many": "bones"}])
     >>> forms.expand("two %many%"), forms.other_form("cells", "one"), forms.other_form("tears", "one")
@@ -124,13 +124,13 @@ class WordForms:
         return cls([row for file in files for row in _read(file)], parts)
 
     def expand(self, pattern: str) -> str:
-        """`pattern` with each ``%name%`` of a part or column replaced by it or by all its forms; others stay."""
+        """`pattern` with each ``%name%`` replaced by the part, or by all forms of the column; others stay."""
         if pattern not in self._expanded:
             self._expanded[pattern] = _NAME.sub(self._any, pattern)
         return self._expanded[pattern]
 
     def fill_templates(self, *templates: str) -> Iterator[tuple[str, ...]]:
-        """`templates` with their ``%column%`` filled, once for every word that has all of these columns.
+        """`templates` with ``%column%`` filled in, once for every word that has all of these columns.
 
         >>> forms = WordForms([{"base": "go", "third": "goes"}, {"base": "do", "third": "does"}])
         >>> list(forms.fill_templates("%third%", "does not %base%"))
@@ -145,7 +145,7 @@ class WordForms:
                 yield tuple(_NAME.sub(lambda match, row=row: row[match[1]], template) for template in templates)
 
     def other_form(self, form: str, column: str) -> str:
-        """The form `column` of the first word that has the form `form`; empty if none has both."""
+        """The form in `column` of the first word with the form `form`; empty if none has both."""
         return next((row[column] for row in self._rows.get(form, ()) if column in row), "")
 
     def columns(self) -> frozenset[str]:

@@ -142,12 +142,7 @@ def column_chart(
             if height > 0:
                 drawn.append(
                     svg_element(
-                        "rect",
-                        x=x,
-                        y=y,
-                        width=pitch * (1 - _GAP),
-                        height=height,
-                        class_=f"{layer.css}{pale} edge",
+                        "rect", x=x, y=y, width=pitch * (1 - _GAP), height=height, class_=f"{layer.css}{pale} edge"
                     )
                 )
         if totals:

@@ -14,10 +14,9 @@ from benchbuilder.config import FileRef, KindSpec, Slot
 from benchbuilder.core import Fold
 from benchbuilder.retrieval.base import Retriever
 from benchbuilder.retrieval.retrievers.array_cache import cached_arrays, texts_checksum
-from benchbuilder.retrieval.retrievers.bm25_build import build_index, weigh_postings
-from benchbuilder.retrieval.retrievers.bm25_formulas import Bm25Formula
+from benchbuilder.retrieval.retrievers.bm25_build import Bm25Formula, build_index, weigh_postings
 from benchbuilder.retrieval.retrievers.bm25_index import Bm25Index
-from benchbuilder.retrieval.retrievers.index_terms import IndexTerms
+from benchbuilder.retrieval.retrievers.token_slices import IndexTerms
 
 
 class Bm25Spec(KindSpec):
@@ -43,7 +42,22 @@ class Bm25Spec(KindSpec):
     tokenizer: Annotated[KindSpec | None, Slot("tokenizer", inherit="tokenizer")] = None
 
 
-class Bm25Retriever(Retriever):
+class _WordRetriever(Retriever):
+    """A retriever that compares words."""
+
+    spec_class: ClassVar[type[KindSpec]] = Bm25Spec
+    spec: Bm25Spec
+
+    def __init__(self, spec: Any) -> None:
+        super().__init__(spec)
+        self._words = IndexTerms(spec.kind, spec.tokenizer, spec.stop_words, spec.fold)
+
+    def fingerprint(self) -> Mapping[str, str]:
+        """Versions of the tokenizer."""
+        return self._words.fingerprint()
+
+
+class Bm25Retriever(_WordRetriever):
     """BM25 with the exact scores of the package `rank_bm25`, from an inverted index of weights.
 
     Passages without a token of the query, or with a score of zero or less, are left out. The index is cached under a
@@ -52,26 +66,17 @@ class Bm25Retriever(Retriever):
     """
 
     kind: ClassVar[str] = "bm25"
-    spec_class: ClassVar[type[KindSpec]] = Bm25Spec
-
-    spec: Bm25Spec
 
     def __init__(self, spec: Any) -> None:
         super().__init__(spec)
-        self._words = IndexTerms(spec.kind, spec.tokenizer, spec.stop_words, spec.fold)
         self._index: Bm25Index | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_index": None}
 
-    def fingerprint(self) -> Mapping[str, str]:
-        """Versions of the tokenizer."""
-        return self._words.fingerprint()
-
     def build(self, texts: Sequence[str], cache: Path, workers: int = 1) -> tuple[Path, ...]:
         """Build the index and its weights in `cache` with up to `workers` processes, unless they exist."""
-        folder, weights = self._make(texts, cache, workers)
-        return folder, weights
+        return self._make(texts, cache, workers)
 
     def index(self, texts: Sequence[str], cache: Path) -> None:
         """Open the index of `texts` from `cache`, or build it there."""
@@ -97,25 +102,22 @@ class Bm25Retriever(Retriever):
         return folder, weights
 
 
-class RankBm25Retriever(Retriever):
+class RankBm25Retriever(_WordRetriever):
     """BM25 by the package `rank_bm25`: slow, with all texts in memory; `bm25` returns the same results and scores.
 
     Passages without a token of the query, or with a score of zero or less, are left out.
     """
 
     kind: ClassVar[str] = "rank_bm25"
-    spec_class: ClassVar[type[KindSpec]] = Bm25Spec
-    spec: Bm25Spec
 
     def __init__(self, spec: Any) -> None:
         super().__init__(spec)
-        self._words = IndexTerms(spec.kind, spec.tokenizer, spec.stop_words, spec.fold)
         self._model: Any = None
         self._postings: dict[str, list[int]] = {}
 
     def fingerprint(self) -> Mapping[str, str]:
         """Versions of rank-bm25 and of the tokenizer."""
-        return {"rank-bm25": version("rank-bm25"), **self._words.fingerprint()}
+        return {"rank-bm25": version("rank-bm25"), **super().fingerprint()}
 
     def index(self, texts: Sequence[str], cache: Path) -> None:  # noqa: ARG002
         """Cut `texts` into tokens and count them; `cache` is not used."""

@@ -8,8 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from benchbuilder.retrieval.retrievers.array_cache import Array
-from benchbuilder.retrieval.retrievers.bm25_build import term_hash
-from benchbuilder.retrieval.retrievers.bm25_formulas import Bm25Formula
+from benchbuilder.retrieval.retrievers.bm25_build import Bm25Formula, term_hash
 
 _GROUP = 64
 """Size of the groups of texts of which only the best is considered first."""

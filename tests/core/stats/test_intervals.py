@@ -10,8 +10,7 @@ from scipy import stats
 from slow_statistics import statistic_of_rows
 
 from benchbuilder.core.stats import accuracy, calibration, correlation, errors, intervals, student_t
-from benchbuilder.core.stats.resampling import cluster_codes, draw_rows, percentile_interval
-from benchbuilder.core.stats.weighted import Statistic, mean_statistic
+from benchbuilder.core.stats.weighted import Statistic, cluster_codes, draw_rows, mean_statistic, percentile_interval
 
 # --- intervals -----------------------------------------------------------------------------------------------------
 
@@ -44,7 +43,7 @@ def test_draws_depend_on_nothing_but_how_many_clusters_there_are():
 
 def test_a_table_that_is_too_large_to_keep_is_drawn_alike(monkeypatch):
     kept = np.concatenate(list(draw_rows(np.arange(40), 100, 5)))
-    monkeypatch.setattr("benchbuilder.core.stats.resampling._CACHED_CELLS", 0)
+    monkeypatch.setattr("benchbuilder.core.stats.weighted._CACHED_CELLS", 0)
     assert np.array_equal(kept, np.concatenate(list(draw_rows(np.arange(40), 100, 5))))
 
 

@@ -10,9 +10,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from benchbuilder.core.text.names import public_path, recipe_name
-from benchbuilder.core.text.normalise import comparison_form, compose_characters, normalise_space, to_half_width
+from benchbuilder.core.text.normalise import (
+    comparison_form,
+    compose_characters,
+    convert_script,
+    normalise_space,
+    script_version,
+    to_half_width,
+)
 from benchbuilder.core.text.punctuation import Casing, strip_marks, strip_marks_right
-from benchbuilder.core.text.script import convert_script, script_version
 from benchbuilder.core.text.sentences import sentence_spans, split_sentences
 from benchbuilder.core.text.tables import escape_cell, unescape_cell
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from benchbuilder.core.errors import DataError
 from benchbuilder.core.text import patterns
-from benchbuilder.core.text.answers import edit_distance, most_similar
+from benchbuilder.core.text.answers import edit_distance, locate_answer
 from benchbuilder.core.text.patterns import (
     check_regex,
     find_all,
@@ -173,17 +173,17 @@ def test_words_without_a_tokenizer_are_refused():
     ],
 )
 def test_the_nearest_part_is_found(needle, haystack, found):
-    span = most_similar(needle, haystack, 2)
+    span = locate_answer(needle, haystack, 2)
     assert (span.slice_of(haystack) if span else None) == found
 
 
 def test_the_last_literal_occurrence_wins():
-    assert most_similar("肺炎", "肺炎患儿的诊断是肺炎。", 2).start == 8
+    assert locate_answer("肺炎", "肺炎患儿的诊断是肺炎。", 2).start == 8
 
 
 @given(st.text(alphabet="abc", min_size=1, max_size=6), st.text(alphabet="abc", max_size=12), st.integers(0, 3))
 def test_what_is_found_is_within_the_distance_and_nothing_nearer_was_missed(needle, haystack, limit):
-    span = most_similar(needle, haystack, limit)
+    span = locate_answer(needle, haystack, limit)
     parts = [haystack[i:j] for i in range(len(haystack)) for j in range(i + 1, len(haystack) + 1)]
     nearest = min((edit_distance(needle, part) for part in parts), default=None)
     if nearest is None or nearest > min(limit, len(needle) // 2):

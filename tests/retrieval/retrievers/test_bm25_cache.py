@@ -41,7 +41,7 @@ def never_tokenised(monkeypatch):
         def refuse(self, text):
             raise AssertionError("tokenised again")
 
-        monkeypatch.setattr("benchbuilder.retrieval.retrievers.index_terms.IndexTerms.tokens", refuse)
+        monkeypatch.setattr("benchbuilder.retrieval.retrievers.token_slices.IndexTerms.tokens", refuse)
 
     return forbid
 

@@ -14,7 +14,7 @@ from benchbuilder.core.stats.agreement.estimates import (
     OrdinalMeasures,
 )
 from benchbuilder.core.stats.agreement.layout import RatingLayout, RatingsOfUnit, RatingValue, build_layout
-from benchbuilder.core.stats.resampling import REPORTED_DIGITS, draw_rows, percentile_interval
+from benchbuilder.core.stats.weighted import REPORTED_DIGITS, draw_rows, percentile_interval
 
 RatingLevel = Literal["nominal", "ordinal", "interval"]
 
