@@ -27,7 +27,7 @@ class LoadedRecipe:
 
     `yaml` is the resolved recipe as text, the same on every machine: paths as written, runtime options left out.
     `files` holds every file and prompt that it refers to, by key. `origins` says where each value was written.
-    `overrides` and `search_paths` are what it was loaded with: the command line, and further folders of recipes.
+    `overrides` and `search_paths` are the inputs: the command line, and further folders of recipes.
     """
 
     recipe: Recipe
@@ -52,7 +52,7 @@ class LoadedRecipe:
         return [self.for_task(name) for name in self.recipe.tasks] or [self]
 
     def file_key(self, text: str) -> str:
-        """A key of the recipe as it stands in its files: below ``tasks.NAME``, where it is one of a task."""
+        """A key of the recipe as in its files: below ``tasks.NAME`` for a task."""
         return f"tasks.{self.task}.{text}" if self.task else text
 
 

@@ -20,8 +20,8 @@ PRIMARY_FILE = "benchbuild.yaml"
 class RecipeRoot:
     """A folder that is searched for recipes.
 
-    `label` says how it was found. `trusted` names what below it is the user's own: ``local`` a subfolder, the empty
-    string everything. Only files there may hold addresses, names of secrets and paths that lead out of the root.
+    `label` says how it was found. `trusted` lists the user's own parts of it: a subfolder such as ``local``, or
+    everything (the empty string). Only files there may contain addresses, names of secrets and paths that lead out.
     """
 
     path: Path
@@ -46,8 +46,8 @@ def find_roots(
     """Every folder with recipes: `explicit` (``--recipes``), the environment variable, ``./recipes``, the user's own
     configuration, installed packages with a ``benchbuilder.recipes`` entry point, the bundled ones.
 
-    A folder that was asked for and is not there raises RecipeError. A folder found twice counts once. The bundled
-    recipes are left out where another folder is complete, such as a checkout of benchbuilder itself.
+    A requested folder that does not exist raises RecipeError. A folder found twice counts once. The bundled recipes are
+    left out if another folder is complete, such as a checkout of benchbuilder itself.
     """
     here = cwd or Path.cwd()
     env = os.environ if environ is None else environ
@@ -86,7 +86,7 @@ def _packaged_folder() -> Iterable[RecipeRoot]:
 
 
 def _merge_roots(roots: Iterable[RecipeRoot]) -> tuple[RecipeRoot, ...]:
-    """Each folder once, under the label that it was found by first, trusting what any finding trusts."""
+    """Each folder once, under its first label; it trusts what any of its entries trusts."""
     merged: dict[Path, RecipeRoot] = {}
     for root in roots:
         first = merged.get(root.path, root)
@@ -104,6 +104,6 @@ def prompt_roots(roots: Iterable[RecipeRoot]) -> tuple[Path, ...]:
 
 
 def display_path(path: Path, cwd: Path | None = None) -> str:
-    """`path` as a person wants to read it: relative to the current folder if it is below."""
+    """`path` for messages: relative to the current folder if it is below."""
     here = (cwd or Path.cwd()).resolve()
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)

@@ -16,7 +16,7 @@ AnswerType = Literal["binary", "scale", "scalar", "text"]
 
 
 class Band(Spec):
-    """What the values from `low` up to `high` of a scalar mean, for people who give them."""
+    """The meaning of the values of a scalar from `low` up to `high`, for the people who give them."""
 
     low: Annotated[float, Field(ge=0, le=1)]
     high: Annotated[float, Field(ge=0, le=1)]
@@ -26,18 +26,18 @@ class Band(Spec):
 class GuidingQuestion(Spec):
     """A question that each annotator answers about a claim, or about each paragraph of its evidence.
 
-    `subject` is what it is asked about; rows that have no evidence are judged as claims are. `text` is the wording:
-    votes are bound to it, and to what the answers mean. `label` is a short form for column headers. `order` is the
-    place among the guiding questions, in sheets, on the page, and as a gate; the gate of `min_evidence` stands where
-    the first question about evidence stands. `answer` says what an answer is:
+    `subject` is what the question is about; rows without evidence are judged like claims. `text` is the wording. Votes
+    are bound to it, and to the meaning of the answers. `label` is a short form for column headers. `order` is the place
+    among the guiding questions: in sheets, on the page, and as a filter threshold. `min_evidence` is applied at the
+    place of the first question about evidence. `answer` is the type of the answers:
 
     - ``binary``: 0 or 1
-    - ``scale``: one of `options`, whole numbers with what each means; they are ordered
+    - ``scale``: one of `options`, ordered whole numbers with their meaning
     - ``scalar``: a number from 0 to 1 in steps of `step`, with `bands` as anchors. Two scalars are in dispute if they
-      lie further apart than `tolerance`, or on different sides of `threshold` (on or above it, and below it)
+      differ by more than `tolerance`, or lie on different sides of `threshold` (on or above it, and below it)
     - ``text``: free text of at most `max_chars` characters in a field of `lines` lines; never in dispute
 
-    A question that is not `gating_questions` may be left empty.
+    A question that is not `required` may be left empty.
     """
 
     order: int
@@ -57,7 +57,7 @@ class GuidingQuestion(Spec):
     @model_validator(mode="after")
     def _check_consistency(self) -> GuidingQuestion:
         if self.answer == "scale" and len(self.options) < 2:
-            raise ValueError("options: a scale needs at least two, each a whole number with what it means")
+            raise ValueError("options: a scale needs at least two, each a whole number with its meaning")
         if self.answer != "scale" and self.options:
             raise ValueError(f"options: only a question with answer: scale has them, this one has {self.answer}")
         if self.answer != "scalar" and self.bands:
@@ -72,7 +72,7 @@ class GuidingQuestion(Spec):
 
 
 class BootstrapSpec(Spec):
-    """How intervals are drawn: `samples` resamples of candidates, a percentile interval at `level`."""
+    """The bootstrap: `samples` resamples of candidates, and a percentile interval at `level`."""
 
     samples: Annotated[int, Field(ge=100, le=100_000)]
     level: Annotated[float, Field(gt=0, lt=1)]
@@ -82,15 +82,15 @@ class BootstrapSpec(Spec):
 class AnnotationSpec(KindSpec, ABC):
     """Who judges what, and what is kept.
 
-    `keep` maps guiding questions to the decision that they must have: just that one if the answer is binary, that or
-    a higher one on a scale or a scalar. A paragraph supports a candidate if it has the required decision on every
-    question about evidence; a candidate needs `min_evidence` supporting paragraphs. A question that is ``null`` is
-    neither asked nor a gate; one that is ``null`` in `keep`, or not there, is asked and gates nothing.
+    `keep` maps guiding questions to their filter threshold, the decision that is required: exactly this one for binary
+    answers, this or a higher one on a scale or a scalar. A paragraph supports a candidate if it has the required
+    decision on every question about evidence; a candidate needs `min_evidence` supporting paragraphs. A question that
+    is ``null`` is not asked. One that is ``null`` or missing in `keep` is asked, but does not filter.
 
-    By the `rule` ``adjudicate``, where the annotators of a thing are in dispute an adjudicator decides, and elsewhere
-    they do (scalars: by their mean). By ``mean`` there is no adjudicator: all votes count, and decide by their mean.
-    `thresholds` are the numbers of supporting paragraphs for which survivors are counted. `fields` names what people
-    are shown of each thing, in order, each with a label; what is ``null`` is not shown.
+    With the `rule` ``adjudicate``, an adjudicator decides if the annotators are in dispute; otherwise they do (scalars:
+    by their mean). With ``mean`` there is no adjudicator: the mean of all votes decides. `thresholds` are the numbers
+    of supporting paragraphs for which kept candidates are counted. `fields` lists what people see, in order, each with
+    a label; ``null`` hides a field.
     """
 
     questions: dict[Name, GuidingQuestion | None]
@@ -127,7 +127,7 @@ class AnnotationSpec(KindSpec, ABC):
         """How many annotators judge each thing."""
 
     def display_fields(self) -> dict[str, str]:
-        """Names of the fields that people are shown, with their labels, in order."""
+        """Names of the fields that people see, with their labels, in order."""
         return {name: label for name, label in self.fields.items() if label is not None}
 
     def questions_about(self, subject: str = "") -> dict[str, GuidingQuestion]:
@@ -136,17 +136,17 @@ class AnnotationSpec(KindSpec, ABC):
         return dict(sorted(found, key=lambda pair: pair[1].order))
 
     def gating_questions(self, subject: str) -> dict[str, float]:
-        """The gating questions about `subject` in their order, with the decision that keeps."""
+        """The questions about `subject` that filter, in order, with the required decision."""
         pairs: list[tuple[str, Any]] = [(name, self.keep.get(name)) for name in self.questions_about(subject)]
         return {name: value for name, value in pairs if value is not None}
 
 
 class GoldSpec(Spec):
-    """Tasks with known answers, planted among the others to see how well people judge; they decide nothing.
+    """Gold tasks with known answers among the others show how well people judge; they decide nothing.
 
-    `file` is JSON Lines: ``fields`` (name to text), ``paragraphs`` (objects with ``text`` and maybe ``title``, at
-    will) and ``expected`` (guiding question about the claim to its right answer). Each annotator gets one after every
-    `every` other tasks, until all are used.
+    `file` is JSON Lines: ``fields`` (name to text), optionally ``paragraphs`` (objects with ``text`` and an optional
+    ``title``), and ``expected`` (guiding question about the claim to its right answer). Each annotator gets one after
+    every `every` other tasks, until all are used.
     """
 
     file: FileRef
@@ -154,11 +154,11 @@ class GoldSpec(Spec):
 
 
 class ProjectSpec(AnnotationSpec):
-    """One body of work in the app: what is shown, what is asked, of how many people.
+    """One project in the app: what is shown, what is asked, and how many people judge.
 
-    `heading` and `paragraph` are the words for the task and for a paragraph. `guideline` is a Markdown file that stands
-    beside every task. People are shown a banner after `suggested_seconds`; work handed in before `min_seconds` is
-    marked as hasty for the lead, not refused.
+    `heading` and `paragraph` are the words for the task and for a paragraph. `guideline` is a Markdown file shown
+    beside every task. People see a banner after `suggested_seconds`. Work submitted before `min_seconds` is marked as
+    hasty for the project owner, not rejected.
     """
 
     title: Annotated[str, Field(min_length=1, max_length=80)]
@@ -177,19 +177,19 @@ class ProjectSpec(AnnotationSpec):
 
 
 class TaskRowsSpec(Spec):
-    """Where the tasks of a review come from: a file of rows, or the finished items.
+    """The source of the tasks of a review: a file of rows, or the finished items.
 
-    `file` is JSON Lines, CSV or Parquet; with ``null`` and ``items: true`` the rows are those of the item step, as
-    ``items.tsv`` holds them. `show` maps fields of the task to columns, of which a row may lack any but the first;
-    `paragraphs` is a column with a text or a list of texts (or of objects with ``text`` and ``title``); `about` are
-    columns that are exported with the votes and never shown. `sample` rows are drawn by the recipe's seed, in
-    proportion to the values of the column `by`.
+    `file` is JSON Lines, CSV or Parquet. With ``null`` and ``items: true`` the rows are those of the item step, as in
+    ``items.tsv``. `show` maps fields of the task to columns; a row may lack any but the first. `paragraphs` is a column
+    with a text or a list of texts (or of objects with ``text`` and ``title``). `about` lists columns that are exported
+    with the votes and never shown. `sample` rows are drawn by the recipe's seed, in proportion to the values of the
+    column `by`.
     """
 
     file: FileRef | None = None
     items: bool = False
     task: Name | None = None
-    """Of a benchmark with several tasks: whose items are meant."""
+    """In a benchmark with several tasks: the task of the items."""
     show: dict[Name, str | None]
     paragraphs: str | None = None
     about: tuple[str, ...] = ()
@@ -198,7 +198,7 @@ class TaskRowsSpec(Spec):
 
 
 class ReviewProjectSpec(ProjectSpec):
-    """A body of work that is not the annotation of candidates: ratings of answers, forms, free-text answers."""
+    """A project other than the annotation of candidates: ratings of answers, forms, free-text answers."""
 
     kind: str = "review"
     rows: TaskRowsSpec

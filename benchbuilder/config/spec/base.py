@@ -13,14 +13,14 @@ from benchbuilder.core import Casing, Regex, WordForms, load_words
 
 
 class Spec(BaseModel):
-    """Frozen configuration that refuses keys it does not know."""
+    """Frozen configuration that rejects unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, regex_engine="python-re")
 
 
 @dataclass(frozen=True)
 class RuntimeOption:
-    """Marks a field that changes how a step runs but not what it writes; left out of keys."""
+    """Marks a field that changes how a step runs but not its output; left out of keys."""
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,10 @@ class Slot:
 
 
 class FileRef(Spec):
-    """A file or folder that a recipe refers to: `path` as written, `resolved_path` where it was found (absolute).
+    """A file or folder of a recipe: `path` as written, `resolved_path` as found (absolute).
 
-    A plain string in YAML is a path. The loader fills `resolved_path`: it resolves the path against the file that wrote
-    it. In Python, `resolved_path` is taken from `path`.
+    A plain string in YAML is a path. The loader fills `resolved_path`, relative to the file that contains the path. In
+    Python, `resolved_path` is taken from `path`.
     """
 
     path: str
@@ -66,7 +66,7 @@ class PairsRef(PromptRef):
 
 
 class KindSpec(Spec):
-    """The spec of something that a kind makes: `kind` names it, the other keys are the kind's own."""
+    """The spec of a kind: `kind` is its name, the other keys belong to the kind."""
 
     kind: str
 
@@ -120,21 +120,21 @@ def _refs(value: Any) -> Iterator[FileRef]:
 
 
 class CasingSpec(Spec):
-    """Texts that are put inside a sentence begin with a small letter, those that begin one with a capital."""
+    """Texts inside a sentence begin with a small letter, texts at its beginning with a capital."""
 
     names: FileRef | None = None
-    """First words that keep their capital wherever they stand, one a line."""
+    """First words that always keep their capital, one per line."""
     keep: tuple[Regex, ...] = ()
-    """Patterns of texts that keep it, from their beginning."""
+    """Patterns for the beginning of texts that keep it."""
 
 
 def open_casing(spec: CasingSpec | None) -> Casing | None:
-    """The casing that `spec` asks for; ``None`` if it asks for none. DataError if the list cannot be read."""
+    """The casing of `spec`; ``None`` without one. DataError if the list cannot be read."""
     if spec is None:
         return None
     return Casing(load_words(spec.names.file) if spec.names is not None else (), spec.keep)
 
 
 def open_word_forms(files: Sequence[FileRef], parts: Mapping[str, str] | None = None) -> WordForms:
-    """The word forms in `files`, beside `parts` of patterns; DataError if one cannot be read."""
+    """The word forms in `files`, with `parts` of patterns; DataError if a file cannot be read."""
     return WordForms.read([ref.file for ref in files], parts)

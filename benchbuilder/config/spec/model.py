@@ -1,4 +1,4 @@
-"""What a recipe says of models: which one, how its replies are drawn, and how it is reached."""
+"""The models of a recipe: which one, how its replies are drawn, and how it is reached."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ PositiveCount = Annotated[int, Field(ge=1)]
 
 
 class Sampling(Spec):
-    """How replies are drawn. What is ``null`` is left to the model; what is set is part of every request's key.
+    """How replies are drawn. ``null`` leaves a setting to the model; other values are part of every request's key.
 
     The names are those of the `transformers` library; an adapter translates them for its backend.
     """
 
     temperature: Annotated[float | None, Field(ge=0)] = None
-    """0 takes the likeliest token each time."""
+    """0 always takes the likeliest token."""
     top_p: Annotated[float | None, Field(gt=0, le=1)] = None
     top_k: PositiveCount | None = None
     min_p: Annotated[float | None, Field(ge=0, le=1)] = None
     max_new_tokens: PositiveCount | None = None
-    """Tokens that a reply may have; one that reaches it is `truncated`."""
+    """Most tokens of a reply; one that reaches this number is `truncated`."""
     repetition_penalty: Annotated[float | None, Field(gt=0)] = None
     no_repeat_ngram_size: PositiveCount | None = None
     frequency_penalty: Annotated[float | None, Field(ge=-2, le=2)] = None
@@ -37,53 +37,53 @@ class Sampling(Spec):
 
 
 class ModelSpec(KindSpec):
-    """What every model that answers has."""
+    """Settings of every model that answers."""
 
     unsupported: Literal["error", "omit"] = "error"
-    """What becomes of a sampling setting that the backend does not know; what is omitted stands in key and card."""
+    """What happens to a sampling setting that the backend does not know; key and card name omitted ones."""
     reuse: Literal["exact", "keep_complete"] = "exact"
     """``keep_complete``: a complete reply to the same request under a lower `max_new_tokens` counts too."""
     structured: Literal["json_schema", "json_object", "prompt"] = "prompt"
-    """How a step that wants JSON gets it: the backend is given the schema, is told to write JSON, or is only asked."""
+    """How a step gets JSON: the backend gets the schema, is told to write JSON, or only the prompt asks for it."""
     prices: Annotated[FileRef | None, RuntimeOption()] = None
-    """A dated table of prices (YAML). Without one, or without the model in it, costs are unknown and said to be."""
+    """A dated table of prices (YAML). Without it, or if the model is not in it, costs are reported as unknown."""
     token_counter: Annotated[FileRef | None, RuntimeOption()] = None
-    """A ``tokenizer.json`` to count tokens with before a call; without one they are estimated by script."""
+    """A ``tokenizer.json`` for counting tokens before a call; without one they are estimated by script."""
 
 
 class BatchSpec(Spec):
-    """How requests are handed in by the batch: all knobs, live and batched requests share replies."""
+    """How requests are sent in batches: all runtime options; live and batched requests share replies."""
 
     max_requests: Annotated[int, Field(ge=1, le=50_000), RuntimeOption()] = 50_000
-    """Requests in one batch; more make several."""
+    """Most requests in one batch; more make several batches."""
     poll_s: Annotated[float, Field(gt=0), RuntimeOption()] = 60.0
-    """Seconds between two looks at a batch."""
+    """Seconds between two checks of a batch."""
     wait_s: Annotated[float, Field(ge=0), RuntimeOption()] = 3600.0
-    """Seconds to wait for batches; then the build stops with exit code 75, and the same command goes on."""
+    """Seconds to wait for batches; then the build stops with exit code 75, and the same command continues."""
 
 
 class HostedSpec(ModelSpec):
-    """A model behind an address. Everything about how it is reached is a knob but the address itself."""
+    """A model behind an address. All settings of the connection are runtime options, except the address."""
 
     base_url: str | None = None
-    """The address, which the user sets, not a recipe."""
+    """The address; only the user sets it, not a recipe."""
     api_key_env: Annotated[str | None, RuntimeOption()] = None
-    """The name of the environment variable that holds the key; set by the user too. Keys stand in no file."""
+    """The name of the environment variable with the key; only the user sets it. Keys are in no file."""
     concurrency: Annotated[int, Field(ge=1, le=4096), RuntimeOption()] = 16
-    """Requests in flight at most; fewer while the service says that it is too much."""
+    """Most requests in flight; fewer while the service reports overload."""
     requests_per_minute: Annotated[PositiveCount | None, RuntimeOption()] = None
     tokens_per_minute: Annotated[PositiveCount | None, RuntimeOption()] = None
-    """Tokens of prompts and replies, the replies counted at their limit until they are there."""
+    """Tokens of prompts and replies; pending replies count at their limit."""
     timeout_s: Annotated[float, Field(gt=0), RuntimeOption()] = 120.0
-    """Seconds until a request without a whole answer is given up and tried again."""
+    """Seconds until a request without a complete answer is abandoned and repeated."""
     retries: Annotated[int, Field(ge=0), RuntimeOption()] = 5
-    """Further attempts at a request after an answer that may be another next time; then its row fails."""
+    """Further attempts after a temporary error; then the row fails."""
     give_up_s: Annotated[float, Field(gt=0), RuntimeOption()] = 300.0
-    """Seconds without a single good answer, while others fail, after which the build stops."""
+    """Seconds with failures and without a single good answer, after which the build stops."""
     batch: Annotated[BatchSpec | None, RuntimeOption()] = None
-    """Hand requests in by the batch, where the service takes them."""
+    """Send requests in batches, if the service accepts them."""
 
 
 def without_batching(spec: KindSpec) -> KindSpec:
-    """The same model, asked request by request where it would have been asked by the batch."""
+    """The same model, with single requests instead of batches."""
     return spec.model_copy(update={"batch": None}) if isinstance(spec, HostedSpec) else spec

@@ -1,4 +1,4 @@
-"""The recipe: what a resolved configuration may hold at its top level.
+"""The recipe: the top level of a resolved configuration.
 
 Nodes that name a kind (sources, steps, tokenizer, retriever, model, annotation, outputs) are plain mappings here;
 the loader hands each to the spec class of its kind and puts the result in its place.
@@ -19,26 +19,26 @@ from benchbuilder.core import Problem, RecipeError
 
 
 class RunSpec(Spec):
-    """How a build runs here: all knobs, none of them changes what is written."""
+    """How a build runs here: all runtime options; none changes the output."""
 
     dir: Annotated[str | None, RuntimeOption()] = None
     """Folder of the build; default ``builds/NAME`` (``builds/NAME-VARIANT``) under the current folder."""
     workers: Annotated[int | None, RuntimeOption(), Field(ge=1, le=4096)] = None
-    """How many shards are made at the same time; ``null``: as many as there are cores."""
+    """How many shards are processed at the same time; ``null``: as many as there are cores."""
     shard_rows: Annotated[int, RuntimeOption(), Field(ge=1)] = 50_000
     """Rows per shard; a step commits shard by shard."""
     memory_mb: Annotated[int, RuntimeOption(), Field(ge=100)] = 1_000
-    """Megabytes that the shards at work may take together, on top of what Python and its libraries take in each
-    process. Shards whose rows are long are cut smaller, so that they fit."""
+    """Megabytes for all shards in progress, in addition to Python and its libraries in each process. Shards with long
+    rows are cut smaller to fit."""
     executor: Annotated[Any, RuntimeOption(), Slot("executor")] = KindSpec(kind="local")
-    """Who makes the shards, and where."""
+    """What processes the shards, and where."""
 
 
 class BudgetSpec(Spec):
-    """Hard caps on what model calls may cost, over all runs of this build: knobs, they stop a build and shape none."""
+    """Hard limits for the costs of model calls, over all runs of this build. They stop it, but never change its output."""
 
     usd: Annotated[float | None, RuntimeOption(), Field(gt=0)] = None
-    """US dollars, by the table of prices of each model; needs a price for every model that is called."""
+    """US dollars, by the price table of each model; needs a price for every model that is called."""
     tokens: Annotated[int | None, RuntimeOption(), Field(gt=0)] = None
     """Tokens of prompts and replies together."""
 
@@ -47,11 +47,11 @@ class ToleranceSpec(Spec):
     """Limits that the recipe sets on its own results."""
 
     failed_rows: Annotated[float, Field(ge=0, le=1)] = 0.0
-    """Share of a step's branches that may fail before the build stops with exit code 5."""
+    """Proportion of a step's branches that may fail before the build stops with exit code 5."""
 
 
 class CardSpec(Spec):
-    """What only the author of a recipe can say for the dataset card."""
+    """The part of the dataset card that only the author of a recipe knows."""
 
     title: str
     summary: str
@@ -65,7 +65,7 @@ class CardSpec(Spec):
     personal_data: str
     citation: str = ""
     deviations: tuple[str, ...] = ()
-    """How the recipe differs from the paper that it follows."""
+    """Differences from the paper that the recipe follows."""
     illustrative: bool = False
     """Whether the sources are bundled sample data, not expert-checked."""
 
@@ -77,16 +77,15 @@ class CardSpec(Spec):
 
 
 _FOLDERS = frozenset({"annotation", "store"})
-"""What the folder of a build holds besides the folders of tasks."""
+"""Folders of a build other than those of tasks."""
 
 
 class TaskSpec(Spec):
-    """One of several tasks of a benchmark: its items are rows of their own sort, and are evaluated in their own way.
+    """One of several tasks of a benchmark, with items and an evaluation of its own.
 
-    `items` is the step whose rows are the task's items. `title` is what the pages of the task are called behind the
-    title of the benchmark; without one they bear the task's name. `outputs` come on top of the recipe's; what is
-    ``null`` there is not written for this task. Everything of a task is written into a folder of its name in the folder
-    of the build.
+    `items` is the step whose rows are the task's items. `title` follows the title of the benchmark on the task's pages;
+    without one it is the task's name. `outputs` are added to the recipe's; ``null`` removes one for this task. All
+    files of a task are written into a folder of its name in the folder of the build.
     """
 
     items: str
@@ -114,9 +113,9 @@ class Recipe(Spec):
     items: str = ""
     """The step whose rows are the benchmark."""
     tasks: dict[Name, TaskSpec] = {}
-    """Instead of `items`: the tasks that the benchmark is made of, by name."""
+    """Instead of `items`: the tasks of the benchmark by name."""
     reviews: dict[Name, ReviewProjectSpec] = {}
-    """Further work for people in the review app, by name; no step depends on it."""
+    """Further projects in the review app by name; no step depends on them."""
     evaluation: EvaluationSpec | None = None
     """How models are evaluated on the items; no step of the build depends on it."""
     outputs: Annotated[dict[str, Any], Slot("exporter")]
@@ -152,7 +151,7 @@ class Recipe(Spec):
         })  # fmt: skip
 
     def by_task(self) -> dict[str, Recipe]:
-        """The recipe of each task by name; of a recipe without tasks itself, under an empty name."""
+        """The recipe of each task by name; without tasks the recipe itself, under an empty name."""
         return {name: self.for_task(name) for name in self.tasks} or {"": self}
 
     def node_spec(self, name: str) -> KindSpec:
@@ -165,7 +164,7 @@ class Recipe(Spec):
 
     @property
     def benchmark_name(self) -> str:
-        """What it builds: its name, and its variant."""
+        """Its name, and its variant."""
         return f"{self.name}-{self.variant}" if self.variant else self.name
 
     def build_folder(self, cwd: Path) -> Path:

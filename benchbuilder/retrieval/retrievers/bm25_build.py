@@ -1,4 +1,4 @@
-"""Builds the inverted index of BM25 in bounded memory, by slices of texts, then by ranges of terms; and its formulas."""
+"""Builds the inverted index of BM25 in bounded memory, by slices of texts, then by ranges of terms; its formulas."""
 
 from __future__ import annotations
 

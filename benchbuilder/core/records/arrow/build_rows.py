@@ -60,7 +60,7 @@ def source_rows(
 
 
 def content_digests(columns: Sequence[pa.Array[Any]], size: int = 16) -> NDArray[np.uint8]:
-    """A hash of the texts that stand beside each other in `columns`: a line of `size` bytes for each."""
+    """A hash of each line of texts in `columns`, `size` bytes each."""
     parts: list[Any] = ["["]
     for place, texts in enumerate(columns):
         parts += ["," if place else "", _json(texts)]
@@ -75,10 +75,10 @@ def child_rows(
     fields: Mapping[str, pa.Array[Any]],
     lineage: pa.Array[Any] | None = None,
 ) -> Table[Any]:
-    """Rows made of `parents` (one line for each child), with the columns `fields` of their role.
+    """Rows made of `parents` (one line per child), with the columns `fields` of their role.
 
-    Origin, language and partition carry over. `lineage` holds the ancestors of each, nearest first, where there are
-    others than the parent and its own.
+    They keep origin, language and partition. `lineage` has the ancestors of each, nearest first, if there are others
+    than the parent and its ancestors.
     """
     ids = combined_column(parents, "id")
     identity = {name: fields[name] for name in row.identity}
@@ -189,7 +189,7 @@ def _quoted(array: Any) -> Any:
 
 
 def _any_of(array: Any, special: bytes) -> bool:
-    """Whether any of the bytes `special` stands in any text of an array; a first look, much faster than a pattern."""
+    """Whether any text of an array has one of the bytes `special`; a first check, much faster than a pattern."""
     _, offsets, data = array.buffers()
     if not len(array) or data is None:
         return False
@@ -223,10 +223,9 @@ def _hashed(prefix: str, texts: Any) -> pa.Array[Any]:
 
 
 def joined_ancestors(parents: pa.Table, other_parents: pa.Table) -> pa.Array[Any]:
-    """The ancestors of rows made of a line of `parents` and the line of `other_parents` beside it, as `Row.child` has
-    them.
+    """The ancestors of rows made of matching lines of `parents` and `other_parents`, as in `Row.child`.
 
-    These are the two, then those of the one, then those of the other, each once.
+    These are both parents, then the ancestors of the first, then those of the other, each once.
     """
     count = parents.num_rows
     lists: list[Any] = [combined_column(table, "parents") for table in (parents, other_parents)]
@@ -248,7 +247,7 @@ def joined_ancestors(parents: pa.Table, other_parents: pa.Table) -> pa.Array[Any
 
 
 def _each_once(values: Any, starts: np.ndarray[Any, Any]) -> pa.Array[Any]:
-    """The lists of values that begin at `starts`, without what stands in a list before."""
+    """The lists of values that begin at `starts`, without duplicates within a list."""
     codes = values.dictionary_encode().indices.to_numpy(zero_copy_only=False).astype(np.int64)
     rows = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     _, kept = np.unique(rows * (len(codes) + 1) + codes, return_index=True)

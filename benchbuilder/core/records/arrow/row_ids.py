@@ -21,7 +21,7 @@ _VALUES[np.frombuffer(b"0123456789abcdef", np.uint8)] = np.arange(16)
 
 
 class UniqueIds:
-    """Takes the ids of a table piece by piece and says whether one stood there twice.
+    """Takes the ids of a table piece by piece and finds duplicates.
 
     Exact, whatever the ids look like. Those that rows compute for themselves (a name and the digits of a hash) take
     ten bytes each, others as much as their text.
@@ -63,7 +63,7 @@ class UniqueIds:
             self._keep(name, digit_values(digits))
 
     def duplicates(self) -> list[str]:
-        """The ids that stood there more than once."""
+        """The ids that occur more than once."""
         found = [row for row, count in self._others.items() if count > 1]
         if not self._high:
             return found
@@ -82,7 +82,7 @@ class UniqueIds:
         return found + [row for row, count in counts.items() if count > 1]
 
     def check(self, step: str) -> None:
-        """AccountsError if an id of the rows of `step` stood there twice."""
+        """AccountingError if an id of the rows of `step` occurs twice."""
         if twice := self.duplicates():
             raise AccountingError(
                 f"the counts of step {step!r} do not add up: {len(twice)} id"
@@ -140,18 +140,20 @@ class _IdGroup:
         """The place of each id; `digits` holds the values of its digits, a line for each."""
         high, low = digits_as_numbers(digits)
         first, after = (np.searchsorted(self.high, high, side=side) for side in ("left", "right"))
-        # the first of those that begin alike is nearly always the one
-        at = np.minimum(first, len(self.high) - 1)
-        right = (first < after) & (self.low[at] == low)
-        found: list[int | None] = np.where(right, self.positions[at], -1).tolist()
-        for one in np.flatnonzero(~right).tolist():
-            run = range(int(first[one]), int(after[one]))
-            found[one] = next((int(self.positions[place]) for place in run if self.low[place] == low[one]), None)
-        return found
+        # the first of those with the same beginning is nearly always the right one
+        place = np.minimum(first, len(self.high) - 1)
+        right = (first < after) & (self.low[place] == low)
+        positions: list[int | None] = np.where(right, self.positions[place], -1).tolist()
+        for index in np.flatnonzero(~right).tolist():
+            run = range(int(first[index]), int(after[index]))
+            positions[index] = next(
+                (int(self.positions[other]) for other in run if self.low[other] == low[index]), None
+            )
+        return positions
 
 
 class RowIndex:
-    """Finds rows by their ids. Exact, whatever these look like; of an id that stands there twice, either place.
+    """Finds rows by their ids, exactly, whatever these look like; for a duplicate id, either position.
 
     Ids that rows compute for themselves (a name and the digits of a hash) take eighteen bytes each, others as much as
     their text.
@@ -172,7 +174,7 @@ class RowIndex:
         self._alike = {name: _ordered(held) for name, held in pieces.items()}
 
     def find(self, ids: Sequence[str]) -> list[int | None]:
-        """The place of each of these ids; ``None`` where it is not there."""
+        """The position of each of these ids; ``None`` for unknown ones."""
         if not self._others and (same := split_uniform_ids(pa.array(ids, pa.string())) if ids else None) is not None:
             held = self._alike.get(same[0])
             return [None] * len(ids) if held is None else held.find(same[1])

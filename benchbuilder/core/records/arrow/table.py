@@ -69,7 +69,7 @@ class Table(Generic[R]):
         return cls(pa.concat_tables([schema_of(row).empty_table(), *(t.arrow for t in tables)]), row)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Tables travel between processes: a generic row class is made again there, as it cannot be named."""
+        """Tables are sent between processes: a generic row class is made again there, as it has no name."""
         meta: Any = self.row.__pydantic_generic_metadata__
         return _rebuild, (self.arrow, meta["origin"] or self.row, meta["args"])
 
@@ -83,8 +83,7 @@ class Table(Generic[R]):
                     yield self.row.model_validate(data)
 
     def batches(self, names: Sequence[str] | None = None) -> Iterator[pa.Table]:
-        """The rows, or some columns of them, piece by piece; where a name goes into a struct by dots, the struct that
-        comes may hold more."""
+        """The rows, or some columns, piece by piece; a dotted name into a struct gives the whole struct."""
         chosen = self.arrow if names is None else self.arrow.select(list(dict.fromkeys(n.split(".")[0] for n in names)))
         for start in range(0, len(self), _BATCH_ROWS):
             yield chosen.slice(start, _BATCH_ROWS)
