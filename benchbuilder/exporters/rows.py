@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -110,7 +110,8 @@ class Tsv(RowsExporter):
         writer = csv.writer(stream, delimiter="\t", lineterminator="\n")
         writer.writerow(columns)
         for row, record in zip(table, flat_records(table), strict=True):
-            writer.writerow(_line(columns, {**record, **cells_of(row)}))
+            cells = {**record, **cells_of(row)}
+            writer.writerow([escape_cell(str(cells[name])) for name in columns])
         return [write_atomically(folder / self.spec.file, stream.getvalue())]
 
     def _columns(self, cls: type[Row]) -> Sequence[str]:
@@ -123,7 +124,3 @@ class Tsv(RowsExporter):
                 next="correct `columns` of this output in the recipe",
             )
         return self.columns or ("id", "source", *flat_names(cls))
-
-
-def _line(columns: Sequence[str], cells: Mapping[str, Any]) -> list[str]:
-    return [escape_cell(str(cells[name])) for name in columns]

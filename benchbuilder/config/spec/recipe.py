@@ -35,7 +35,7 @@ class RunSpec(Spec):
 
 
 class BudgetSpec(Spec):
-    """Hard limits for the costs of model calls, over all runs of this build. They stop it, but never change its output."""
+    """Hard limits for the costs of model calls over all runs of a build; they stop it, but never change its output."""
 
     usd: Annotated[float | None, RuntimeOption(), Field(gt=0)] = None
     """US dollars, by the price table of each model; needs a price for every model that is called."""

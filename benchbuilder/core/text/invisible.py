@@ -25,11 +25,10 @@ def is_spelling_mark(text: str, index: int) -> bool:
     if mark not in _JOINERS:
         return mark in _DIRECTIONS or mark in _SIGNS
     before = text[index - 1 : index]
-    return bool(before) and not before.isascii() and (unicodedata.category(before)[0] in "LM" or _pictured(before))
-
-
-def _pictured(character: str) -> bool:
-    return unicodedata.category(character) in ("So", "Sk")
+    if not before or before.isascii():
+        return False
+    category = unicodedata.category(before)
+    return category[0] in "LM" or category in ("So", "Sk")
 
 
 def replace_steering_characters(text: str, kept: frozenset[str]) -> str:

@@ -73,7 +73,11 @@ class WordFinder:
         ]
         if self._tokens is not None and found:
             cuts = word_boundaries(text, self._tokens(text))
-            found = [(key, word) for key, word in found if _is_whole_word(key, text, cuts)]
+            found = [
+                (key, word)
+                for key, word in found
+                if any(span.start in cuts and span.end in cuts for span in find_substring(key, text))
+            ]
         return {word for _, word in found}
 
 
@@ -85,10 +89,6 @@ def _size(key: str) -> int:
 def _grams(text: str, size: int) -> set[str]:
     """Every piece of `text` of `size` characters."""
     return set(text) if size == 1 else {text[at : at + size] for at in range(len(text) - size + 1)}
-
-
-def _is_whole_word(key: str, text: str, cuts: Collection[int]) -> bool:
-    return any(span.start in cuts and span.end in cuts for span in find_substring(key, text))
 
 
 _NAME = re.compile(r"%([a-z][a-z_]*)%")

@@ -57,11 +57,8 @@ def _plain(value: float) -> str:
 
 def width_of(text: str) -> float:
     """Rough width of `text` at 12 px: wide characters count double, marks on letters nothing."""
-    return sum(12.0 if unicodedata.east_asian_width(char) in "WF" else 6.8 for char in text if not _on_letter(char))
-
-
-def _on_letter(char: str) -> bool:
-    return not char.isascii() and unicodedata.category(char) in ("Mn", "Me", "Cf")
+    seen = (char for char in text if char.isascii() or unicodedata.category(char) not in ("Mn", "Me", "Cf"))
+    return sum(12.0 if unicodedata.east_asian_width(char) in "WF" else 6.8 for char in seen)
 
 
 def shorten_label(text: str, width: float) -> str:

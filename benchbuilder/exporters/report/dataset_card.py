@@ -92,7 +92,11 @@ def _context(finished: FinishedBuild, made: Sequence[ReportEntry], spec: Dataset
         "sources": sources,
         "types": types_of(made),
         "counts": count_entries(made),
-        "published": [{"name": name, **finished.recipe["sources"].get(name, {})} for name in _all_sources(finished)],
+        "published": [
+            {"name": account.step, **finished.recipe["sources"].get(account.step, {})}
+            for account in finished.step_counts
+            if not account.inputs
+        ],
         "steps": [(account, funnel.outcome_totals(account)) for account in finished.step_counts],
         "authors": prompting_steps(finished),
         "judged": judged,
@@ -101,10 +105,6 @@ def _context(finished: FinishedBuild, made: Sequence[ReportEntry], spec: Dataset
         "sample_votes": funnel.holds_sample_votes(finished.recipe),
         "fields": flat_record_schema(finished.tables[finished.items].row).names,
     }
-
-
-def _all_sources(finished: FinishedBuild) -> list[str]:
-    return [account.step for account in finished.step_counts if not account.inputs]
 
 
 def _front_matter(finished: FinishedBuild, count: int, spec: DatasetCardSpec) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchbuilder.core import Claim, Evidence, Item, Row, Support, cells_of
+from benchbuilder.core import Claim, Item, Row, Support, cells_of
 from benchbuilder.exporters.base import FinishedBuild
 
 _TYPES = ("TF", "OE")
@@ -85,17 +85,14 @@ def candidate_entries(finished: FinishedBuild) -> list[ReportEntry]:
     for account in finished.step_counts:
         if account.role == "evidence" and account.step in finished.tables:
             for row in finished.tables[account.step]:
-                found[row.of].append(_as_support(row))
+                fields = {name: getattr(row, name) for name in Support.model_fields}
+                found[row.of].append(Support(**fields))
     return [ReportEntry(row, cells_of(row), tuple(found[row.id])) for row in finished.tables[step]]
 
 
 def _support(row: Row) -> tuple[Support, ...]:
     payload = getattr(row, "payload", None)
     return payload.evidence if isinstance(payload, Claim) else ()
-
-
-def _as_support(row: Evidence) -> Support:
-    return Support(**{name: getattr(row, name) for name in Support.model_fields})
 
 
 def sources_of(finished: FinishedBuild) -> list[str]:

@@ -15,7 +15,7 @@ from benchbuilder.exporters.base import Exporter, FileName, FinishedBuild
 from benchbuilder.exporters.render.i18n import Language, ReportTexts
 from benchbuilder.exporters.render.templates import render_html
 from benchbuilder.exporters.report import charts, funnel
-from benchbuilder.exporters.report.annotation import AnnotationSummary, annotation_summaries
+from benchbuilder.exporters.report.annotation import annotation_summaries
 from benchbuilder.exporters.report.entries import (
     ReportEntry,
     candidate_entries,
@@ -109,7 +109,8 @@ def _context(finished: FinishedBuild, spec: ReportSpec, t: ReportTexts) -> dict[
         "words": funnel.word_matches(finished),
         "judged": judged,
         "threshold_charts": {
-            step: _threshold_charts(annotation, sources, colours, t) for step, annotation in judged.items()
+            step: charts.threshold_columns(summary.thresholds, sources, colours, t) if summary.thresholds else None
+            for step, summary in judged.items()
         },
         "evidence": _evidence(shown, sources, sorted(bases), colours, t),
         "examples": drawn,
@@ -209,12 +210,6 @@ def _lengths(
         "means": charts.length_bars(rows, colours, t),
         "distribution": charts.length_columns(shown, types, colours, t),
     }
-
-
-def _threshold_charts(
-    annotation: AnnotationSummary, sources: Sequence[str], colours: charts.ChartColours, t: ReportTexts
-) -> Any:
-    return charts.threshold_columns(annotation.thresholds, sources, colours, t) if annotation.thresholds else None
 
 
 def _evidence(

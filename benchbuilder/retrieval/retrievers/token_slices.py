@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -90,15 +90,15 @@ class _SpilledTexts:
 
     @classmethod
     def of(cls, texts: Sequence[str], folder: Path) -> _SpilledTexts:
-        made = cls(folder, len(texts), 0)
+        spilled = cls(folder, len(texts), 0)
         size = 0
-        with made.data.open("wb") as data, made.starts.open("wb") as starts:
+        with spilled.data.open("wb") as data, spilled.starts.open("wb") as starts:
             starts.write(np.zeros(1, "<i8").tobytes())
             for encoded, lengths in encoded_blocks(texts):
                 data.write(encoded)
                 starts.write((size + np.cumsum(lengths)).astype("<i8").tobytes())
                 size += len(encoded)
-        return cls(folder, len(texts), size)
+        return replace(spilled, size=size)
 
     @property
     def data(self) -> Path:
