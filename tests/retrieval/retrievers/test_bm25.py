@@ -121,19 +121,19 @@ def test_the_very_scores_of_rank_bm25(
 @pytest.mark.parametrize("variant", ["okapi", "l", "plus"])
 def test_many_texts_and_queries(variant, tmp_path, monkeypatch):
     """Slices of texts and ranges of terms as with big knowledge bases, words in most of the texts, equal texts."""
-    monkeypatch.setattr("benchbuilder.retrieval.retrievers.token_slices.SLICE", 256)
-    monkeypatch.setattr(bm25_build, "_RANGE", 5000)
+    monkeypatch.setattr("benchbuilder.retrieval.retrievers.token_slices.SLICE", 128)
+    monkeypatch.setattr(bm25_build, "_RANGE", 2000)
     chance = np.random.default_rng(7)
     likely = 1 / (np.arange(3000) + 2.0)
     words = [f"w{n}" for n in range(3000)]
     documents = [
-        chance.choice(words, chance.integers(0, 60), p=likely / likely.sum()).tolist() for _ in range(3000)
+        chance.choice(words, chance.integers(0, 60), p=likely / likely.sum()).tolist() for _ in range(1200)
     ]  # fmt: skip
-    documents += documents[:500]
+    documents += documents[:200]
     own = {"epsilon": 0.25} if variant == "okapi" else {"delta": 0.5}
     model = CLASSES[variant](documents, k1=1.5, b=0.75, **own)
     texts = [" ".join(document) for document in documents]
-    queries = [chance.choice(words, 12, p=likely / likely.sum()).tolist() for _ in range(40)]
+    queries = [chance.choice(words, 12, p=likely / likely.sum()).tolist() for _ in range(15)]
     queries += [["w0", "w1", "w0"], ["w2999"], ["w2998", "w17", "unknown"]]
     found = indexed(texts, tmp_path, variant=variant, top_k=7).search_many([" ".join(query) for query in queries])
     for query, hits in zip(queries, found, strict=True):
