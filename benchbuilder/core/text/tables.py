@@ -7,7 +7,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -47,7 +47,7 @@ def csv_rows(data: bytes, is_header: Callable[[Sequence[str]], bool]) -> list[li
 
 
 @contextmanager
-def _large_cells() -> Iterator[None]:
+def _large_cells() -> Generator[None]:
     """Raise the limit of the module `csv` for the size of cells."""
     before = csv.field_size_limit(_LARGEST_CELL)
     try:
