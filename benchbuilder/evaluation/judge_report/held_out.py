@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, get_args
@@ -39,22 +39,35 @@ _COLUMNS: Mapping[ValueFormat, str] = {
 
 @dataclass(frozen=True)
 class HeldOutAnswers:
-    """Held-out answers that one judge scored, one row per answer.
-
-    `targets` holds the mean human scores and `predicted` the scores of the judge. `without_evidence` holds its scores
-    without paragraphs, `baselines` those of simpler predictors; both are nan where that was not tried.
-    """
+    """Held-out answers that one judge scored, one row per answer."""
 
     name: str
     card: Mapping[str, Any]
     rows: tuple[Prediction, ...]
-    predicted: Floats
-    targets: Floats
-    without_evidence: Floats
-    baselines: Mapping[str, Floats]
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    @cached_property
+    def predicted(self) -> Floats:
+        """The scores of the judge."""
+        return _column(row.predicted for row in self.rows)
+
+    @cached_property
+    def targets(self) -> Floats:
+        """The mean human scores."""
+        return _column(row.example.target for row in self.rows)
+
+    @cached_property
+    def without_evidence(self) -> Floats:
+        """The scores of the judge without paragraphs; nan where that was not tried."""
+        return _column(row.without_evidence for row in self.rows)
+
+    @cached_property
+    def baselines(self) -> Mapping[str, Floats]:
+        """The scores of simpler predictors; nan where one was not tried."""
+        names = dict.fromkeys(name for row in self.rows for name in row.others)
+        return {name: _column(row.others.get(name) for row in self.rows) for name in names}
 
     @property
     def split(self) -> str:
@@ -91,14 +104,14 @@ class HeldOutAnswers:
 
     def filtered(self, keep: Sequence[bool] | NDArray[np.bool_]) -> HeldOutAnswers:
         """The rows for which `keep` is true."""
-        return _answers_of(self.name, self.card, [row for row, kept in zip(self.rows, keep, strict=True) if kept])
+        return replace(self, rows=tuple(row for row, kept in zip(self.rows, keep, strict=True) if kept))
 
 
 def held_out_answers(run: ValidationRun, *, synthetic: bool, sides: Collection[Side] = ("held_out",)) -> HeldOutAnswers:
     """The synthetic or the rated rows of a validation run on the given `sides`, in a fixed order."""
     every = (*run.predictions, *run.left_out)
     rows = [row for row in every if row.example.synthetic == synthetic and row.side in sides]
-    return _answers_of(run.name, run.card, sorted(rows, key=_order))
+    return HeldOutAnswers(run.name, run.card, tuple(sorted(rows, key=_order)))
 
 
 def held_out_questions(run: ValidationRun) -> HeldOutAnswers:
@@ -111,20 +124,7 @@ def _order(row: Prediction) -> tuple[str, str, str, float]:
     return example.family, example.item, example.model, example.target
 
 
-def _answers_of(name: str, card: Mapping[str, Any], rows: Sequence[Prediction]) -> HeldOutAnswers:
-    others = dict.fromkeys(other for row in rows for other in row.others)
-    return HeldOutAnswers(
-        name=name,
-        card=card,
-        rows=tuple(rows),
-        predicted=np.array([row.predicted for row in rows], np.float64),
-        targets=np.array([row.example.target for row in rows], np.float64),
-        without_evidence=_column(row.without_evidence for row in rows),
-        baselines={other: _column(row.others.get(other) for row in rows) for other in others},
-    )
-
-
-def _column(values: Any) -> Floats:
+def _column(values: Iterable[float | None]) -> Floats:
     return np.array([np.nan if value is None else value for value in values], np.float64)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -37,11 +37,20 @@ from benchbuilder.evaluation.judge_report.write import (
     write_judge_report_files,
 )
 from benchbuilder.evaluation.judge_training.model_card import FEW
-from benchbuilder.evaluation.judge_training.predictions import ValidationRun
+from benchbuilder.evaluation.judge_training.predictions import Prediction, ValidationRun
 from benchbuilder.evaluation.judges.base import AskingJudge
 from benchbuilder.evaluation.published import PublishedJudges
 from benchbuilder.evaluation.yaml_files import read_yaml
 from benchbuilder.exporters import Language, ReportTexts, ResultTable
+
+_AGREEMENT_TABLES = (
+    measures.comparison_table, measures.agreement_table, measures.threshold_table, measures.simple_baseline_table,
+    measures.ablation_table, measures.calibration_table,
+)  # fmt: skip
+_GROUPS: Mapping[str, Callable[[Prediction], str]] = {
+    "source": lambda row: row.example.source, "type": lambda row: row.example.case.type,
+    "model": lambda row: row.example.model,
+}  # fmt: skip
 
 
 def write_judge_report(
@@ -130,19 +139,9 @@ def _tables(
     test = validity.alternative_annotator_table(frame, aspect, rated_answers)
     questions = [answers for run in runs if len(answers := held_out_questions(run))]
     order = validity.system_ranking_table(frame, aspect, questions)
-    groups = {
-        "source": lambda row: row.example.source,
-        "type": lambda row: row.example.case.type,
-        "model": lambda row: row.example.model,
-    }  # fmt: skip
-    by_group = {name: measures.group_table(frame, aspect, name, rated_answers, of) for name, of in groups.items()}
+    groups = [measures.group_table(frame, aspect, name, rated_answers, of) for name, of in _GROUPS.items()]
     tables = [
-        measures.comparison_table(frame, aspect, rated_answers),
-        measures.agreement_table(frame, aspect, rated_answers),
-        measures.threshold_table(frame, aspect, rated_answers),
-        measures.simple_baseline_table(frame, aspect, rated_answers),
-        measures.ablation_table(frame, aspect, rated_answers),
-        measures.calibration_table(frame, aspect, rated_answers),
+        *(table(frame, aspect, rated_answers) for table in _AGREEMENT_TABLES),
         bins,
         validity.human_ceiling_table(frame, aspect, rated_answers),
         people,
@@ -150,14 +149,12 @@ def _tables(
         *order,
         intervals.prediction_powered_table(frame, aspect, rated_answers),
         intervals.conformal_table(frame, aspect, rated_answers),
-        *by_group.values(),
+        *groups,
         _familiarity_table(frame, aspect, runs),
         measures.statement_table(frame, aspect, statements),
     ]
-    folded = [bins, people, *test[1:], *order[1:], by_group["model"]]
-    return [table for table in tables if table is not None], frozenset(
-        table.name for table in folded if table is not None
-    )
+    folded = [bins, people, *test[1:], *order[1:], groups[2]]
+    return list(filter(None, tables)), frozenset(table.name for table in filter(None, folded))
 
 
 def _familiarity_table(frame: JudgeReportFrame, aspect: str, runs: Sequence[ValidationRun]) -> ResultTable | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 
 import numpy as np
 
@@ -119,18 +119,22 @@ def type_table(frame: ResultsFrame, measure: ScoredAspect) -> ResultTable | None
 
 def _gap(frame: ResultsFrame, first: Mapping[str, float], second: Mapping[str, float]) -> TableCell:
     """The first mean minus the second; questions of both types on one fact are drawn together."""
-    both = {**first, **second}
-    inside = np.array([float(item in first) for item in both])
-    values = np.array(list(both.values()), np.float64)
+    return _two_means(frame, {**first, **second}, first, np.subtract, frame.t("results.one_type"))
+
+
+def _two_means(
+    frame: ResultsFrame, values: Mapping[str, float], first: Container[str],
+    combine: Callable[[Floats, Floats], Floats], why: str,
+) -> TableCell:  # fmt: skip
+    """A figure of two means: of the items in `first`, and of all other items; `why` it is missing without one."""
+    inside = np.array([float(item in first) for item in values])
+    scores = np.array(list(values.values()), np.float64)
     statistic = statistic_of_sums(
-        [inside, inside * values, 1 - inside, (1 - inside) * values], _gap_of, np.ones(len(both), np.bool_),
-        frame.t("results.one_type"),
+        [inside, inside * scores, 1 - inside, (1 - inside) * scores],
+        lambda sums: combine(safe_ratio(sums[:, 1], sums[:, 0]), safe_ratio(sums[:, 3], sums[:, 2])),
+        np.ones(len(values), np.bool_), why,
     )  # fmt: skip
-    return estimate_cell(bootstrap_estimate(statistic, frame.run.clusters(both), **frame.bootstrap))
-
-
-def _gap_of(sums: Floats) -> Floats:
-    return safe_ratio(sums[:, 1], sums[:, 0]) - safe_ratio(sums[:, 3], sums[:, 2])
+    return estimate_cell(bootstrap_estimate(statistic, frame.run.clusters(values), **frame.bootstrap))
 
 
 def verdict_table(frame: ResultsFrame, measure: ScoredAspect) -> ResultTable:
@@ -198,19 +202,6 @@ def _accuracies(frame: ResultsFrame, values: Mapping[str, float], right: Mapping
     parts = [{item: v for item, v in values.items() if right[item] == verdict} for verdict in ("yes", "no")]
     return [
         frame.mean_cell(values, spread=False),
-        _balanced(frame, values, right),
+        _two_means(frame, values, parts[0], lambda yes, no: (yes + no) / 2, _ONE_SIDE),
         *(frame.mean_cell(part, spread=False) for part in parts),
     ]
-
-
-def _balanced(frame: ResultsFrame, values: Mapping[str, float], right: Mapping[str, str]) -> TableCell:
-    yes = np.array([float(right[item] == "yes") for item in values])
-    won = np.array(list(values.values()), np.float64)
-    statistic = statistic_of_sums(
-        [yes, yes * won, 1 - yes, (1 - yes) * won], _balanced_of, np.ones(len(values), np.bool_), _ONE_SIDE
-    )
-    return estimate_cell(bootstrap_estimate(statistic, frame.run.clusters(values), **frame.bootstrap))
-
-
-def _balanced_of(sums: Floats) -> Floats:
-    return (safe_ratio(sums[:, 1], sums[:, 0]) + safe_ratio(sums[:, 3], sums[:, 2])) / 2

@@ -12,7 +12,13 @@ from typing import Any, NamedTuple
 from benchbuilder.config import BootstrapSpec
 from benchbuilder.core import DataError, paired_mean_difference, write_atomically
 from benchbuilder.evaluation.results import PACKAGES
-from benchbuilder.evaluation.results.context import PAGE_FUNCTIONS, estimate_cell, table_line
+from benchbuilder.evaluation.results.context import (
+    PAGE_FUNCTIONS,
+    BootstrapSettings,
+    bootstrap_settings,
+    estimate_cell,
+    table_line,
+)
 from benchbuilder.evaluation.results.exporter import RESULTS_SCHEMA
 from benchbuilder.exporters import (
     Language,
@@ -117,41 +123,30 @@ def _runs(first: Mapping[str, Any], second: Mapping[str, Any], t: ReportTexts) -
     )  # fmt: skip
 
 
-ComparedScores = dict[tuple[str, str], Mapping[str, Any]]
-
-
-def _by_measure(run: Mapping[str, Any]) -> ComparedScores:
-    return {(scored["aspect"], scored["scorer"]): scored for scored in run["scores"]}
-
-
 def _scores(first: Mapping[str, Any], second: Mapping[str, Any], t: ReportTexts) -> list[ResultTable]:
     """A table per measure of either run, with a line per system."""
-    one, other = _by_measure(first), _by_measure(second)
+    by_measure = [{(m["aspect"], m["scorer"]): m for m in run["scores"]} for run in (first, second)]
     facts = {row[0]: row[1] for run in (second, first) for row in run["items"]}
-    drawn = BootstrapSpec.model_validate(first["bootstrap"])
-    sheets: list[ResultTable] = []
-    for key in dict.fromkeys([*one, *other]):
-        mine, theirs = (run.get(key, {"values": {}})["values"] for run in (one, other))
-        lines = [
-            _comparison_line(name, _values(first, mine.get(name)), _values(second, theirs.get(name)), facts, drawn, t)
-            for name in dict.fromkeys([*mine, *theirs])
-        ]
-        sheets.append(
-            ResultTable(
-                name=f"means_{key[0]}_{key[1]}",
-                title=(one.get(key) or other[key])["title"],
-                columns=(
-                    TableColumn("model", t("common.model"), "words"),
-                    TableColumn("first", t("side_by_side.left")),
-                    TableColumn("second", t("side_by_side.right")),
-                    TableColumn("difference", t("results.difference"), "signed"),
-                    TableColumn("p", "p"),
-                    TableColumn("n", t("side_by_side.common"), "count"),
-                ),
-                lines=tuple(lines),
-            )
-        )
-    return [sheet for sheet in sheets if sheet.lines]
+    bootstrap = bootstrap_settings(BootstrapSpec.model_validate(first["bootstrap"]))
+    columns = (
+        TableColumn("model", t("common.model"), "words"),
+        TableColumn("first", t("side_by_side.left")),
+        TableColumn("second", t("side_by_side.right")),
+        TableColumn("difference", t("results.difference"), "signed"),
+        TableColumn("p", "p"),
+        TableColumn("n", t("side_by_side.common"), "count"),
+    )
+    tables: list[ResultTable] = []
+    for key in dict.fromkeys([*by_measure[0], *by_measure[1]]):
+        sides = [measures.get(key, {"values": {}, "title": ""}) for measures in by_measure]
+        lines: list[TableLine] = []
+        for name in dict.fromkeys([*sides[0]["values"], *sides[1]["values"]]):
+            left = _values(first, sides[0]["values"].get(name))
+            right = _values(second, sides[1]["values"].get(name))
+            lines.append(_comparison_line(name, left, right, facts, bootstrap, t))
+        title = sides[0]["title"] or sides[1]["title"]
+        tables.append(ResultTable(f"means_{key[0]}_{key[1]}", title, columns, tuple(lines)))
+    return [table for table in tables if table.lines]
 
 
 def _values(run: Mapping[str, Any], values: Sequence[float | None] | None) -> dict[str, float]:
@@ -160,8 +155,8 @@ def _values(run: Mapping[str, Any], values: Sequence[float | None] | None) -> di
 
 
 def _comparison_line(
-    name: str, first: Mapping[str, float], second: Mapping[str, float], facts: Mapping[str, str], drawn: BootstrapSpec,
-    t: ReportTexts,
+    name: str, first: Mapping[str, float], second: Mapping[str, float], facts: Mapping[str, str],
+    bootstrap: BootstrapSettings, t: ReportTexts,
 ) -> TableLine:  # fmt: skip
     common = [item for item in first if item in second]
     if not common:
@@ -169,9 +164,7 @@ def _comparison_line(
         means = [TableCell(fmean(side.values()), n=len(side)) if side else None for side in (first, second)]
         return table_line(name, *means, None, None, 0, tag="" if first and second else tag)
     left, right = [first[item] for item in common], [second[item] for item in common]
-    found = paired_mean_difference(
-        right, left, [facts[item] for item in common], samples=drawn.samples, level=drawn.level, seed=drawn.seed
-    )
+    found = paired_mean_difference(right, left, [facts[item] for item in common], **bootstrap)
     return table_line(name, fmean(left), fmean(right), estimate_cell(found), found.p, len(common))
 
 
