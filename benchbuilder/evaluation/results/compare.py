@@ -66,24 +66,16 @@ def pairwise_table(frame: ResultsFrame, measure: ScoredAspect) -> ResultTable | 
     if not found:
         return None
     adjusted = holm_adjusted([difference.p for _, _, difference in found])
-    return ResultTable(
-        name=f"pairs_{measure.slug}",
-        title=frame.measure_label(measure),
-        columns=(
-            TableColumn("first", t("results.first"), "words"),
-            TableColumn("second", t("results.second"), "words"),
-            TableColumn("difference", t("results.difference"), "signed"),
-            TableColumn("p", "p"),
-            TableColumn("p_holm", t("results.p_holm")),
-            TableColumn("n", t("results.common"), "count"),
-        ),
-        lines=tuple(
-            table_line(called[first], called[second], estimate_cell(difference), difference.p, holm_p, difference.n)
-            for (first, second, difference), holm_p in zip(found, adjusted, strict=True)
-        ),
-        notes=(t("results.pairs_note", samples=drawn["samples"]),),
-        keys=2,
+    columns = (
+        "first:words=results.first second:words=results.second difference:signed=results.difference p=p "
+        "p_holm=results.p_holm n:count=results.common"
     )
+    lines = [
+        table_line(called[first], called[second], estimate_cell(difference), difference.p, holm_p, difference.n)
+        for (first, second, difference), holm_p in zip(found, adjusted, strict=True)
+    ]
+    note = t("results.pairs_note", samples=drawn["samples"])
+    return frame.table(f"pairs_{measure.slug}", frame.measure_label(measure), columns, lines, notes=[note], keys=2)
 
 
 def samples_needed(comparisons: int, level: float) -> int:
@@ -228,19 +220,10 @@ def correlation_table(frame: ResultsFrame, aspect_pairs: Sequence[AspectPair]) -
         for level, points in (("answer", one.answers), ("model", one.models)):
             pearson, squared = _correlation(frame, points, spread=level == "answer")
             lines.append(table_line(title, t(f"results.level_{level}"), pearson, squared, len(points)))
-    return ResultTable(
-        name="aspects",
-        title=t("results.aspects"),
-        columns=(
-            TableColumn("aspects", t("results.measures"), "words"),
-            TableColumn("level", t("results.level"), "words"),
-            TableColumn("pearson", t("results.pearson"), "signed"),
-            TableColumn("r_squared", "R²"),
-            TableColumn("n", "n", "count"),
-        ),
-        lines=tuple(lines),
-        keys=2,
+    columns = (
+        "aspects:words=results.measures level:words=results.level pearson:signed=results.pearson r_squared=R² n:count=n"
     )
+    return frame.table("aspects", t("results.aspects"), columns, lines, keys=2)
 
 
 _FEWEST = 3

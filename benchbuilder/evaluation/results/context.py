@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import Any, TypedDict, get_args
 
 from markupsafe import Markup
 
@@ -17,13 +17,16 @@ from benchbuilder.exporters import (
     ResultTable,
     TableBlock,
     TableCell,
+    TableColumn,
     TableLine,
+    ValueFormat,
     format_cell,
     format_interval,
     format_value,
     table_as_markdown,
 )
 
+_FORMATS: Mapping[str, ValueFormat] = {form: form for form in get_args(ValueFormat)}
 CellValue = TableCell | str | float | None
 
 
@@ -87,10 +90,30 @@ class ResultsFrame:
         scorer = self.t("report.list_comma").join(names)
         return self.t(f"results.by_{measures[0].role}", aspect=text, scorer=scorer)
 
+    def table(
+        self, name: str, title: str, columns: str, lines: Iterable[TableLine], *, lead: str = "",
+        notes: Iterable[str] = (), keys: int = 1,
+    ) -> ResultTable:  # fmt: skip
+        """A table with an introduction (`lead`); see `table_columns` for `columns`."""
+        return ResultTable(name, title, table_columns(self.t, columns), tuple(lines), lead, tuple(notes), keys)
+
     def line(self, system: EvaluatedSystem, *values: CellValue) -> TableLine:
         """The line of a system."""
         tag = "" if system.group == "model" else self.t(f"results.group.{system.group}")
         return table_line(system.display_name, *values, group=system.group, tag=tag)
+
+
+def table_columns(t: ReportTexts, columns: str) -> tuple[TableColumn, ...]:
+    """Columns from ``KEY:FORMAT=HEADING`` with spaces between; without a format they are scores.
+
+    HEADING is the key of a text, or the heading itself if it has no dot.
+    """
+    found: list[TableColumn] = []
+    for column in columns.split():
+        name, _, heading = column.partition("=")
+        key, _, form = name.partition(":")
+        found.append(TableColumn(key, t(heading) if "." in heading else heading, _FORMATS[form or "score"]))
+    return tuple(found)
 
 
 def table_line(*values: CellValue, group: str = "", tag: str = "", block: TableBlock = "own") -> TableLine:

@@ -36,19 +36,12 @@ def outcome_table(frame: ResultsFrame) -> ResultTable:
         lines.append(
             frame.line(system, len(said) - seen["missing"], *counts, float(median(lengths)) if lengths else None)
         )
-    return ResultTable(
-        name="answers",
-        title=t("results.outcomes"),
-        introduction=t("results.outcomes_lead"),
-        columns=(
-            TableColumn("model", t("common.model"), "words"),
-            TableColumn("answers", t("results.answers"), "count"),
-            *(TableColumn(name, t(f"outcome.{name}"), "count") for name in OUTCOMES[:-1]),
-            TableColumn("missing", t("results.not_given"), "count"),
-            TableColumn("length", t("results.length"), "count"),
-        ),
-        lines=tuple(lines),
+    outcomes = " ".join(f"{name}:count=outcome.{name}" for name in OUTCOMES[:-1])
+    columns = (
+        f"model:words=common.model answers:count=results.answers {outcomes} missing:count=results.not_given "
+        "length:count=results.length"
     )
+    return frame.table("answers", t("results.outcomes"), columns, lines, lead=t("results.outcomes_lead"))
 
 
 def coverage_table(frame: ResultsFrame) -> ResultTable:
@@ -87,22 +80,15 @@ def unscored_table(frame: ResultsFrame, finished: FinishedBuild) -> ResultTable 
             sentences[scorer, reason] = account.reasons.get(reason, "")
     if not seen:
         return None
-    return ResultTable(
-        name="unscored",
-        title=t("results.unscored"),
-        columns=(
-            TableColumn("step", t("common.step"), "words"),
-            TableColumn("outcome", t("results.outcome"), "words"),
-            TableColumn("reason", t("common.reason"), "words"),
-            TableColumn("meaning", t("common.meaning"), "words"),
-            TableColumn("n", t("results.answers"), "count"),
-        ),
-        lines=tuple(
-            table_line(scorer, t(f"results.outcome_{outcome}"), reason, sentences[scorer, reason], n)
-            for (scorer, outcome, reason), n in sorted(seen.items())
-        ),
-        keys=3,
+    columns = (
+        "step:words=common.step outcome:words=results.outcome reason:words=common.reason "
+        "meaning:words=common.meaning n:count=results.answers"
     )
+    lines = [
+        table_line(scorer, t(f"results.outcome_{outcome}"), reason, sentences[scorer, reason], n)
+        for (scorer, outcome, reason), n in sorted(seen.items())
+    ]
+    return frame.table("unscored", t("results.unscored"), columns, lines, keys=3)
 
 
 def _losses(account: StepCounts) -> Counter[tuple[str, str]]:
@@ -151,24 +137,13 @@ def cost_table(frame: ResultsFrame, finished: FinishedBuild) -> ResultTable | No
         totals = [_total(line.cells[place] for line in lines) for place in range(2, 8)]
         lines.append(table_line(t("common.total"), "", *totals, None, group="total", block="reference"))
     dates = sorted({receipt.prices_as_of for receipt in finished.receipts if receipt.prices_as_of})
-    return ResultTable(
-        name="costs",
-        title=t("results.costs"),
-        introduction=t("results.costs_lead"),
-        columns=(
-            TableColumn("model", t("common.model"), "words"),
-            TableColumn("answering_model", t("results.answering_model"), "words"),
-            TableColumn("replies", t("report.models_replies"), "count"),
-            TableColumn("tokens_in", t("report.models_in"), "count"),
-            TableColumn("tokens_out", t("report.models_out"), "count"),
-            TableColumn("usd_answers", t("results.usd_answers"), "usd"),
-            TableColumn("usd_scores", t("results.usd_scores"), "usd"),
-            TableColumn("usd", t("results.usd"), "usd"),
-            TableColumn("usd_per_100", t("results.usd_per_100"), "usd"),
-        ),
-        lines=tuple(lines),
-        notes=tuple(t("report.models_prices", date=date) for date in dates),
+    columns = (
+        "model:words=common.model answering_model:words=results.answering_model replies:count=report.models_replies "
+        "tokens_in:count=report.models_in tokens_out:count=report.models_out usd_answers:usd=results.usd_answers "
+        "usd_scores:usd=results.usd_scores usd:usd=results.usd usd_per_100:usd=results.usd_per_100"
     )
+    notes = [t("report.models_prices", date=date) for date in dates]
+    return frame.table("costs", t("results.costs"), columns, lines, lead=t("results.costs_lead"), notes=notes)
 
 
 def _cost_line(frame: ResultsFrame, name: str, answers: list[Receipt], scores: list[Receipt]) -> TableLine:
@@ -202,19 +177,11 @@ def settings_table(frame: ResultsFrame, finished: FinishedBuild) -> ResultTable 
     lines = [_line(one, t) for one in prompting_steps(finished)]
     if not lines:
         return None
-    return ResultTable(
-        name="settings",
-        title=t("results.settings"),
-        introduction=t("results.settings_lead"),
-        columns=(
-            TableColumn("step", t("common.step"), "words"),
-            TableColumn("model", t("common.model"), "words"),
-            TableColumn("prompts", t("card.models_prompts"), "words"),
-            TableColumn("settings", t("card.models_sampling"), "words"),
-            TableColumn("omitted", t("results.settings_omitted"), "words"),
-        ),
-        lines=tuple(lines),
+    columns = (
+        "step:words=common.step model:words=common.model prompts:words=card.models_prompts "
+        "settings:words=card.models_sampling omitted:words=results.settings_omitted"
     )
+    return frame.table("settings", t("results.settings"), columns, lines, lead=t("results.settings_lead"))
 
 
 def _line(step: PromptingStep, t: ReportTexts) -> TableLine:

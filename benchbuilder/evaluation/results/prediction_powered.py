@@ -9,7 +9,7 @@ from benchbuilder.core import clustered_prediction_powered_mean
 from benchbuilder.evaluation.results.compare import paired_systems
 from benchbuilder.evaluation.results.context import ResultsFrame, interval_cell
 from benchbuilder.evaluation.results.run import EvaluatedSystem, ScoredAspect
-from benchbuilder.exporters import ResultTable, TableColumn, TableLine
+from benchbuilder.exporters import ResultTable, TableLine
 
 LEARNED = "learned"
 """The label of a judge's score of an answer that it was trained on."""
@@ -54,25 +54,14 @@ def _table(frame: ResultsFrame, human: ScoredAspect, judge: ScoredAspect) -> Res
     scores = {system: _scores(frame, system, human, judge) for system in paired_systems(frame, human)}
     learned = sum(len(part.human) - len(part.unseen) for part in scores.values())
     name = judge.scorer.removeprefix("judge_")
-    return ResultTable(
-        name=f"prediction_powered_{human.slug}_{judge.slug}",
-        title=t(
-            "results.prediction_powered_of", aspect=frame.aspect_label(human.aspect), people=human.scorer, judge=name
-        ),
-        columns=(
-            TableColumn("model", t("common.model"), "words"),
-            TableColumn("rated", t("results.rated"), "count"),
-            TableColumn("unrated", t("results.unrated"), "count"),
-            TableColumn("people", t("results.people_alone")),
-            TableColumn("prediction_powered", t("results.people_and_judge")),
-            TableColumn("judge", t("results.judge_alone")),
-            TableColumn("narrower", t("results.narrower"), "percent"),
-        ),
-        lines=tuple(
-            _line(frame, system, part) for system, part in scores.items() if len(part.unseen) >= _LEAST and part.unrated
-        ),
-        notes=(t("results.prediction_powered_learned", judge=name, n=learned),) if learned else (),
+    columns = (
+        "model:words=common.model rated:count=results.rated unrated:count=results.unrated people=results.people_alone "
+        "prediction_powered=results.people_and_judge judge=results.judge_alone narrower:percent=results.narrower"
     )
+    lines = [_line(frame, s, part) for s, part in scores.items() if len(part.unseen) >= _LEAST and part.unrated]
+    title = t("results.prediction_powered_of", aspect=frame.aspect_label(human.aspect), people=human.scorer, judge=name)
+    notes = [t("results.prediction_powered_learned", judge=name, n=learned)] if learned else []
+    return frame.table(f"prediction_powered_{human.slug}_{judge.slug}", title, columns, lines, notes=notes)
 
 
 def _line(frame: ResultsFrame, system: EvaluatedSystem, scores: _Scores) -> TableLine:

@@ -17,6 +17,7 @@ from benchbuilder.evaluation.results.context import (
     BootstrapSettings,
     bootstrap_settings,
     estimate_cell,
+    table_columns,
     table_line,
 )
 from benchbuilder.evaluation.results.exporter import RESULTS_SCHEMA
@@ -25,7 +26,6 @@ from benchbuilder.exporters import (
     ReportTexts,
     ResultTable,
     TableCell,
-    TableColumn,
     TableLine,
     ValueFormat,
     csv_table,
@@ -102,25 +102,16 @@ def _notes(first: Mapping[str, Any], second: Mapping[str, Any], t: ReportTexts) 
 
 
 def _runs(first: Mapping[str, Any], second: Mapping[str, Any], t: ReportTexts) -> ResultTable:
-    return ResultTable(
-        name="runs",
-        title=t("side_by_side.kicker"),
-        columns=(
-            TableColumn("run", t("side_by_side.run"), "words"),
-            TableColumn("title", t("side_by_side.what"), "words"),
-            TableColumn("recipe", t("side_by_side.recipe"), "words"),
-            TableColumn("benchmark", t("side_by_side.benchmark"), "words"),
-            TableColumn("items", t("side_by_side.items"), "count"),
-            TableColumn("models", t("results.models"), "words"),
-        ),
-        lines=tuple(
-            table_line(
-                t(f"side_by_side.{side}"), run["title"], run["recipe"], run["benchmark"], len(run["items"]),
-                t("report.list_comma").join(run["systems"]),
-            )
-            for side, run in (("left", first), ("right", second))
-        ),
-    )  # fmt: skip
+    columns = (
+        "run:words=side_by_side.run title:words=side_by_side.what recipe:words=side_by_side.recipe "
+        "benchmark:words=side_by_side.benchmark items:count=side_by_side.items models:words=results.models"
+    )
+    lines: list[TableLine] = []
+    for side, run in (("left", first), ("right", second)):
+        systems = t("report.list_comma").join(run["systems"])
+        values = (run["title"], run["recipe"], run["benchmark"], len(run["items"]), systems)
+        lines.append(table_line(t(f"side_by_side.{side}"), *values))
+    return ResultTable("runs", t("side_by_side.kicker"), table_columns(t, columns), tuple(lines))
 
 
 def _scores(first: Mapping[str, Any], second: Mapping[str, Any], t: ReportTexts) -> list[ResultTable]:
@@ -128,14 +119,8 @@ def _scores(first: Mapping[str, Any], second: Mapping[str, Any], t: ReportTexts)
     by_measure = [{(m["aspect"], m["scorer"]): m for m in run["scores"]} for run in (first, second)]
     facts = {row[0]: row[1] for run in (second, first) for row in run["items"]}
     bootstrap = bootstrap_settings(BootstrapSpec.model_validate(first["bootstrap"]))
-    columns = (
-        TableColumn("model", t("common.model"), "words"),
-        TableColumn("first", t("side_by_side.left")),
-        TableColumn("second", t("side_by_side.right")),
-        TableColumn("difference", t("results.difference"), "signed"),
-        TableColumn("p", "p"),
-        TableColumn("n", t("side_by_side.common"), "count"),
-    )
+    columns = table_columns(t, "model:words=common.model first=side_by_side.left second=side_by_side.right "
+                            "difference:signed=results.difference p=p n:count=side_by_side.common")  # fmt: skip
     tables: list[ResultTable] = []
     for key in dict.fromkeys([*by_measure[0], *by_measure[1]]):
         sides = [measures.get(key, {"values": {}, "title": ""}) for measures in by_measure]
@@ -212,21 +197,15 @@ def _sheet(title: str, changes: Sequence[ValueChange], t: ReportTexts) -> Result
     def shown(value: float | None, form: ValueFormat) -> str:
         return "–" if value is None else format_value(value, form)
 
-    return ResultTable(
-        name=changes[0].table,
-        title=title,
-        columns=(
-            TableColumn("line", t("side_by_side.line"), "words"),
-            TableColumn("column", t("side_by_side.column"), "words"),
-            TableColumn("first", t("side_by_side.left"), "words"),
-            TableColumn("second", t("side_by_side.right"), "words"),
-        ),
-        lines=tuple(
-            table_line(change.line, change.label, shown(change.first, change.form), shown(change.second, change.form))
-            for change in changes
-        ),
-        keys=2,
+    columns = (
+        "line:words=side_by_side.line column:words=side_by_side.column first:words=side_by_side.left "
+        "second:words=side_by_side.right"
     )
+    lines = [
+        table_line(change.line, change.label, shown(change.first, change.form), shown(change.second, change.form))
+        for change in changes
+    ]
+    return ResultTable(changes[0].table, title, table_columns(t, columns), tuple(lines), keys=2)
 
 
 def _csv(scores: Sequence[ResultTable], changes: Iterable[ValueChange]) -> str:
