@@ -60,18 +60,12 @@ def write_judge_report(
     """Write ``judges.html``, ``.md``, ``.json`` and every table as CSV and LaTeX.
 
     Args:
-        runs: The validation runs to report on.
-        spec: The evaluation settings of the recipe.
         folder: Where the files are written. Tables of an earlier report with the same `stem` are removed.
         language: The language of the benchmark, which the probes must be for.
         probes: The file of probes; without one there are no robustness cards.
         published: The file of published figures.
         texts: The language of the report.
         illustrative: Whether the ratings are sample data.
-        stem: The first part of the file names.
-
-    Returns:
-        The paths of all files.
 
     Raises:
         DataError: There is no judge, or a file is invalid or for another language.

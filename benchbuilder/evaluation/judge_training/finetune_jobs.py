@@ -109,19 +109,19 @@ class JobLog:
 
     def last_job(self, part: str = "", content: str = "") -> JobStatus | None:
         """The last job for a `part`, or for the training data with the hash `content`; ``None`` if there is none."""
-        found: dict[str, JobStatus] = {}
+        jobs: dict[str, JobStatus] = {}
         for event in self.events():
             mark = event["mark"]
             if event["event"] == "intended":
-                found[mark] = JobStatus(mark, event["attempt"], event["at"], event["endpoint"], details=event)
-            elif mark in found:
-                found[mark] = replace(found[mark], **{name: event[name] for name in _LOGGED_FIELDS if name in event})
-        fitting = [
-            standing
-            for standing in found.values()
-            if part in ("", standing.details["part"]) and content in ("", standing.details["content"])
-        ]
-        return fitting[-1] if fitting else None
+                jobs[mark] = JobStatus(mark, event["attempt"], event["at"], event["endpoint"], details=event)
+            elif mark in jobs:
+                jobs[mark] = replace(jobs[mark], **{name: event[name] for name in _LOGGED_FIELDS if name in event})
+        fits = (
+            job
+            for job in reversed(jobs.values())
+            if part in ("", job.details["part"]) and content in ("", job.details["content"])
+        )
+        return next(fits, None)
 
 
 @dataclass(frozen=True)
@@ -261,12 +261,12 @@ class JobClient:
         return self._with_retries(lambda tuning: tuning.last_event(job.ident)) if job.ident else ""
 
     def _log_state(self, job: JobStatus, state: JobState) -> JobStatus:
-        changed = {"phase": state.phase, "told": state.message}
+        changed: dict[str, Any] = {
+            "phase": state.phase, "told": state.message, "model": state.model, "trained_tokens": state.trained_tokens,
+        }  # fmt: skip
         if state.phase != "running":
-            self._log.add(
-                "ended", job.mark, **changed, model=state.model, trained_tokens=state.trained_tokens
-            )  # fmt: skip
-        return replace(job, **changed, model=state.model, trained_tokens=state.trained_tokens)
+            self._log.add("ended", job.mark, **changed)
+        return replace(job, **changed)
 
     # --- calls
 

@@ -133,13 +133,9 @@ def write_validated_judge(
 def load_validation_run(
     folder: Path, name: str, *, open_judge: bool = True, spec: JudgeSpec | None = None
 ) -> ValidationRun:
-    """Load the validation run of judge `name` below `folder`.
+    """Load the validation run of judge `name` below `folder`; `open_judge` opens the judge that made the predictions.
 
-    Args:
-        folder: Where judges are stored.
-        name: The judge's name in the recipe.
-        open_judge: Whether to open the judge that made the predictions.
-        spec: The recipe's spec of the judge, which has the locations of files and the runtime options.
+    `spec` is the recipe's spec of the judge, which has the locations of files and the runtime options.
 
     Raises:
         DataError: The judge is not trained, was changed since, or cannot be read.

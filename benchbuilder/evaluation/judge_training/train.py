@@ -45,18 +45,14 @@ def train_judge(
     """Train judge `name` below `folder`. The same arguments give the same files.
 
     The first training, on the training side of the split, gives predictions, interval and ablations. The second
-    training, on all data, gives the judge that is used. An old judge stays until the new one is complete.
+    training, on all data, gives the judge that is used. An old judge stays until the new one is complete. Without
+    `retrain`, a judge whose settings and ratings have not changed is not trained again.
 
     Args:
-        name: The judge's name in the recipe.
-        spec: Its spec.
         tables: Items, answers and scores.
-        evaluation: The evaluation settings of the recipe.
         folder: Where judges are stored.
         language: The language of the benchmark.
-        seed: The seed of the recipe.
         note: Receives a few lines about what is done.
-        retrain: Whether to train again if settings and ratings have not changed.
 
     Returns:
         The validation run, without an open judge.

@@ -123,11 +123,7 @@ class Judge(ABC):
         self.spec = spec
 
     def ready(self) -> None:
-        """Check, without imports, that all needed libraries are installed.
-
-        Raises:
-            InstallationError: A library is missing; the message names the extra to install.
-        """
+        """Check, without imports, that all libraries are installed; InstallationError names the extra to install."""
 
     def fingerprint(self) -> Mapping[str, str]:
         """Versions of everything besides spec and training that affects scores, for keys and cards."""

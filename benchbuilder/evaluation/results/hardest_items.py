@@ -8,28 +8,18 @@ from statistics import fmean
 
 from benchbuilder.evaluation.results.compare import item_values, main_measures
 from benchbuilder.evaluation.results.context import ResultsFrame, table_line
-from benchbuilder.evaluation.results.run import EvaluatedSystem, ScoredAspect
+from benchbuilder.evaluation.results.run import AnswerScore, EvaluatedSystem, ScoredAspect
 from benchbuilder.exporters import ReportEntry, ResultTable, TableColumn
 
 
 @dataclass(frozen=True)
-class ReplyScore:
-    """The score of an answer by one measure. `ratings` are (rater, value)."""
-
-    measure: ScoredAspect
-    value: float | None
-    label: str
-    ratings: tuple[tuple[str, float], ...]
-
-
-@dataclass(frozen=True)
 class SystemReply:
-    """The answer of a system to an item, with all its scores."""
+    """The answer of a system to an item, with its score by each measure."""
 
     system: EvaluatedSystem
     text: str
     outcome: str
-    scores: tuple[ReplyScore, ...]
+    scores: tuple[tuple[ScoredAspect, AnswerScore], ...]
 
 
 @dataclass(frozen=True)
@@ -87,8 +77,8 @@ def _replies(frame: ResultsFrame, entry: ReportEntry, measures: Sequence[ScoredA
         if said is None or said.outcome == "missing":
             continue
         given = [(measure, run.scores[measure].get(system.name, {}).get(item)) for measure in measures]
-        marks = tuple(ReplyScore(m, g.value, g.label, g.ratings) for m, g in given if g is not None)
-        found.append(SystemReply(system, said.text, said.outcome, marks))
+        scores = tuple((measure, score) for measure, score in given if score is not None)
+        found.append(SystemReply(system, said.text, said.outcome, scores))
     return found
 
 

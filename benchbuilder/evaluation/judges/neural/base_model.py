@@ -92,11 +92,7 @@ class BaseModelSource:
 
 
 def resolve_base_model(spec: LearningSpec, trained_identity: Mapping[str, str] | None = None) -> BaseModelSource:
-    """The model that `spec` names.
-
-    Args:
-        spec: The settings.
-        trained_identity: The `identity` of the model in training. On the hub, the same commit is then loaded.
+    """The model that `spec` names; on the hub, the commit that `trained_identity` (from the training) names.
 
     Raises:
         ServiceError: If `name` is also a folder here.

@@ -24,11 +24,8 @@ def training_key(
 ) -> str:
     """The SHA-256 (hexadecimal) of everything that shapes a training. Only a training with the same key is resumed.
 
-    Args:
-        spec: The settings; runtime options do not count.
-        examples: The examples to learn from.
-        choosing: The examples that choose the epoch.
-        context: Anything else that counts, as plain data: seed, base model, versions of libraries.
+    Runtime options do not count. `choosing` are the examples that choose the epoch, and `context` is anything else that
+    counts, as plain data: seed, base model, versions of libraries.
     """
     sides = [[[row.ids for row in side.rows], side.targets, side.weights] for side in (examples, choosing)]
     text = json.dumps([plain_spec(spec), dict(context), sides], sort_keys=True)

@@ -53,10 +53,9 @@ def train_network(
 ) -> TrainingResult:  # fmt: skip
     """Train the network of `learner`, or resume where a training with the same `key` was interrupted.
 
+    Afterwards the network has the weights of the best epoch, or of the last one if nothing chooses.
+
     Args:
-        learner: The network. Afterwards it has the weights of the best epoch, or of the last one if nothing chooses.
-        spec: The settings.
-        examples: The examples to learn from.
         choosing: The examples that choose the epoch; the network does not learn from them. May be empty.
         folder: Takes the checkpoints. The caller removes it when the network is stored.
         key: The digest of this training (`training_key`).
