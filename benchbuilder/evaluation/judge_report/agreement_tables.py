@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -71,10 +72,8 @@ def comparison_table(frame: JudgeReportFrame, aspect: str, judges: Sequence[Held
     lines = [*own, *(line for _, line in published)]
     if any(notes):
         columns += " note"
-        lines = [
-            table_line(*line.cells, note, group=line.group, tag=line.tag, block=line.block)
-            for line, note in zip(lines, notes, strict=True)
-        ]
+        noted = zip(lines, notes, strict=True)
+        lines = [replace(line, cells=(*line.cells, TableCell(words=note))) for line, note in noted]
     return frame.table(aspect, "comparison", columns, lines, keys=2, notes=explanations)
 
 
@@ -259,12 +258,9 @@ def ablation_table(frame: JudgeReportFrame, aspect: str, judges: Sequence[HeldOu
 
 
 def group_table(
-    frame: JudgeReportFrame,
-    aspect: str,
-    name: str,
-    judges: Sequence[HeldOutAnswers],
+    frame: JudgeReportFrame, aspect: str, name: str, judges: Sequence[HeldOutAnswers],
     group_of: Callable[[Prediction], str],
-) -> ResultTable:
+) -> ResultTable:  # fmt: skip
     """The main measures of each judge in each group of answers."""
     lines: list[TableLine] = []
     for answers in judges:

@@ -12,7 +12,6 @@ from benchbuilder.core import (
     PredictionPowered,
     clustered_prediction_powered_mean,
     conformal_half_width,
-    conformal_interval,
     mean_estimate,
 )
 from benchbuilder.evaluation.judge_report.held_out import HeldOutAnswers, JudgeReportFrame, group_answers
@@ -80,17 +79,13 @@ def conformal_table(frame: JudgeReportFrame, aspect: str, judges: Sequence[HeldO
         half = conformal_half_width(held.predicted - held.targets, frame.bootstrap["level"])
         covered = _covered(held, frame.bootstrap["level"], frame.bootstrap["seed"])
         cell = frame.cell(mean_estimate(covered, held.families, **frame.bootstrap))
-        width = None if half.value is None else _mean_width(held.predicted, half.value)
+        edges = [np.clip(held.predicted + side * (half.value or 0.0), 0, 1) for side in (-1, 1)]
+        width = None if half.value is None else float((edges[1] - edges[0]).mean())
         why = frame.t("judges.few_residuals", n=half.n) if half.value is None else ""
         half_width = TableCell(half.value, why=why)
         lines.append(table_line(held.name, half.n, half.level, half_width, width, cell, group="judge"))
     columns = "judge n level half_width mean_width coverage"
     return frame.table(aspect, "conformal", columns, lines, times=_HALVINGS)
-
-
-def _mean_width(predicted: Floats, half: float) -> float:
-    bounds = [conformal_interval(float(score), half) for score in predicted]
-    return float(np.mean([high - low for low, high in bounds])) if bounds else float("nan")
 
 
 def _covered(answers: HeldOutAnswers, level: float, seed: int) -> Floats:

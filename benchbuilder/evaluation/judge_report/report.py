@@ -119,12 +119,9 @@ def _section(frame: JudgeReportFrame, aspect: str, runs: Sequence[ValidationRun]
 
 
 def _tables(
-    frame: JudgeReportFrame,
-    aspect: str,
-    runs: Sequence[ValidationRun],
-    rated_answers: Sequence[HeldOutAnswers],
+    frame: JudgeReportFrame, aspect: str, runs: Sequence[ValidationRun], rated_answers: Sequence[HeldOutAnswers],
     statements: Sequence[HeldOutAnswers],
-) -> tuple[list[ResultTable], frozenset[str]]:
+) -> tuple[list[ResultTable], frozenset[str]]:  # fmt: skip
     """The tables in order, and the names of those that are folded."""
     if not rated_answers:
         return [], frozenset()

@@ -218,14 +218,9 @@ def probe_verdict(probe: Probe, estimate: Estimate, limits: ProbeLimits, *, flip
         bad = limits.fail is not None and value < limits.fail and best < limits.warn
     else:
         if probe.expect == "same":
-            best, value, worst = _distance_from_zero(low, high), abs(estimate.value), max(abs(low), abs(high))
+            best, value, worst = max(low, -high, 0.0), abs(estimate.value), max(abs(low), abs(high))
         else:
             best, value, worst = low, estimate.value, high
         fine = value <= limits.warn and (limits.fail is None or worst <= limits.fail)
         bad = limits.fail is not None and value > limits.fail and best > limits.warn
     return "pass" if fine else "fail" if bad else "warn"
-
-
-def _distance_from_zero(low: float, high: float) -> float:
-    """The distance of an interval from zero."""
-    return 0.0 if low <= 0 <= high else min(abs(low), abs(high))

@@ -82,15 +82,9 @@ class AspectSection:
 
 
 def write_judge_report_files(
-    folder: Path,
-    frame: JudgeReportFrame,
-    sections: Sequence[AspectSection],
-    runs: Sequence[ValidationRun],
-    *,
-    language: str,
-    illustrative: bool,
-    stem: str = JUDGE_REPORT_STEM,
-) -> list[Path]:
+    folder: Path, frame: JudgeReportFrame, sections: Sequence[AspectSection], runs: Sequence[ValidationRun], *,
+    language: str, illustrative: bool, stem: str = JUDGE_REPORT_STEM,
+) -> list[Path]:  # fmt: skip
     """Write all files of the report and return their paths; tables that only an earlier report of this `stem` had are
     removed."""
     context = {
@@ -142,14 +136,15 @@ def _stamp(chapter: AspectSection) -> dict[str, str]:
 def _data(
     frame: JudgeReportFrame, chapters: Sequence[AspectSection], trials: Sequence[ValidationRun], language: str
 ) -> str:
-    cards = {trial.name: trial.card for trial in trials}
     data: dict[str, Any] = {
         "schema": JUDGE_REPORT_SCHEMA,
         "language": language,
         "bootstrap": dict(frame.bootstrap),
         "threshold": THRESHOLD,
         "numbers": frame.numbers.model_dump(),
-        "judges": {name: _judge(card) for name, card in cards.items()},
+        "judges": {
+            trial.name: {name: trial.card[name] for name in _OF_JUDGE if name in trial.card} for trial in trials
+        },
         "aspects": [
             {
                 "aspect": chapter.aspect,
@@ -161,10 +156,6 @@ def _data(
         ],
     }
     return json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False) + "\n"
-
-
-def _judge(card: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: card[name] for name in _OF_JUDGE if name in card}
 
 
 def _finding_data(finding: ProbeFinding) -> dict[str, Any]:

@@ -34,12 +34,9 @@ class EvaluationTables(Protocol):
 
 
 def make_examples(
-    items: Iterable[Item[Any]],
-    answers: Iterable[Answer],
-    scores: Iterable[Score],
-    aspect: str,
+    items: Iterable[Item[Any]], answers: Iterable[Answer], scores: Iterable[Score], aspect: str,
     training: TrainingSpec,
-) -> list[Example]:
+) -> list[Example]:  # fmt: skip
     """Make an example of every answer that the training scorer scored in `aspect`, and the synthetic examples.
 
     The order of rows makes no difference. Scores without a value, and answers to unknown items, are left out.

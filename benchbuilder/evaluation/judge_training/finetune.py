@@ -54,9 +54,8 @@ _EXPORT = "export.json"
 
 @dataclass(frozen=True)
 class FineTuning:
-    """A judge to fine-tune: its settings, its prompts, and what it is trained on."""
+    """A judge to fine-tune, which is open, and what it is trained on."""
 
-    spec: OpenAIFinetunedSpec
     judge: OpenAIFinetunedJudge
     plan: JudgeTraining
 
@@ -79,7 +78,7 @@ def plan_fine_tuning(
     """
     judge = OpenAIFinetunedJudge(spec)
     judge.open(None)
-    return FineTuning(spec, judge, plan_training(name, spec, tables, evaluation, language=language, seed=seed))
+    return FineTuning(judge, plan_training(name, spec, tables, evaluation, language=language, seed=seed))
 
 
 # --- files
@@ -127,7 +126,7 @@ def job_request(tuning: FineTuning, place: Path, files: Sequence[TrainingFileChe
             "ratings or settings have changed since the training files were written", where=str(place),
             next="write them again: benchbuild finetune export",
         )  # fmt: skip
-    spec = tuning.spec.tuning
+    spec = tuning.judge.spec.tuning
     given = {"n_epochs": spec.epochs, "batch_size": spec.batch_size}
     given["learning_rate_multiplier"] = spec.learning_rate_multiplier  # pyright: ignore[reportArgumentType]
     settings = {name: value for name, value in given.items() if value is not None}
@@ -167,7 +166,7 @@ def adopt_finetuned_model(tuning: FineTuning, job: JobStatus, folder: Path, gate
     with replacing_judge(folder, plan.name) as draft:
         for part in (HELD_OUT, FINAL):
             write_finetuned_model(draft / part, job.model, about)
-        judge = OpenAIFinetunedJudge(tuning.spec)
+        judge = OpenAIFinetunedJudge(tuning.judge.spec)
         judge.open(draft / HELD_OUT)
         asking = GatewayJudge(judge, gateway, f"judge_{plan.name}.held_out")
         replies = asking.scores_or_reasons([example.case for example in plan.split.held_out])

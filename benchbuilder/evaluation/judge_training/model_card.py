@@ -133,7 +133,10 @@ def constant_predictor_warning(predictions: Sequence[Prediction]) -> str:
 
 def note_figures(predictions: Sequence[Prediction], note: Note) -> None:
     """Note the main figures, and a warning if they are meaningless."""
-    note(f"held out: {metrics_line(card_metrics(predictions))}")
+    metrics = card_metrics(predictions)
+    names = ("pearson", "mae", "accuracy", "majority_accuracy")
+    correlation, error, right, majority = (format_figure(metrics[name]) for name in names)
+    note(f"held out: Pearson {correlation}, mean error {error}, accuracy at 0.5 {right} (majority {majority})")
     if warning := constant_predictor_warning(predictions):
         note(f"WARNING: {warning}: its figures are meaningless")
 
@@ -217,13 +220,6 @@ def _shared_paragraphs_warning(split: Split) -> str:
         f"of {count_phrase(found['answers'], 'held-out answer')} with paragraphs, {found['some']} share at least one "
         f"with the training data and {found['all']} share all: where the paragraphs are new too, it may do worse"
     )
-
-
-def metrics_line(metrics: Mapping[str, float | None]) -> str:
-    """The main figures as text."""
-    names = ("pearson", "mae", "accuracy", "majority_accuracy")
-    correlation, error, right, majority = (format_figure(metrics[name]) for name in names)
-    return f"Pearson {correlation}, mean error {error}, accuracy at 0.5 {right} (majority {majority})"
 
 
 def format_figure(value: float | None) -> str:

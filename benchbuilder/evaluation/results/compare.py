@@ -171,24 +171,18 @@ def aspect_pair(frame: ResultsFrame, aspects: Sequence[str]) -> list[AspectPair]
     """The first two of `aspects`, for each scorer (or kind of scorer) that has both; models only."""
     if len(aspects) < 2:
         return []
-    found: list[AspectPair] = []
-    for first in (measure for measure in frame.run.measures if measure.aspect == aspects[0]):
-        others = [
-            measure for measure in frame.run.measures if measure.aspect == aspects[1] and measure.role == first.role
-        ]
-        second = next((one for one in others if one.scorer == first.scorer), _same_judge(first, others))
-        if second is not None:
-            found.append(_points(frame, first, second))
-    return [one for one in found if one.answers]
-
-
-def _same_judge(first: ScoredAspect, candidates: Sequence[ScoredAspect]) -> ScoredAspect | None:
-    """The measure whose scorer has the same name apart from the aspect: one judge scores one aspect."""
-    return next((other for other in candidates if _bare(other) and _bare(other) == _bare(first)), None)
+    measures = frame.run.measures
+    pairs: list[AspectPair] = []
+    for first in (measure for measure in measures if measure.aspect == aspects[0]):
+        others = [other for other in measures if other.aspect == aspects[1] and other.role == first.role]
+        named = [other for other in others if other.scorer == first.scorer]
+        same_judge = [other for other in others if _bare(other) and _bare(other) == _bare(first)]
+        pairs += [_points(frame, first, second) for second in (named or same_judge)[:1]]
+    return [pair for pair in pairs if pair.answers]
 
 
 def _bare(measure: ScoredAspect) -> tuple[str, ...]:
-    """The parts of a scorer's name without ``judge`` and the aspect."""
+    """The parts of a scorer's name without ``judge`` and the aspect: one judge scores one aspect."""
     aside = {"judge", *measure.aspect.split("_")}
     return tuple(word for word in measure.scorer.split("_") if word not in aside)
 
@@ -196,15 +190,13 @@ def _bare(measure: ScoredAspect) -> tuple[str, ...]:
 def _points(frame: ResultsFrame, first: ScoredAspect, second: ScoredAspect) -> AspectPair:
     answers: list[ScorePoint] = []
     models: list[ScorePoint] = []
-    for one in (system for system in frame.run.systems if system.group == "model"):
-        name = one.name
-        left, right = frame.run.values(first, name), frame.run.values(second, name)
-        mine = [ScorePoint("", frame.run.facts[i], left[i], right[i]) for i in left if i in right]
-        answers += mine
-        if mine:
-            models.append(
-                ScorePoint(one.display_name, name, fmean(p.first for p in mine), fmean(p.second for p in mine))
-            )
+    for system in (system for system in frame.run.systems if system.group == "model"):
+        left, right = (frame.run.values(measure, system.name) for measure in (first, second))
+        points = [ScorePoint("", frame.run.facts[i], left[i], right[i]) for i in left if i in right]
+        answers += points
+        if points:
+            means = fmean(point.first for point in points), fmean(point.second for point in points)
+            models.append(ScorePoint(system.display_name, system.name, *means))
     return AspectPair(first, second, tuple(answers), tuple(models))
 
 
@@ -212,12 +204,10 @@ def correlation_table(frame: ResultsFrame, aspect_pairs: Sequence[AspectPair]) -
     """Pearson's correlation and R² of two aspects, by answer and by model."""
     t = frame.t
     lines: list[TableLine] = []
-    for one in aspect_pairs:
-        aspects = t(
-            "results.together", first=frame.aspect_label(one.first.aspect), second=frame.aspect_label(one.second.aspect)
-        )
-        title = frame.with_scorers(aspects, one.first, one.second)
-        for level, points in (("answer", one.answers), ("model", one.models)):
+    for pair in aspect_pairs:
+        labels = {"first": frame.aspect_label(pair.first.aspect), "second": frame.aspect_label(pair.second.aspect)}
+        title = frame.with_scorers(t("results.together", **labels), pair.first, pair.second)
+        for level, points in (("answer", pair.answers), ("model", pair.models)):
             pearson, squared = _correlation(frame, points, spread=level == "answer")
             lines.append(table_line(title, t(f"results.level_{level}"), pearson, squared, len(points)))
     columns = (

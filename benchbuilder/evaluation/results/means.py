@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 
 import numpy as np
 
@@ -38,7 +38,11 @@ def means_table(frame: ResultsFrame, measure: ScoredAspect, published: Published
     parts = (None, *({source} for source in sources), *([rest] if rest else []))
     lines: list[TableLine] = []
     for system in ranked_systems(frame, measure):
-        cells = [_mean(frame, measure, system.name, part) for part in parts]
+        values = [
+            frame.run.values(measure, system.name, lambda entry, part=part: part is None or entry.source in part)
+            for part in parts
+        ]
+        cells = [frame.mean_cell(part, spread=measure.aspect != VERDICT) for part in values]
         lines.append(frame.line(system, *cells, cells[0].n))
     notes = [t("results.folded", n=len(rest), shown=len(sources))] if rest else []
     table = published.tables.get(measure.aspect) if published else None
@@ -73,11 +77,6 @@ def _columns(frame: ResultsFrame) -> tuple[list[str], frozenset[str]]:
     return [name for name in frame.run.sources if name in largest], frozenset(counts.keys() - largest)
 
 
-def _mean(frame: ResultsFrame, measure: ScoredAspect, model: str, sources: Collection[str] | None) -> TableCell:
-    values = frame.run.values(measure, model, lambda entry: sources is None or entry.source in sources)
-    return frame.mean_cell(values, spread=measure.aspect != VERDICT)
-
-
 def published_lines(
     frame: ResultsFrame, published: PublishedResults, table: PublishedTable, sources: Sequence[str]
 ) -> list[TableLine]:
@@ -103,7 +102,8 @@ def type_table(frame: ResultsFrame, measure: ScoredAspect) -> ResultTable | None
     lines: list[TableLine] = []
     for system in ranked_systems(frame, measure):
         parts = [run.values(measure, system.name, lambda entry, kind=kind: entry.type == kind) for kind in run.types]
-        lines.append(frame.line(system, *(frame.mean_cell(part) for part in parts), _gap(frame, parts[0], parts[1])))
+        gap = _two_means(frame, {**parts[0], **parts[1]}, parts[0], np.subtract, t("results.one_type"))
+        lines.append(frame.line(system, *map(frame.mean_cell, parts), gap))
     first, second = run.types[:2]
     return ResultTable(
         name=f"types_{measure.slug}",
@@ -115,11 +115,6 @@ def type_table(frame: ResultsFrame, measure: ScoredAspect) -> ResultTable | None
         ),
         lines=tuple(lines),
     )
-
-
-def _gap(frame: ResultsFrame, first: Mapping[str, float], second: Mapping[str, float]) -> TableCell:
-    """The first mean minus the second; questions of both types on one fact are drawn together."""
-    return _two_means(frame, {**first, **second}, first, np.subtract, frame.t("results.one_type"))
 
 
 def _two_means(

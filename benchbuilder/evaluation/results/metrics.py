@@ -108,12 +108,9 @@ def _label(frame: ResultsFrame, metric: Metric, source: str, figure: str) -> str
 
 
 def _line(
-    frame: ResultsFrame,
-    system: EvaluatedSystem,
-    metric: Metric,
-    scores: Sequence[ClusteredScore],
+    frame: ResultsFrame, system: EvaluatedSystem, metric: Metric, scores: Sequence[ClusteredScore],
     keys: Sequence[tuple[str, str]],
-) -> TableLine:
+) -> TableLine:  # fmt: skip
     cells: list[TableCell] = []
     for source in dict.fromkeys(source for source, _ in keys):
         part = [row for row in scores if source in (ALL_SOURCES, row.score.partition)]

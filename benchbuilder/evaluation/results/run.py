@@ -156,15 +156,10 @@ def gather_run(finished: FinishedBuild, aspects: Sequence[str]) -> EvaluationRun
         measures=tuple(measures),
         answers=answers,
         scores={measure: scores[measure.aspect, measure.scorer] for measure in measures},
-        benchmark=benchmark_digest(entry.row.id for entry in entries),
+        benchmark=hashlib.sha256("\n".join(sorted(known)).encode()).hexdigest()[:16],
         recipe=hashlib.sha256(finished.recipe_yaml.encode()).hexdigest()[:16],
         step_models=steps,
     )
-
-
-def benchmark_digest(ids: Iterable[str]) -> str:
-    """A digest of a benchmark's items that does not depend on their order."""
-    return hashlib.sha256("\n".join(sorted(ids)).encode()).hexdigest()[:16]
 
 
 def _answers(table: Table[Any], item_ids: Container[str]) -> Iterator[tuple[str, str, SystemAnswer]]:

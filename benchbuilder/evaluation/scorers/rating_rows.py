@@ -74,7 +74,8 @@ def _read_ratings(file: Path, aspects: tuple[str, ...], content: str) -> tuple[A
     problems: list[str] = []
     for line, row in rows:
         where = f"{file.name}:{line}"
-        cells = [(*raters[name], row.get(name)) for name in raters] if raters else [_long(row)]
+        named = [str(row.get(name) or "").strip() for name in ("aspect", "rater")]
+        cells = [(*raters[name], row.get(name)) for name in raters] if raters else [(*named, row.get("value"))]
         for aspect, rater, cell in cells:
             if aspect not in aspects or _is_blank(cell):
                 continue
@@ -120,10 +121,6 @@ def _raise_problems(problems: Sequence[str], ratings: Sequence[AnswerRating], la
     """Raise DataError if there are problems with rows, or between the ratings of several rows."""
     every = [*dict.fromkeys(problems), *_ambiguous_models(ratings), *_duplicate_problems(ratings)]
     raise_row_errors(every, f"{label} holds ratings that cannot be used", advice)
-
-
-def _long(row: Mapping[str, Any]) -> tuple[str, str, Any]:
-    return str(row.get("aspect") or "").strip(), str(row.get("rater") or "").strip(), row.get("value")
 
 
 def _rating(where: str, row: Mapping[str, Any], aspect: str, rater: str, cell: Any) -> AnswerRating:
