@@ -98,9 +98,6 @@ class BestEvidenceBaseline(Baseline):
         return [float(score) for score in model.get_scores(self._tokens(question))]
 
     def _tokens(self, text: str) -> list[str]:
-        tokens = (
-            fold_text(token, self.spec.fold)
-            for token in self._tokenizer.tokens(compose_characters(text))
-            if token.strip()
-        )
-        return [token for token in tokens if token not in self._stop]
+        tokens = self._tokenizer.tokens(compose_characters(text))
+        folded = (fold_text(token, self.spec.fold) for token in tokens if token.strip())
+        return [token for token in folded if token not in self._stop]

@@ -81,9 +81,6 @@ def plan_fine_tuning(
     return FineTuning(judge, plan_training(name, spec, tables, evaluation, language=language, seed=seed))
 
 
-# --- files
-
-
 def export_training_files(tuning: FineTuning, folder: Path, *, everything: bool, note: Note) -> Path:
     """Write the training files of a job into a folder below `folder`, and return it."""
     plan, place = tuning.plan, folder / (ALL_PART if everything else HELD_OUT_PART)
@@ -138,9 +135,6 @@ def job_request(tuning: FineTuning, place: Path, files: Sequence[TrainingFileChe
         training=files[0].file, validation=validation, hyperparameters=settings, seed=tuning.plan.seed,
         metadata=spec.metadata, details={"data": tuning.data, "files": dict(zip((TRAIN, VALID), hashes, strict=False))},
     )  # fmt: skip
-
-
-# --- the judge
 
 
 def adopt_finetuned_model(tuning: FineTuning, job: JobStatus, folder: Path, gateway: Gateway, note: Note) -> None:

@@ -268,8 +268,6 @@ class JobClient:
             self._log.add("ended", job.mark, **changed)
         return replace(job, **changed)
 
-    # --- calls
-
     def _with_retries(self, work: Callable[[OpenAITuning], Awaitable[T]]) -> T:
         """The result of a call, which is repeated after transient errors."""
         for attempt in range(1, MAX_ATTEMPTS + 1):

@@ -218,9 +218,6 @@ def clean_judge_folders(folder: Path) -> None:
             continue
 
 
-# --- predictions
-
-
 def write_predictions(path: Path, predictions: Iterable[Prediction]) -> None:
     """Write every field of `predictions`."""
     rows = [_row(prediction) for prediction in predictions]

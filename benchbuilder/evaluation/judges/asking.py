@@ -110,8 +110,6 @@ class ChatJudge(AskingJudge):
         self._tags = sorted({name for prompt in prompts if prompt is not None for name in tag_names(prompt.source)})
         self._criterion, self._bands = ("", []) if spec.rubric is None else read_rubric(spec.rubric, spec.aspect)
 
-    # --- requests
-
     def prompt_values(self, case: Case) -> dict[str, Any]:
         """The values of the prompts' variables (see `prompt_variables`), as plain data."""
         spec = self.spec
@@ -165,8 +163,6 @@ class ChatJudge(AskingJudge):
         if self.spec.reply != "json":
             return "0.75"
         return json.dumps({"score": 0.75, "reason": "-" * 60} if self.spec.reason else {"score": 0.75})
-
-    # --- asking
 
     def converse(self, case: Case) -> Generator[Request, Reply, float | Dropped]:
         """The score of one reply."""

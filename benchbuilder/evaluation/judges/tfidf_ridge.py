@@ -83,8 +83,6 @@ class TfidfRidgeJudge(TrainedJudge):
         """The version of scikit-learn."""
         return library_versions(["scikit-learn"])
 
-    # --- learning
-
     def train(
         self, examples: Sequence[Example], held_out: Sequence[Example], folder: Path, seed: int,  # noqa: ARG002
         note: Callable[[str], None],
@@ -155,8 +153,6 @@ class TfidfRidgeJudge(TrainedJudge):
         errors = {penalty: total / max(1, count) for penalty, total in sums.items()}
         return min(errors, key=lambda penalty: (errors[penalty], -penalty)), errors
 
-    # --- scoring
-
     def score(self, cases: Sequence[Case]) -> list[float]:
         """Score each case by itself."""
         return [self._score(self._features(case)) for case in cases]
@@ -187,8 +183,6 @@ class TfidfRidgeJudge(TrainedJudge):
         width = len(RELATIONS) + sum(len(block.places) for block in self._blocks.values())
         values, places = (np.concatenate(parts) for parts in ([v for _, v in rows], [p for p, _ in rows]))
         return csr_matrix((values, places, ends), shape=(len(rows), width))
-
-    # --- storage
 
     def _save(self, folder: Path, penalty: float) -> None:
         folder.mkdir(parents=True, exist_ok=True)

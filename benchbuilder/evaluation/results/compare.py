@@ -112,23 +112,16 @@ def power_table(frame: ResultsFrame, measures: Sequence[ScoredAspect]) -> Result
     """The smallest detectable difference between two models, by measure."""
     t = frame.t
     lines = [line for measure in measures if (line := _power_line(frame, measure)) is not None]
-    effect = f"{frame.effect:g}"
-    return ResultTable(
-        name="power",
-        title=t("results.power"),
-        introduction=t(
-            "results.power_lead", power=f"{frame.power * 100:g} %", level=f"{frame.bootstrap['level'] * 100:g} %"
-        ),
-        columns=(
-            TableColumn("measure", t("results.measure"), "words"),
-            TableColumn("questions", t("results.common"), "count"),
-            TableColumn("smallest", t("results.smallest")),
-            TableColumn("largest", t("results.largest")),
-            TableColumn("needed", t("results.needed", effect=effect), "count"),
-        ),
-        lines=tuple(lines),
-        notes=(t("results.power_note"),),
+    power, level = f"{frame.power * 100:g} %", f"{frame.bootstrap['level'] * 100:g} %"
+    columns = (
+        TableColumn("measure", t("results.measure"), "words"),
+        TableColumn("questions", t("results.common"), "count"),
+        TableColumn("smallest", t("results.smallest")),
+        TableColumn("largest", t("results.largest")),
+        TableColumn("needed", t("results.needed", effect=f"{frame.effect:g}"), "count"),
     )
+    lead = t("results.power_lead", power=power, level=level)
+    return ResultTable("power", t("results.power"), columns, tuple(lines), lead, (t("results.power_note"),))
 
 
 def _power_line(frame: ResultsFrame, measure: ScoredAspect) -> TableLine | None:

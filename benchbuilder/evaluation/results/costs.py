@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from statistics import median
 
 from benchbuilder.evaluation.results.context import ResultsFrame, table_line
-from benchbuilder.evaluation.results.run import ScoredAspect
 from benchbuilder.exporters import (
     FinishedBuild,
     PromptingStep,
@@ -47,25 +46,16 @@ def outcome_table(frame: ResultsFrame) -> ResultTable:
 def coverage_table(frame: ResultsFrame) -> ResultTable:
     """The number of answers that have a value, by measure."""
     run, t = frame.run, frame.t
-    lines = [
-        frame.line(system, *(_scored_count(frame, measure, system.name) for measure in run.measures))
-        for system in run.systems
-    ]
-    return ResultTable(
-        name="scored",
-        title=t("results.scored"),
-        introduction=t("results.scored_lead"),
-        columns=(
-            TableColumn("model", t("common.model"), "words"),
-            *(TableColumn(measure.slug, frame.measure_label(measure), "count") for measure in run.measures),
-        ),
-        lines=tuple(lines),
+    lines: list[TableLine] = []
+    for system in run.systems:
+        rows = [run.scores[measure].get(system.name, {}).items() for measure in run.measures]
+        answered = [[score for item, score in part if run.has_answer(system.name, item)] for part in rows]
+        lines.append(frame.line(system, *(sum(score.value is not None for score in part) for part in answered)))
+    columns = (
+        TableColumn("model", t("common.model"), "words"),
+        *(TableColumn(measure.slug, frame.measure_label(measure), "count") for measure in run.measures),
     )
-
-
-def _scored_count(frame: ResultsFrame, measure: ScoredAspect, model: str) -> int:
-    scores = frame.run.scores[measure].get(model, {})
-    return sum(score.value is not None and frame.run.has_answer(model, item) for item, score in scores.items())
+    return ResultTable("scored", t("results.scored"), columns, tuple(lines), t("results.scored_lead"))
 
 
 def unscored_table(frame: ResultsFrame, finished: FinishedBuild) -> ResultTable | None:
