@@ -63,11 +63,16 @@ def test_of_several_people_one_is_drawn_for_each_item(tmp_path):
     review.lay_out(many)
     for name in ("甲", "乙", "丙"):
         review.judge(name, lambda _, task, name=name: name)
-    drawn = [opened(review.workplace).answer(one)[0] for one in many]
-    assert drawn == [opened(review.workplace).answer(one)[0] for one in many]
+
+    def answers(**settings: str) -> list[tuple[str, str]]:
+        baseline = opened(review.workplace, **settings)
+        return [baseline.answer(one) for one in many]
+
+    drawn = [text for text, _ in answers()]
+    assert drawn == [text for text, _ in answers()]
     assert all(12 <= drawn.count(name) <= 28 for name in ("甲", "乙", "丙"))
-    assert {opened(review.workplace, person="A2").answer(one)[0] for one in many} == {"乙"}
-    assert {opened(review.workplace, person="A9").answer(one) for one in many} == {("", "missing")}
+    assert {text for text, _ in answers(person="A2")} == {"乙"}
+    assert set(answers(person="A9")) == {("", "missing")}
 
 
 def test_what_was_written_to_another_wording_of_the_item_does_not_count(review):

@@ -353,6 +353,7 @@ def weights(folder: Path) -> bytes:
     return (folder / "network" / "model.safetensors").read_bytes()
 
 
+@pytest.mark.e2e
 def test_a_killed_training_resumes_to_the_same_weights(base, tmp_path):
     """With dropout, the best epoch and patience: all of them go on where they were."""
     spec = made(base, epochs=5, learning_rate=5e-3, patience=4).spec
@@ -443,12 +444,12 @@ def test_positions_that_count_from_two_are_not_overrun(tmp_path):
 
 
 def test_a_long_context_is_used(tmp_path):
-    folder = tiny.encoder(tmp_path / "long", positions=2048)
+    folder = tiny.encoder(tmp_path / "long", positions=1024)
     judge = made(folder, max_length=None, epochs=1)
-    facts = judge.train(tiny.examples(2, 1, 1200), [], tmp_path / "judge", 1, lambda line: None)
-    assert facts["max_length"] == 2048
+    facts = judge.train(tiny.examples(2, 1, 600), [], tmp_path / "judge", 1, lambda line: None)
+    assert facts["max_length"] == 1024
     assert facts["shortened"] == {}
-    assert facts["tokens_learned"] > 2 * 1200
+    assert facts["tokens_learned"] > 2 * 600
 
 
 def test_only_safetensors_are_read(base, tmp_path):
