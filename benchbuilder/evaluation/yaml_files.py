@@ -27,8 +27,8 @@ def read_yaml(path: Path, model_class: type[M], description: str) -> M:
         raise DataError(f"the {description} is missing", where=where, next="check the path in the recipe") from error
     except ValidationError as error:
         problems = "; ".join(
-            ": ".join(filter(None, (".".join(map(str, one["loc"])), one["msg"].removeprefix("Value error, "))))
-            for one in error.errors()
+            ": ".join(filter(None, (".".join(map(str, fault["loc"])), fault["msg"].removeprefix("Value error, "))))
+            for fault in error.errors()
         )
         raise DataError(f"the {description} is invalid", where=where, why=problems, next="correct the file") from error
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:

@@ -84,34 +84,34 @@ class PeopleAnswers(Baseline):
         """Read the answers."""
         spec = self.spec
         if spec.file is not None:
-            given, self._sheet = _file_answers(spec.file.file, spec.question)
+            answers, self._sheet = _file_answers(spec.file.file, spec.question)
         else:
             self._digest = project_answers_digest(spec.review, spec.database_env, workplace)
-            given = _app_answers(read_project_answers(spec.review, spec.database_env, workplace), spec.question)
+            answers = _app_answers(read_project_answers(spec.review, spec.database_env, workplace), spec.question)
         self._by_id, self._by_question = {}, {}
-        for one in given:
-            if spec.person in (None, one.person):
-                for name in one.ids:
-                    self._by_id.setdefault(name, []).append(one)
-                if one.question:
-                    self._by_question.setdefault(one.question, []).append(one)
+        for answer in answers:
+            if spec.person in (None, answer.person):
+                for name in answer.ids:
+                    self._by_id.setdefault(name, []).append(answer)
+                if answer.question:
+                    self._by_question.setdefault(answer.question, []).append(answer)
 
     def answer(self, item: Item[Any]) -> tuple[str, AnswerOutcome]:
         """The answer of one person."""
         question = normalise_space(make_case(item, "").question)
         bound = self._by_id.get(item.id, [])
-        given = [one for one in bound if one.question in ("", question)]
-        if self._sheet and len(given) < len(bound):
-            other = next(one for one in bound if one not in given)
+        fitting = [candidate for candidate in bound if candidate.question in ("", question)]
+        if self._sheet and len(fitting) < len(bound):
+            other = next(candidate for candidate in bound if candidate not in fitting)
             raise DataError(
                 f"the answer to {item.id} is for another question", where=other.where,
                 why=f"the item asks {question!r}, and the row answers {other.question!r}",
                 next="correct the id or the question of this row, or leave one of them empty",
             )  # fmt: skip
-        given = given or self._by_question.get(question, [])
-        if not given:
+        fitting = fitting or self._by_question.get(question, [])
+        if not fitting:
             return "", "missing"
-        return min(given, key=lambda one: _place(item.id, one.person)).text, "complete"
+        return min(fitting, key=lambda candidate: _place(item.id, candidate.person)).text, "complete"
 
 
 def _place(item: str, person: str) -> str:
@@ -122,12 +122,12 @@ def _app_answers(votes: Iterable[ProjectAnswer], question: str) -> list[PersonAn
     """The texts of annotators for the guiding question."""
     return [
         PersonAnswer(
-            one.location, tuple(filter(None, one.metadata.get("id", ()))),
-            normalise_space(one.fields.get("question") or next(iter(one.fields.values()), "")), one.person,
-            str(one.value).strip(),
+            vote.location, tuple(filter(None, vote.metadata.get("id", ()))),
+            normalise_space(vote.fields.get("question") or next(iter(vote.fields.values()), "")), vote.person,
+            str(vote.value).strip(),
         )
-        for one in votes
-        if one.question == question and one.role == "annotator" and str(one.value).strip()
+        for vote in votes
+        if vote.question == question and vote.role == "annotator" and str(vote.value).strip()
     ]  # fmt: skip
 
 
@@ -139,7 +139,7 @@ def _file_answers(file: Path, question: str) -> tuple[list[PersonAnswer], bool]:
     if rows and not any("answer" in row for _, row in rows):
         columns = ", ".join(dict.fromkeys(name for _, row in rows for name in row))
         raise DataError(f"{file.name} has no column `answer`", where=str(file), why=f"there are {columns}", next=_NEXT)
-    given: list[PersonAnswer] = []
+    answers: list[PersonAnswer] = []
     problems: list[str] = []
     for line, row in rows:
         cells = (str(row.get(key) or "") for key in ("id", "question", "person", "answer"))
@@ -148,9 +148,9 @@ def _file_answers(file: Path, question: str) -> tuple[list[PersonAnswer], bool]:
         if text and not name and not shown:
             problems.append(f"{where}: there is neither `id` nor `question`")
         elif text:
-            given.append(PersonAnswer(where, (name,) if name else (), normalise_space(shown), person, text))
-    raise_row_errors([*problems, *_duplicate_problems(given)], f"{file.name} has answers that cannot be used", _NEXT)
-    return given, True
+            answers.append(PersonAnswer(where, (name,) if name else (), normalise_space(shown), person, text))
+    raise_row_errors([*problems, *_duplicate_problems(answers)], f"{file.name} has answers that cannot be used", _NEXT)
+    return answers, True
 
 
 def answer_sheet(items: Iterable[Item[Any]], count: int, seed: int) -> bytes:
@@ -158,14 +158,14 @@ def answer_sheet(items: Iterable[Item[Any]], count: int, seed: int) -> bytes:
 
     With the recipe's seed, the rating project ``human_baseline`` draws the same items.
     """
-    drawn = proportional_sample(
+    sample = proportional_sample(
         list(items), count, name=lambda item: task_key([("question", make_case(item, "").question.strip())]),
         group=lambda item: item.partition, seed=seed,
     )  # fmt: skip
     stream = io.StringIO(newline="")
     writer = csv.writer(stream, lineterminator="\r\n")
     writer.writerow(["id", "source", "question", "answer", "person"])
-    for item in drawn:
+    for item in sample:
         writer.writerow(
             [item.id, _escape_formula(item.partition), _escape_formula(make_case(item, "").question), "", ""]
         )
@@ -180,9 +180,9 @@ def _escape_formula(text: str) -> str:
 def _duplicate_problems(answers: Sequence[PersonAnswer]) -> list[str]:
     first: dict[tuple[str, str], PersonAnswer] = {}
     problems: list[str] = []
-    for one in answers:
-        before = first.setdefault(("".join(one.ids) or one.question, one.person), one)
-        if before is not one:
-            who = one.person or "somebody without a name in the column `person`"
-            problems.append(f"{one.where}: {who} answered this before, at {before.where}")
+    for answer in answers:
+        before = first.setdefault(("".join(answer.ids) or answer.question, answer.person), answer)
+        if before is not answer:
+            who = answer.person or "somebody without a name in the column `person`"
+            problems.append(f"{answer.where}: {who} answered this before, at {before.where}")
     return problems

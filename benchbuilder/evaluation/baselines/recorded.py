@@ -61,11 +61,11 @@ class RecordedAnswers(Baseline):
         """Read the file."""
         rows = [row for row in _read(self.spec.file.file) if row.model == self.spec.model]
         if not rows:
-            found = recorded_answer_models(self.spec.file.file)
+            models = recorded_answer_models(self.spec.file.file)
             raise DataError(
                 f"{self.spec.file.path} has no answer of the model {self.spec.model!r}",
                 where=str(self.spec.file.file),
-                why=f"there are {', '.join(found)}" if found else "it has no answers",
+                why=f"there are {', '.join(models)}" if models else "it has no answers",
                 next="write the name as in the file",
             )
         self._by_id = {row.id: row for row in rows if row.id}
@@ -109,16 +109,16 @@ def _read(file: Path) -> list[RecordedAnswerRow]:
 @lru_cache(maxsize=1)
 def _read_once(file: Path, _modified: int, _size: int) -> list[RecordedAnswerRow]:
     """The rows of a file; it is read once for all of its models."""
-    found: list[RecordedAnswerRow] = []
+    rows: list[RecordedAnswerRow] = []
     problems: list[str] = []
     for line, raw in read_row_file(file):
         try:
-            found.append(_parse_row(line, raw))
+            rows.append(_parse_row(line, raw))
         except ValueError as error:
             problems.append(f"{file.name}:{line}: {error}")
-    problems += _duplicate_problems(file, found)
+    problems += _duplicate_problems(file, rows)
     raise_row_errors(problems, f"{file.name} has answers that cannot be used", _NEXT)
-    return found
+    return rows
 
 
 def _parse_row(line: int, raw: dict[str, Any]) -> RecordedAnswerRow:

@@ -150,8 +150,8 @@ class JudgeReportFrame:
 
     def cells(self, answers: HeldOutAnswers, statistics: Mapping[str, Statistic]) -> dict[str, TableCell]:
         """Each statistic of the rows with its interval over families."""
-        found = bootstrap_estimates(statistics, answers.families, **self.bootstrap)
-        return {name: self.cell(value) for name, value in found.items()}
+        estimates = bootstrap_estimates(statistics, answers.families, **self.bootstrap)
+        return {name: self.cell(value) for name, value in estimates.items()}
 
     def cell(self, estimate: Estimate) -> TableCell:
         """An estimate as a cell; the reason for a missing value is translated."""

@@ -29,7 +29,7 @@ def prediction_powered_table(
     A proportion of the families counts as rated, the others as scored by the judge only. The mean of all ratings is
     known here, so the intervals can be checked.
     """
-    lines = [line for held in judges for line in _simulated_lines(frame, held)]
+    lines = [line for answers in judges for line in _simulated_lines(frame, answers)]
     if not lines:
         return None
     columns = "judge model labelled unlabelled known judge_alone human_only prediction_powered narrower tuning"
@@ -53,10 +53,10 @@ def _simulated_lines(frame: JudgeReportFrame, answers: HeldOutAnswers) -> list[T
 def _estimate(rated: HeldOutAnswers, unrated: HeldOutAnswers, level: float) -> PredictionPowered | None:
     if len(set(rated.families)) < 2 or len(unrated) < 2:
         return None
-    found = clustered_prediction_powered_mean(
+    estimate = clustered_prediction_powered_mean(
         rated.targets, rated.predicted, rated.families, unrated.predicted, unrated.families, level
     )
-    return None if found.value is None else found
+    return None if estimate.value is None else estimate
 
 
 def _line(judge: str, model: str, estimate: PredictionPowered, full_mean: float) -> TableLine:
@@ -75,15 +75,15 @@ def conformal_table(frame: JudgeReportFrame, aspect: str, judges: Sequence[HeldO
     half width of the other half.
     """
     lines: list[TableLine] = []
-    for held in judges:
-        half = conformal_half_width(held.predicted - held.targets, frame.bootstrap["level"])
-        covered = _covered(held, frame.bootstrap["level"], frame.bootstrap["seed"])
-        cell = frame.cell(mean_estimate(covered, held.families, **frame.bootstrap))
-        edges = [np.clip(held.predicted + side * (half.value or 0.0), 0, 1) for side in (-1, 1)]
+    for answers in judges:
+        half = conformal_half_width(answers.predicted - answers.targets, frame.bootstrap["level"])
+        covered = _covered(answers, frame.bootstrap["level"], frame.bootstrap["seed"])
+        cell = frame.cell(mean_estimate(covered, answers.families, **frame.bootstrap))
+        edges = [np.clip(answers.predicted + side * (half.value or 0.0), 0, 1) for side in (-1, 1)]
         width = None if half.value is None else float((edges[1] - edges[0]).mean())
         why = frame.t("judges.few_residuals", n=half.n) if half.value is None else ""
         half_width = TableCell(half.value, why=why)
-        lines.append(table_line(held.name, half.n, half.level, half_width, width, cell, group="judge"))
+        lines.append(table_line(answers.name, half.n, half.level, half_width, width, cell, group="judge"))
     columns = "judge n level half_width mean_width coverage"
     return frame.table(aspect, "conformal", columns, lines, times=_HALVINGS)
 

@@ -34,15 +34,15 @@ def probe_pairs(
     Answers without text are left out, and so are cases that the change does not affect. Changes that leave the case as
     it is (``repeat``, ``length_partial``) give pairs of equal cases.
     """
-    found: list[ProbePair] = []
+    pairs: list[ProbePair] = []
     for example in _eligible_examples(probe, held_out, threshold, seed):
         rng = random.Random(f"{seed}:{probe.by.change}:{example.item}:{example.model}:{example.case.answer}")
         pair = _changed_case(probe.by, example, held_out, file, rng)
         if pair is not None:
-            found.append(pair)
-        if len(found) == file.cases:
+            pairs.append(pair)
+        if len(pairs) == file.cases:
             break
-    return found
+    return pairs
 
 
 def _eligible_examples(probe: spec.Probe, held_out: Sequence[Example], threshold: float, seed: int) -> list[Example]:

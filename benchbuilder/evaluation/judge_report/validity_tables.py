@@ -33,25 +33,25 @@ _RANKS = ("spearman", "kendall")
 
 def multi_rater_answers(judges: Sequence[HeldOutAnswers]) -> list[HeldOutAnswers]:
     """The judges that have rows with at least two raters, restricted to these rows."""
-    kept = [held.filtered([len(rating) > 1 for rating in held.ratings]) for held in judges]
-    return [held for held in kept if len(held)]
+    rated = [answers.filtered([len(rating) > 1 for rating in answers.ratings]) for answers in judges]
+    return [answers for answers in rated if len(answers)]
 
 
 def human_ceiling_table(frame: JudgeReportFrame, aspect: str, judges: Sequence[HeldOutAnswers]) -> ResultTable | None:
     """The judge against each person's agreement with the others; ``None`` if no row has two raters."""
     lines: list[TableLine] = []
-    for held in multi_rater_answers(judges):
-        found = frame.cells(
-            held,
+    for answers in multi_rater_answers(judges):
+        cells = frame.cells(
+            answers,
             {
-                "humans": ceiling_statistic(held.ratings),
-                "judge": judge_below_ceiling_statistic(held.ratings, held.predicted),
-                "share": judge_over_ceiling_statistic(held.ratings, held.predicted),
+                "humans": ceiling_statistic(answers.ratings),
+                "judge": judge_below_ceiling_statistic(answers.ratings, answers.predicted),
+                "share": judge_over_ceiling_statistic(answers.ratings, answers.predicted),
             },
         )
-        alphas = (_alpha(frame, held, with_judge=False), _alpha(frame, held, with_judge=True))
-        raters = len({rater for rating in held.ratings for rater in rating})
-        lines.append(table_line(held.name, raters, len(held), *found.values(), *alphas, group="judge"))
+        alphas = (_alpha(frame, answers, with_judge=False), _alpha(frame, answers, with_judge=True))
+        raters = len({rater for rating in answers.ratings for rater in rating})
+        lines.append(table_line(answers.name, raters, len(answers), *cells.values(), *alphas, group="judge"))
     columns = "judge raters n ceiling below_ceiling over_ceiling alpha_humans alpha_with"
     return frame.table(aspect, "ceiling", columns, lines) if lines else None
 
@@ -62,22 +62,22 @@ def _alpha(frame: JudgeReportFrame, answers: HeldOutAnswers, *, with_judge: bool
     for _, rows in group_answers(answers, lambda row: row.example.family):
         units = [dict(row.example.ratings) for row in rows.rows]
         if with_judge:
-            units = [{**unit, "": float(said)} for unit, said in zip(units, rows.predicted, strict=True)]
+            units = [{**unit, "": float(score)} for unit, score in zip(units, rows.predicted, strict=True)]
         clusters.append(units)
-    found: dict[str, Any] = measure_agreement(
+    alpha: dict[str, Any] = measure_agreement(
         clusters, level="interval", samples=frame.bootstrap["samples"], confidence_level=frame.bootstrap["level"],
         seed=frame.bootstrap["seed"],
     )["alpha"]  # fmt: skip
-    return TableCell(found.get("value"), low=found.get("low"), high=found.get("high"), why=found.get("undefined", ""))
+    return TableCell(alpha.get("value"), low=alpha.get("low"), high=alpha.get("high"), why=alpha.get("undefined", ""))
 
 
 def rater_table(frame: JudgeReportFrame, aspect: str, judges: Sequence[HeldOutAnswers]) -> ResultTable | None:
     """How well each person predicts the others, on the rows of the judge with the most rows."""
-    held = max(multi_rater_answers(judges), key=len, default=None)
-    if held is None:
+    answers = max(multi_rater_answers(judges), key=len, default=None)
+    if answers is None:
         return None
-    found = compute_human_ceiling(held.ratings, held.predicted)
-    lines = [table_line(rater, found.n[rater], value, group="rater") for rater, value in found.by_rater.items()]
+    ceiling = compute_human_ceiling(answers.ratings, answers.predicted)
+    lines = [table_line(rater, ceiling.n[rater], value, group="rater") for rater, value in ceiling.by_rater.items()]
     return frame.table(aspect, "raters", "rater n pearson", lines)
 
 
@@ -91,17 +91,17 @@ def alternative_annotator_table(
     outcomes: list[TableLine] = []
     single: list[TableLine] = []
     notes: set[str] = set()
-    for held in multi_rater_answers(judges):
-        verdict = _tested(frame, held)
+    for answers in multi_rater_answers(judges):
+        verdict = _tested(frame, answers)
         if verdict.passes is None or verdict.winning_rate is None:
             continue
         outcome = frame.t("judges.alternative.passes" if verdict.passes else "judges.alternative.fails")
         values = (len(verdict.opponents), verdict.epsilon, verdict.winning_rate, verdict.advantage, outcome)
-        outcomes.append(table_line(held.name, *values, group="judge"))
+        outcomes.append(table_line(answers.name, *values, group="judge"))
         for rater in verdict.opponents:
             won = frame.t("judges.alternative.won" if rater.wins else "judges.alternative.lost")
             values = (rater.items, rater.judge_advantage, rater.human_advantage, rater.p, won)
-            single.append(table_line(held.name, rater.name, *values, group="rater"))
+            single.append(table_line(answers.name, rater.name, *values, group="rater"))
         if len(verdict.opponents) < LEAST_HUMANS:
             notes.add(frame.t("judges.alternative.few_people", n=LEAST_HUMANS))
         if any(rater.items < LEAST_ITEMS for rater in verdict.opponents):
@@ -129,8 +129,8 @@ def _tested(frame: JudgeReportFrame, answers: HeldOutAnswers) -> AlternativeTest
 
 def system_ranking_table(frame: JudgeReportFrame, aspect: str, judges: Sequence[HeldOutAnswers]) -> list[ResultTable]:
     """The mean of each model by people and by the judge, and how well the two rankings agree."""
-    lines = [line for held in judges for line in _systems(frame, held)]
-    orders = [_order(frame, held) for held in judges if len(held)]
+    lines = [line for answers in judges for line in _systems(frame, answers)]
+    orders = [_order(frame, answers) for answers in judges if len(answers)]
     return [
         frame.table(aspect, "order", "judge models spearman kendall compared swapped pairs", orders),
         frame.table(aspect, "systems", "judge model n by_humans by_judge difference p", lines, keys=2),
@@ -149,17 +149,17 @@ def _systems(frame: JudgeReportFrame, answers: HeldOutAnswers) -> list[TableLine
 
 
 def _order(frame: JudgeReportFrame, answers: HeldOutAnswers) -> TableLine:
-    found = rank_agreement(answers.models, answers.targets, answers.predicted)
-    pairs = ", ".join(f"{better} / {worse}" for better, worse in found.swapped)
-    if found.spearman is None:
-        few = len(found.systems) < 3
-        why = frame.t("judges.few_models", n=len(found.systems)) if few else frame.why(found.why)
+    ranking = rank_agreement(answers.models, answers.targets, answers.predicted)
+    pairs = ", ".join(f"{better} / {worse}" for better, worse in ranking.swapped)
+    if ranking.spearman is None:
+        few = len(ranking.systems) < 3
+        why = frame.t("judges.few_models", n=len(ranking.systems)) if few else frame.why(ranking.why)
         correlations = [TableCell(why=why)] * 2
     else:
         statistics = {name: rank_correlation(answers, name) for name in _RANKS}
         correlations = list(frame.cells(answers, statistics).values())
-    values = (found.compared, len(found.swapped), pairs)
-    return table_line(answers.name, len(found.systems), *correlations, *values, group="judge")
+    values = (ranking.compared, len(ranking.swapped), pairs)
+    return table_line(answers.name, len(ranking.systems), *correlations, *values, group="judge")
 
 
 def rank_correlation(answers: HeldOutAnswers, which: str) -> Statistic:

@@ -128,8 +128,8 @@ def _written_before(folder: Path, stem: str) -> set[str]:
 
 def _stamp(chapter: AspectSection) -> dict[str, str]:
     """The provenance that every line of a table names."""
-    splits = dict.fromkeys(held.split for held in chapter.judges)
-    data = dict.fromkeys(str(held.card.get("data_sha256", ""))[:12] for held in chapter.judges)
+    splits = dict.fromkeys(answers.split for answers in chapter.judges)
+    data = dict.fromkeys(str(answers.card.get("data_sha256", ""))[:12] for answers in chapter.judges)
     return {"split": " ".join(splits), "data": " ".join(data).strip()}
 
 

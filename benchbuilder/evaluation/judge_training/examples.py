@@ -44,7 +44,7 @@ def make_examples(
     known = {item.id: item for item in items}
     texts = {answer.id: answer for answer in answers}
     families = item_families((_member(item) for item in known.values()), training.near)
-    found: list[Example] = []
+    examples: list[Example] = []
     for score in scores:
         answer = texts.get(score.of)
         if score.scorer != training.scorer or score.aspect != aspect or score.value is None or answer is None:
@@ -52,16 +52,16 @@ def make_examples(
         if (item := known.get(score.item)) is not None:
             ratings = tuple((rating.rater, rating.value) for rating in score.ratings)
             case = make_case(item, answer.text)
-            found.append(_example(item, families, case, score.value, 1.0, model=answer.model, ratings=ratings))
-    if not found:
+            examples.append(_example(item, families, case, score.value, 1.0, model=answer.model, ratings=ratings))
+    if not examples:
         raise DataError(
             f"there is no answer with a rating of its {aspect}",
             why=f"judges learn from the scores of evaluation.scorers.{training.scorer}",
             next="have answers rated, or check evaluation.training.scorer and the aspect of the judge",
         )
     if aspect in training.synthetic:
-        found += [made for item in known.values() for made in _statements(item, families, training.synthetic_weight)]
-    return sorted(found, key=lambda example: (example.item, example.model, example.target, example.case.answer))
+        examples += [made for item in known.values() for made in _statements(item, families, training.synthetic_weight)]
+    return sorted(examples, key=lambda example: (example.item, example.model, example.target, example.case.answer))
 
 
 def _member(item: Item[Any]) -> GroupMember:

@@ -55,13 +55,13 @@ def write_training_file(
 
     `seed` shuffles them, because services read files in order.
     """
-    kept = [example for example in examples if not judge.is_too_long(example.case)]
-    made = drop_some_evidence(kept, without_evidence, seed)
-    lines = [json.dumps(judge.training_line(example), ensure_ascii=False) for example in made]
+    fitting = [example for example in examples if not judge.is_too_long(example.case)]
+    examples_to_write = drop_some_evidence(fitting, without_evidence, seed)
+    lines = [json.dumps(judge.training_line(example), ensure_ascii=False) for example in examples_to_write]
     lines.sort(key=lambda line: hashlib.blake2b(f"{seed}{line}".encode(), digest_size=8).digest())
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    return len(examples) - len(kept)
+    return len(examples) - len(fitting)
 
 
 def check_training_file(path: Path, counter: TokenCounter, tuning: TuningSpec) -> TrainingFileCheck:
@@ -75,26 +75,26 @@ def check_training_file(path: Path, counter: TokenCounter, tuning: TuningSpec) -
         ) from error  # fmt: skip
     problems: list[str] = []
     sizes: list[int] = []
-    asked = Count[str]()
+    prompts = Count[str]()
     if len(data) > _MOST_BYTES:
         problems.append(f"the file has {len(data):,} bytes; the limit is {_MOST_BYTES:,}")
     if data.startswith(b"\xef\xbb\xbf"):
         problems.append("line 1: the file begins with a byte order mark, which many services do not read")
     lines = data.split(b"\n")
     for number, line in enumerate(lines[:-1] if not lines[-1] else lines, 1):
-        found = _messages(line)
-        if isinstance(found, str):
-            problems.append(f"line {number}: {found}")
+        messages = _messages(line)
+        if isinstance(messages, str):
+            problems.append(f"line {number}: {messages}")
             continue
-        sizes.append(counter.prompt(Request(tuple(found))))
-        asked[_hash(found[:-1])] += 1
+        sizes.append(counter.prompt(Request(tuple(messages))))
+        prompts[_hash(messages[:-1])] += 1
         if sizes[-1] > tuning.most_tokens:
             problems.append(f"line {number}: {sizes[-1]:,} tokens; the limit of the service is {tuning.most_tokens:,}")
     if len(sizes) < tuning.least_examples and path.name != VALID:
         problems.append(f"{len(sizes)} valid examples; the service needs at least {tuning.least_examples}")
     return TrainingFileCheck(
         path, len(sizes), sum(sizes), max(sizes, default=0), counter.how, counter.exact,
-        hashlib.sha256(data).hexdigest(), tuple(_shortened(problems)), frozenset(asked),
+        hashlib.sha256(data).hexdigest(), tuple(_shortened(problems)), frozenset(prompts),
     )  # fmt: skip
 
 

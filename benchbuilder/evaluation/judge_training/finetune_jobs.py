@@ -95,7 +95,7 @@ class JobLog:
             lines = self._path.read_bytes().split(b"\n")
         except FileNotFoundError:
             return []
-        found: list[dict[str, Any]] = []
+        events: list[dict[str, Any]] = []
         for number, line in enumerate(lines, 1):
             try:
                 event: Any = json.loads(line) if line.strip() else None
@@ -104,8 +104,8 @@ class JobLog:
             if isinstance(event, dict):
                 if not isinstance(event.get("mark"), str):
                     raise DataError(f"{self._path.name}:{number} is not an event", where=str(self._path))
-                found.append(event)
-        return found
+                events.append(event)
+        return events
 
     def last_job(self, part: str = "", content: str = "") -> JobStatus | None:
         """The last job for a `part`, or for the training data with the hash `content`; ``None`` if there is none."""
@@ -192,9 +192,9 @@ class JobClient:
             "intended", mark, part=request.part, content=request.content, attempt=attempt,
             endpoint=self._model.endpoint, base=request.model, **request.details,
         )  # fmt: skip
-        found = self._log.last_job(request.part, request.content)
-        assert found is not None
-        return found
+        logged = self._log.last_job(request.part, request.content)
+        assert logged is not None
+        return logged
 
     def _create(self, request: JobRequest, job: JobStatus) -> JobStatus:
         order = request.order(job.mark)
@@ -204,8 +204,8 @@ class JobClient:
             try:
                 ident = self._now(lambda tuning: tuning.create(order, files[0], validation))
             except TransientError as error:
-                if (found := self._find_created(request, job)) is not None:
-                    return found
+                if (existing := self._find_created(request, job)) is not None:
+                    return existing
                 if not error.throttled or attempt == MAX_ATTEMPTS:
                     raise ServiceError(
                         "it is unknown whether the service made the job", where=job.endpoint, why=str(error),

@@ -42,8 +42,8 @@ def item_families(members: Iterable[GroupMember], threshold: float) -> dict[str,
     for places in owners.values():
         for place in places:
             groups.join(places[0], place)
-    for one, other in near_pairs(texts, threshold):
-        groups.join(owners[texts[one]][0], owners[texts[other]][0])
+    for left, right in near_pairs(texts, threshold):
+        groups.join(owners[texts[left]][0], owners[texts[right]][0])
     names: dict[int, str] = {}
     for place, member in enumerate(ordered):
         root, name = groups.root(place), member.fact or member.id

@@ -127,8 +127,8 @@ def plan_training(
 def constant_predictor_warning(predictions: Sequence[Prediction]) -> str:
     """Why scores of held-out answers are meaningless (constant predictor check); empty if they are not."""
     targets = example_targets([prediction.example for prediction in predictions])
-    found = check_constant_predictor([prediction.predicted for prediction in predictions], targets)
-    return "" if found is None else found.why
+    warning = check_constant_predictor([prediction.predicted for prediction in predictions], targets)
+    return "" if warning is None else warning.why
 
 
 def note_figures(predictions: Sequence[Prediction], note: Note) -> None:
@@ -147,14 +147,14 @@ def card_metrics(predictions: Sequence[Prediction]) -> dict[str, float | None]:
     predicted = np.array([prediction.predicted for prediction in predictions])
     majority = np.array([prediction.others["majority"] for prediction in predictions])
     mean = np.array([prediction.others["mean"] for prediction in predictions])
-    found = {
+    metrics = {
         "pearson": pearson(predicted, targets),
         "mae": mae_statistic(predicted, targets).value(),
         "accuracy": accuracy_statistic(predicted, targets).value(),
         "majority_accuracy": accuracy_statistic(majority, targets).value(),
         "mean_mae": mae_statistic(mean, targets).value(),
     }
-    return {name: None if np.isnan(value) else round(float(value), 6) for name, value in found.items()}
+    return {name: None if np.isnan(value) else round(float(value), 6) for name, value in metrics.items()}
 
 
 def _limits(spec: JudgeSpec, training: TrainingSpec, split: Split) -> list[str]:
@@ -213,12 +213,12 @@ def _few_answers_warning(split: Split) -> str:
 
 def _shared_paragraphs_warning(split: Split) -> str:
     """A warning about held-out answers that share paragraphs with the training data; empty if none does."""
-    found = split.shared_paragraphs()
-    if not found["some"]:
+    counts = split.shared_paragraphs()
+    if not counts["some"]:
         return ""
     return (
-        f"of {count_phrase(found['answers'], 'held-out answer')} with paragraphs, {found['some']} share at least one "
-        f"with the training data and {found['all']} share all: where the paragraphs are new too, it may do worse"
+        f"of {count_phrase(counts['answers'], 'held-out answer')} with paragraphs, {counts['some']} share at least one "
+        f"with the training data and {counts['all']} share all: where the paragraphs are new too, it may do worse"
     )
 
 

@@ -28,28 +28,28 @@ class GatewayJudge(ScoringJudge):
         asks = self.judge.model_spec
         if asks is None:
             return [Dropped("needs_model")] * len(cases)
-        found: dict[int, float | Dropped] = {}
+        results: dict[int, float | Dropped] = {}
 
         def conversation(place: int) -> Any:
-            found[place] = yield from self.judge.converse(cases[place])
+            results[place] = yield from self.judge.converse(cases[place])
             return []
 
         def done(place: int, outcomes: Any) -> None:
             if isinstance(outcomes, str):
-                found[place] = Dropped("failed", outcomes)
+                results[place] = Dropped("failed", outcomes)
             if report_progress is not None:
-                report_progress(len(found))
+                report_progress(len(results))
 
         starts = ((place, conversation(place)) for place in range(len(cases)))
         self._gateway.converse(self._step, asks, starts, done)
-        return [found[place] for place in range(len(cases))]
+        return [results[place] for place in range(len(cases))]
 
     def score(self, cases: Sequence[Case]) -> list[float]:
         """The score of each case; DataError if one has none, because there is no substitute."""
         replies = self.scores_or_reasons(cases)
-        scores: list[float] = [one for one in replies if not isinstance(one, Dropped)]
+        scores: list[float] = [reply for reply in replies if not isinstance(reply, Dropped)]
         if len(scores) < len(replies):
-            first = next(one for one in replies if isinstance(one, Dropped))
+            first = next(reply for reply in replies if isinstance(reply, Dropped))
             raise DataError(
                 f"{len(replies) - len(scores)} of {len(replies)} cases got no score", where=self._step,
                 why=": ".join(filter(None, (first.reason, first.detail[:200]))),

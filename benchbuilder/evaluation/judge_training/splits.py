@@ -47,11 +47,11 @@ class Split:
         Families separate questions, not paragraphs: the same passage may be evidence for several questions.
         """
         known = {paragraph for example in self.training for paragraph in example.case.evidence}
-        found = [set(example.case.evidence) for example in self.held_out if example.case.evidence]
+        evidence = [set(example.case.evidence) for example in self.held_out if example.case.evidence]
         return {
-            "answers": len(found),
-            "some": sum(not paragraphs.isdisjoint(known) for paragraphs in found),
-            "all": sum(paragraphs <= known for paragraphs in found),
+            "answers": len(evidence),
+            "some": sum(not paragraphs.isdisjoint(known) for paragraphs in evidence),
+            "all": sum(paragraphs <= known for paragraphs in evidence),
         }
 
     def partly_seen(self) -> list[tuple[Example, Side]]:
@@ -91,19 +91,19 @@ def split_examples(examples: Sequence[Example], training: TrainingSpec, seed: in
     sides: dict[str, list[Example]] = {"training": [], "held_out": [], "left_out": []}
     for example in examples:
         sides[_side(example, training.split, models, families)].append(example)
-    found = Split(
+    split = Split(
         training.split, tuple(sides["training"]), tuple(sides["held_out"]), tuple(sides["left_out"]),
         tuple(sorted(models)), tuple(sorted(families)),
     )  # fmt: skip
-    if not found.held_out or all(example.synthetic for example in found.training):
-        empty = "is held out" if not found.held_out else "is left for training"
+    if not split.held_out or all(example.synthetic for example in split.training):
+        empty = "is held out" if not split.held_out else "is left for training"
         raise DataError(
             f"no rated answer {empty} by the split {training.split}",
             why=f"{len(rated)} answers by {len({e.model for e in rated})} models to "
             f"{len({e.family for e in rated})} families of questions are rated",
             next="have more answers rated, or change evaluation.training.split or held_out",
         )
-    return found
+    return split
 
 
 def _side(example: Example, split_by: str, models: frozenset[str], families: frozenset[str]) -> str:
@@ -138,14 +138,14 @@ def _held_families(rated: Iterable[Example], proportion: float, seed: int) -> fr
         questions[example.family].add(example.item)
         sources[example.family] = min(sources.get(example.family, example.source), example.source)
     due, taken = 0.0, 0
-    held: set[str] = set()
+    chosen: set[str] = set()
     for family in sorted(questions, key=lambda name: (sources[name], _hash("family", name, seed))):
         size = len(questions[family])
         due += proportion * size
         if due - taken >= size / 2:
-            held.add(family)
+            chosen.add(family)
             taken += size
-    return frozenset(held)
+    return frozenset(chosen)
 
 
 def _hash(what: str, name: str, seed: int) -> str:

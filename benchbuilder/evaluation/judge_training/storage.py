@@ -188,8 +188,8 @@ def _create_from_plain(slot: str, plain: Mapping[str, Any], places: Mapping[str,
                 data[name] = _create_from_plain(mark.slot, data[name], places)
     spec: BaseModel = cls.model_validate(data)
     refs = {name: ref for name in cls.model_fields if isinstance(ref := getattr(spec, name), FileRef)}
-    found = {name: ref.model_copy(update={"resolved_path": places.get(ref.path, "")}) for name, ref in refs.items()}
-    return spec.model_copy(update=found)
+    located = {name: ref.model_copy(update={"resolved_path": places.get(ref.path, "")}) for name, ref in refs.items()}
+    return spec.model_copy(update=located)
 
 
 def _file_places(spec: BaseModel | None) -> dict[str, str]:

@@ -180,25 +180,25 @@ class ChatJudge(AskingJudge):
         spec = self.spec
         values = self.prompt_values(case)
         messages = opening = self._opening(values)
-        fault, said = ReplyFault("reply_empty"), ""
-        asked: set[tuple[Message, ...]] = set()
+        fault, reply_text = ReplyFault("reply_empty"), ""
+        requested: set[tuple[Message, ...]] = set()
         for sample in range(first, first + spec.repair_rounds + 1):
-            asked.add(messages)
+            requested.add(messages)
             reply = yield Request(
                 messages, spec.sampling.explicit_settings(), self.schema(), sample, self.example_reply()
             )
             read = self._read(reply)
-            said = strip_reasoning(reply.text) or ""
+            reply_text = strip_reasoning(reply.text) or ""
             if not isinstance(read, ReplyFault):
                 return read
             fault = read
             if reply.assumed or fault.reason in _FINAL:
                 break
-            messages = self._repair_messages(opening, said, fault, values)
-            if messages in asked and said and spec.sampling.temperature == 0:
+            messages = self._repair_messages(opening, reply_text, fault, values)
+            if messages in requested and reply_text and spec.sampling.temperature == 0:
                 break
         return Dropped(
-            fault.reason, " | ".join(part for part in (fault.detail, truncate_code_points(said, 500)) if part)
+            fault.reason, " | ".join(part for part in (fault.detail, truncate_code_points(reply_text, 500)) if part)
         )
 
     def _repair_messages(

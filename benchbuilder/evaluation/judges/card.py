@@ -69,7 +69,7 @@ def read_judge_card(folder: Path) -> dict[str, Any] | None:
         _JudgeCard.model_validate(card)
     except ValidationError as error:
         problems = "; ".join(
-            f"{'.'.join(map(str, one['loc'])) or 'the card'}: {one['msg']}" for one in error.errors()[:3]
+            f"{'.'.join(map(str, fault['loc'])) or 'the card'}: {fault['msg']}" for fault in error.errors()[:3]
         )
         raise DataError(f"{path} is not a card of a judge", why=problems, next="train the judge again") from error
     return card

@@ -97,8 +97,8 @@ def read_finetuned_model(folder: Path) -> str:
     """The name of the fine-tuned model in `folder`, or ""; DataError if the file is damaged."""
     path = folder / MODEL
     try:
-        found: Any = json.loads(path.read_bytes())
-        return str(found["model"])
+        data: Any = json.loads(path.read_bytes())
+        return str(data["model"])
     except FileNotFoundError:
         return ""
     except (ValueError, LookupError, TypeError) as error:

@@ -125,12 +125,12 @@ def _proportion_known(features: Grams, known_features: Grams) -> float:
 def _nearest(part: SentencePart, windows: Sequence[SentencePart]) -> tuple[float, SentencePart | None]:
     """The proportion of `part` in the window that contains most of it, and this window (of several, the shortest)."""
     best: tuple[int, int, str] | None = None
-    found: SentencePart | None = None
+    nearest: SentencePart | None = None
     for window in windows:
         rank = (-len(part.pairs & window.pairs), len(window.pairs), window.text)
         if best is None or rank < best:
-            best, found = rank, window
-    return (0.0, None) if found is None else (_proportion_known(part.pairs, found.pairs), found)
+            best, nearest = rank, window
+    return (0.0, None) if nearest is None else (_proportion_known(part.pairs, nearest.pairs), nearest)
 
 
 def _difference_ngrams(

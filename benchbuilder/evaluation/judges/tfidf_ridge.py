@@ -98,9 +98,9 @@ class TfidfRidgeJudge(TrainedJudge):
             return self._learn(examples, folder, note)
 
     def _learn(self, examples: Sequence[Example], folder: Path, note: Callable[[str], None]) -> Mapping[str, Any]:
-        seen = [self._features(example.case) for example in examples]
-        self._learn_columns(seen)
-        columns = self._matrix(seen)
+        features = [self._features(example.case) for example in examples]
+        self._learn_columns(features)
+        columns = self._matrix(features)
         targets = np.array([example.target for example in examples])
         weights = np.array([example.weight for example in examples])
         penalty, errors = self._penalty(columns, targets, weights, examples)
@@ -119,14 +119,14 @@ class TfidfRidgeJudge(TrainedJudge):
     def _learn_columns(self, features: Sequence[CaseFeatures]) -> None:
         start = len(RELATIONS)
         for name in _BLOCKS:
-            holders = Counter(gram for one in features for gram in one.blocks[name])
+            holders = Counter(gram for case_features in features for gram in case_features.blocks[name])
             common = [(count, gram) for gram, count in holders.items() if count >= self.spec.fewest]
             kept = sorted(common, key=lambda pair: (-pair[0], pair[1]))[: self.spec.most]
             grams = sorted(gram for _, gram in kept)
             rarity = np.array([math.log((1 + len(features)) / (1 + holders[gram])) + 1 for gram in grams])
             self._blocks[name] = _Block({gram: place for place, gram in enumerate(grams)}, rarity, start)
             start += len(grams)
-        numbers = np.array([one.relations for one in features])
+        numbers = np.array([case_features.relations for case_features in features])
         self._centre, width = numbers.mean(axis=0), numbers.std(axis=0)
         self._width = np.where(width > 1e-9, width, 1.0)
 
@@ -136,7 +136,7 @@ class TfidfRidgeJudge(TrainedJudge):
         """The penalty with the least error on unseen families, and the squared error of each on rated answers."""
         families = np.array([example.family for example in examples])
         rated = np.array([not example.synthetic for example in examples])
-        asked = rated if len(set(families[rated])) >= 2 else np.ones(len(examples), dtype=bool)
+        counted = rated if len(set(families[rated])) >= 2 else np.ones(len(examples), dtype=bool)
         folds = min(self.spec.folds, len(set(families)))
         if folds < 2 or len(self.spec.penalties) == 1:
             return self.spec.penalties[len(self.spec.penalties) // 2], {}
@@ -144,7 +144,7 @@ class TfidfRidgeJudge(TrainedJudge):
 
         sums, count = dict.fromkeys(self.spec.penalties, 0.0), 0
         for learn, test in GroupKFold(folds).split(columns, groups=families):
-            scored = test[asked[test]]
+            scored = test[counted[test]]
             count += len(scored)
             for penalty in self.spec.penalties:
                 coefficients, intercept = _fit(columns[learn], targets[learn], weights[learn], penalty)
@@ -167,11 +167,11 @@ class TfidfRidgeJudge(TrainedJudge):
         values: list[float] = list((np.array(features.relations) - self._centre) / self._width)
         for name in _BLOCKS:
             block, weight = self._blocks[name], self.spec.weights.get(name, 1.0)
-            found = sorted((block.places[gram], count) for gram, count in features.blocks[name].items()
+            counts = sorted((block.places[gram], count) for gram, count in features.blocks[name].items()
                            if gram in block.places)  # fmt: skip
-            rows = [(1 + math.log(count)) * float(block.rarity[place]) for place, count in found]
+            rows = [(1 + math.log(count)) * float(block.rarity[place]) for place, count in counts]
             norm = math.sqrt(math.fsum(value * value for value in rows)) or 1.0
-            places += [block.start + place for place, _ in found]
+            places += [block.start + place for place, _ in counts]
             values += [weight * value / norm for value in rows]
         return np.array(places, dtype=np.intp), np.array(values)
 
@@ -204,17 +204,17 @@ class TfidfRidgeJudge(TrainedJudge):
         try:
             words = json.loads((folder / _WORDS).read_text(encoding="utf-8"))
             with np.load(folder / _ARRAYS, allow_pickle=False) as arrays:
-                held = {name: np.asarray(arrays[name]) for name in arrays.files}
+                loaded = {name: np.asarray(arrays[name]) for name in arrays.files}
             if words["format"] != _FORMAT or words["relations"] != list(RELATIONS):
                 raise ValueError("another version of this kind wrote it")
             start = len(RELATIONS)
             for name in _BLOCKS:
                 grams: list[str] = words["blocks"][name]
                 places = {gram: place for place, gram in enumerate(grams)}
-                self._blocks[name] = _Block(places, held[f"rarity_{name}"], start)
+                self._blocks[name] = _Block(places, loaded[f"rarity_{name}"], start)
                 start += len(grams)
-            self._centre, self._width = held["centre"], held["width"]
-            self._coefficients, self._intercept = held["coefficients"], float(held["intercept"])
+            self._centre, self._width = loaded["centre"], loaded["width"]
+            self._coefficients, self._intercept = loaded["coefficients"], float(loaded["intercept"])
             self._check_loaded()
         except (OSError, ValueError, KeyError, TypeError, AttributeError, BadZipFile) as error:
             raise DataError(

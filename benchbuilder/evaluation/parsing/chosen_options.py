@@ -49,15 +49,15 @@ def read_chosen_options(
     >>> [sorted(read_chosen_options(text, planets, [], ".", "A")) for text in texts]
     [['B'], ['A', 'B'], ['B'], []]
     """
-    said = strip_formatting(text) or ""
-    if finals := final_parts(said, announced):
+    bare = strip_formatting(text) or ""
+    if finals := final_parts(bare, announced):
         return _keys(finals[0], options, ignore, "anywhere", also_words) or _contained_option(
             finals[0], options, ignore
         )
-    lines = said.split("\n")
+    lines = bare.split("\n")
     places = [*((line, "start") for line in lines), (lines[-1], "end")]
-    found = {keys for line, at in places if (keys := _keys(line, options, ignore, at, also_words))}
-    return found.pop() if len(found) == 1 else frozenset()
+    choices = {keys for line, at in places if (keys := _keys(line, options, ignore, at, also_words))}
+    return choices.pop() if len(choices) == 1 else frozenset()
 
 
 def _keys(
@@ -70,14 +70,14 @@ def _keys(
             return frozenset({key})
     if len(bare) > 1 and set(bare) <= set(options):
         return frozenset(bare)
-    found = [match for match in _any_key(tuple(options)).finditer(line) if _is_key(match, options, also_words)]
-    if not found:
+    matches = [match for match in _any_key(tuple(options)).finditer(line) if _is_key(match, options, also_words)]
+    if not matches:
         return frozenset()
-    starts, ends = not re.search(r"\w", line[: found[0].start()]), not re.search(r"\w", line[found[-1].end() :])
+    starts, ends = not re.search(r"\w", line[: matches[0].start()]), not re.search(r"\w", line[matches[-1].end() :])
     if not (position == "anywhere" or (position == "start" and starts) or (position == "end" and ends)):
         return frozenset()
-    keys = frozenset(match.group() for match in found)
-    behind = comparison_key(_START.sub("", line[found[0].end() :]), ignore)
+    keys = frozenset(match.group() for match in matches)
+    behind = comparison_key(_START.sub("", line[matches[0].end() :]), ignore)
     others = {comparison_key(text, ignore) for key, text in options.items() if key not in keys}
     return frozenset() if behind and behind in others else keys
 
@@ -102,7 +102,13 @@ def _is_key(match: regex.Match[str], options: Mapping[str, str], also_words: Seq
 
 def _contained_option(line: str, options: Mapping[str, str], ignore: str) -> frozenset[str]:
     """The only option whose text `line` contains; a text within a longer matching text does not count."""
-    said = comparison_key(line, ignore)
-    held = {key: text for key, option in options.items() if (text := comparison_key(option, ignore)) and text in said}
-    longest = {key for key, text in held.items() if not any(text != other and text in other for other in held.values())}
+    answer = comparison_key(line, ignore)
+    contained = {
+        key: text for key, option in options.items() if (text := comparison_key(option, ignore)) and text in answer
+    }
+    longest = {
+        key
+        for key, text in contained.items()
+        if not any(text != other and text in other for other in contained.values())
+    }
     return frozenset(longest) if len(longest) == 1 else frozenset()

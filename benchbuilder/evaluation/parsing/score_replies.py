@@ -54,15 +54,15 @@ def neutralise_tags(text: str, names: Collection[str]) -> str:
     if not any(opening in text for opening in _OPENINGS):
         return text
     folded = "".join(_fold_character(character) for character in text)
-    found = [match.start() for match in re.finditer(rf"<(?={_GAP}\|)", folded)]
+    positions = [match.start() for match in re.finditer(rf"<(?={_GAP}\|)", folded)]
     for name in names:
         letters = f"[{_NO_WIDTH}]*".join(map(re.escape, name))
         mark = rf"<{_GAP}/?{_GAP}{letters}(?![\w-])"
-        found += [match.start() for match in re.finditer(mark, folded)]
-    if not found:
+        positions += [match.start() for match in re.finditer(mark, folded)]
+    if not positions:
         return text
     characters = list(text)
-    for place in found:
+    for place in positions:
         characters[place] = TAG_REPLACEMENT
     return "".join(characters)
 
@@ -87,12 +87,12 @@ def read_score_object(text: str) -> float | UnreadableScore:
     if (fenced := _FENCE.match(body)) is not None:
         body = fenced[1].strip()
     try:
-        found: Any = json.loads(body, object_pairs_hook=unique_object)
+        data: Any = json.loads(body, object_pairs_hook=unique_object)
     except (ValueError, RecursionError) as error:
         return UnreadableScore("malformed", str(error)[:120])
-    if not isinstance(found, dict) or "score" not in found:
+    if not isinstance(data, dict) or "score" not in data:
         return UnreadableScore("malformed", "no object with a score")
-    value: Any = found["score"]
+    value: Any = data["score"]
     if isinstance(value, str):
         return read_score_number(value)
     if isinstance(value, bool) or not isinstance(value, int | float):

@@ -33,14 +33,14 @@ class Clause:
 
 def joined_pattern(tables: Sequence[VerdictTable], *names: str) -> str:
     """One pattern for the dotted `names` of all `tables`; empty if they have none."""
-    found: list[str] = []
+    joined: list[str] = []
     for table in tables:
         for name in names:
             group, _, field = name.partition(".")
             part: Any = getattr(table, group)
             patterns: tuple[str, ...] = getattr(part, field) if field else part
-            found.extend([table.any_of(patterns)] if patterns else [])
-    return "|".join(found)
+            joined.extend([table.any_of(patterns)] if patterns else [])
+    return "|".join(joined)
 
 
 class VerdictTexts:
@@ -89,9 +89,9 @@ class VerdictTexts:
                 data, end = json.JSONDecoder(object_pairs_hook=unique_object).raw_decode(text, at)
             except (ValueError, RecursionError):
                 continue
-            found = next(_values(data, self._fields), None)
-            said = {True: TRUE, False: FALSE}.get(found, "") if isinstance(found, bool) else found
-            return f"{text[:at]}\n{said if isinstance(said, str) else ''}\n{text[end:]}"
+            value = next(_values(data, self._fields), None)
+            answer = {True: TRUE, False: FALSE}.get(value, "") if isinstance(value, bool) else value
+            return f"{text[:at]}\n{answer if isinstance(answer, str) else ''}\n{text[end:]}"
         return text
 
     def mask_quotes(self, text: str, masks: Sequence[tuple[str, str]]) -> str:

@@ -134,8 +134,8 @@ class VerdictReader:
         for table in self._tables:
             bare = replace_all(f"(?:{table.expand_parts(table.tail)})\\Z", "", bare).strip() if table.tail else bare
             bare = replace_all(f"\\A(?:{table.expand_parts(table.head)})", "", bare).strip() if table.head else bare
-        found = {contrary: CONTRARY, claim: CLAIM, bare: CLAIM, question: QUESTION}  # the later one counts
-        telling = [(text, sign) for text, sign in found.items() if len(text) >= _LEAST and not self._is_verdict(text)]
+        signs = {contrary: CONTRARY, claim: CLAIM, bare: CLAIM, question: QUESTION}  # the later one counts
+        telling = [(text, sign) for text, sign in signs.items() if len(text) >= _LEAST and not self._is_verdict(text)]
         masks = sorted(telling, key=lambda mask: -len(mask[0]))
         negated, evaluates = self._asks_for("negated", bare), self._asks_for("evaluates", claim or bare)
         return _Question(tuple(masks), question, negated, evaluates)
@@ -182,8 +182,8 @@ class VerdictReader:
             return mark("yes" if clause.text == TRUE else "no")
         for says in _SIDES:
             echoes = (match_groups(pattern, clause.text) for pattern in self._rules[says, "echo"])
-            found = next(filter(None, echoes), None)
-            if found and any(word and word in question.text for word in found.values()):
+            groups = next(filter(None, echoes), None)
+            if groups and any(word and word in question.text for word in groups.values()):
                 return mark("unsure" if question.negated else says)
         if self._fits(self._unsure, clause.text):
             return mark("unsure")
@@ -204,8 +204,8 @@ def _table_patterns(tables: Sequence[VerdictTable], name: str) -> tuple[str, ...
 
 def _any_verdict(table: VerdictTable) -> str:
     """One pattern for every clause that is a verdict by `table`."""
-    said = [f"{group}.{kind}" for kind in ("echo", *_CLASSES) for group in _GROUPS]
-    known = filter(None, (joined_pattern([table], name) for name in ("unsure.clause", "unsure.caveat", *said)))
+    names = [f"{group}.{kind}" for kind in ("echo", *_CLASSES) for group in _GROUPS]
+    known = filter(None, (joined_pattern([table], name) for name in ("unsure.clause", "unsure.caveat", *names)))
     return "|".join(f"(?:{pattern.replace('(?P<echo>', '(?:')})" for pattern in known) or _NEVER
 
 
@@ -213,7 +213,7 @@ def _final_reading(marks: Sequence[_FoundVerdict]) -> VerdictReading:
     """The reading of an answer from its `marks`, in order."""
     if not marks:
         return VerdictReading("", "silent")
-    seen = tuple(mark.says for mark in marks)
+    verdicts = tuple(mark.says for mark in marks)
     tiers = (("weak", "restated", "caveat"), ("restated", "caveat"), ())
     spoken = next(found for lower in tiers if (found := [mark for mark in marks if mark.kind not in lower]))
     last = spoken[-1]
@@ -226,10 +226,10 @@ def _final_reading(marks: Sequence[_FoundVerdict]) -> VerdictReading:
         elif mark.kind == "caveat" and mark.sentence == last.sentence and mark.position > last.position:
             last = mark
     if last.says == "unsure":
-        return VerdictReading("", "undecided", last.words, seen)
+        return VerdictReading("", "undecided", last.words, verdicts)
     if clash is not None:
-        return VerdictReading("", "contradiction", f"{clash.words} / {last.words}", seen)
-    return VerdictReading(last.says, "", last.words, seen)
+        return VerdictReading("", "contradiction", f"{clash.words} / {last.words}", verdicts)
+    return VerdictReading(last.says, "", last.words, verdicts)
 
 
 def _contradicted_mark(marks: Sequence[_FoundVerdict]) -> _FoundVerdict | None:

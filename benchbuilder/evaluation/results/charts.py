@@ -104,34 +104,36 @@ def row_chart(
     def x(value: float) -> float:
         return label + 10 + (min(max(value, low), high) - low) / (high - low) * room
 
-    drawn: list[Markup] = []
+    elements: list[Markup] = []
     for value, text in ticks.items():
-        drawn.append(svg_element("line", x1=x(value), x2=x(value), y1=2.0, y2=bottom, class_="grid" if value else zero))
-        drawn.append(svg_element("text", text, x=x(value), y=bottom + 14, text_anchor="middle", class_="t s"))
+        elements.append(
+            svg_element("line", x1=x(value), x2=x(value), y1=2.0, y2=bottom, class_="grid" if value else zero)
+        )
+        elements.append(svg_element("text", text, x=x(value), y=bottom + 14, text_anchor="middle", class_="t s"))
     for index, row in enumerate(rows):
-        drawn += _drawn_row(row, index * height + 4 + height / 2, label, x)
-    return picture(bottom + 20, title, drawn)
+        elements += _drawn_row(row, index * height + 4 + height / 2, label, x)
+    return picture(bottom + 20, title, elements)
 
 
 def _drawn_row(row: ChartRow, y: float, width: float, x: Callable[[float], float]) -> list[Markup]:
     """The label of a row, its dots with their intervals, a line between several dots, and its text."""
     name = shorten_label(row.label, width)
     css = "t s" if row.secondary else "t"
-    drawn = [svg_element("text", name, x=width, y=y + 4, text_anchor="end", class_=css)]
+    elements = [svg_element("text", name, x=width, y=y + 4, text_anchor="end", class_=css)]
     step = 5.0 if len(row.dots) > 1 else 0.0
     if len(row.dots) > 1:
         ends = [x(dot.value) for dot in row.dots]
-        drawn.append(svg_element("line", x1=min(ends), x2=max(ends), y1=y, y2=y, class_="link"))
+        elements.append(svg_element("line", x1=min(ends), x2=max(ends), y1=y, y2=y, class_="link"))
     for place, dot in enumerate(row.dots):
         level = y + (place - (len(row.dots) - 1) / 2) * step
         if dot.low is not None and dot.high is not None:
             whisker = {"x1": x(dot.low), "x2": x(dot.high), "y1": level, "y2": level}
-            drawn.append(svg_element("line", class_=f"{dot.css} whisker", **whisker))
-        drawn.append(svg_element("circle", cx=x(dot.value), cy=level, r=4.5, class_=dot.css))
+            elements.append(svg_element("line", class_=f"{dot.css} whisker", **whisker))
+        elements.append(svg_element("circle", cx=x(dot.value), cy=level, r=4.5, class_=dot.css))
     if row.text:
         css = "t s" if row.secondary else "t v"
-        drawn.append(svg_element("text", row.text, x=float(CHART_WIDTH), y=y + 4, text_anchor="end", class_=css))
-    return drawn
+        elements.append(svg_element("text", row.text, x=float(CHART_WIDTH), y=y + 4, text_anchor="end", class_=css))
+    return elements
 
 
 def _edge(value: float, form: ValueFormat) -> str:
@@ -161,10 +163,10 @@ class UnitSquare:
     def axes(self, x_label: str, y_label: str, threshold: float | None = None) -> list[Markup]:
         """The grid with its labels; the lines of a `threshold` are marked."""
         x, y = self.x, self.y
-        drawn: list[Markup] = []
+        elements: list[Markup] = []
         for value in (0.0, 0.25, 0.5, 0.75, 1.0):
             css = "base" if value == 0 else "border" if value == threshold else "grid"
-            drawn += [
+            elements += [
                 svg_element("line", x1=x(0), x2=x(1), y1=y(value), y2=y(value), class_=css),
                 svg_element("line", x1=x(value), x2=x(value), y1=y(0), y2=y(1), class_=css),
                 svg_element("text", f"{value:g}", x=self.left - 6, y=y(value) + 4, text_anchor="end", class_="t s"),
@@ -172,7 +174,7 @@ class UnitSquare:
             ]
         turned = f"rotate(-90 12 {y(0.5)})"
         return [
-            *drawn,
+            *elements,
             svg_element("text", x_label, x=x(0.5), y=y(0) + 34, text_anchor="middle", class_="t s"),
             svg_element("text", y_label, x=12.0, y=y(0.5), text_anchor="middle", class_="t s", transform=turned),
         ]
@@ -203,14 +205,14 @@ def _labels(pair: AspectPair) -> list[Markup]:
     x, y = _SQUARE.x, _SQUARE.y
     points = sorted(pair.models, key=lambda point: (-point.second, point.name))
     taken = [_Box(x(p.first) - 6, y(p.second) - 6, x(p.first) + 6, y(p.second) + 6) for p in points]
-    drawn = [svg_element("circle", cx=x(p.first), cy=y(p.second), r=5.0, class_="c1 ring") for p in points]
+    elements = [svg_element("circle", cx=x(p.first), cy=y(p.second), r=5.0, class_="c1 ring") for p in points]
     for point in points:
         name = shorten_label(point.name, _WIDE)
         places = _around(x(point.first), y(point.second), width_of(name) * 1.05)
         box, place, anchor = min(places, key=lambda found: sum(found[0].overlap(other) for other in taken))
         taken.append(box)
-        drawn.append(svg_element("text", name, x=place, y=box.bottom - 3, text_anchor=anchor, class_="t v halo"))
-    return drawn
+        elements.append(svg_element("text", name, x=place, y=box.bottom - 3, text_anchor=anchor, class_="t v halo"))
+    return elements
 
 
 class _Box(NamedTuple):
@@ -231,12 +233,12 @@ class _Box(NamedTuple):
 
 def _around(x: float, y: float, width: float) -> list[tuple[_Box, float, str]]:
     """Possible places of a name beside its dot, best first: its box, x position and text anchor."""
-    found: list[tuple[_Box, float, str]] = []
+    places: list[tuple[_Box, float, str]] = []
     for middle in (y, y + 9, y - 9, y + 18, y - 18):
         top, bottom = middle - _LINE / 2, middle + _LINE / 2
-        found.append((_Box(x + 8, top, x + 8 + width, bottom), x + 8, "start"))
-        found.append((_Box(x - 8 - width, top, x - 8, bottom), x - 8, "end"))
-    return found
+        places.append((_Box(x + 8, top, x + 8 + width, bottom), x + 8, "start"))
+        places.append((_Box(x - 8 - width, top, x - 8, bottom), x - 8, "end"))
+    return places
 
 
 def picture(height: float, title: str, drawn: Sequence[Markup]) -> Markup:

@@ -32,18 +32,18 @@ def holm_adjusted(values: Sequence[float | None]) -> list[float | None]:
     [0.03, 0.06, None, 0.06]
     """
     known = sorted((p, place) for place, p in enumerate(values) if p is not None)
-    found: list[float | None] = [None] * len(values)
+    adjusted: list[float | None] = [None] * len(values)
     above = 0.0
     for rank, (p, place) in enumerate(known):
         above = max(above, min(1.0, p * (len(known) - rank)))
-        found[place] = above
-    return found
+        adjusted[place] = above
+    return adjusted
 
 
 def paired_systems(frame: ResultsFrame, measure: ScoredAspect) -> list[EvaluatedSystem]:
     """The systems to compare in pairs: models and people; also rules if there would be no pair without them."""
     everyone = ranked_systems(frame, measure)
-    known = [one for one in everyone if one.group != "rule"]
+    known = [system for system in everyone if system.group != "rule"]
     return known if len(known) > 1 else everyone
 
 
@@ -53,28 +53,28 @@ def pairwise_table(frame: ResultsFrame, measure: ScoredAspect) -> ResultTable | 
     scores = {system.name: run.values(measure, system.name) for system in paired_systems(frame, measure)}
     called = {system.name: system.display_name for system in run.systems}
     chosen = list(combinations(scores, 2))
-    drawn: BootstrapSettings = {
+    bootstrap: BootstrapSettings = {
         **frame.bootstrap,
         "samples": max(frame.bootstrap["samples"], samples_needed(len(chosen), frame.bootstrap["level"])),
     }
-    found: list[tuple[str, str, DifferenceEstimate]] = []
+    differences: list[tuple[str, str, DifferenceEstimate]] = []
     for first, second in chosen:
         common = [item for item in scores[first] if item in scores[second]]
         if common:
             left, right = ([scores[name][item] for item in common] for name in (first, second))
-            found.append((first, second, paired_mean_difference(left, right, run.clusters(common), **drawn)))
-    if not found:
+            differences.append((first, second, paired_mean_difference(left, right, run.clusters(common), **bootstrap)))
+    if not differences:
         return None
-    adjusted = holm_adjusted([difference.p for _, _, difference in found])
+    adjusted = holm_adjusted([difference.p for _, _, difference in differences])
     columns = (
         "first:words=results.first second:words=results.second difference:signed=results.difference p=p "
         "p_holm=results.p_holm n:count=results.common"
     )
     lines = [
         table_line(called[first], called[second], estimate_cell(difference), difference.p, holm_p, difference.n)
-        for (first, second, difference), holm_p in zip(found, adjusted, strict=True)
+        for (first, second, difference), holm_p in zip(differences, adjusted, strict=True)
     ]
-    note = t("results.pairs_note", samples=drawn["samples"])
+    note = t("results.pairs_note", samples=bootstrap["samples"])
     return frame.table(f"pairs_{measure.slug}", frame.measure_label(measure), columns, lines, notes=[note], keys=2)
 
 
@@ -126,19 +126,19 @@ def power_table(frame: ResultsFrame, measures: Sequence[ScoredAspect]) -> Result
 
 def _power_line(frame: ResultsFrame, measure: ScoredAspect) -> TableLine | None:
     scores = [frame.run.values(measure, system.name) for system in paired_systems(frame, measure)]
-    found: list[tuple[float, int]] = []
+    sizes: list[tuple[float, int]] = []
     for first, second in combinations(scores, 2):
         common = [item for item in first if item in second]
         if not common:
             continue
         error = standard_error([first[i] - second[i] for i in common], frame.run.clusters(common))
         if error is not None:
-            found.append((detectable_difference(frame, error), len(common)))
-    if not found:
+            sizes.append((detectable_difference(frame, error), len(common)))
+    if not sizes:
         return None
-    typical = median(size for size, _ in found)
-    needed = ceil(median(n * (size / frame.effect) ** 2 for size, n in found))
-    largest, common = max(size for size, _ in found), int(median(n for _, n in found))
+    typical = median(size for size, _ in sizes)
+    needed = ceil(median(n * (size / frame.effect) ** 2 for size, n in sizes))
+    largest, common = max(size for size, _ in sizes), int(median(n for _, n in sizes))
     return table_line(frame.measure_label(measure), common, typical, largest, needed)
 
 
@@ -218,8 +218,8 @@ def _correlation(frame: ResultsFrame, points: Sequence[ScorePoint], *, spread: b
         return nothing, nothing
     first, second = np.array([p.first for p in points]), np.array([p.second for p in points])
     statistics = {"r": pearson_statistic(first, second), "r2": r_squared_statistic(first, second)}
-    found = bootstrap_estimates(statistics, [p.fact for p in points], **frame.bootstrap)
-    cells = estimate_cell(found["r"]), estimate_cell(found["r2"])
+    estimates = bootstrap_estimates(statistics, [p.fact for p in points], **frame.bootstrap)
+    cells = estimate_cell(estimates["r"]), estimate_cell(estimates["r2"])
     return cells if spread else (replace(cells[0], low=None, high=None), replace(cells[1], low=None, high=None))
 
 

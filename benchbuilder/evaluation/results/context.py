@@ -108,12 +108,12 @@ def table_columns(t: ReportTexts, columns: str) -> tuple[TableColumn, ...]:
 
     HEADING is the key of a text, or the heading itself if it has no dot.
     """
-    found: list[TableColumn] = []
+    declared: list[TableColumn] = []
     for column in columns.split():
         name, _, heading = column.partition("=")
         key, _, form = name.partition(":")
-        found.append(TableColumn(key, t(heading) if "." in heading else heading, _FORMATS[form or "score"]))
-    return tuple(found)
+        declared.append(TableColumn(key, t(heading) if "." in heading else heading, _FORMATS[form or "score"]))
+    return tuple(declared)
 
 
 def table_line(*values: CellValue, group: str = "", tag: str = "", block: TableBlock = "own") -> TableLine:

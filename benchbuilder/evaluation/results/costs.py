@@ -28,12 +28,12 @@ def outcome_table(frame: ResultsFrame) -> ResultTable:
     run, t = frame.run, frame.t
     lines: list[TableLine] = []
     for system in run.systems:
-        said = run.answers.get(system.name, {})
-        seen = Counter(answer.outcome for answer in said.values())
-        lengths = [len(answer.text) for answer in said.values() if answer.outcome != "missing"]
+        answers = run.answers.get(system.name, {})
+        seen = Counter(answer.outcome for answer in answers.values())
+        lengths = [len(answer.text) for answer in answers.values() if answer.outcome != "missing"]
         counts = [seen[name] for name in OUTCOMES]
         lines.append(
-            frame.line(system, len(said) - seen["missing"], *counts, float(median(lengths)) if lengths else None)
+            frame.line(system, len(answers) - seen["missing"], *counts, float(median(lengths)) if lengths else None)
         )
     outcomes = " ".join(f"{name}:count=outcome.{name}" for name in OUTCOMES[:-1])
     columns = (
@@ -61,14 +61,14 @@ def coverage_table(frame: ResultsFrame) -> ResultTable:
 def unscored_table(frame: ResultsFrame, finished: FinishedBuild) -> ResultTable | None:
     """The reasons for missing scores, by scorer; ``None`` if no score is missing."""
     t = frame.t
-    seen: Counter[tuple[str, str, str]] = Counter()
+    losses: Counter[tuple[str, str, str]] = Counter()
     sentences: dict[tuple[str, str], str] = {}
     for account in finished.step_counts:
         scorer = account.step.partition(".")[0]
         for (outcome, reason), n in _losses(account).items():
-            seen[scorer, outcome, reason] += n
+            losses[scorer, outcome, reason] += n
             sentences[scorer, reason] = account.reasons.get(reason, "")
-    if not seen:
+    if not losses:
         return None
     columns = (
         "step:words=common.step outcome:words=results.outcome reason:words=common.reason "
@@ -76,22 +76,22 @@ def unscored_table(frame: ResultsFrame, finished: FinishedBuild) -> ResultTable 
     )
     lines = [
         table_line(scorer, t(f"results.outcome_{outcome}"), reason, sentences[scorer, reason], n)
-        for (scorer, outcome, reason), n in sorted(seen.items())
+        for (scorer, outcome, reason), n in sorted(losses.items())
     ]
     return frame.table("unscored", t("results.unscored"), columns, lines, keys=3)
 
 
 def _losses(account: StepCounts) -> Counter[tuple[str, str]]:
-    found: Counter[tuple[str, str]] = Counter()
+    losses: Counter[tuple[str, str]] = Counter()
     for (_, outcome, reason), n in account.counts.items():
         if account.role in ("answer", "score") and outcome != "kept" and n:
-            found[outcome, reason] += n
-    return found
+            losses[outcome, reason] += n
+    return losses
 
 
 def unused_rows_note(frame: ResultsFrame, finished: FinishedBuild) -> str:
     """A note on rows of the benchmark that did not become items, with reasons; empty if there are none."""
-    account = next((one for one in finished.step_counts if one.step == finished.items), None)
+    account = next((counts for counts in finished.step_counts if counts.step == finished.items), None)
     if account is None:
         return ""
     lost: Counter[str] = Counter()
@@ -101,11 +101,11 @@ def unused_rows_note(frame: ResultsFrame, finished: FinishedBuild) -> str:
     if not lost.total():
         return ""
     rows = sum(n for (_, outcome, _), n in account.units.items() if outcome in ("kept", "dropped", "failed"))
-    told = [
+    reasons = [
         f"{account.reasons.get(reason, '').rstrip('.') or reason} ({n:,})"
         for reason, n in sorted(lost.items(), key=lambda pair: (-pair[1], pair[0]))
     ]
-    return frame.t("results.unused", n=lost.total(), rows=rows, reasons="; ".join(told))
+    return frame.t("results.unused", n=lost.total(), rows=rows, reasons="; ".join(reasons))
 
 
 def cost_table(frame: ResultsFrame, finished: FinishedBuild) -> ResultTable | None:
@@ -156,15 +156,15 @@ def _usd(frame: ResultsFrame, receipts: list[Receipt]) -> TableCell:
 
 def _total(cells: Iterable[TableCell]) -> TableCell:
     """The sum; missing if one of the summands is missing."""
-    found = list(cells)
-    unknown = next((cell for cell in found if cell.value is None), None)
-    return unknown if unknown is not None else TableCell(sum(cell.value or 0.0 for cell in found))
+    summands = list(cells)
+    unknown = next((cell for cell in summands if cell.value is None), None)
+    return unknown if unknown is not None else TableCell(sum(cell.value or 0.0 for cell in summands))
 
 
 def settings_table(frame: ResultsFrame, finished: FinishedBuild) -> ResultTable | None:
     """The steps that prompt a model, with their settings; ``None`` if there are none."""
     t = frame.t
-    lines = [_line(one, t) for one in prompting_steps(finished)]
+    lines = [_line(step, t) for step in prompting_steps(finished)]
     if not lines:
         return None
     columns = (

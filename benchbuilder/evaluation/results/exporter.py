@@ -96,18 +96,18 @@ class ResultsExporter(Exporter):
         bootstrap = bootstrap_settings(BootstrapSpec.model_validate(evaluation["bootstrap"]))
         run = gather_run(finished, spec.aspects)
         frame = ResultsFrame(run, t, bootstrap, spec.power, spec.effect)
-        found = collect_findings(frame, finished, recipe_published_results(evaluation), spec.aspects, spec.worst)
-        context = _context(frame, found, finished, spec)
+        findings = collect_findings(frame, finished, recipe_published_results(evaluation), spec.aspects, spec.worst)
+        context = _context(frame, findings, finished, spec)
         stamp = {"benchmark": run.benchmark, "recipe": run.recipe}
         files = {
             f"{spec.file}.html": render_html("results.html.j2", PACKAGES, t=t, **context),
             f"{spec.file}.md": render_markdown("results.md.j2", PACKAGES, t=t, **context),
-            f"{spec.file}.json": _data(frame, found, finished),
+            f"{spec.file}.json": _data(frame, findings, finished),
             f"{spec.file}_scores.csv": csv_table(_SCORES, list(_scores(run))),
         }
-        for sheet in found.all_tables():
+        for sheet in findings.all_tables():
             files[f"{spec.file}_tables/{sheet.name}.csv"] = table_as_csv(sheet, stamp)
-            if sheet is not found.difficulty_table:
+            if sheet is not findings.difficulty_table:
                 files[f"{spec.file}_tables/{sheet.name}.tex"] = table_as_latex(sheet, stamp)
         return [write_atomically(folder / name, text) for name, text in files.items()]
 
@@ -145,7 +145,7 @@ def constant_answer_scores(frame: ResultsFrame, class_imbalance: float) -> Const
 
 def _tiles(frame: ResultsFrame, finished: FinishedBuild) -> list[tuple[str, str]]:
     run, t = frame.run, frame.t
-    answers = sum(said.outcome != "missing" for rows in run.answers.values() for said in rows.values())
+    answers = sum(answer.outcome != "missing" for rows in run.answers.values() for answer in rows.values())
     people = [measure for measure in run.measures if measure.role == "people"]
     rated = {
         (model, item)

@@ -136,13 +136,13 @@ def _means(
 ) -> tuple[ChartedTable, ...]:
     """A table of means per measure; published figures are in the first table of their aspect (people before judges)."""
     shown: set[str] = set()
-    found: list[ChartedTable] = []
+    charted: list[ChartedTable] = []
     for measure in measures:
         sheet = means.means_table(frame, measure, None if measure.aspect in shown else published)
         if sheet.lines:
             shown.add(measure.aspect)
-            found.append(ChartedTable(sheet, charts.means_chart(sheet)))
-    return tuple(found)
+            charted.append(ChartedTable(sheet, charts.means_chart(sheet)))
+    return tuple(charted)
 
 
 def _scatter(frame: ResultsFrame, pair: compare.AspectPair, correlation: ResultTable, place: int) -> AspectChart:

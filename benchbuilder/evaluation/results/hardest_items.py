@@ -47,8 +47,8 @@ def item_difficulty(frame: ResultsFrame, aspects: Sequence[str]) -> ItemDifficul
     """
     run = frame.run
     names = run.system_names("model") or [system.name for system in run.systems]
-    found = [(measure, item_values(frame, measure, names)) for measure in main_measures(run.measures, aspects)]
-    scored = [pair for pair in found if pair[1]]
+    covered = [(measure, item_values(frame, measure, names)) for measure in main_measures(run.measures, aspects)]
+    scored = [pair for pair in covered if pair[1]]
     if not scored:
         return None
     half = [pair for pair in scored if 2 * len(pair[1]) >= len(run.entries)]
@@ -71,15 +71,15 @@ def worst_items(
 
 def _replies(frame: ResultsFrame, entry: ReportEntry, measures: Sequence[ScoredAspect]) -> list[SystemReply]:
     run, item = frame.run, entry.row.id
-    found: list[SystemReply] = []
+    replies: list[SystemReply] = []
     for system in run.systems:
-        said = run.answers.get(system.name, {}).get(item)
-        if said is None or said.outcome == "missing":
+        answer = run.answers.get(system.name, {}).get(item)
+        if answer is None or answer.outcome == "missing":
             continue
-        given = [(measure, run.scores[measure].get(system.name, {}).get(item)) for measure in measures]
-        scores = tuple((measure, score) for measure, score in given if score is not None)
-        found.append(SystemReply(system, said.text, said.outcome, scores))
-    return found
+        rows = [(measure, run.scores[measure].get(system.name, {}).get(item)) for measure in measures]
+        scores = tuple((measure, score) for measure, score in rows if score is not None)
+        replies.append(SystemReply(system, answer.text, answer.outcome, scores))
+    return replies
 
 
 def difficulty_table(frame: ResultsFrame, difficulty: ItemDifficulty) -> ResultTable:

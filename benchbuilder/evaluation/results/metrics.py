@@ -30,28 +30,30 @@ def metric_tables(
     evaluation: Mapping[str, Any] = finished.recipe.get("evaluation") or {}
     named: Mapping[str, Mapping[str, Any]] = evaluation.get("metrics") or {}
     scores = _scores(frame, finished) if named else {}
-    found: list[tuple[ResultTable, int]] = []
-    for name, given in named.items():
+    tables: list[tuple[ResultTable, int]] = []
+    for name, settings in named.items():
         metric: Metric = create_from_spec(
-            "metric", find_kind("metric", given["kind"]).load().spec_class.model_validate(given)
+            "metric", find_kind("metric", settings["kind"]).load().spec_class.model_validate(settings)
         )
         scored = _relevant_scores(metric, scores)
         if scored:
-            found.append((_table(frame, name, metric, scored, published), len(metric.figures)))
-    return found
+            tables.append((_table(frame, name, metric, scored, published), len(metric.figures)))
+    return tables
 
 
 def _scores(frame: ResultsFrame, finished: FinishedBuild) -> dict[tuple[str, str], dict[str, list[ClusteredScore]]]:
     """Scores by scorer and aspect, and by model; scores of missing answers are left out."""
-    found: defaultdict[tuple[str, str], defaultdict[str, list[ClusteredScore]]] = defaultdict(lambda: defaultdict(list))
+    grouped: defaultdict[tuple[str, str], defaultdict[str, list[ClusteredScore]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
     for table in finished.tables.values():
         rows: Any = table if table.row is Score else ()
         for row in rows:
             if row.label != "missing" and frame.run.has_answer(row.model, row.item):
-                found[row.scorer, row.aspect][row.model].append(
+                grouped[row.scorer, row.aspect][row.model].append(
                     ClusteredScore(row, frame.run.facts.get(row.item, row.item))
                 )
-    return {key: dict(by_model) for key, by_model in found.items()}
+    return {key: dict(by_model) for key, by_model in grouped.items()}
 
 
 def _relevant_scores(metric: Metric, scores: Mapping[tuple[str, str], dict[str, list[ClusteredScore]]]) -> ByModel:

@@ -21,8 +21,8 @@ def prediction_powered_tables(frame: ResultsFrame) -> list[ResultTable]:
     people = [measure for measure in frame.run.measures if measure.role == "people"]
     judges = [measure for measure in frame.run.measures if measure.role == "judge"]
     pairs = [(rated, judged) for rated in people for judged in judges if rated.aspect == judged.aspect]
-    found = [_table(frame, rated, judged) for rated, judged in pairs]
-    return [sheet for sheet in found if sheet.lines or sheet.notes]
+    tables = [_table(frame, rated, judged) for rated, judged in pairs]
+    return [sheet for sheet in tables if sheet.lines or sheet.notes]
 
 
 class _Scores(NamedTuple):

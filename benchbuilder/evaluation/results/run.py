@@ -89,8 +89,8 @@ class EvaluationRun:
 
     def has_answer(self, model: str, item: str) -> bool:
         """Whether `model` answered `item` in any way; true if there is no table of its answers."""
-        said = self.answers.get(model, {}).get(item)
-        return said is None or said.outcome != "missing"
+        answer = self.answers.get(model, {}).get(item)
+        return answer is None or answer.outcome != "missing"
 
     def values(
         self, measure: ScoredAspect, model: str, keep: Callable[[ReportEntry], bool] = lambda _: True
@@ -99,18 +99,18 @@ class EvaluationRun:
 
         An invalid or refused verdict counts as wrong (0): leaving it out would reward silence.
         """
-        given = self.scores[measure].get(model, {})
-        found: dict[str, float] = {}
+        rows = self.scores[measure].get(model, {})
+        values: dict[str, float] = {}
         for entry in self.entries:
-            row = given.get(entry.row.id)
+            row = rows.get(entry.row.id)
             if row is None or not keep(entry) or not self.has_answer(model, entry.row.id):
                 continue
             if measure.aspect == VERDICT:
                 if row.label != "missing":
-                    found[entry.row.id] = 1.0 if row.label == "right" else 0.0
+                    values[entry.row.id] = 1.0 if row.label == "right" else 0.0
             elif row.value is not None:
-                found[entry.row.id] = row.value
-        return found
+                values[entry.row.id] = row.value
+        return values
 
     def clusters(self, ids: Iterable[str]) -> list[str]:
         """The fact of each item: questions on the same fact are not independent."""
@@ -134,12 +134,12 @@ def gather_run(finished: FinishedBuild, aspects: Sequence[str]) -> EvaluationRun
     steps: dict[str, str] = {}
     for step, table in finished.tables.items():
         if step.startswith("answer."):
-            for model, item, said in _answers(table, known):
-                answers.setdefault(model, {})[item] = said
+            for model, item, answer in _answers(table, known):
+                answers.setdefault(model, {})[item] = answer
                 steps[step] = model
         elif table.row.name == "score":
-            for key, model, item, given in _scores(table):
-                scores.setdefault(key, {}).setdefault(model, {})[item] = given
+            for key, model, item, score in _scores(table):
+                scores.setdefault(key, {}).setdefault(model, {})[item] = score
                 steps[step] = model
     evaluation = _mapping(finished.recipe.get("evaluation"))
     measures = [_measure(aspect, scorer, rows, evaluation) for (aspect, scorer), rows in scores.items()]
@@ -171,8 +171,8 @@ def _answers(table: Table[Any], item_ids: Container[str]) -> Iterator[tuple[str,
 def _scores(table: Table[Any]) -> Iterator[tuple[tuple[str, str], str, str, AnswerScore]]:
     for data in _rows(table, ("item", "model", "scorer", "aspect", "value", "label", "ratings")):
         ratings = tuple((rating["rater"], rating["value"]) for rating in data["ratings"] or ())
-        given = AnswerScore(data["value"], data["label"], ratings)
-        yield (data["aspect"], data["scorer"]), data["model"], data["item"], given
+        score = AnswerScore(data["value"], data["label"], ratings)
+        yield (data["aspect"], data["scorer"]), data["model"], data["item"], score
 
 
 def _rows(table: Table[Any], columns: Sequence[str]) -> Iterator[dict[str, Any]]:

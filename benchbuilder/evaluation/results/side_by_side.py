@@ -149,8 +149,8 @@ def _comparison_line(
         means = [TableCell(fmean(side.values()), n=len(side)) if side else None for side in (first, second)]
         return table_line(name, *means, None, None, 0, tag="" if first and second else tag)
     left, right = [first[item] for item in common], [second[item] for item in common]
-    found = paired_mean_difference(right, left, [facts[item] for item in common], **bootstrap)
-    return table_line(name, fmean(left), fmean(right), estimate_cell(found), found.p, len(common))
+    difference = paired_mean_difference(right, left, [facts[item] for item in common], **bootstrap)
+    return table_line(name, fmean(left), fmean(right), estimate_cell(difference), difference.p, len(common))
 
 
 class ValueChange(NamedTuple):
@@ -169,8 +169,8 @@ def _other_changes(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[
     """Changes in other tables, by table title."""
     known = {sheet["name"]: sheet for sheet in second["tables"]}
     pairs = [(sheet, known[sheet["name"]]) for sheet in first["tables"] if sheet["name"] in known]
-    found = {one["title"]: _changes(one, other) for one, other in pairs if one["name"].startswith(_COMPARED)}
-    return {title: changes for title, changes in found.items() if changes}
+    changed = {old["title"]: _changes(old, new) for old, new in pairs if old["name"].startswith(_COMPARED)}
+    return {title: changes for title, changes in changed.items() if changes}
 
 
 def _changes(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[ValueChange]:
@@ -184,13 +184,13 @@ def _changes(first: Mapping[str, Any], second: Mapping[str, Any]) -> list[ValueC
 
 def _cells(sheet: Mapping[str, Any]) -> dict[tuple[str, str], tuple[str, ValueFormat, float | None]]:
     """The heading, format and value of each numeric cell, by line and column."""
-    found: dict[tuple[str, str], tuple[str, ValueFormat, float | None]] = {}
+    cells: dict[tuple[str, str], tuple[str, ValueFormat, float | None]] = {}
     for line in sheet["lines"]:
         key = " · ".join(cell.get("words", "") for cell in line["cells"][: sheet["keys"]])
         for column, cell in zip(sheet["columns"], line["cells"], strict=True):
             if column["form"] != "words":
-                found[key, column["key"]] = (column["label"], column["form"], cell.get("value"))
-    return found
+                cells[key, column["key"]] = (column["label"], column["form"], cell.get("value"))
+    return cells
 
 
 def _sheet(title: str, changes: Sequence[ValueChange], t: ReportTexts) -> ResultTable:

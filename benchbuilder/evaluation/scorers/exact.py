@@ -72,20 +72,20 @@ class ExactScorer(Scorer):
         return (self._chosen(answer.text, options, keys) if options else self._is_same_text(answer.text, right),)
 
     def _chosen(self, text: str, options: Mapping[str, str], keys: frozenset[str]) -> AspectScore:
-        found = read_chosen_options(text, options, self.spec.announced, self.spec.ignore, self.spec.also_words)
-        if not found or (len(found) > 1 and len(keys) == 1):
-            detail = f"several: {' '.join(sorted(found))}" if found else "no option"
+        chosen = read_chosen_options(text, options, self.spec.announced, self.spec.ignore, self.spec.also_words)
+        if not chosen or (len(chosen) > 1 and len(keys) == 1):
+            detail = f"several: {' '.join(sorted(chosen))}" if chosen else "no option"
             return AspectScore(self.spec.aspect, None, "invalid", detail)
-        return self._mark(found == keys, " ".join(sorted(found)))
+        return self._mark(chosen == keys, " ".join(sorted(chosen)))
 
     def _is_same_text(self, text: str, right: Sequence[str]) -> AspectScore:
-        said = strip_formatting(text)
-        if said is None:
+        bare = strip_formatting(text)
+        if bare is None:
             return AspectScore(self.spec.aspect, None, "invalid", "reasoning without an end")
-        finals = final_parts(said, self.spec.announced)
+        finals = final_parts(bare, self.spec.announced)
         wanted = {self._normalised(answer) for answer in right}
-        found = any(self._normalised(text) in wanted for text in (said, *finals))
-        return self._mark(found, finals[-1] if finals else truncate_code_points(said, 80))
+        right_text = any(self._normalised(text) in wanted for text in (bare, *finals))
+        return self._mark(right_text, finals[-1] if finals else truncate_code_points(bare, 80))
 
     def _normalised(self, text: str) -> str:
         for pattern in self.spec.drop:

@@ -52,10 +52,10 @@ def ratings_in_file(file: Path, aspects: Collection[str]) -> tuple[AnswerRating,
     rows with file and line: values that are not numbers from 0 to 1, unknown answers, and repeated ratings.
     """
     try:
-        held = hashlib.sha256(file.read_bytes()).hexdigest()
+        content = hashlib.sha256(file.read_bytes()).hexdigest()
     except OSError:  # the reader below reports it
-        held = ""
-    return _read_ratings(file, tuple(aspects), held)
+        content = ""
+    return _read_ratings(file, tuple(aspects), content)
 
 
 @lru_cache(maxsize=2)
@@ -70,7 +70,7 @@ def _read_ratings(file: Path, aspects: tuple[str, ...], content: str) -> tuple[A
             f"{file.name} holds no ratings of {', '.join(aspects)}", where=str(file),
             why=f"its columns are {', '.join(columns)}", next=_NEXT,
         )  # fmt: skip
-    found: list[AnswerRating] = []
+    ratings: list[AnswerRating] = []
     problems: list[str] = []
     for line, row in rows:
         where = f"{file.name}:{line}"
@@ -80,11 +80,11 @@ def _read_ratings(file: Path, aspects: tuple[str, ...], content: str) -> tuple[A
             if aspect not in aspects or _is_blank(cell):
                 continue
             try:
-                found.append(_rating(where, row, aspect, rater, cell))
+                ratings.append(_rating(where, row, aspect, rater, cell))
             except ValueError as error:
                 problems.append(f"{where}: {error}")
-    _raise_problems(problems, found, file.name, _NEXT)
-    return tuple(found)
+    _raise_problems(problems, ratings, file.name, _NEXT)
+    return tuple(ratings)
 
 
 def ratings_in_app(votes: Iterable[ProjectAnswer], aspects: Collection[str], label: str) -> list[AnswerRating]:
@@ -92,29 +92,29 @@ def ratings_in_app(votes: Iterable[ProjectAnswer], aspects: Collection[str], lab
 
     DataError lists the rows that do not name these, or have invalid values.
     """
-    found: list[AnswerRating] = []
+    ratings: list[AnswerRating] = []
     problems: list[str] = []
-    for one in votes:
-        if one.question not in aspects:
+    for vote in votes:
+        if vote.question not in aspects:
             continue
-        ids, models = (tuple(filter(None, one.metadata.get(name, ()))) for name in ("id", "model"))
-        question, text = normalise_space(one.fields.get("question", "")), one.fields.get("answer")
+        ids, models = (tuple(filter(None, vote.metadata.get(name, ()))) for name in ("id", "model"))
+        question, text = normalise_space(vote.fields.get("question", "")), vote.fields.get("answer")
         if not models or not (ids or question):
-            problems.append(f"{one.location}: the rated model or item is missing")
+            problems.append(f"{vote.location}: the rated model or item is missing")
             continue
         try:
-            value = _value(one.value)
+            value = _value(vote.value)
         except ValueError as error:
-            problems.append(f"{one.location}: {one.question} of {one.person}: {error}")
+            problems.append(f"{vote.location}: {vote.question} of {vote.person}: {error}")
             continue
-        found.append(AnswerRating(
-            one.location, ids, question, models, one.question, one.person, one.role, value,
+        ratings.append(AnswerRating(
+            vote.location, ids, question, models, vote.question, vote.person, vote.role, value,
             None if text is None else normalise_space(text),
         ))  # fmt: skip
     _raise_problems(
-        problems, found, label, "its rows say `about: [id, model]`, and its aspects are scalars from 0 to 1"
+        problems, ratings, label, "its rows say `about: [id, model]`, and its aspects are scalars from 0 to 1"
     )
-    return found
+    return ratings
 
 
 def _raise_problems(problems: Sequence[str], ratings: Sequence[AnswerRating], label: str, advice: str) -> None:

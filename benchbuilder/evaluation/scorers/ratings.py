@@ -79,8 +79,8 @@ class RatingsScorer(Scorer):
         if spec.file is not None:
             self._rated = ratings_in_file(spec.file.file, spec.aspects)
         else:
-            said = read_project_answers(spec.review, spec.database_env, self.context.workplace)
-            self._rated = ratings_in_app(said, spec.aspects, f"the review {spec.review!r}")
+            votes = read_project_answers(spec.review, spec.database_env, self.context.workplace)
+            self._rated = ratings_in_app(votes, spec.aspects, f"the review {spec.review!r}")
         self._found = {}
         for rated in self._rated:
             for model in rated.models:
@@ -105,31 +105,33 @@ class RatingsScorer(Scorer):
 
     def _scored(self, answer: Answer, item: Item[Any]) -> ScorerResult:
         name = recipe_name(answer.model)
-        found = next((rated for place in _lookup_keys(item) if (rated := self._found.get((name, place)))), [])
-        found = [rated for rated in found if rated.ids == found[0].ids or item.id in rated.ids]
-        said = normalise_space(answer.text)
-        there = [rated for rated in found if rated.answer is None or rated.answer == said]
-        if found and not there:
-            return Dropped("other_answer", f"rated was what stands at {found[0].where}")
-        made = [self._mark(aspect, [one for one in there if one.aspect == aspect]) for aspect in self.spec.aspects]
-        lacking = [one for one in made if isinstance(one, Dropped)]
-        if len(lacking) < len(made):
-            return tuple(one for one in made if isinstance(one, AspectScore))
+        candidates = next((rated for place in _lookup_keys(item) if (rated := self._found.get((name, place)))), [])
+        candidates = [rated for rated in candidates if rated.ids == candidates[0].ids or item.id in rated.ids]
+        answer_text = normalise_space(answer.text)
+        fitting = [rated for rated in candidates if rated.answer is None or rated.answer == answer_text]
+        if candidates and not fitting:
+            return Dropped("other_answer", f"rated was what stands at {candidates[0].where}")
+        by_aspect = {name: [rated for rated in fitting if rated.aspect == name] for name in self.spec.aspects}
+        marks = [self._mark(aspect, ratings) for aspect, ratings in by_aspect.items()]
+        lacking = [mark for mark in marks if isinstance(mark, Dropped)]
+        if len(lacking) < len(marks):
+            return tuple(mark for mark in marks if isinstance(mark, AspectScore))
         return max(lacking, key=lambda dropped: _GRAVITY.index(dropped.reason))
 
     def _mark(self, aspect: str, aspect_ratings: Sequence[AnswerRating]) -> AspectScore | Dropped:
         spec = self.spec
-        given = sorted((one for one in aspect_ratings if one.role != "adjudicator"), key=lambda one: one.rater)
-        if not given:
+        own = (rated for rated in aspect_ratings if rated.role != "adjudicator")
+        rated_by = sorted(own, key=lambda rated: rated.rater)
+        if not rated_by:
             return Dropped("unrated")
-        values = [one.value for one in given]
-        if len(given) < spec.at_least:
-            return Dropped("too_few", f"{aspect}: {len(given)} of {spec.at_least}")
-        ratings = tuple(Rating(rater=one.rater, value=one.value) for one in given)
+        values = [rated.value for rated in rated_by]
+        if len(rated_by) < spec.at_least:
+            return Dropped("too_few", f"{aspect}: {len(rated_by)} of {spec.at_least}")
+        ratings = tuple(Rating(rater=rated.rater, value=rated.value) for rated in rated_by)
         mean = round(math.fsum(values) / len(values), 6)
         if spec.rule == "mean" or not is_disputed(self._question(), values):
             return AspectScore(aspect, mean, label="mean", detail=f"n={len(values)}", ratings=ratings)
-        final = next((one for one in aspect_ratings if one.role == "adjudicator"), None)
+        final = next((rated for rated in aspect_ratings if rated.role == "adjudicator"), None)
         if final is None:
             return Dropped("in_dispute", f"{aspect}: {', '.join(f'{value:g}' for value in values)}")
         return AspectScore(aspect, final.value, label="adjudicated", detail=final.rater, ratings=ratings)

@@ -91,10 +91,10 @@ class VerdictScorer(Scorer):
         longest = self.spec.longest
         if len(text) <= longest:
             return text, ""
-        said = strip_reasoning(text)
-        if said is None or len(said) <= longest:
-            return said, ""
-        return said[-longest:], f" (read: the last {longest:,} of {len(said):,} characters)"
+        bare = strip_reasoning(text)
+        if bare is None or len(bare) <= longest:
+            return bare, ""
+        return bare[-longest:], f" (read: the last {longest:,} of {len(bare):,} characters)"
 
 
 def _expected(value: Any, item: Item[Any], field: str) -> Literal["yes", "no", ""]:

@@ -185,7 +185,7 @@ class _Trainer(Trainer):
 
     def last_checkpoint(self, key: str) -> Path | None:
         """The last complete checkpoint of a training with this `key`. Checkpoints of another one are removed."""
-        folder, found = Path(str(self.args.output_dir)), [""]
+        folder, latest = Path(str(self.args.output_dir)), [""]
         if self.is_world_process_zero():
             file = folder / _KEY
             if not self._spec.resume or not file.is_file() or file.read_text(encoding="utf-8") != key:
@@ -193,9 +193,9 @@ class _Trainer(Trainer):
                 folder.mkdir(parents=True)
                 file.write_text(key, encoding="utf-8")
             complete = [state.parent for state in folder.glob(f"checkpoint-*/{_STATE}")]  # the state is written last
-            found = [str(max(complete, key=lambda path: int(path.name.partition("-")[2]), default=""))]
-        broadcast_object_list(found)
-        return Path(found[0]) if found[0] else None
+            latest = [str(max(complete, key=lambda path: int(path.name.partition("-")[2]), default=""))]
+        broadcast_object_list(latest)
+        return Path(latest[0]) if latest[0] else None
 
     def _get_train_sampler(self, train_dataset: Any = None) -> Any:
         return train_dataset or self.train_dataset
