@@ -88,18 +88,10 @@ def write_judge_report_files(
     """Write all files of the report and return their paths; tables that only an earlier report of this `stem` had are
     removed."""
     context = {
-        "t": frame.t,
-        "frame": frame,
-        "chapters": sections,
-        "language": language,
-        "illustrative": illustrative,
-        "threshold": f"{THRESHOLD:g}",
-        "tables": f"{stem}_tables",
-        "stem": stem,
-        **PAGE_FUNCTIONS,
-        "label": partial(probe_label, frame),
-        "meaning": partial(probe_meaning, frame),
-    }
+        "t": frame.t, "frame": frame, "chapters": sections, "language": language, "illustrative": illustrative,
+        "threshold": f"{THRESHOLD:g}", "tables": f"{stem}_tables", "stem": stem, **PAGE_FUNCTIONS,
+        "label": partial(probe_label, frame), "meaning": partial(probe_meaning, frame),
+    }  # fmt: skip
     files = {
         f"{stem}.html": render_html("judges.html.j2", PACKAGES, **context),
         f"{stem}.md": render_markdown("judges.md.j2", PACKAGES, **context),

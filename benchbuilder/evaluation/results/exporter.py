@@ -118,20 +118,12 @@ def _context(
     run = frame.run
     card: Mapping[str, Any] = finished.recipe["card"]
     return {
-        "run": run,
-        "found": findings,
-        "frame": frame,
-        "spec": spec,
-        "recipe": finished.recipe,
-        "card": card,
-        "colours": ChartColours(run.sources, run.types),
-        "always": constant_answer_scores(frame, spec.class_imbalance),
-        "tiles": _tiles(frame, finished),
-        "unused": unused_rows_note(frame, finished),
+        "run": run, "found": findings, "frame": frame, "spec": spec, "recipe": finished.recipe, "card": card,
+        "colours": ChartColours(run.sources, run.types), "always": constant_answer_scores(frame, spec.class_imbalance),
+        "tiles": _tiles(frame, finished), "unused": unused_rows_note(frame, finished),
         "has_sample_ratings": bool(card["illustrative"]) and any(measure.role == "people" for measure in run.measures),
-        **PAGE_FUNCTIONS,
-        "level": f"{frame.bootstrap['level'] * 100:g} %",
-    }
+        **PAGE_FUNCTIONS, "level": f"{frame.bootstrap['level'] * 100:g} %",
+    }  # fmt: skip
 
 
 def constant_answer_scores(frame: ResultsFrame, class_imbalance: float) -> ConstantAnswerScores | None:
