@@ -11,7 +11,7 @@ import re
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -45,6 +45,8 @@ from benchbuilder.config.yaml_source import KeyPath
 PRIMARY_CONFIG = "benchbuild"
 _MOST_NODES = 20_000
 _DEEPEST = 30
+_MOST_MERGED = 8
+"""The number of merged configurations that are kept for further overrides."""
 _MOST_FILES = 2_000
 _FLOAT = re.compile(r"[-+]?\d+(_\d+)*(\.[\d_]*)?[eE][-+]?\d+\Z")
 """Numbers that YAML 1.1 takes for texts, and OmegaConf does not."""
@@ -77,7 +79,7 @@ def compose_recipe(overrides: Sequence[str], roots: Sequence[RecipeRoot]) -> Com
         RecipeError: a file is malformed, or is found in two roots.
     """
     if (files := _digest(roots)) is None:
-        return _compose(tuple(overrides), tuple(roots), {})
+        return _compose(tuple(overrides), tuple(roots), OpenedFiles())
     composed = _compose_cached(tuple(overrides), tuple(roots), files, _message_folder(roots))
     return replace(composed, data=deepcopy(composed.data), origins=composed.origins.copy())
 
@@ -106,10 +108,18 @@ def _compose_cached(overrides: tuple[str, ...], roots: tuple[RecipeRoot, ...], *
     return _compose(overrides, roots, _opened_files(roots, digests[0]))
 
 
+@dataclass(frozen=True)
+class OpenedFiles:
+    """What Hydra made of files so far: each by its path, and some of them merged, by their paths and packages."""
+
+    by_path: dict[str, ConfigResult | None] = field(default_factory=dict[str, ConfigResult | None])
+    merged: dict[tuple[Any, ...], DictConfig] = field(default_factory=dict[tuple[Any, ...], DictConfig])
+
+
 @lru_cache(maxsize=8)
-def _opened_files(roots: tuple[RecipeRoot, ...], files: str) -> dict[str, ConfigResult | None]:  # noqa: ARG001
+def _opened_files(roots: tuple[RecipeRoot, ...], files: str) -> OpenedFiles:  # noqa: ARG001
     """The files with this digest that Hydra has opened so far."""
-    return {}
+    return OpenedFiles()
 
 
 def _message_folder(roots: Sequence[RecipeRoot]) -> str:
@@ -119,9 +129,7 @@ def _message_folder(roots: Sequence[RecipeRoot]) -> str:
     return str(here) if near else ""
 
 
-def _compose(
-    texts: Sequence[str], roots: Sequence[RecipeRoot], opened: dict[str, ConfigResult | None]
-) -> ComposedRecipe:
+def _compose(texts: Sequence[str], roots: Sequence[RecipeRoot], opened: OpenedFiles) -> ComposedRecipe:
     index = RecipeIndex(roots)
     overrides = _parse(texts, index)
     recipe = _chosen_name(overrides, "recipe")
@@ -229,6 +237,19 @@ def _merge(overrides: list[Override], hydra: HydraInternals) -> tuple[list[Resul
         raise CompositionError([fault], hydra.index) from None
     except RecursionError:
         raise CompositionError([CompositionFault("cycle")], hydra.index) from None
+    merged, key = hydra.opened.merged, tuple((file.config_path, file.package) for file in files)
+    if key not in merged:
+        if len(merged) >= _MOST_MERGED:
+            merged.clear()
+        merged[key] = _merge_files(files, hydra)
+    cfg = deepcopy(merged[key])
+    for override in settings:
+        if (fault := _apply_setting(override, cfg)) is not None:
+            raise CompositionError([fault], hydra.index)
+    return files, cfg
+
+
+def _merge_files(files: Sequence[ResultDefault], hydra: HydraInternals) -> DictConfig:
     cfg = OmegaConf.create()
     for file in files:
         try:
@@ -236,10 +257,7 @@ def _merge(overrides: list[Override], hydra: HydraInternals) -> tuple[list[Resul
         except OmegaConfBaseException as error:
             fault = CompositionFault("hydra_message", detail=f"In '{file.config_path}': {error}")
             raise CompositionError([fault], hydra.index) from None
-    for override in settings:
-        if (fault := _apply_setting(override, cfg)) is not None:
-            raise CompositionError([fault], hydra.index)
-    return files, cfg
+    return cfg
 
 
 def _apply_setting(override: Override, cfg: DictConfig) -> CompositionFault | None:
@@ -273,7 +291,7 @@ class HydraInternals(ConfigRepository):
     the files, for further recipes.
     """
 
-    def __init__(self, index: RecipeIndex, opened: dict[str, ConfigResult | None]) -> None:
+    def __init__(self, index: RecipeIndex, opened: OpenedFiles) -> None:
         self.index, self.opened = index, opened
         self.sources: list[ConfigSource] = [_RecipeFolder("benchbuild", f"file://{root.path}") for root in index.roots]
 
@@ -287,9 +305,9 @@ class HydraInternals(ConfigRepository):
         """A checked file, read once."""
         if self.index.open_file(config_path) is None:
             return None
-        if config_path not in self.opened:
-            self.opened[config_path] = super().load_config(config_path)
-        return self.opened[config_path]
+        if config_path not in self.opened.by_path:
+            self.opened.by_path[config_path] = super().load_config(config_path)
+        return self.opened.by_path[config_path]
 
     def file_keys(self, file: ResultDefault) -> DictConfig:
         """The keys of a file below its package; a copy, since merging moves them."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 from benchbuilder.config.compose import compose_recipe
@@ -25,14 +26,14 @@ _NEXT = "correct these and give the same command again"
 class LoadedRecipe:
     """A validated recipe.
 
-    `yaml` is the resolved recipe as text, the same on every machine: paths as written, runtime options left out.
-    `files` holds every file and prompt that it refers to, by key. `origins` says where each value was written.
-    `overrides` and `search_paths` are the inputs: the command line, and further folders of recipes.
+    `recipe` may be that of one task, `whole` is that of the whole benchmark. `files` holds every file and prompt that
+    it refers to, by key. `origins` says where each value was written. `overrides` and `search_paths` are the inputs:
+    the command line, and further folders of recipes.
     """
 
     recipe: Recipe
+    whole: Recipe
     origins: ValueOrigins
-    yaml: str
     files: tuple[tuple[str, FileRef], ...]
     roots: tuple[RecipeRoot, ...]
     prompt_roots: tuple[Path, ...]
@@ -40,6 +41,11 @@ class LoadedRecipe:
     search_paths: tuple[str, ...] = ()
     task: str = ""
     """The task, if this is the recipe of one task of a benchmark."""
+
+    @cached_property
+    def yaml(self) -> str:
+        """The whole resolved recipe as text, the same on every machine: paths as written, no runtime options."""
+        return render_recipe(self.whole)
 
     def for_task(self, name: str) -> LoadedRecipe:
         """The recipe of one task alone; RecipeError if there is no such task."""
@@ -92,7 +98,7 @@ def load_recipe(
         raise RecipeError(validated.problems, next=_NEXT)
     recipe = _without_illustrative(validated.recipe, validated.files, roots)
     return LoadedRecipe(
-        recipe, composed.origins, render_recipe(recipe), validated.files, roots, prompts,
+        recipe, recipe, composed.origins, validated.files, roots, prompts,
         overrides=tuple(overrides), search_paths=tuple(recipes or ()),
     )  # fmt: skip
 
