@@ -1,3 +1,4 @@
+from .atomic_write import atomic_path as atomic_path
 from .atomic_write import write_atomically as write_atomically
 from .context import SpecIssue as SpecIssue
 from .context import StepContext as StepContext

@@ -20,6 +20,7 @@ from .outputs import outputs_match as outputs_match
 from .plan import Node as Node
 from .plan import Plan as Plan
 from .plan import make_plan as make_plan
+from .plan import plan_build as plan_build
 from .plan import recorded_changes as recorded_changes
 from .plan import unread_sources as unread_sources
 from .progress import BarProgress as BarProgress

@@ -15,7 +15,7 @@ from benchbuilder.core import ServiceError, TooManyFailures, Waiting, create_fro
 from benchbuilder.models import Receipt
 from benchbuilder.pipeline.last_command import save_last_command
 from benchbuilder.pipeline.ledger import write_ledger
-from benchbuilder.pipeline.outputs import OutputFiles, OutputWriter
+from benchbuilder.pipeline.outputs import OutputWriter
 from benchbuilder.pipeline.plan import NodeStatus, Plan
 from benchbuilder.pipeline.progress import Watcher
 from benchbuilder.pipeline.run_node import NodeRunner, ShardLimits, create_executor
@@ -47,19 +47,13 @@ class BuildReport:
 
 
 def build_benchmark(
-    plan: Plan,
-    store: Store,
-    recipe_yaml: str,
-    watcher: Watcher,
-    refresh: frozenset[str] = frozenset(),
-    overrides: Sequence[str] = (),
-    write_outputs: bool = True,
-    keep_outputs: bool = False,
-) -> BuildReport:
+    plan: Plan, store: Store, recipe_yaml: str, watcher: Watcher, refresh: frozenset[str] = frozenset(),
+    overrides: Sequence[str] = (), write_outputs: bool = True, keep_outputs: bool = False,
+) -> BuildReport:  # fmt: skip
     """Bring every step of a plan up to date and write the outputs.
 
-    A step that waits for people stops only the steps behind it; outputs that do not need those are written. Committed
-    steps stay, whatever is raised. After TooManyFailures and ServiceError the ledger holds all committed steps, and
+    A step that waits for people stops only the steps after it; outputs that do not need them are written. Committed
+    steps stay after every error. After TooManyFailures and ServiceError the ledger holds all committed steps, and
     outputs that do not fit them are removed.
 
     Args:
@@ -80,35 +74,39 @@ def build_benchmark(
     """
     report = BuildReport(store.folder)
     outputs = OutputWriter(plan, store, recipe_yaml)
-    started = datetime.now(UTC)
-    with store.lock(), open_gateway(plan, store, watcher.note) as gateway:
+    with store.lock():
         if note := store.former_layout_note():
             watcher.note(note)
         statuses = plan.statuses(store, refresh)
-        runner = NodeRunner(
-            store, create_executor(plan.recipe.run), ShardLimits.of_recipe(plan.recipe), watcher, gateway,
-            manifests=report.manifests,
-        )  # fmt: skip
         try:
-            _check_models(plan, statuses)
-            _run_nodes(runner, statuses, refresh, report)
+            with _logged_runner(plan, store, watcher, report) as runner:
+                _check_models(plan, statuses)
+                _run_nodes(runner, statuses, refresh, report)
         except (ServiceError, TooManyFailures):
-            committed = _committed_manifests(plan, runner)
-            if keep_outputs:
-                write_ledger(committed, store, store.folder / "ledger.tsv")
-            elif (files := outputs.write_partial(committed)) is not None:
-                _report_removed(files, report, watcher)
+            _finish_stopped_build(outputs, report, watcher, keep_outputs=keep_outputs)
             raise
         finally:
-            runner.executor.close()
-            report.receipts = () if gateway is None else gateway.receipts()
-            _write_run_log(store, report, started, runner.times)
             if write_outputs:
                 save_last_command(store, overrides)
         if write_outputs:
             files = outputs.write(report.manifests, report.waiting, report.receipts)
             report.written_files, report.removed_files = files.written, files.removed
         return report
+
+
+@contextlib.contextmanager
+def _logged_runner(plan: Plan, store: Store, watcher: Watcher, report: BuildReport) -> Generator[NodeRunner]:
+    """The runner of a build; its receipts and its entry in the run log are written however the build ends."""
+    started = datetime.now(UTC)
+    executor = create_executor(plan.recipe.run)
+    limits = ShardLimits.of_recipe(plan.recipe)
+    with open_gateway(plan, store, watcher.note) as gateway, contextlib.closing(executor):
+        runner = NodeRunner(store, executor, limits, watcher, gateway, manifests=report.manifests)
+        try:
+            yield runner
+        finally:
+            report.receipts = () if gateway is None else gateway.receipts()
+            _write_run_log(store, report, started, runner.times)
 
 
 @contextlib.contextmanager
@@ -154,21 +152,19 @@ def _run_nodes(
             report.notes += [status.note] if status.note else []
 
 
-def _committed_manifests(plan: Plan, runner: NodeRunner) -> dict[str, Manifest]:
-    """The manifests of a build that stopped: those of this run, and those behind them that still fit."""
-    committed: dict[str, Manifest] = {}
-    for name, node in plan.nodes.items():
-        if any(up not in committed for up in node.upstream()):
-            continue
-        manifest = runner.manifests.get(name) or runner.store.manifest(name, node.key)
-        if manifest is not None and manifest.inputs == {up: committed[up].digest for up in node.upstream()}:
-            committed[name] = manifest
-    return committed
-
-
-def _report_removed(files: OutputFiles, report: BuildReport, watcher: Watcher) -> None:
-    report.removed_files = files.removed
-    if files.removed:
+def _finish_stopped_build(outputs: OutputWriter, report: BuildReport, watcher: Watcher, *, keep_outputs: bool) -> None:
+    """Write the ledger of the committed steps; remove outdated outputs unless they are to stay."""
+    store = outputs.store
+    committed: dict[str, Manifest] = {}  # by this run, or by an earlier one if its inputs are still the same
+    for name, node in outputs.plan.nodes.items():
+        if all(up in committed for up in node.upstream()):
+            manifest = report.manifests.get(name) or store.manifest(name, node.key)
+            if manifest is not None and manifest.inputs == {up: committed[up].digest for up in node.upstream()}:
+                committed[name] = manifest
+    if keep_outputs:
+        write_ledger(committed, store, store.folder / "ledger.tsv")
+    elif (files := outputs.write_partial(committed)) is not None and files.removed:
+        report.removed_files = files.removed
         names = ", ".join(file.relative_to(report.folder).as_posix() for file in files.removed)
         watcher.note(f"removed outdated outputs: {names} (the earlier command writes them again)")
 

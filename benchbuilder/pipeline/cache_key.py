@@ -45,13 +45,11 @@ def _parts(value: Any, sha256_of: FileHasher, name: str) -> dict[str, str]:
         for key, inner in items:
             parts.update(_parts(inner, sha256_of, f"{name}.{key}"))
         return parts
-    if isinstance(value, list | tuple):
-        if any(isinstance(inner, BaseModel) for inner in value):
-            parts = {f"{name} (length)": str(len(value))}
-            for index, inner in enumerate(value):
-                parts.update(_parts(inner, sha256_of, f"{name}[{index}]"))
-            return parts
-        return {name: json.dumps(value, ensure_ascii=False)}
+    if isinstance(value, list | tuple) and any(isinstance(inner, BaseModel) for inner in value):
+        parts = {f"{name} (length)": str(len(value))}
+        for index, inner in enumerate(value):
+            parts.update(_parts(inner, sha256_of, f"{name}[{index}]"))
+        return parts
     return {name: json.dumps(value, ensure_ascii=False)}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 from benchbuilder.config import (
@@ -95,12 +96,8 @@ def examine_recipe(loaded: LoadedRecipe, *, sources: Collection[str] | None = No
     findings.problems += wiring.problems()
     if not findings.problems:  # so that a missing file is reported once
         findings.problems += _models(loaded)
-    findings.warnings += [
-        *wiring.unused(),
-        *_inherited_card(loaded),
-        *_unreachable_evidence(loaded),
-        *_uncapped_cost(loaded),
-    ]
+    own_warnings = (_inherited_card(loaded), _unreachable_evidence(loaded), _uncapped_cost(loaded))
+    findings.warnings += [*wiring.unused(), *chain(*own_warnings)]
     findings.data += _sources(loaded, loaded.recipe.sources if sources is None else sources)
     return findings
 
@@ -187,15 +184,15 @@ def _sources(loaded: LoadedRecipe, names: Collection[str]) -> Iterator[DataError
 
 def _inherited_card(loaded: LoadedRecipe) -> Iterator[Problem]:
     """A warning about fields of the card that come from the recipe that this one starts from."""
-    found: dict[str, ValueOrigin] = {}
+    inherited: dict[str, ValueOrigin] = {}
     for name in _OWN_CARD_FIELDS:
         origin = loaded.origins.origin_of(("card", name))
         if origin.file and origin.group == "recipe" and origin.file.stem != loaded.recipe.name:
-            found[f"card.{name}"] = origin
-    if found:
-        parents = ", ".join(dict.fromkeys(origin.file.stem for origin in found.values() if origin.file))
-        where = str(next(iter(found.values())))
-        yield Problem(f"inherited from {parents}: say what is true of yours", key=", ".join(found), where=where)
+            inherited[f"card.{name}"] = origin
+    if inherited:
+        parents = ", ".join(dict.fromkeys(origin.file.stem for origin in inherited.values() if origin.file))
+        where = str(next(iter(inherited.values())))
+        yield Problem(f"inherited from {parents}: say what is true of yours", key=", ".join(inherited), where=where)
 
 
 def _unreachable_evidence(loaded: LoadedRecipe) -> Iterator[Problem]:
@@ -219,14 +216,14 @@ def _unreachable_evidence(loaded: LoadedRecipe) -> Iterator[Problem]:
 
 def _models(loaded: LoadedRecipe) -> Iterator[Problem]:
     """Problems that only the kind of a model knows: its address, folder, prices and tokenizer."""
-    seen: list[Any] = []
+    checked: list[Any] = []
     evaluations = [part.evaluation for part in loaded.recipe.by_task().values()]
     evaluated = [model for spec in evaluations if spec is not None for model in spec.models.values()]
     written = (step.model for step in loaded.recipe.steps.values() if isinstance(step, WriterSpec))
     for spec in (*written, *evaluated):
-        if spec is None or spec in seen:
+        if spec is None or spec in checked:
             continue
-        seen.append(spec)
+        checked.append(spec)
         try:
             model: Model = create_from_spec("model", spec)
             model.identity()
@@ -246,22 +243,24 @@ def _models(loaded: LoadedRecipe) -> Iterator[Problem]:
 
 def _price(loaded: LoadedRecipe, model: Model) -> Iterator[Problem]:
     """A problem if the budget is in US dollars and a model that is asked has no price."""
-    if model.can_answer and any(spec == model.spec for spec in _asked_models(loaded)):
+    if model.can_answer and any(spec == model.spec for spec in _asked_models(loaded).values()):
         prices, price = model_price(model)
         if price is None and loaded.recipe.budget.usd is not None:
             yield replace(missing_price_problem(model, prices), where=str(loaded.origins.origin_of(("budget", "usd"))))
 
 
-def _asked_models(loaded: LoadedRecipe) -> Iterator[KindSpec]:
-    """The models of the steps that may ask one."""
-    for spec in loaded.recipe.steps.values():
-        if isinstance(spec, WriterSpec) and spec.strategy != "rules" and spec.model is not None:
-            yield spec.model
+def _asked_models(loaded: LoadedRecipe) -> dict[str, KindSpec]:
+    """The models of the steps that may ask one, by step."""
+    return {
+        step: spec.model
+        for step, spec in loaded.recipe.steps.items()
+        if isinstance(spec, WriterSpec) and spec.strategy != "rules" and spec.model is not None
+    }
 
 
 def require_libraries(loaded: LoadedRecipe) -> None:
     """Raise InstallationError if a library is missing that a model of the recipe needs; nothing is imported."""
-    for spec in _asked_models(loaded):
+    for spec in _asked_models(loaded).values():
         model: Model = create_from_spec("model", spec)
         model.ready()
 
@@ -272,13 +271,9 @@ def _uncapped_cost(loaded: LoadedRecipe) -> Iterator[Problem]:
     caps = {"usd": recipe.budget.usd, "tokens": recipe.budget.tokens}
     if any(cap is not None and loaded.origins.origin_of(("budget", name)).trusted for name, cap in caps.items()):
         return
-    found = {
-        step: spec.model
-        for step, spec in recipe.steps.items()
-        if isinstance(spec, WriterSpec) and spec.strategy != "rules" and isinstance(spec.model, HostedSpec)
-    }
-    if found:
+    hosted = [step for step, spec in _asked_models(loaded).items() if isinstance(spec, HostedSpec)]
+    if hosted:
         yield Problem(
-            f"{', '.join(found)}: nothing caps what the calls of models may cost", key="budget",
+            f"{', '.join(hosted)}: nothing caps what the calls of models may cost", key="budget",
             hint="`benchbuild plan` quotes it; budget.usd=5 or budget.tokens=1000000 stops the build there",
         )  # fmt: skip

@@ -59,48 +59,50 @@ class WiringCheck:
         parts = self.recipe.by_task().values()
         items = {part.items for part in parts}
         outputs = {str(getattr(spec, "step", None)) for part in parts for spec in part.outputs.values()}
-        found: list[Problem] = []
+        problems: list[Problem] = []
         for name in self.rows:
             if name not in read and name not in items and name not in outputs:
                 group = "sources" if name in self.recipe.sources else "steps"
-                found.append(self._placed(Problem("nothing reads this", key=f"{group}.{name}", hint="take it out")))
-        return found
+                problems.append(self._placed(Problem("nothing reads this", key=f"{group}.{name}", hint="take it out")))
+        return problems
 
     def _placed(self, problem: Problem) -> Problem:
         return replace(problem, where=problem.where or str(self.loaded.origins.origin_of(parse_key(problem.key))))
 
     def _step(self, step: str) -> Iterator[Problem]:
-        stage, wired = step_class_of(self.loaded, step), self.wired[step]
+        step_class, wired = step_class_of(self.loaded, step), self.wired[step]
         self.above[step] = {a for names in wired.values() for name in names for a in (name, *self.above[name])}
         for port in wired:
-            if port not in stage.ports:
+            if port not in step_class.ports:
                 yield Problem(
-                    f"a {stage.kind!r} step has no such port", key=f"steps.{step}.from.{port}", actual=port,
-                    allowed=", ".join(stage.ports), hint=did_you_mean(port, list(stage.ports)),
+                    f"a {step_class.kind!r} step has no such port", key=f"steps.{step}.from.{port}", actual=port,
+                    allowed=", ".join(step_class.ports), hint=did_you_mean(port, list(step_class.ports)),
                 )  # fmt: skip
-        for name, port in stage.ports.items():
+        for name, port in step_class.ports.items():
             if name in wired:
-                yield from self._port(step, name, port, stage)
+                yield from self._port(step, name, port, step_class)
             elif not port.optional:
                 yield Problem(
                     f"the port `{name}` is not wired", key=f"steps.{step}.from",
                     allowed=f"{name}: a step or source of rows `{row_name(port.row)}`",
-                    hint=f"write from: {{{', '.join(f'{port}: ...' for port in stage.ports)}}}",
+                    hint=f"write from: {{{', '.join(f'{port}: ...' for port in step_class.ports)}}}",
                 )  # fmt: skip
         self.rows[step] = step_row_class(self.recipe, step, wired.get("each", ()), self.rows)
-        yield from self._input_problems(step, stage)
+        yield from self._input_problems(step, step_class)
 
-    def _input_problems(self, step: str, stage: type[Step]) -> Iterator[Problem]:
+    def _input_problems(self, step: str, step_class: type[Step]) -> Iterator[Problem]:
         """What in the spec of the step does not fit its rows or the files that it names."""
-        rows = {port: self.rows[names[0]] for port, names in self.wired[step].items() if names and port in stage.ports}
+        rows = {
+            port: self.rows[names[0]] for port, names in self.wired[step].items() if names and port in step_class.ports
+        }
         if "each" not in rows:
             return
         nowhere = Path()
         recipe = self.recipe
         context = StepContext(seed=recipe.seed, language=recipe.language, step=step, cache=nowhere, workplace=nowhere)
         try:
-            made: Step = create_from_spec("step", recipe.steps[step], context)
-            issues = list(made.validate_inputs(rows))
+            built_step: Step = create_from_spec("step", recipe.steps[step], context)
+            issues = list(built_step.validate_inputs(rows))
         except RecipeError as error:
             yield from (replace(problem, key=f"steps.{step}") for problem in error.problems)
             return
@@ -110,7 +112,7 @@ class WiringCheck:
                 allowed=", ".join(issue.allowed), hint=did_you_mean(issue.actual, list(issue.allowed)),
             )  # fmt: skip
 
-    def _port(self, step: str, name: str, port: Port, stage: type[Step]) -> Iterator[Problem]:
+    def _port(self, step: str, name: str, port: Port, step_class: type[Step]) -> Iterator[Problem]:
         key, wired = f"steps.{step}.from.{name}", self.wired[step][name]
         for upstream in wired:
             if not accepts_row_class(self.rows[upstream], port.row):
@@ -119,7 +121,7 @@ class WiringCheck:
                     f"{upstream!r} makes other rows than this port takes", key=key, actual=found,
                     allowed=f"`{row_name(port.row)}`", hint=self._makers(port.row),
                 )  # fmt: skip
-        if len({self.rows[upstream] for upstream in wired}) > 1 and (name != "each" or stage.output is None):
+        if len({self.rows[upstream] for upstream in wired}) > 1 and (name != "each" or step_class.output is None):
             found = ", ".join(f"{upstream} of `{row_name(self.rows[upstream])}`" for upstream in wired)
             yield Problem("one table holds one sort of rows", key=key, actual=found, hint="use a step for each sort")
         if port.mode == "parent" and wired and (each := self.wired[step].get("each")):

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from benchbuilder.config import display_path
-from benchbuilder.core import FORMULA_STARTS, combined_column, constant_column, escape_cell
+from benchbuilder.core import FORMULA_STARTS, atomic_path, combined_column, constant_column, escape_cell
 from benchbuilder.pipeline.accounting.shard import OUTCOME_SCHEMA
 from benchbuilder.pipeline.shards.files import read_columns, read_part
 from benchbuilder.pipeline.store.folder import Store
@@ -24,8 +24,6 @@ _UNSEEN = re.compile(f"[{_UNSEEN_MARKS}]")
 """Control characters, and characters that reverse or hide their neighbours."""
 _NEEDS_CARE = f'["\\\\{_UNSEEN_MARKS}]|^[{"".join(FORMULA_STARTS).replace("-", "")}-]'
 LEDGER_COLUMNS = ("step", "outcome", "reason", "detail", "partition", "file", "line", "row", "slot", "port")
-
-
 MAX_LEDGER_LINES = 100_000
 """How many branches of a step are listed for one reason; the others are counted."""
 
@@ -33,14 +31,9 @@ MAX_LEDGER_LINES = 100_000
 def write_ledger(manifests: Mapping[str, Manifest], store: Store, path: Path) -> None:
     """Write a TSV with one line per branch that was dropped, failed, not applicable or unused, step by step.
 
-    Args:
-        manifests: The steps, in order; for one outcome and reason, at most `MAX_LEDGER_LINES` branches of a step are
-            listed, and a last line counts the others.
-        store: The store that holds them.
-        path: The file.
+    For one outcome and reason, at most `MAX_LEDGER_LINES` branches of a step are listed; a last line counts the others.
     """
-    temporary = path.with_suffix(".tmp")
-    with temporary.open("wb") as stream:
+    with atomic_path(path) as temporary, temporary.open("wb") as stream:
         stream.write(("\t".join(LEDGER_COLUMNS) + "\n").encode())
         for name, manifest in manifests.items():
             totals = _not_kept_counts(manifest)
@@ -49,18 +42,10 @@ def write_ledger(manifests: Mapping[str, Manifest], store: Store, path: Path) ->
                 if not any(remaining.values()):
                     break
                 _write_part(stream, name, part, remaining)
+            place = store.step_folder(manifest.step, manifest.key)
             for (outcome, reason), total in sorted(totals.items()):
                 if total > MAX_LEDGER_LINES:
-                    stream.write(
-                        _summary_line(
-                            name,
-                            outcome,
-                            reason,
-                            total - MAX_LEDGER_LINES,
-                            store.step_folder(manifest.step, manifest.key),
-                        )
-                    )
-    temporary.replace(path)
+                    stream.write(_summary_line(name, outcome, reason, total - MAX_LEDGER_LINES, place))
 
 
 def _not_kept_counts(manifest: Manifest) -> Counter[tuple[str, str]]:

@@ -1,23 +1,23 @@
-"""Writes the outputs of a build, and the mark that says which results they were made of."""
+"""Writes the outputs of a build, the mark of the results they were made of, and what exporters read of a build."""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from benchbuilder import __version__
-from benchbuilder.core import Waiting, create_from_spec, write_atomically
-from benchbuilder.exporters import Exporter
+from benchbuilder.core import Table, Waiting, create_from_spec, write_atomically
+from benchbuilder.exporters import Exporter, FinishedBuild, StepCounts
 from benchbuilder.models import Receipt
 from benchbuilder.pipeline.cache_key import kind_key_inputs, spec_key_inputs
-from benchbuilder.pipeline.finished import finished_build
 from benchbuilder.pipeline.ledger import write_ledger
 from benchbuilder.pipeline.plan import Plan
+from benchbuilder.pipeline.shards.worker import TableFiles
 from benchbuilder.pipeline.store.checksums import Checksums
 from benchbuilder.pipeline.store.folder import Store
 from benchbuilder.pipeline.store.manifest import Manifest
@@ -44,10 +44,7 @@ class OutputWriter:
     ) -> OutputFiles:
         """Write the outputs that can be written, unless the folder has those of just these results.
 
-        Args:
-            manifests: The steps that are up to date, by name.
-            waiting: What people or batches still owe, by step.
-            receipts: What was asked of models and what it cost.
+        `manifests` are the steps that are up to date, `waiting` is what people or batches still owe, both by step.
         """
         folder = self.store.folder
         mark = _OutputsMark(folder)
@@ -153,3 +150,81 @@ def _manifest_hashes(manifests: Mapping[str, Manifest]) -> dict[str, str]:
 def _sizes(folder: Path, names: Iterable[str]) -> dict[str, int]:
     """The sizes of the files that are there: a file that was cut or removed is written again."""
     return {name: (folder / name).stat().st_size for name in names if (folder / name).exists()}
+
+
+_CACHED_ROWS = 50_000
+"""The largest table whose rows are kept in memory for the next exporter."""
+
+
+def finished_build(
+    plan: Plan,
+    store: Store,
+    manifests: Mapping[str, Manifest],
+    recipe_yaml: str,
+    waiting: str = "",
+    receipts: tuple[Receipt, ...] = (),
+) -> FinishedBuild:
+    """The view of a build for exporters; its ledger must be written. `waiting` says what people still have to do."""
+    return FinishedBuild(
+        tables=StepTables(store, manifests),
+        step_counts=tuple(_step_counts(manifest, plan.nodes[name].inputs) for name, manifest in manifests.items()),
+        recipe=plan.recipe.model_dump(mode="json", by_alias=True, exclude={"run"}, serialize_as_any=True),
+        recipe_yaml=recipe_yaml,
+        ledger=store.folder / "ledger.tsv",
+        items=plan.recipe.items,
+        state="waiting" if waiting else "done",
+        waiting=waiting,
+        receipts=receipts,
+    )
+
+
+def _step_counts(manifest: Manifest, inputs: Mapping[str, tuple[str, ...]]) -> StepCounts:
+    return StepCounts(
+        step=manifest.step,
+        kind=manifest.kind,
+        role=manifest.row.partition("[")[0],
+        rows=manifest.rows,
+        inputs=inputs,
+        counts={(partition, outcome, reason): n for partition, outcome, reason, n in manifest.counts},
+        units={(file, outcome, reason): n for file, outcome, reason, n in (*manifest.units, *manifest.auxiliary)},
+        tallies={(tally, partition, key): n for tally, partition, key, n in manifest.tallies},
+        notes=manifest.notes,
+        reasons=manifest.reasons,
+    )
+
+
+class StepTables(Mapping[str, Table[Any]]):
+    """The tables of committed steps by name, each read when it is first used."""
+
+    def __init__(self, store: Store, manifests: Mapping[str, Manifest]) -> None:
+        self._store, self._manifests = store, manifests
+        self._cached: dict[str, Table[Any]] = {}
+
+    def __getitem__(self, name: str) -> Table[Any]:
+        if name not in self._cached:
+            manifest = self._manifests[name]
+            table = TableFiles(manifest.row, self._store.parts(manifest), self._store.cache).load()
+            self._cached[name] = _CachedTable(table) if len(table) <= _CACHED_ROWS else table
+        return self._cached[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._manifests  # without reading the table
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._manifests)
+
+    def __len__(self) -> int:
+        return len(self._manifests)
+
+
+class _CachedTable(Table[Any]):
+    """A table that several exporters read: its rows are made once."""
+
+    def __init__(self, table: Table[Any]) -> None:
+        super().__init__(table.arrow, table.row)
+        self._rows: list[Any] | None = None
+
+    def __iter__(self) -> Iterator[Any]:
+        if self._rows is None:
+            self._rows = list(super().__iter__())
+        return iter(self._rows)

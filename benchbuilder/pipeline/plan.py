@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any, Literal
 
-from benchbuilder.config import KindSpec, Recipe, RunSpec
+from benchbuilder.config import KindSpec, Recipe, RunSpec, did_you_mean
 from benchbuilder.core import DataError, Problem, RecipeError, Row, StepContext, create_from_spec, row_name
 from benchbuilder.pipeline.cache_key import (
     FileHasher,
@@ -88,13 +88,19 @@ class Plan:
     def statuses(self, store: Store, refresh: frozenset[str] = frozenset()) -> dict[str, NodeStatus]:
         """For every node, whether the store has it, and if not, why it runs; RecipeError if `refresh` names no node."""
         if unknown := sorted(refresh - set(self.nodes)):
-            raise RecipeError([_unknown_step_problem(name, self.nodes) for name in unknown])
-        found: dict[str, NodeStatus] = {}
+            raise RecipeError([
+                Problem(f"there is no step {name!r}", where=f"command line: --refresh {name}",
+                        allowed=", ".join(self.nodes), hint=did_you_mean(name, list(self.nodes)))
+                for name in unknown
+            ])  # fmt: skip
+        statuses: dict[str, NodeStatus] = {}
         for name, node in self.nodes.items():
-            found[name] = self._status(node, store, found, refresh)
-        return found
+            statuses[name] = self._status(node, store, statuses, refresh)
+        return statuses
 
-    def _status(self, node: Node, store: Store, found: Mapping[str, NodeStatus], refresh: frozenset[str]) -> NodeStatus:
+    def _status(
+        self, node: Node, store: Store, before: Mapping[str, NodeStatus], refresh: frozenset[str]
+    ) -> NodeStatus:
         if node.name in refresh:
             return NodeStatus(node, "run", "asked for with --refresh")
         manifest = store.manifest(node.name, node.key)
@@ -107,7 +113,7 @@ class Plan:
             changes = describe_key_changes(latest.key_inputs, node.key_inputs)
             more = [f"{len(changes) - _LISTED_CHANGES} more"] if len(changes) > _LISTED_CHANGES else []
             return NodeStatus(node, "run", "; ".join([*changes[:_LISTED_CHANGES], *more]))
-        if rerun := [name for name in node.upstream() if found[name].state != "reused"]:
+        if rerun := [name for name in node.upstream() if before[name].state != "reused"]:
             return NodeStatus(node, "run", f"{', '.join(rerun)} run{'s' if len(rerun) == 1 else ''} first")
         for name in node.upstream():
             upstream = store.manifest(name, self.nodes[name].key)
@@ -124,20 +130,18 @@ class Plan:
         return NodeStatus(node, "reused", note=note)
 
 
-def _unknown_step_problem(name: str, nodes: Mapping[str, Node]) -> Problem:
-    close = get_close_matches(name, nodes, n=1)
-    return Problem(
-        f"there is no step {name!r}",
-        where=f"command line: --refresh {name}",
-        allowed=", ".join(nodes),
-        hint=f"did you mean {close[0]!r}?" if close else "",
-    )
-
-
 def workers_of(run: RunSpec) -> int:
     """How many shards are made at the same time: the number of cores, unless the recipe sets it."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return run.workers or cores or 1
+
+
+def plan_build(recipe: Recipe, store: Store) -> Plan:
+    """Plan a recipe with the checksums that its store remembers, and save them; see `make_plan`."""
+    checksums = Checksums(store.checksums)
+    plan = make_plan(recipe, store, checksums.sha256_of)
+    checksums.save()
+    return plan
 
 
 def make_plan(recipe: Recipe, store: Store, sha256_of: FileHasher) -> Plan:
@@ -213,8 +217,8 @@ def recorded_changes(plan: Plan, name: str, store: Store, manifest: Manifest, *,
             visited.add(step)
             node, key_inputs = plan.nodes[step], recorded[step].key_inputs
             upstream = {up: store.manifest(up, key_inputs.get(f"input {up}", "")) for up in node.upstream()}
-            changes += [f"{up} changed" for up, found in upstream.items() if found is None]
-            recorded |= {up: found for up, found in upstream.items() if found is not None}
+            changes += [f"{up} changed" for up, former in upstream.items() if former is None]
+            recorded |= {up: former for up, former in upstream.items() if former is not None}
             parts = [_without_inputs(key_inputs, upstream), _without_inputs(node.key_inputs, upstream)]
             if any_model and getattr(node.producer.spec, "model", None) == plan.recipe.model:
                 parts = [without_kind(own, "model") for own in parts]
@@ -229,16 +233,14 @@ def _without_inputs(key_inputs: Mapping[str, str], upstream: Iterable[str]) -> d
 
 def unread_sources(recipe: Recipe, store: Store, checksums: Checksums) -> tuple[str, ...]:
     """The sources that a build would read, because the store does not have them as they are. Opens no file."""
-    found: list[str] = []
+    unread: list[str] = []
     for name in recipe.sources:
-        try:
+        node = None
+        with contextlib.suppress(DataError):
             node = _source(recipe, name, checksums.remembered_sha256)
-        except DataError:
-            found.append(name)
-        else:
-            if store.manifest(name, node.key) is None:
-                found.append(name)
-    return tuple(found)
+        if node is None or store.manifest(name, node.key) is None:
+            unread.append(name)
+    return tuple(unread)
 
 
 def _step(
@@ -255,13 +257,13 @@ def _step(
         benchmark=recipe.benchmark_name,
         workers=workers_of(recipe.run),
     )
-    stage: Step = create_from_spec("step", spec, context)
+    producer: Step = create_from_spec("step", spec, context)
     inputs = {port: names for port, names in inputs.items() if names}
     key_inputs = {"name": name, "seed": str(recipe.seed), "language": recipe.language}
     key_inputs |= kind_key_inputs("step", spec) | spec_key_inputs(spec, sha256_of)
-    key_inputs |= {f"version of {part}": version for part, version in stage.fingerprint().items()}
+    key_inputs |= {f"version of {part}": version for part, version in producer.fingerprint().items()}
     for port, names in inputs.items():
         key_inputs[f"order of port {port}"] = " ".join(names)
         key_inputs |= {f"input {upstream}": nodes[upstream].key for upstream in names}
-    row = stage.output if stage.output is not None else nodes[inputs["each"][0]].row
-    return Node(name, stage, key_inputs, cache_key_of(key_inputs), inputs, row)
+    row = producer.output if producer.output is not None else nodes[inputs["each"][0]].row
+    return Node(name, producer, key_inputs, cache_key_of(key_inputs), inputs, row)

@@ -22,18 +22,11 @@ def read_source_shards(
 ) -> tuple[int, list[EndOfFile]]:
     """Read a source to its end; the next shard is read while the last one is written.
 
-    Args:
-        source: The source.
-        rows: Units of a shard.
-        most_bytes: Bytes of rows at which a shard is closed early.
-        commit: Writes a shard under its number.
-        advance: Reports how many more units were read.
+    A shard has `rows` units, fewer if its rows take `most_bytes` bytes. `commit` writes it under its number, `advance`
+    reports how many more units were read. AccountingError if a row does not name its unit, or a reason is undeclared.
 
     Returns:
         The number of shards, and the ends of the files.
-
-    Raises:
-        AccountingError: A row does not name the unit that it was read from, or a reason is undeclared.
     """
     buffer, ends = _UnitBuffer(source), list[EndOfFile]()
     count, writing = 0, list[Future[None]]()

@@ -124,7 +124,9 @@ class NodeRunner:
             self.watcher.end(node.name, f"waits: {waiting.what}")
             return NodeResult("waiting", waiting=waiting)
         self.manifests[node.name] = manifest
-        self.watcher.end(node.name, f"built    {_summary(manifest)}{_time_note(self.times[node.name])}")
+        seconds, megabytes = self.times[node.name].values()
+        cost = f" ({seconds:.0f} s, {megabytes:.0f} MB)" if seconds >= _REPORTED_SECONDS else ""
+        self.watcher.end(node.name, f"built    {_summary(manifest)}{cost}")
         return NodeResult("built", manifest)
 
     def current_manifest(self, node: Node) -> Manifest | None:
@@ -170,16 +172,16 @@ class NodeRunner:
         )
 
     def _gather(self, node: Node) -> tuple[StepDraft, int]:
-        stage = copy_step(node)
-        if not isinstance(stage, Gather):
+        step = copy_step(node)
+        if not isinstance(step, Gather):
             raise TypeError(f"{node.name} is no gather")
         draft = self._draft(node, 0)
-        tables = {port: self._table(node, stage, port) for port in node.inputs}
+        tables = {port: self._table(node, step, port) for port in node.inputs}
         self.watcher.begin(node.name, len(tables["each"]), "rows")
-        lookups = {port: table for port, table in tables.items() if stage.ports[port].mode == "lookup"}
-        stage.prepare(lookups)
-        stage.open(lookups)
-        draft.commit_shard(0, account_gather(stage, tables, stage.gather(tables), node.row))
+        lookups = {port: table for port, table in tables.items() if step.ports[port].mode == "lookup"}
+        step.prepare(lookups)
+        step.open(lookups)
+        draft.commit_shard(0, account_gather(step, tables, step.gather(tables), node.row))
         return draft, 1
 
     def _run_shards(self, node: Node) -> tuple[StepDraft, int]:
@@ -210,7 +212,7 @@ class NodeRunner:
         if node.model_spec is not None:
             self._converse(node, ShardWorker(job), ((index, shards.table(index)) for index in todo), draft)
             return
-        work = ShardTask(job, shards, job.stage.prepare(job.lookups()))
+        work = ShardTask(job, shards, job.step.prepare(job.lookups()))
         for index in self.executor.map(work, todo, draft.folder):
             self.watcher.advance(node.name, shards.rows(index))
 
@@ -246,7 +248,7 @@ class NodeRunner:
         ends: Sequence[EndOfFile] = (),
         external_inputs: Mapping[str, str] | None = None,
     ) -> Manifest:
-        """Add up the shards of a draft, put it in the place of the step, and check how many branches failed."""
+        """Add up the shards of a draft, commit it as the step, and check how many branches failed."""
         check_files_unchanged(node, Checksums(self.store.checksums).sha256_of)
         totals = StepTotals.add_up(node, draft, count, ends)
         manifest = totals.manifest(self._input_digests(node), external_inputs or {})
@@ -266,9 +268,9 @@ class NodeRunner:
     def _input_digests(self, node: Node) -> dict[str, str]:
         return {name: self.manifests[name].digest for name in node.upstream()}
 
-    def _table(self, node: Node, stage: Step, port: str) -> Table[Any]:
+    def _table(self, node: Node, step: Step, port: str) -> Table[Any]:
         files = port_files(node, port, self.store, self.manifests)
-        if stage.ports[port].mode == "lookup":
+        if step.ports[port].mode == "lookup":
             return files.load()
         check_union(node, port, plan_shards(files.row, files.parts, self.limits.shard_rows))
         return replace(files, cache=None).load()
@@ -283,12 +285,6 @@ class NodeRunner:
             seconds, megabytes = time.perf_counter() - begin, peak_memory_mb(self.executor.processes())
             self.times[name] = {"seconds": round(seconds, 4), "peak_memory_mb": megabytes}
             release_free_memory()
-
-
-def _time_note(times: Mapping[str, float]) -> str:
-    if times["seconds"] < _REPORTED_SECONDS:
-        return ""
-    return f" ({times['seconds']:.0f} s, {times['peak_memory_mb']:.0f} MB)"
 
 
 def _summary(manifest: Manifest) -> str:

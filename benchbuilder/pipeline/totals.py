@@ -47,16 +47,9 @@ class StepTotals:
 
     @classmethod
     def add_up(cls, node: Node, draft: StepDraft, shards: int, ends: Sequence[EndOfFile] = ()) -> StepTotals:
-        """Add up the first `shards` shards of a draft.
+        """Add up the first `shards` shards of a draft; `ends` are the ends of the files of a source.
 
-        Args:
-            node: The source or step that they belong to.
-            draft: Where the shards were committed.
-            shards: How many there are.
-            ends: The ends of the files, for a source.
-
-        Raises:
-            AccountingError: An id occurs twice, or the units of a source do not add up.
+        AccountingError if an id occurs twice, or the units of a source do not add up.
         """
         rows, outcome_count = draft.row_counts(shards)
         totals, unique = cls(node, shards, ends, rows=rows), UniqueIds()
@@ -105,12 +98,7 @@ class StepTotals:
         return sum(table.num_rows for table in self.failed)
 
     def manifest(self, inputs: Mapping[str, str], external_inputs: Mapping[str, str]) -> Manifest:
-        """The manifest of the step.
-
-        Args:
-            inputs: The digest of each input node.
-            external_inputs: Hashes of what people or models contributed.
-        """
+        """The manifest of the step, with the digests of its inputs and the hashes of external contributions."""
         node = self.node
         return Manifest(
             step=node.name,

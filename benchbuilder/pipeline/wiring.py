@@ -42,10 +42,10 @@ def expand_wiring(recipe: Recipe) -> StepWiring:
         for port, refs in recipe.step_spec(step).from_.items():
             names: list[str] = []
             for ref in refs:
-                found = _names(ref, recipe, rows)
-                if found is None:
+                sources = _names(ref, recipe, rows)
+                if sources is None:
                     problems.append(_unknown(step, port, ref, recipe))
-                names += found or ()
+                names += sources or ()
             wired[step][port] = tuple(dict.fromkeys(names))
     if problems:
         raise RecipeError(problems)
@@ -63,34 +63,28 @@ def missing_source_problems(recipe: Recipe, wired: StepWiring) -> list[Problem]:
         if step in recipe.sources or not fed.intersection(wired[step].get("each", ())):
             continue
         fed.add(step)
-        stage: type[Step] = find_kind("step", recipe.steps[step].kind).load()
+        step_class: type[Step] = find_kind("step", recipe.steps[step].kind).load()
         for port, names in wired[step].items():
-            if port in stage.ports and not stage.ports[port].optional and not fed.intersection(names):
-                rows = row_name(stage.ports[port].row)
-                message, hint = "no rows of the chosen sources reach this port", f"add a source of rows `{rows}`"
+            if port in step_class.ports and not step_class.ports[port].optional and not fed.intersection(names):
+                needed = row_name(step_class.ports[port].row)
+                message, hint = "no rows of the chosen sources reach this port", f"add a source of rows `{needed}`"
                 problems.append(Problem(message, key=f"steps.{step}.from.{port}", hint=hint))
     for task, part in recipe.by_task().items():
         if part.items in recipe.steps and part.items not in fed:
             key = f"tasks.{task}.items" if task else "items"
             message = "no rows of the chosen sources reach the items"
-            problems.append(Problem(message, key=key, actual=_available_outputs(recipe), hint=_reads(recipe)))
+            rows = {name: row_name(source_row_class(recipe, name)) for name in recipe.sources}
+            available = ", ".join(f"sources.{name} of `{row}`" for name, row in rows.items()) or "no sources"
+            refs = ", ".join(source_references(recipe))
+            hint = f"the steps read {refs}: choose sources with such rows, or change `from` of the steps"
+            problems.append(Problem(message, key=key, actual=available, hint=hint if refs else ""))
     return problems
 
 
 def source_references(recipe: Recipe) -> list[str]:
     """The references to sources in the steps (``sources.triple``), each once."""
-    found = (ref for step in recipe.steps for refs in recipe.step_spec(step).from_.values() for ref in refs)
-    return list(dict.fromkeys(ref for ref in found if ref.startswith("sources.")))
-
-
-def _available_outputs(recipe: Recipe) -> str:
-    rows = {name: row_name(source_row_class(recipe, name)) for name in recipe.sources}
-    return ", ".join(f"sources.{name} of `{row}`" for name, row in rows.items()) or "no sources"
-
-
-def _reads(recipe: Recipe) -> str:
-    refs = ", ".join(source_references(recipe))
-    return f"the steps read {refs}: choose sources with such rows, or change `from` of the steps" if refs else ""
+    refs = (ref for step in recipe.steps for listed in recipe.step_spec(step).from_.values() for ref in listed)
+    return list(dict.fromkeys(ref for ref in refs if ref.startswith("sources.")))
 
 
 def step_row_class(recipe: Recipe, step: str, each: Sequence[str], rows: Mapping[str, type[Row]]) -> type[Row]:
@@ -99,9 +93,9 @@ def step_row_class(recipe: Recipe, step: str, each: Sequence[str], rows: Mapping
     A step that passes rows on makes rows of its first input. Without a source, the reference gives the class
     (``sources.triple``: facts of triples), so that an empty table has its exact schema.
     """
-    stage: type[Step] = find_kind("step", recipe.steps[step].kind).load()
-    if stage.output is not None:
-        return stage.output
+    step_class: type[Step] = find_kind("step", recipe.steps[step].kind).load()
+    if step_class.output is not None:
+        return step_class.output
     if each:
         return rows[each[0]]
     for ref in recipe.step_spec(step).from_.get("each", ()):
@@ -110,7 +104,7 @@ def step_row_class(recipe: Recipe, step: str, each: Sequence[str], rows: Mapping
             return row_class(name)
         if name in kinds_of_slot("payload"):
             return row_class(f"fact[{name}]")
-    return stage.ports["each"].row
+    return step_class.ports["each"].row
 
 
 def _names(ref: str, recipe: Recipe, rows: Mapping[str, type[Row]]) -> tuple[str, ...] | None:

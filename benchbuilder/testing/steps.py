@@ -160,11 +160,11 @@ def _run_elsewhere(step: Step, tables: PortTables, output: type[Row], folder: Pa
 
 
 def _run_job(job: StepJob, row: str, each: pa.Table) -> Shard:
-    if not isinstance(job.stage, Gather):
+    if not isinstance(job.step, Gather):
         return ShardWorker(job).run(each)
     classes = TableFiles(row, ()).load().row, TableFiles(job.output, ()).load().row
     tables = {"each": Table(each, classes[0])} | {port: files.load() for port, files in job.ports.items()}
-    return _run(job.stage, tables, classes[1])
+    return _run(job.step, tables, classes[1])
 
 
 def _check_ports(step: Step, tables: PortTables, who: str) -> None:

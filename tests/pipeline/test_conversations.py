@@ -12,7 +12,7 @@ import pytest
 from asking_kinds import Loud, LoudSpec, asked
 from engine_bench import Bench
 
-from benchbuilder.authoring.dry_run.run import nodes_up_to_prompts, nodes_without_prompts
+from benchbuilder.authoring.dry_run.run import nodes_without_prompts
 from benchbuilder.core import registry
 from benchbuilder.core.errors import DataError, InstallationError, ServiceError, TooManyFailures
 from benchbuilder.models.base import Model
@@ -185,7 +185,8 @@ def test_a_build_that_was_stopped_asks_only_for_what_is_missing(tmp_path: Path, 
 def test_which_steps_are_free(tmp_path: Path) -> None:
     plan = bench(tmp_path).plan()
     assert nodes_without_prompts(plan) == {"left", "short"}
-    assert nodes_up_to_prompts(plan) == {"left", "short", "loud", "again"}
+    asking = [name for name, node in plan.nodes.items() if node.model_spec is not None]
+    assert plan.ancestors_of(asking) == {"left", "short", "loud", "again"}
 
 
 def test_the_stand_in_is_a_model(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from benchbuilder.authoring.trace import Inspector
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.roles import Passage
 from benchbuilder.core.records.row import Origin, ProducedBy
-from benchbuilder.pipeline.finished import StepTables
+from benchbuilder.pipeline.outputs import StepTables
 from benchbuilder.pipeline.shards.worker import StoredTable
 
 STEPS = {

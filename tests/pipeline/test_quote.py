@@ -242,7 +242,7 @@ def test_a_step_behind_people_is_named(tmp_path: Path) -> None:
                   "again": made.steps["again"], "unique": made.steps["unique"]}  # fmt: skip
     found = quoted(made)
     assert [step.step for step in found.steps] == ["loud"]
-    assert found.skipped == {"again": "hangs on vote"}
+    assert found.skipped == {"again": "needs vote"}
 
 
 def test_what_the_quote_built_is_reused(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ from benchbuilder.steps import PromptedMap, Writer
 
 @dataclass(frozen=True, slots=True)
 class ComparedModel:
-    """Who is compared: a label, and the plan of the recipe with its settings."""
+    """A candidate: its label, and the plan of the recipe with its settings."""
 
     label: str
     plan: Plan
@@ -57,9 +57,9 @@ class ComparedModel:
 
 @dataclass(frozen=True, slots=True)
 class WrittenText:
-    """What a candidate made of a row: `text` is empty where it made none, and `explanation` says why.
+    """The text that a candidate wrote for a row; empty if it wrote none, and `explanation` says why.
 
-    `failed` is why it could not be asked, empty if it could.
+    `failure` says why it could not be asked, `applicable` whether it had to write one.
     """
 
     text: str
@@ -70,11 +70,14 @@ class WrittenText:
 
 @dataclass
 class ComparisonResult:
-    """What a candidate made of the rows, in their order, and what that took.
+    """The texts of a candidate in the order of the rows, and their cost.
 
-    `calls` are distinct requests that were answered, `kept_replies` those of them whose replies were kept from before.
-    `seconds` is the wall time of the runs in which `timed_replies` of the replies came. `replies_without_usage`
-    replies have no tokens. `usd` is what all the replies cost, whenever they came; ``None`` if a price is not known.
+    Attributes:
+        calls: Distinct requests that were answered.
+        kept_replies: Those whose replies were stored before.
+        replies_without_usage: Replies whose tokens the service did not count.
+        usd: The cost of all replies, whenever they came; ``None`` if a price is not known.
+        seconds: The wall time of the runs in which `timed_replies` of the replies came.
     """
 
     label: str
@@ -92,27 +95,27 @@ class ComparisonResult:
 
     @property
     def passed_count(self) -> int:
-        """Rows of which it made a text that passed the checks."""
-        return sum(bool(one.text) for one in self.texts)
+        """The rows with a text that passed the checks."""
+        return sum(bool(text.text) for text in self.texts)
 
     @property
     def applicable_count(self) -> int:
-        """Rows that it was to make a text of."""
-        return sum(one.applicable for one in self.texts)
+        """The rows that needed a text."""
+        return sum(text.applicable for text in self.texts)
 
     @property
     def failed_count(self) -> int:
-        """Rows about which no answer came, so that nothing is known of what it makes of them."""
-        return sum(bool(one.failure) for one in self.texts)
+        """The rows without an answer."""
+        return sum(bool(text.failure) for text in self.texts)
 
     def failures(self) -> dict[str, int]:
-        """Why rows failed, each reason with the number of its rows."""
-        return dict(Counter(one.failure for one in self.texts if one.failure))
+        """Why rows failed: the number of rows for each reason."""
+        return dict(Counter(text.failure for text in self.texts if text.failure))
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """The rows (their ids, source lines and what the step works on, in words) and the results."""
+    """The results for the same rows, with the ids, source lines and inputs (as text) of these rows."""
 
     step: str
     ids: tuple[str, ...]
@@ -121,62 +124,64 @@ class Comparison:
     results: tuple[ComparisonResult, ...]
 
     def disagreements(self) -> list[int]:
-        """The places of rows that the candidates make different texts of."""
-        made = [[result.texts[place] for result in self.results] for place in range(len(self.ids))]
-        return [place for place, ones in enumerate(made) if len({one.text for one in ones if not one.failure}) > 1]
+        """The positions of the rows for which the candidates wrote different texts."""
+        rows = zip(*(result.texts for result in self.results), strict=True)
+        return [n for n, texts in enumerate(rows) if len({text.text for text in texts if not text.failure}) > 1]
 
     def unanswered_labels(self) -> list[str]:
-        """The candidates that answered about no row at all."""
-        return [
-            result.label
-            for result in self.results
-            if result.failed_count and result.failed_count == result.applicable_count
-        ]
+        """The candidates without any answer."""
+        return [one.label for one in self.results if one.failed_count and one.failed_count == one.applicable_count]
 
 
 def run_comparison(
-    plan: Plan,
-    store: Store,
-    step: str,
-    candidates: Sequence[ComparedModel],
-    count: int,
-    watcher: Watcher,
+    plan: Plan, store: Store, step: str, candidates: Sequence[ComparedModel], count: int, watcher: Watcher,
     timing_file: Path,
-) -> Comparison:
-    """Run every candidate over `count` rows of `step`, chosen by the recipe's seed among those of `plan`.
+) -> Comparison:  # fmt: skip
+    """Run every candidate over the same rows of a step. Replies go through the journal of the build and are paid once.
 
-    All replies go through the journal of the build, so that each is paid for once; `timing_file` is the file in which
-    the seconds of earlier runs are kept. RecipeError if `step` puts no prompts; DataError if its rows cannot be had.
+    Args:
+        plan: The plan of the recipe.
+        store: The store of the build.
+        step: The step.
+        candidates: The candidates, each with a plan of its own.
+        count: How many rows are drawn, by the seed of the recipe.
+        watcher: Follows the progress.
+        timing_file: Holds the seconds of earlier runs.
+
+    Raises:
+        RecipeError: The step puts no prompts, or a candidate has other inputs.
+        DataError: The rows are not built, or there are none.
     """
     node = prompting_node(plan, step)
     budget = plan.recipe.budget
     only = plan.ancestors_of([step]) - {step}
-    with Gateway(store.journal, usd=budget.usd, tokens=budget.tokens, notice=watcher.note) as gateway:
-        archivist = JournalDriver(gateway.lookup)
-        with open_dry_run(plan, store, archivist, watcher, only=only) as done:
-            desk = PromptSteps(plan, done.store, done.manifests)
-            if not desk.is_ready(step):
-                told = "; ".join(f"{name}: {why}" for name, why in done.skipped.items() if name in only)
-                raise DataError(f"the rows of step {step!r} cannot be had yet", why=told, next="build them first")
-            table = desk.input_rows(step)
-            chosen = table.arrow.take(pa.array(_sample_positions(table.ids(), plan.recipe.seed, count), pa.int64()))
-            if not chosen.num_rows:
-                raise DataError(f"step {step!r} has no rows", next="build first; `benchbuild plan` says what runs")
-            rows = list(type(table)(chosen, table.row))
-            results: list[ComparisonResult] = []
-            for candidate in candidates:
-                mine = candidate.plan.nodes[step]
-                _check_same_inputs(node, mine, candidate)
-                worker = ShardWorker(step_job_of(mine, done.store, done.manifests))
-                results.append(_ComparisonRun(gateway, worker, candidate.label, watcher).run(chosen))
-                _record_time(timing_file, mine.key, results[-1])
-            asked = tuple(_input_text(desk, step, row) for row in rows)
+    results: list[ComparisonResult] = []
+    with (
+        Gateway(store.journal, usd=budget.usd, tokens=budget.tokens, notice=watcher.note) as gateway,
+        open_dry_run(plan, store, JournalDriver(gateway.lookup), watcher, only=only) as dry_run,
+    ):
+        prompt_steps = PromptSteps(plan, dry_run.store, dry_run.manifests)
+        if not prompt_steps.is_ready(step):
+            why = "; ".join(f"{name}: {reason}" for name, reason in dry_run.skipped.items() if name in only)
+            raise DataError(f"the rows of step {step!r} are not available yet", why=why, next="build them first")
+        table = prompt_steps.input_rows(step)
+        chosen = table.arrow.take(pa.array(_sample_positions(table.ids(), plan.recipe.seed, count), pa.int64()))
+        if not chosen.num_rows:
+            raise DataError(f"step {step!r} has no rows", next="build first; `benchbuild plan` says what runs")
+        for candidate in candidates:
+            own_node = candidate.plan.nodes[step]
+            _check_same_inputs(node, own_node, candidate)
+            worker = ShardWorker(step_job_of(own_node, dry_run.store, dry_run.manifests))
+            results.append(_ComparisonRun(gateway, worker, candidate.label, watcher).run(chosen))
+            _record_time(timing_file, own_node.key, results[-1])
+        rows = list(type(table)(chosen, table.row))
+        inputs = tuple(_input_text(prompt_steps, step, row) for row in rows)
     origins = tuple(f"{row.origin.file}:{row.origin.line}" for row in rows)
-    return Comparison(step, tuple(row.id for row in rows), origins, asked, tuple(results))
+    return Comparison(step, tuple(row.id for row in rows), origins, inputs, tuple(results))
 
 
 def prompting_node(plan: Plan, step: str) -> Node:
-    """The node of a step that may put prompts; RecipeError if `step` is none."""
+    """The node of a step that may put prompts; RecipeError for other steps."""
     known = [name for name, node in plan.nodes.items() if isinstance(node.producer, PromptedMap)]
     if step in known:
         return plan.nodes[step]
@@ -187,24 +192,22 @@ def prompting_node(plan: Plan, step: str) -> Node:
 
 def _check_same_inputs(node: Node, own_node: Node, candidate: ComparedModel) -> None:
     if dict(node.inputs) != dict(own_node.inputs):
-        raise RecipeError(
-            [Problem("a candidate works on the rows of another step", where=f"--with {candidate.label}",
-                     hint="say what is to be the same for all outside --with")]
-        )  # fmt: skip
+        raise RecipeError([Problem("a candidate works on the rows of another step", where=f"--with {candidate.label}",
+                                   hint="give overrides that all candidates share outside --with")])  # fmt: skip
 
 
 def _sample_positions(ids: Sequence[str], seed: int, count: int) -> list[int]:
-    """The places of `count` of `ids`, in order; of more, the same ones and others."""
-    ranks = sorted(range(len(ids)), key=lambda place: hashlib.sha256(f"{seed}:{ids[place]}".encode()).digest())
-    return sorted(ranks[:count])
+    """The positions of `count` drawn ids, in order; a larger count adds to them."""
+    drawn = sorted(range(len(ids)), key=lambda position: hashlib.sha256(f"{seed}:{ids[position]}".encode()).digest())
+    return sorted(drawn[:count])
 
 
 def _input_text(prompt_steps: PromptSteps, step: str, row: Any) -> str:
-    """What a row holds, as the prompt is filled with it where a prompt can be."""
-    stage = prompt_steps.open_step(step)
+    """The values that a row gives to the prompt, or its own text if it gets no prompt."""
+    opened = prompt_steps.open_step(step)
     parents = prompt_steps.parent_rows(step, row)
-    if isinstance(stage, Writer) and stage.exclusion(row, parents) is None:
-        return text_fields_block(stage.prompt_values(row, parents))
+    if isinstance(opened, Writer) and opened.exclusion(row, parents) is None:
+        return text_fields_block(opened.prompt_values(row, parents))
     return row_text(row)
 
 
@@ -212,47 +215,45 @@ class _ComparisonRun:
     """One candidate over the rows."""
 
     def __init__(self, gateway: Gateway, worker: ShardWorker, label: str, watcher: Watcher) -> None:
-        stage = worker.job.stage
-        if not isinstance(stage, PromptedMap):
-            raise TypeError(f"{stage.kind} puts no prompts")
+        opened = worker.job.step
+        if not isinstance(opened, PromptedMap):
+            raise TypeError(f"{opened.kind} puts no prompts")
         self.gateway, self.worker, self.watcher = gateway, worker, watcher
-        self.step, self.spec = (
-            stage.context.step,
-            None if stage.model_spec is None else without_batching(stage.model_spec),
-        )
+        self.step = opened.context.step
+        self.spec = None if opened.model_spec is None else without_batching(opened.model_spec)
         self.model: Model | None = None if self.spec is None else create_from_spec("model", self.spec)
         self.result = ComparisonResult(label, "" if self.model is None else self.model.label)
         self.replies: dict[str, Reply] = {}
 
     def run(self, table: pa.Table) -> ComparisonResult:
         """The result over the rows of `table`."""
-        result = self.result
+        result, label = self.result, f"{self.step} {self.result.label}"
         before = self._known_keys(table)
         outcomes: dict[int, list[Outcome] | str] = {}
-        self.watcher.begin(f"{self.step} {result.label}", table.num_rows, "rows")
 
-        def done(place: int, outcome: list[Outcome] | str) -> None:
-            outcomes[place] = outcome
-            self.watcher.advance(f"{self.step} {result.label}", 1)
+        def record(position: int, outcome: list[Outcome] | str) -> None:
+            outcomes[position] = outcome
+            self.watcher.advance(label, 1)
 
-        asker = JournalDriver(empty_lookup) if self.spec is None else self.gateway
+        driver = JournalDriver(empty_lookup) if self.spec is None else self.gateway
+        self.watcher.begin(label, table.num_rows, "rows")
         start = time.perf_counter()
         try:
-            asker.converse(self.step, self.spec or KindSpec(kind="none"), self._conversations(table), done)
+            driver.converse(self.step, self.spec or KindSpec(kind="none"), self._conversations(table), record)
         except BudgetReached:
             raise
         except ServiceError as error:  # of this candidate alone; the others are compared all the same
-            outcomes |= {place: error.what for place in range(table.num_rows) if place not in outcomes}
+            outcomes = dict.fromkeys(range(table.num_rows), error.what) | outcomes
         result.seconds = time.perf_counter() - start
-        self.watcher.end(f"{self.step} {result.label}", count_phrase(table.num_rows, "row"))
-        result.texts = [_written_text(outcomes[place]) for place in range(table.num_rows)]
+        self.watcher.end(label, count_phrase(table.num_rows, "row"))
+        result.texts = [_written_text(outcomes[position]) for position in range(table.num_rows)]
         result.calls, result.kept_replies = len(self.replies), len(before & self.replies.keys())
         result.timed_replies = result.calls - result.kept_replies
         self._count_replies()
         return result
 
     def _known_keys(self, table: pa.Table) -> set[str]:
-        """The keys of the requests that the journal answers already."""
+        """The keys of the requests that the journal can answer."""
         if self.spec is None or self.model is None:
             return set()
         spec, model = self.spec, self.model
@@ -264,11 +265,11 @@ class _ComparisonRun:
         return known
 
     def _conversations(self, table: pa.Table) -> Iterator[tuple[int, Conversation]]:
-        for place, conversation in self.worker.conversations(table).conversations():
-            yield place, self._recorded(conversation)
+        for position, conversation in self.worker.conversations(table).conversations():
+            yield position, self._recorded(conversation)
 
     def _recorded(self, conversation: Conversation) -> Conversation:
-        """The conversation, with every reply written down."""
+        """The conversation, with every reply recorded."""
         try:
             request: Request = next(conversation)
             while True:
@@ -280,7 +281,7 @@ class _ComparisonRun:
             return end.value
 
     def _count_replies(self) -> None:
-        """Tokens and price of the replies."""
+        """Add up tokens and prices of the replies."""
         result, price = self.result, self._price()
         for reply in self.replies.values():
             if reply.usage is None:
@@ -304,15 +305,14 @@ class _ComparisonRun:
 def _written_text(outcome: list[Outcome] | str) -> WrittenText:
     if isinstance(outcome, str):
         return WrittenText("", f"failed: {outcome}", failure=outcome)
-    texts = [row_text(row_outcome.row) for row_outcome in outcome if isinstance(row_outcome, Kept)]
-    told = "\n".join(outcome_text(row_outcome) for row_outcome in outcome if not isinstance(row_outcome, Kept))
-    return WrittenText(
-        "\n".join(texts), told, not all(isinstance(row_outcome, NotApplicable) for row_outcome in outcome)
-    )
+    texts = [row_text(branch.row) for branch in outcome if isinstance(branch, Kept)]
+    others = [branch for branch in outcome if not isinstance(branch, Kept)]
+    applicable = not all(isinstance(branch, NotApplicable) for branch in outcome)
+    return WrittenText("\n".join(texts), "\n".join(map(outcome_text, others)), applicable)
 
 
 def _record_time(file: Path, key: str, result: ComparisonResult) -> None:
-    """Add up the seconds of runs in which replies came: a run over kept replies alone takes no time worth telling."""
+    """Add up the seconds of runs in which replies came; runs with stored replies alone do not count."""
     if not result.calls:
         return
     known: dict[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}

@@ -1,4 +1,4 @@
-"""What a comparison leaves: its table, its rows, packets for people, and the key that says who wrote what."""
+"""The files of a comparison: its table, its rows, sheets for raters, and the key to who wrote what."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LEVEL = 0.95
 
 @dataclass(frozen=True, slots=True)
 class RatedTexts:
-    """A rater's verdicts on the texts of a candidate: how many texts there are, were judged, and are right."""
+    """A rater's counts for a candidate: all texts, rated texts and right texts."""
 
     texts: int
     rated: int
@@ -37,7 +37,7 @@ class RatedTexts:
 
 @dataclass(frozen=True)
 class ComparisonFiles:
-    """The table as cells below its head, the notes below it, and the files that were written."""
+    """The table as cells with its head, the notes below it, and the written files."""
 
     head: tuple[str, ...]
     table: tuple[tuple[str, ...], ...]
@@ -46,50 +46,56 @@ class ComparisonFiles:
 
 
 def write_comparison(comparison: Comparison, folder: Path, seed: int, language: str) -> ComparisonFiles:
-    """Read the verdicts that people gave so far, and write table, rows, packets and key into `folder`.
+    """Read the ratings so far, and write table, rows, sheets and key.
 
-    DataError, with nothing written, if a packet holds what cannot be read.
+    Args:
+        comparison: The comparison.
+        folder: Where the files go.
+        seed: The seed of the recipe.
+        language: The language of the sheets.
+
+    Raises:
+        DataError: A sheet cannot be read; nothing is written.
     """
-    verdicts = read_blind_ratings(folder)
+    ratings = read_blind_ratings(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    shown = _texts_to_rate(comparison)
-    texts = {one.id: one for mine in shown.values() for one in mine.values()}
-    packets = write_rating_sheets(folder, list(texts.values()), verdicts, seed, language)
-    head = (*TABLE_HEAD, *(f"right of all rows by {rater}" for rater in _active_raters(shown, verdicts)))
-    table = tuple(_table_line(result, shown, verdicts) for result in comparison.results)
-    notes = tuple(_notes(comparison, shown, verdicts, seed))
+    by_label = _texts_to_rate(comparison)
+    texts = {text.id: text for own in by_label.values() for text in own.values()}
+    sheets = write_rating_sheets(folder, list(texts.values()), ratings, seed, language)
+    head = (*TABLE_HEAD, *(f"right of all rows by {rater}" for rater in _active_raters(by_label, ratings)))
+    table = tuple(_table_line(result, by_label, ratings) for result in comparison.results)
+    notes = tuple(_notes(comparison, by_label, ratings, seed))
     files = {
         "table.md": _markdown(comparison, head, table, notes),
         "rows.tsv": _rows(comparison),
-        "key.tsv": _key(comparison, shown),
+        "key.tsv": _key(comparison, by_label),
     }
     for name, text in files.items():
         (folder / name).write_text(text, encoding="utf-8", newline="\n")
-    return ComparisonFiles(head, table, notes, (*(folder / name for name in files), *packets))
+    return ComparisonFiles(head, table, notes, (*(folder / name for name in files), *sheets))
 
 
 def _texts_to_rate(comparison: Comparison) -> dict[str, dict[int, TextToRate]]:
-    """By candidate, the texts that it made, by the place of the row."""
+    """The texts of each candidate, by the position of the row."""
     return {
         result.label: {
-            place: TextToRate(comparison.inputs[place].replace("\n", " | "), one.text)
-            for place, one in enumerate(result.texts)
-            if one.text
+            position: TextToRate(comparison.inputs[position].replace("\n", " | "), text.text)
+            for position, text in enumerate(result.texts)
+            if text.text
         }
         for result in comparison.results
     }
 
 
 def count_ratings(texts: Mapping[int, TextToRate], ratings: BlindRatings, rater: str) -> RatedTexts:
-    """What a rater says of a candidate's texts."""
-    found = [ratings.complete_rating(rater, one.id) for one in texts.values()]
-    given = [verdict for verdict in found if verdict is not None]
-    return RatedTexts(len(found), len(given), sum(verdict.is_right for verdict in given))
+    """A rater's counts for the texts of a candidate."""
+    rated = [rating for text in texts.values() if (rating := ratings.complete_rating(rater, text.id)) is not None]
+    return RatedTexts(len(texts), len(rated), sum(rating.is_right for rating in rated))
 
 
 def _active_raters(texts: Mapping[str, Mapping[int, TextToRate]], ratings: BlindRatings) -> list[str]:
-    """The raters who judged any text."""
-    return [rater for rater in RATERS if any(count_ratings(mine, ratings, rater).rated for mine in texts.values())]
+    """The raters with any complete rating."""
+    return [rater for rater in RATERS if any(count_ratings(own, ratings, rater).rated for own in texts.values())]
 
 
 def _table_line(
@@ -101,7 +107,7 @@ def _table_line(
         name,
         str(result.applicable_count),
         _checked_proportion(result),
-        *(_proportion(one.right, one.rated) for one in people.values()),
+        *(_proportion(counts.right, counts.rated) for counts in people.values()),
         _time(result),
         f"{result.calls}" + (f" ({result.kept_replies} from before)" if result.kept_replies else ""),
         f"{result.prompt_tokens}" + ("+" if result.replies_without_usage else ""),
@@ -112,15 +118,15 @@ def _table_line(
 
 
 def _checked_proportion(result: ComparisonResult) -> str:
-    """The share of the rows that it was heard on, and how many it was not."""
-    share = _proportion(result.passed_count, result.applicable_count - result.failed_count)
-    return ", ".join(filter(None, (share, f"failed {result.failed_count}" if result.failed_count else "")))
+    """The proportion of answered rows whose text passed, and the number of failed rows."""
+    passed = _proportion(result.passed_count, result.applicable_count - result.failed_count)
+    return ", ".join(filter(None, (passed, f"failed {result.failed_count}" if result.failed_count else "")))
 
 
 def _proportion_right(rated: RatedTexts, result: ComparisonResult) -> str:
-    """Right texts among all rows: known once every text is judged."""
+    """The proportion of right texts in all rows, once every text is rated."""
     if rated.rated < rated.texts:
-        return "not all judged"
+        return "not all rated"
     return _proportion(rated.right, result.applicable_count - result.failed_count)
 
 
@@ -133,35 +139,34 @@ def _time(result: ComparisonResult) -> str:
         return f"{result.seconds:.1f}"
     if not result.timed_replies:
         return "not timed"
-    return f"{result.seconds:.1f}" + (
-        f" (for {result.timed_replies} of {result.calls})" if result.timed_replies < result.calls else ""
-    )
+    part = f" (for {result.timed_replies} of {result.calls})" if result.timed_replies < result.calls else ""
+    return f"{result.seconds:.1f}{part}"
 
 
 def _notes(
     comparison: Comparison, texts_to_rate: Mapping[str, Mapping[int, TextToRate]], ratings: BlindRatings, seed: int
 ) -> list[str]:
-    texts = list({one.id: None for mine in texts_to_rate.values() for one in mine.values()})
+    texts = list({text.id: None for own in texts_to_rate.values() for text in own.values()})
     notes = [f"{result.label}: {count_phrase(rows, 'row')} failed: {why}"
              for result in comparison.results for why, rows in result.failures().items()]  # fmt: skip
     if any(result.failed_count and result.timed_replies for result in comparison.results):
-        notes.append("The time holds the attempts at rows that failed; the shares leave these rows out.")
+        notes.append("The time includes attempts at failed rows; the proportions leave these rows out.")
     if len(comparison.results) > 1:
         notes.append(f"{len(comparison.disagreements())} of {len(comparison.ids)} rows: the candidates differ.")
     if _active_raters(texts_to_rate, ratings):
         wrote = ", ".join(
-            f"{one.label} wrote {one.passed_count} of {one.applicable_count - one.failed_count} rows"
-            for one in comparison.results
+            f"{result.label} wrote {result.passed_count} of {result.applicable_count - result.failed_count} rows"
+            for result in comparison.results
         )
-        notes.append(f"The accuracy by a rater is a share of judged texts: {wrote}.")
+        notes.append(f"The accuracy by a rater is a proportion of rated texts: {wrote}.")
     return [*notes, *_cost_notes(comparison), *_rating_notes(texts, ratings, seed)]
 
 
 def _cost_notes(comparison: Comparison) -> list[str]:
-    """What to know of times, tokens and prices."""
+    """Notes on times, tokens and prices."""
     notes: list[str] = []
     if any(result.timed_replies < result.calls for result in comparison.results):
-        notes.append("Replies that were kept from before a first comparison took no time that could be measured.")
+        notes.append("Replies that were stored before the first comparison have no measured time.")
     if any(result.replies_without_usage for result in comparison.results):
         notes.append("+: the service did not count the tokens of some replies.")
     if dates := sorted({result.prices_as_of for result in comparison.results if result.prices_as_of}):
@@ -170,23 +175,23 @@ def _cost_notes(comparison: Comparison) -> list[str]:
 
 
 def _rating_notes(texts: Sequence[str], ratings: BlindRatings, seed: int) -> list[str]:
-    """What is not judged yet, and how far people agree."""
+    """Notes on missing ratings and on agreement."""
     notes: list[str] = []
     for rater in RATERS:
         missing = sum(ratings.complete_rating(rater, text) is None for text in texts)
         if missing:
-            notes.append(f"{rater}: {missing} of {len(texts)} texts are not judged yet.")
+            notes.append(f"{rater}: {missing} of {len(texts)} texts are not rated yet.")
     both = [
         [{RATERS[0]: int(first.is_right), RATERS[1]: int(second.is_right)}]
         for text in texts
         if (first := ratings.complete_rating(RATERS[0], text)) and (second := ratings.complete_rating(RATERS[1], text))
     ]
     if both:
-        found = measure_agreement(
+        agreement = measure_agreement(
             both, level="nominal", samples=_SAMPLES, confidence_level=_LEVEL, seed=seed, categories=(0, 1)
         )
-        told = ", ".join(f"{name} {_value(found[name])}" for name in ("percent", "kappa", "ac1", "alpha"))
-        notes.append(f"Agreement of the two on {len(both)} texts (right or not): {told}.")
+        values = ", ".join(f"{name} {_value(agreement[name])}" for name in ("percent", "kappa", "ac1", "alpha"))
+        notes.append(f"Agreement of the two on {len(both)} texts (right or not): {values}.")
     return notes
 
 
@@ -206,23 +211,22 @@ def _markdown(comparison: Comparison, head: Sequence[str], table: Sequence[Seque
 
 
 def _rows(comparison: Comparison) -> str:
-    """A line a row: what each candidate made of it, or why it made nothing."""
+    """One line per row: the text of each candidate, or why it wrote none."""
     head = ["id", "origin", "asked", *(result.label for result in comparison.results), "differ"]
     lines = ["\t".join(map(escape_cell, head))]
     differ = set(comparison.disagreements())
-    for place, name in enumerate(comparison.ids):
-        made = [one.text or one.explanation for one in (result.texts[place] for result in comparison.results)]
-        cells = [name, comparison.origins[place], comparison.inputs[place], *made, str(int(place in differ))]
+    for n, name in enumerate(comparison.ids):
+        texts = [result.texts[n].text or result.texts[n].explanation for result in comparison.results]
+        cells = [name, comparison.origins[n], comparison.inputs[n], *texts, str(int(n in differ))]
         lines.append("\t".join(map(escape_cell, cells)))
     return "\n".join(lines) + "\n"
 
 
 def _key(comparison: Comparison, texts: Mapping[str, Mapping[int, TextToRate]]) -> str:
-    """Who wrote each text of the packets."""
-    lines = ["id\trow\tcandidate"]
-    lines += sorted(
-        "\t".join((one.id, comparison.ids[place], escape_cell(label)))
-        for label, mine in texts.items()
-        for place, one in mine.items()
+    """Who wrote each text of the sheets."""
+    lines = (
+        "\t".join((text.id, comparison.ids[position], escape_cell(label)))
+        for label, own in texts.items()
+        for position, text in own.items()
     )
-    return "\n".join(lines) + "\n"
+    return "\n".join(["id\trow\tcandidate", *sorted(lines)]) + "\n"

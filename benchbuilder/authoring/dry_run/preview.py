@@ -1,9 +1,9 @@
-"""Previews: a few rows through every step, with what was asked and answered about each."""
+"""Previews: a few rows through every step, with the requests and replies about each."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,10 +20,10 @@ from benchbuilder.authoring.dry_run.transcripts import (
     empty_lookup,
     rows_at_positions,
 )
-from benchbuilder.config import KindSpec, Recipe, without_batching
-from benchbuilder.core import Kept, Outcome, Row, outcome_text, row_text, text_fields_block
+from benchbuilder.config import Recipe
+from benchbuilder.core import Kept, Row, outcome_text, row_text, text_fields_block
 from benchbuilder.exporters import render_html
-from benchbuilder.models import Conversation, Gateway, Receipt, Request, T
+from benchbuilder.models import Receipt, Request
 from benchbuilder.pipeline import Manifest, Node, Plan, Store, Watcher, filter_outcomes, open_gateway
 from benchbuilder.sources import Source
 from benchbuilder.steps import Map, PromptedMap, Writer
@@ -31,7 +31,7 @@ from benchbuilder.steps import Map, PromptedMap, Writer
 
 @dataclass(frozen=True, slots=True)
 class PreviewedRow:
-    """A row on its way through a step: what went in, the turns with the model, and what came out.
+    """A row in a step: its input, the turns with the model, and the result.
 
     `outcome` is ``kept``, ``dropped``, ``not applicable`` or ``failed``; `method` is ``rule``, ``model`` or empty.
     `pending_request` is the request that a model would get, where none is set.
@@ -48,9 +48,9 @@ class PreviewedRow:
 
 @dataclass(frozen=True, slots=True)
 class PreviewedStep:
-    """A step: how many rows it has, the other outcomes of its branches by reason, and a few rows.
+    """A step: its number of rows, the other outcomes of its branches by reason, and a few rows.
 
-    `is_dry_run` says that it saw only the rows of the preview.
+    `is_dry_run` says that it got only the rows of the preview.
     """
 
     name: str
@@ -63,7 +63,7 @@ class PreviewedStep:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """The steps in the order of the flow, why others were left out, and what the preview was paid for."""
+    """The steps in flow order, why others were skipped, and what the preview cost."""
 
     steps: tuple[PreviewedStep, ...]
     skipped: dict[str, str]
@@ -71,16 +71,16 @@ class Preview:
     spent: tuple[Receipt, ...]
 
     def failures(self) -> dict[str, int]:
-        """Why requests failed, each reason with how many did."""
+        """Why requests failed: the number of each reason."""
         return dict(Counter(row.result for row in self._prompted_rows() if row.outcome == "failed"))
 
     @property
     def is_unanswered(self) -> bool:
-        """Whether requests failed and none was ever answered."""
+        """Whether requests failed and none was answered."""
         return bool(self.failures()) and not any(turn.reply for row in self._prompted_rows() for turn in row.turns)
 
     def first_empty_step(self) -> str:
-        """The first step that let no row through though it had some; empty if there is none."""
+        """The first step that got rows and kept none; empty if there is none."""
         dry = (step.name for step in self.steps if step.is_dry_run and not step.rows and step.preview_rows)
         return next(dry, "")
 
@@ -89,41 +89,25 @@ class Preview:
 
 
 def preview_plan(plan: Plan, store: Store, rows: int, watcher: Watcher) -> Preview:
-    """Run `rows` rows through every step up to people; what models answer is kept for the build.
+    """Run `rows` rows through every step before people decide; replies of models are kept for the build.
 
-    The steps before the first prompt are built. Without a model, the steps that could ask one show what rules make,
-    and what would be asked.
+    The steps before the first prompt are built. Without a model, the steps that could ask one show the results of
+    rules, and the requests that they would send.
     """
     with open_gateway(plan, store, watcher.note) as gateway:
         before = () if gateway is None else gateway.receipts()
         lookup: ReplyLookup = empty_lookup if gateway is None else gateway.lookup
-        asker = JournalDriver(empty_lookup) if gateway is None else _LiveDriver(gateway)
-        with open_dry_run(plan, store, asker, watcher, rows=rows) as done:
-            steps = tuple(_PreviewBuilder(done, lookup, rows).steps())
-            skipped = {name: why for name, why in done.skipped.items() if name in plan.nodes}
+        if gateway is not None:
+            gateway.batching = False  # a batch may take a day
+        with open_dry_run(plan, store, gateway or JournalDriver(empty_lookup), watcher, rows=rows) as dry_run:
+            steps = tuple(_PreviewBuilder(dry_run, lookup, rows).steps())
+            skipped = dict(dry_run.skipped)
         after = () if gateway is None else gateway.receipts()
     return Preview(steps, skipped, gateway is not None, tuple(_added_receipts(before, after)))
 
 
-@dataclass(frozen=True, slots=True)
-class _LiveDriver:
-    """Asks request by request: nobody waits a day for a preview."""
-
-    gateway: Gateway
-
-    def converse(
-        self,
-        step: str,
-        spec: KindSpec,
-        conversations: Iterable[tuple[T, Conversation]],
-        on_end: Callable[[T, list[Outcome] | str], None],
-    ) -> None:
-        """As the gateway does."""
-        self.gateway.converse(step, without_batching(spec), conversations, on_end)
-
-
 def _added_receipts(before: Iterable[Receipt], after: Iterable[Receipt]) -> Iterator[Receipt]:
-    """What was added to the receipts."""
+    """What was added to receipts."""
     known = {(receipt.step, receipt.model, receipt.endpoint): receipt for receipt in before}
     for receipt in after:
         old = known.get((receipt.step, receipt.model, receipt.endpoint))
@@ -141,7 +125,7 @@ def _added_receipts(before: Iterable[Receipt], after: Iterable[Receipt]) -> Iter
 
 
 class _PreviewBuilder:
-    """Tells of the steps of a rehearsal."""
+    """Describes the steps of a dry run."""
 
     def __init__(self, dry_run: DryRun, lookup: ReplyLookup, count: int) -> None:
         self.dry_run, self.lookup, self.count = dry_run, lookup, count
@@ -166,15 +150,15 @@ class _PreviewBuilder:
         outcomes = filter_outcomes(self.dry_run.store.outcomes(manifest), port="each")
         if isinstance(node.producer, PromptedMap):
             branches = self._choose_branches(outcomes) if node.name in self.unprompted else outcomes.to_pylist()
-            for row, mine in self._rows_with_branches(node.name, branches):
-                yield self._prompted_row(node.name, row, mine)
+            for row, own in self._rows_with_branches(node.name, branches):
+                yield self._prompted_row(node.name, row, own)
         elif isinstance(node.producer, Map) and node.name not in self.unprompted:
-            made = {row.id: row for row in self.dry_run.store.rows(manifest)}
-            for row, mine in self._rows_with_branches(node.name, outcomes.to_pylist()):
-                yield _unprompted_row(row, mine, made)
+            results = {row.id: row for row in self.dry_run.store.rows(manifest)}
+            for row, own in self._rows_with_branches(node.name, outcomes.to_pylist()):
+                yield _unprompted_row(row, own, results)
 
     def _choose_branches(self, outcomes: pa.Table) -> list[dict[str, Any]]:
-        """A few branches of a step that was built as a whole: kept, dropped for want of a model, and else dropped."""
+        """A few branches of a step that was built whole: kept, dropped for lack of a model, and otherwise dropped."""
         compute: Any = pc
         dropped = filter_outcomes(outcomes, outcome="dropped")
         needy = filter_outcomes(dropped, reason="needs_model")
@@ -186,40 +170,34 @@ class _PreviewBuilder:
         self, step: str, branches: list[dict[str, Any]]
     ) -> Iterator[tuple[Row, list[dict[str, Any]]]]:
         """The rows of branches, each with its branches."""
-        mine: dict[str, list[dict[str, Any]]] = {}
+        by_row: dict[str, list[dict[str, Any]]] = {}
         for branch in branches:
-            mine.setdefault(branch["row"], []).append(branch)
-        each = self.prompt_steps.input_rows(step)
-        places = {row: place for place, row in enumerate(each.ids())}
-        for row in rows_at_positions(each, [places[row] for row in mine]):
-            yield row, mine[row.id]
+            by_row.setdefault(branch["row"], []).append(branch)
+        inputs = self.prompt_steps.input_rows(step)
+        positions = {row: position for position, row in enumerate(inputs.ids())}
+        for row in rows_at_positions(inputs, [positions[row] for row in by_row]):
+            yield row, by_row[row.id]
 
     def _prompted_row(self, step: str, row: Row, branches: list[dict[str, Any]]) -> PreviewedRow:
         """A row of a step that may ask a model."""
-        stage = self.prompt_steps.open_step(step)
+        opened = self.prompt_steps.open_step(step)
         transcript = self.prompt_steps.transcript_of(step, row, self.lookup)
         outcome, result = branches[0]["outcome"].replace("_", " "), "\n".join(branch["detail"] for branch in branches)
-        kept: list[str] = []
+        method = "model" if transcript.turns else ""
         if transcript.outcomes is not None:
             result = "\n".join(map(outcome_text, transcript.outcomes))
-            kept = [outcome.row.produced_by.rule for outcome in transcript.outcomes if isinstance(outcome, Kept)]
-        wanted = None
-        if stage.model_spec is None and any(branch["reason"] == "needs_model" for branch in branches):
-            wanted = prompt_request(self.prompt_steps, step, row, empty_lookup).request
-        spoken = bool(transcript.turns) or wanted is not None
-        given = (
-            stage.prompt_values(row, self.prompt_steps.parent_rows(step, row))
-            if spoken and isinstance(stage, Writer)
-            else {}
-        )
-        by = "model" if transcript.turns else "rule" if kept else ""
-        return PreviewedRow(
-            row.id, text_fields_block(given) or row_text(row), transcript.turns, outcome, by, result, wanted
-        )
+            method = method or ("rule" if any(isinstance(outcome, Kept) for outcome in transcript.outcomes) else "")
+        pending = None
+        if opened.model_spec is None and any(branch["reason"] == "needs_model" for branch in branches):
+            pending = prompt_request(self.prompt_steps, step, row, empty_lookup).request
+        shown = ""
+        if (transcript.turns or pending is not None) and isinstance(opened, Writer):
+            shown = text_fields_block(opened.prompt_values(row, self.prompt_steps.parent_rows(step, row)))
+        return PreviewedRow(row.id, shown or row_text(row), transcript.turns, outcome, method, result, pending)
 
 
 def _unprompted_row(row: Row, branches: list[dict[str, Any]], rows_by_id: Mapping[str, Row]) -> PreviewedRow:
-    """A row of a step without prompts."""
+    """A row of a step that asks no model."""
     results = [row_text(rows_by_id[branch["out"]]) if branch["out"] else _ending(branch) for branch in branches]
     kept = any(branch["out"] for branch in branches)
     outcome = "kept" if kept else branches[0]["outcome"].replace("_", " ")
@@ -227,17 +205,12 @@ def _unprompted_row(row: Row, branches: list[dict[str, Any]], rows_by_id: Mappin
 
 
 def _ending(branch: Mapping[str, Any]) -> str:
-    """How a branch ended that became no row."""
+    """How a branch ended that gave no row."""
     reason = f"{branch['outcome'].replace('_', ' ')} ({branch['reason']})"
     return f"{reason}: {branch['detail']}" if branch["detail"] else reason
 
 
 def render_preview_page(preview: Preview, recipe: Recipe) -> str:
     """The page; every text in it is escaped."""
-    return render_html(
-        "preview.html.j2",
-        ("benchbuilder.authoring.dry_run",),
-        preview=preview,
-        name=recipe.name,
-        language=recipe.language,
-    )
+    folders = ("benchbuilder.authoring.dry_run",)
+    return render_html("preview.html.j2", folders, preview=preview, name=recipe.name, language=recipe.language)

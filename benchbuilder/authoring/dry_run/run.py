@@ -1,4 +1,4 @@
-"""Rehearsals: what a build would do from its first prompt on, in a store that is thrown away."""
+"""Dry runs: what a build would do from its first prompt on, in a temporary store."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from pathlib import Path
 
 import pyarrow as pa
@@ -31,9 +32,9 @@ from benchbuilder.steps import Step
 
 @dataclass
 class DryRun:
-    """A plan whose free steps are built, and whose other steps were rehearsed in `store`, a scratch store.
+    """A plan whose free steps are built; its other steps ran in `store`, a temporary store.
 
-    `manifests` holds both, by node; `skipped` says of each other node why it was left out.
+    `manifests` holds both, by node; `skipped` says why each other node was left out.
     """
 
     plan: Plan
@@ -43,7 +44,7 @@ class DryRun:
 
 
 def nodes_without_prompts(plan: Plan) -> set[str]:
-    """The nodes that neither put prompts nor hang on one that does, nor on people."""
+    """The free nodes: neither they nor the nodes before them put prompts or need people."""
     free: set[str] = set()
     for name, node in plan.nodes.items():
         if node.model_spec is None and not _depends_on_people(node) and free.issuperset(node.upstream()):
@@ -51,32 +52,24 @@ def nodes_without_prompts(plan: Plan) -> set[str]:
     return free
 
 
-def nodes_up_to_prompts(plan: Plan) -> set[str]:
-    """The nodes that lead to a node that puts prompts, with these themselves."""
-    needed: set[str] = set()
-    for name, node in reversed(list(plan.nodes.items())):
-        if name in needed or node.model_spec is not None:
-            needed |= {name, *node.upstream()}
-    return needed
-
-
 @contextmanager
 def open_dry_run(
-    plan: Plan,
-    store: Store,
-    driver: ConversationDriver,
-    watcher: Watcher,
-    *,
-    only: set[str] | None = None,
-    rows: int | None = None,
-    refresh: frozenset[str] = frozenset(),
-) -> Generator[DryRun]:
-    """Build the free steps of `plan` in `store`, where a build finds them, and the others in a scratch store.
+    plan: Plan, store: Store, driver: ConversationDriver, watcher: Watcher, *, only: set[str] | None = None,
+    rows: int | None = None, refresh: frozenset[str] = frozenset(),
+) -> Generator[DryRun]:  # fmt: skip
+    """Build the free steps of `plan` in `store`, where a build finds them, and the others in a temporary store.
 
-    The others ask `driver`, but what a build would reuse is taken from `store` (unless `refresh` names it). `only`
-    names the nodes that are wanted (with all that they hang on). With `rows`, each step that puts prompts works on
-    that many rows, those first that no rule can do, and none is taken from `store`. Steps that wait for people are
-    left out.
+    Steps that wait for people are left out.
+
+    Args:
+        plan: The plan.
+        store: The store of the build. What a build would reuse is taken from it.
+        driver: Answers the prompts.
+        watcher: Follows the progress.
+        only: The wanted nodes, with all nodes before them; ``None`` for all.
+        rows: How many rows each step with prompts works on, first those that no rule can do; ``None`` for all. With
+            a number, only free steps are taken from `store`.
+        refresh: Steps that are not taken from `store`.
     """
     wanted = set(plan.nodes) if only is None else only
     free = nodes_without_prompts(plan)
@@ -84,32 +77,31 @@ def open_dry_run(
     limits = ShardLimits.of_recipe(recipe)
     with store.lock(), store.open_scratch() as scratch, contextlib.closing(create_executor(recipe.run)) as executor:
         real = NodeRunner(store, executor, limits, watcher)
-        mock = NodeRunner(
-            scratch, executor, replace(limits, tolerated_failures=1.0), watcher, driver, choose_rows=_row_chooser(rows)
-        )
-        mock.manifests = real.manifests
-        done = DryRun(plan, scratch, real.manifests)
+        tolerant = replace(limits, tolerated_failures=1.0)
+        dry = NodeRunner(scratch, executor, tolerant, watcher, driver, choose_rows=_row_chooser(rows))
+        dry.manifests = real.manifests
+        dry_run = DryRun(plan, scratch, real.manifests)
         for name, node in plan.nodes.items():
             if name not in wanted:
-                done.skipped[name] = "not asked for"
-            elif lacking := [up for up in node.upstream() if up not in done.manifests]:
-                done.skipped[name] = f"hangs on {', '.join(lacking)}"
+                dry_run.skipped[name] = "not asked for"
+            elif missing := [up for up in node.upstream() if up not in dry_run.manifests]:
+                dry_run.skipped[name] = f"needs {', '.join(missing)}"
             elif name in free or (rows is None and name not in refresh and _completed_manifest(real, node) is not None):
                 manifest = _completed_manifest(real, node)
                 if manifest is None:
                     manifest = real.run(node)
                     watcher.end(name, f"built    {manifest.rows} rows")
-                done.manifests[name] = manifest
+                dry_run.manifests[name] = manifest
                 _link_folder(store.step_folder(name, node.key), scratch.step_folder(name, node.key))
             elif _depends_on_people(node):
-                done.skipped[name] = "people decide"
+                dry_run.skipped[name] = "people decide"
             else:
                 try:
-                    done.manifests[name] = manifest = mock.run(node)
-                    watcher.end(name, f"rehearsed, {manifest.rows} rows")
+                    dry_run.manifests[name] = manifest = dry.run(node)
+                    watcher.end(name, f"dry run, {manifest.rows} rows")
                 except Waiting as waiting:
-                    done.skipped[name] = str(waiting.what)
-        yield done
+                    dry_run.skipped[name] = str(waiting.what)
+        yield dry_run
 
 
 def _completed_manifest(runner: NodeRunner, node: Node) -> Manifest | None:
@@ -119,7 +111,7 @@ def _completed_manifest(runner: NodeRunner, node: Node) -> Manifest | None:
 
 
 def _depends_on_people(node: Node) -> bool:
-    """Whether what people contribute shapes what it makes."""
+    """Whether contributions of people shape its rows."""
     return isinstance(node.producer, Step) and type(node.producer).external_inputs is not Step.external_inputs
 
 
@@ -128,42 +120,41 @@ def _row_chooser(rows: int | None) -> RowChooser | None:
         return None
 
     def choose(worker: ShardWorker | None, tables: Iterable[pa.Table]) -> list[pa.Table]:
-        """The first rows that ask, and others where these are too few, in their order."""
+        """The first rows that ask a model, supplemented by others if they are too few, in their order."""
         if worker is None:
             return _first_rows(tables, rows)
-        asking: list[_Chosen] = []
-        others: list[_Chosen] = []
+        asking: list[_ChosenRow] = []
+        others: list[_ChosenRow] = []
         for number, table in enumerate(tables):
-            for place, conversation in worker.conversations(table).conversations():
-                asks = next(conversation, None) is not None
+            for position, conversation in worker.conversations(table).conversations():
+                group = others if next(conversation, None) is None else asking
                 conversation.close()
-                held = asking if asks else others
-                if len(held) < rows:
-                    held.append(((number, place), table.slice(place, 1).combine_chunks()))
+                if len(group) < rows:
+                    group.append(((number, position), table.slice(position, 1).combine_chunks()))
                 if len(asking) == rows:
                     return [row for _, row in asking]
-        return [row for _, row in sorted((asking + others)[:rows], key=lambda one: one[0])]
+        return [row for _, row in sorted((asking + others)[:rows], key=itemgetter(0))]
 
     return choose
 
 
-_Chosen = tuple[tuple[int, int], pa.Table]
-"""The number of a table, a place in it, and the row that stands there."""
+_ChosenRow = tuple[tuple[int, int], pa.Table]
+"""The number of a table, a position in it, and its row."""
 
 
 def _first_rows(tables: Iterable[pa.Table], rows: int) -> list[pa.Table]:
-    """The first rows of all."""
-    found: list[pa.Table] = []
+    """The first rows of all tables together."""
+    chosen: list[pa.Table] = []
     for table in tables:
-        found.append(table.slice(0, rows))
-        rows -= found[-1].num_rows
+        chosen.append(table.slice(0, rows))
+        rows -= chosen[-1].num_rows
         if not rows:
             break
-    return found
+    return chosen
 
 
 def _link_folder(source: Path, target: Path) -> None:
-    """The files of a sealed step under another folder, without copying them where the file system can."""
+    """Put the files of a committed step into another folder, by links where the file system has them."""
     shutil.copytree(source, target, copy_function=_link_file)
 
 

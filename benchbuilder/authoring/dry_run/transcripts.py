@@ -1,25 +1,27 @@
-"""Transcripts: what a model was asked about a row and what it answered, read from the journal; nobody is asked."""
+"""Transcripts: what a model was asked about a row and what it replied, read from the journal; no model is asked."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from dataclasses import dataclass, field
+from typing import Any
 
 import pyarrow as pa
 
+from benchbuilder.authoring.dry_run.run import open_dry_run
 from benchbuilder.config import KindSpec
-from benchbuilder.core import Outcome, Row, Table, row_class
-from benchbuilder.models import Conversation, Gateway, Reply, Request
-from benchbuilder.pipeline import Manifest, Plan, ShardWorker, Store, step_job_of
+from benchbuilder.core import Outcome, Row, Table, create_from_spec, row_class
+from benchbuilder.models import Conversation, Gateway, Model, RecordedReply, Reply, Request, T
+from benchbuilder.pipeline import Manifest, Plan, ShardWorker, Store, Watcher, step_job_of
 from benchbuilder.steps import PromptedMap
 
-T = TypeVar("T")
 ReplyLookup = Callable[[KindSpec, Request], Reply | None]
 """What the journal holds for a request to a model."""
 UNANSWERED = "no reply yet"
-"""Why a row fails whose request was never answered."""
+"""Why a row fails if its request has no reply."""
 
 
 def empty_lookup(spec: KindSpec, request: Request) -> Reply | None:  # noqa: ARG001
@@ -29,7 +31,7 @@ def empty_lookup(spec: KindSpec, request: Request) -> Reply | None:  # noqa: ARG
 
 @contextmanager
 def journal_lookup(store: Store) -> Generator[ReplyLookup]:
-    """What the journal of a build holds."""
+    """The lookup in the journal of a build."""
     with Gateway(store.journal) as gateway:
         yield gateway.lookup
 
@@ -44,9 +46,7 @@ class TranscriptTurn:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """The turns about a row, and the row's outcomes; ``None`` while a reply is missing, which is that of the last
-    turn.
-    """
+    """The turns about a row, and the row's outcomes; ``None`` if the reply of the last turn is missing."""
 
     turns: tuple[TranscriptTurn, ...]
     outcomes: tuple[Outcome, ...] | None
@@ -68,60 +68,68 @@ def replay_conversation(conversation: Conversation, reply_to: Callable[[Request]
         return Transcript(tuple(turns), tuple(end.value))
 
 
-class JournalDriver:
-    """An asker that answers from the journal alone; a row whose request has no reply there fails.
+class SerialDriver(ABC):
+    """A driver without a service: it brings each conversation to its end before the next begins."""
 
-    `on_turn` is told of every turn: the step, its model, and the turn.
-    """
-
-    def __init__(
-        self, lookup: ReplyLookup, on_turn: Callable[[str, KindSpec, TranscriptTurn], None] | None = None
-    ) -> None:
-        self._lookup, self._seen = lookup, on_turn
+    @abstractmethod
+    def drive(self, step: str, spec: KindSpec, conversation: Conversation) -> list[Outcome] | str:
+        """The outcomes of one conversation with the model of a step, or why it failed."""
 
     def converse(
-        self,
-        step: str,
-        spec: KindSpec,
-        conversations: Iterable[tuple[T, Conversation]],
+        self, step: str, spec: KindSpec, conversations: Iterable[tuple[T, Conversation]],
         on_end: Callable[[T, list[Outcome] | str], None],
-    ) -> None:
-        """Drive each conversation as far as the journal goes."""
+    ) -> None:  # fmt: skip
+        """Drive the conversations; see `ConversationDriver`."""
         for item, conversation in conversations:
-            transcript = replay_conversation(conversation, lambda request: self._lookup(spec, request))
-            if self._seen is not None:
-                for turn in transcript.turns:
-                    self._seen(step, spec, turn)
-            on_end(item, UNANSWERED if transcript.outcomes is None else list(transcript.outcomes))
+            on_end(item, self.drive(step, spec, conversation))
+
+
+@dataclass(frozen=True)
+class JournalDriver(SerialDriver):
+    """Answers from the journal alone; a row whose request has no reply there fails.
+
+    `on_turn` receives every turn, with the step and its model.
+    """
+
+    lookup: ReplyLookup
+    on_turn: Callable[[str, KindSpec, TranscriptTurn], None] | None = None
+
+    def drive(self, step: str, spec: KindSpec, conversation: Conversation) -> list[Outcome] | str:
+        """The outcomes, if the journal has every reply."""
+        transcript = replay_conversation(conversation, lambda request: self.lookup(spec, request))
+        if self.on_turn is not None:
+            for turn in transcript.turns:
+                self.on_turn(step, spec, turn)
+        return UNANSWERED if transcript.outcomes is None else list(transcript.outcomes)
 
 
 def rows_at_positions(table: Table[Any], positions: Sequence[int]) -> list[Row]:
-    """The rows at some places of a table, in that order."""
+    """The rows at these positions of a table, in this order."""
     return list(Table(table.arrow.take(pa.array(positions, pa.int64())), table.row))
 
 
 class PromptSteps:
-    """The steps of a plan that put prompts, with their rows, over steps that are sealed in `store`."""
+    """The steps of a plan that ask models, with their rows; the steps before them are committed in `store`."""
 
     def __init__(self, plan: Plan, store: Store, manifests: Mapping[str, Manifest]) -> None:
         self.plan, self.store, self.manifests = plan, store, manifests
         self._workers: dict[str, ShardWorker] = {}
 
     def open_step(self, step: str) -> PromptedMap:
-        """The stage of a step, open."""
-        stage = self.worker(step).job.stage
-        if not isinstance(stage, PromptedMap):
-            raise TypeError(f"step {step!r} puts no prompts")
-        return stage
+        """A step, open."""
+        opened = self.worker(step).job.step
+        if not isinstance(opened, PromptedMap):
+            raise TypeError(f"step {step!r} asks no model")
+        return opened
 
     def worker(self, step: str) -> ShardWorker:
-        """The worker of a step whose inputs are all sealed."""
+        """The worker of a step whose inputs are all committed."""
         if step not in self._workers:
             self._workers[step] = ShardWorker(step_job_of(self.plan.nodes[step], self.store, self.manifests))
         return self._workers[step]
 
     def is_ready(self, step: str) -> bool:
-        """Whether every input of a step is sealed."""
+        """Whether every input of a step is committed."""
         return all(name in self.manifests for name in self.plan.nodes[step].upstream())
 
     def input_rows(self, step: str) -> Table[Any]:
@@ -135,21 +143,53 @@ class PromptSteps:
         return self.worker(step).ancestors_by_port([row])[0]
 
     def transcript_of(self, step: str, row: Row, lookup: ReplyLookup) -> Transcript:
-        """What was said about `row`."""
-        stage = self.open_step(step)
-        spec = stage.model_spec
-        conversation = stage.converse(row, self.parent_rows(step, row))
+        """The transcript about `row`."""
+        opened = self.open_step(step)
+        spec = opened.model_spec
+        conversation = opened.converse(row, self.parent_rows(step, row))
         return replay_conversation(conversation, lambda request: None if spec is None else lookup(spec, request))
 
     def turns_behind(self, step: str, output_row: Row, lookup: ReplyLookup) -> tuple[TranscriptTurn, ...]:
-        """What was said about the row that `output_row` was made of, if a model made it."""
+        """The turns about the row from which a model made `output_row`; none if no model made it."""
         node = self.plan.nodes[step]
         if node.model_spec is None or not self.is_ready(step) or "/model" not in output_row.produced_by.rule:
             return ()
-        each = self.input_rows(step)
-        ids = each.ids()
-        return (
-            self.transcript_of(step, rows_at_positions(each, [ids.index(output_row.of)])[0], lookup).turns
-            if output_row.of in ids
-            else ()
-        )
+        inputs = self.input_rows(step).find([output_row.of])
+        return self.transcript_of(step, next(iter(inputs)), lookup).turns if len(inputs) else ()
+
+
+@dataclass
+class RecordedReplies:
+    """The stored replies, how many each step uses, and how many of its requests have none yet.
+
+    `skipped` says why the requests of other steps are unknown.
+    """
+
+    replies: list[RecordedReply] = field(default_factory=list[RecordedReply])
+    used_by_step: Counter[str] = field(default_factory=Counter[str])
+    missing_by_step: Counter[str] = field(default_factory=Counter[str])
+    skipped: dict[str, str] = field(default_factory=dict[str, str])
+
+
+def collect_replies(plan: Plan, store: Store, lookup: ReplyLookup, watcher: Watcher) -> RecordedReplies:
+    """Go through every conversation of `plan` with the stored replies; no model is asked.
+
+    The free steps that lead to prompts are built for it.
+    """
+    recorded = RecordedReplies()
+    models: dict[int, Model] = {}
+
+    def record(step: str, spec: KindSpec, turn: TranscriptTurn) -> None:
+        if turn.reply is None:
+            recorded.missing_by_step[step] += 1
+            return
+        model = models.setdefault(id(spec), create_from_spec("model", spec))
+        recorded.used_by_step[step] += 1
+        recorded.replies.append(RecordedReply.from_reply(turn.request, turn.reply, model=model.label))
+
+    asking = frozenset(name for name, node in plan.nodes.items() if node.model_spec is not None)
+    if asking:
+        driver = JournalDriver(lookup, record)
+        with open_dry_run(plan, store, driver, watcher, only=plan.ancestors_of(asking), refresh=asking) as dry_run:
+            recorded.skipped = {name: dry_run.skipped[name] for name in sorted(asking) if name in dry_run.skipped}
+    return recorded

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from benchbuilder.config import KindSpec
+from benchbuilder.config import KindSpec, without_batching
 from benchbuilder.core import BenchbuilderError, Outcome, RecipeError, StoreError, create_from_spec
 from benchbuilder.models.base import HostedModel, LocalModel, Model, Receipt, Reply, Request, request_key
 from benchbuilder.models.conversation import Conversation
@@ -48,7 +48,12 @@ class Gateway:
         usd: Cap on US dollars over all runs together.
         tokens: Cap on tokens over all runs together.
         notice: Receives messages about rare events.
+
+    Attributes:
+        batching: Whether models that take requests by the batch get them so; otherwise each request is sent alone.
     """
+
+    batching: bool = True
 
     def __init__(
         self,
@@ -93,6 +98,7 @@ class Gateway:
             BudgetReached: The next request would exceed a cap.
         """
         _check_no_loop()
+        spec = spec if self.batching else without_batching(spec)
         with self._one:
             if self._runner is None:
                 self._runner = asyncio.Runner()

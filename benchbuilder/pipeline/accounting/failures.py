@@ -52,13 +52,9 @@ def too_many_failures(
 
 
 def merge_retried(order: list[str], failed: set[str], old: Shard, fresh: Shard) -> Shard:
-    """The shard of a step whose failed rows were tried again.
+    """The shard of a step after a retry: the `old` shard, with the `fresh` results in place of the `failed` rows.
 
-    Args:
-        order: The ids of the `each` rows, in order.
-        failed: The ids of the rows that had failed.
-        old: What the step made before.
-        fresh: What the retry made of the failed rows.
+    `order` are the ids of all `each` rows, in order.
     """
     outcomes = [f for f in old.outcomes.to_pylist() if f["row"] not in failed] + fresh.outcomes.to_pylist()
     position = {row_id: index for index, row_id in enumerate(order)}

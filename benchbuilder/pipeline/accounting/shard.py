@@ -27,11 +27,12 @@ from benchbuilder.core import (
     row_name,
 )
 from benchbuilder.pipeline.accounting.checks import (
-    accounting_error,
+    branch_texts,
     check_details,
     check_outcome_batch,
     check_outcomes,
     check_unique,
+    count_error,
 )
 from benchbuilder.steps import Filter, Gather, Map
 
@@ -106,32 +107,26 @@ def outcome_line(port: str, row: Row | Mapping[str, Any], outcome: Outcome) -> d
 
 
 def account_map(
-    stage: Map, rows: Sequence[Row], outcomes_by_row: Sequence[Sequence[Outcome]], output: type[Row]
+    step: Map, rows: Sequence[Row], outcomes_by_row: Sequence[Sequence[Outcome]], output: type[Row]
 ) -> Shard:
     """The shard of a map; AccountingError if its counts do not add up."""
     lines: list[dict[str, Any]] = []
     kept: list[Row] = []
     for row, outcomes in zip(rows, outcomes_by_row, strict=True):
-        check_outcomes(stage, row.id, outcomes, output)
+        check_outcomes(step, row.id, outcomes, output)
         lines += [outcome_line("each", row, outcome) for outcome in outcomes]
         kept += [outcome.row for outcome in outcomes if isinstance(outcome, Kept)]
     return Shard(Table.of(kept, output), pa.Table.from_pylist(lines, schema=OUTCOME_SCHEMA))
 
 
-def account_batch(stage: Map | Gather, table: Table[Any], branches: OutcomeBatch, output: type[Row]) -> Shard:
+def account_batch(step: Map | Gather, table: Table[Any], branches: OutcomeBatch, output: type[Row]) -> Shard:
     """The shard of outcomes that are given as columns; AccountingError if its counts do not add up."""
-    kept = check_outcome_batch(stage, table, branches, output)
+    kept = check_outcome_batch(step, table, branches, output)
     places: Any = branches.row_position.to_numpy(zero_copy_only=False)
     rows = branches.rows.arrow
     whole = len(places) == len(table) and bool((places == np.arange(len(table))).all())
     lines = table.arrow if whole else table.arrow.select(["id", "partition", "origin"]).take(pa.array(places))
-    columns = {
-        "slot": branches.slots,
-        "outcome": branches.outcomes,
-        "reason": branches.reasons,
-        "detail": branches.details,
-    }
-    return Shard(branches.rows, _lines(lines, kept, combined_column(rows, "id"), columns))
+    return Shard(branches.rows, _lines(lines, kept, combined_column(rows, "id"), branch_texts(branches)))
 
 
 def _lines(table: pa.Table, kept: Any, out: Any, columns_by_name: Mapping[str, Any]) -> pa.Table:
@@ -159,20 +154,20 @@ def _lines(table: pa.Table, kept: Any, out: Any, columns_by_name: Mapping[str, A
     return pa.table([columns[name] for name in OUTCOME_SCHEMA.names], schema=OUTCOME_SCHEMA)
 
 
-def account_filter(stage: Filter, table: Table[Any], screened: FilterResult) -> Shard:
+def account_filter(step: Filter, table: Table[Any], screened: FilterResult) -> Shard:
     """The shard of a filter; AccountingError if its counts do not add up."""
-    step, count = stage.context.step, len(table)
+    step_name, count = step.context.step, len(table)
     reasons, details = _decode_dictionary(screened.reasons), _decode_dictionary(screened.details)
     if len(reasons) != count or len(details) != count:
-        raise accounting_error(step, f"{count} rows but {len(reasons)} results", "a filter gives one result per row")
+        raise count_error(step_name, f"{count} rows but {len(reasons)} results", "a filter gives one result per row")
     distinct = reasons.unique().to_pylist() if isinstance(reasons, pa.Array) else reasons
-    if unknown := {reason for reason in distinct if reason is not None} - set(stage.reasons):
-        raise accounting_error(step, f"undeclared reasons {sorted(unknown)}", f"declared: {', '.join(stage.reasons)}")
+    if unknown := {reason for reason in distinct if reason is not None} - set(step.reasons):
+        raise count_error(step_name, f"undeclared reasons {sorted(unknown)}", f"declared: {', '.join(step.reasons)}")
     if not isinstance(details, pa.Array):
-        check_details(step, details)
+        check_details(step_name, details)
     elif details.null_count or not pa.types.is_string(details.type):
-        raise accounting_error(
-            step, f"its details are {details.type}, {details.null_count} of them null", "a detail is a string"
+        raise count_error(
+            step_name, f"its details are {details.type}, {details.null_count} of them null", "a detail is a string"
         )
     reason_column: Any = reasons if isinstance(reasons, pa.Array) else pa.array(reasons, pa.string())
     compute: Any = pc
@@ -194,63 +189,64 @@ def _decode_dictionary(texts: Any) -> Any:
 
 
 def account_gather(
-    stage: Gather, tables: Mapping[str, Table[Any]], gathered: GatherResult | OutcomeBatch, output: type[Row]
+    step: Gather, tables: Mapping[str, Table[Any]], gathered: GatherResult | OutcomeBatch, output: type[Row]
 ) -> Shard:
     """The shard of a gather: every `each` row has its outcomes, every `whole` row is a parent or unused.
 
     AccountingError if its counts do not add up.
     """
-    step = stage.context.step
+    step_name = step.context.step
     if isinstance(gathered, OutcomeBatch):
-        if whole := sorted(port for port in tables if stage.ports[port].mode == "whole"):
-            raise accounting_error(
-                step, f"the rows of {', '.join(whole)} have no outcomes", "outcomes as columns are of port `each` only"
+        if whole := sorted(port for port in tables if step.ports[port].mode == "whole"):
+            raise count_error(
+                step_name,
+                f"the rows of {', '.join(whole)} have no outcomes",
+                "outcomes as columns are of port `each` only",
             )
-        return account_batch(stage, tables["each"], gathered, output)
-    headers = {port: _row_headers(table) for port, table in tables.items() if stage.ports[port].mode != "lookup"}
+        return account_batch(step, tables["each"], gathered, output)
+    headers: dict[str, dict[str, dict[str, Any]]] = {}
+    for port, table in tables.items():
+        if step.ports[port].mode != "lookup":
+            columns = table.arrow.select(["id", "partition", "origin"]).to_pylist()
+            headers[port] = {row["id"]: row for row in columns}
     each = headers.pop("each")
-    check_unique(step, [row_id for row_id, _ in gathered.outcomes])
+    check_unique(step_name, [row_id for row_id, _ in gathered.outcomes])
     if {row_id for row_id, _ in gathered.outcomes} != set(each):
         missing = set(each).symmetric_difference(row_id for row_id, _ in gathered.outcomes)
-        raise accounting_error(
-            step, f"{len(missing)} rows of port each without outcomes or unknown", f"such as {min(missing)}"
+        raise count_error(
+            step_name, f"{len(missing)} rows of port each without outcomes or unknown", f"such as {min(missing)}"
         )
     lines: list[dict[str, Any]] = []
     kept: list[Row] = []
     for row_id, outcomes in gathered.outcomes:
-        check_outcomes(stage, row_id, outcomes, output)
+        check_outcomes(step, row_id, outcomes, output)
         lines += [outcome_line("each", each[row_id], outcome) for outcome in outcomes]
         kept += [outcome.row for outcome in outcomes if isinstance(outcome, Kept)]
     if strange := set(gathered.unused) - set(headers):
-        raise accounting_error(
-            step, f"ports {sorted(strange)} have unused rows", "only rows of a `whole` port can be unused"
+        raise count_error(
+            step_name, f"ports {sorted(strange)} have unused rows", "only rows of a `whole` port can be unused"
         )
     used = {parent for row in kept for parent in row.parents} | {row.id for row in kept}
     for port, rows in headers.items():
-        lines += _account_whole_port(stage, port, rows, used, gathered.unused.get(port, {}))
+        lines += _account_whole_port(step, port, rows, used, gathered.unused.get(port, {}))
     return Shard(Table.of(kept, output), pa.Table.from_pylist(lines, schema=OUTCOME_SCHEMA), notes=gathered.notes)
 
 
 def _account_whole_port(
-    stage: Gather, port: str, rows: Mapping[str, dict[str, Any]], used: set[str], unused: Mapping[str, str]
+    step: Gather, port: str, rows: Mapping[str, dict[str, Any]], used: set[str], unused: Mapping[str, str]
 ) -> list[dict[str, Any]]:
     """The lines of a `whole` port's unused rows; each of its rows is either a parent of an output or unused."""
-    step = stage.context.step
+    step_name = step.context.step
     if lost := set(rows) - used - set(unused):
-        raise accounting_error(
-            step, f"{len(lost)} rows of port {port} vanish", f"such as {min(lost)}: neither used nor named"
+        raise count_error(
+            step_name, f"{len(lost)} rows of port {port} vanish", f"such as {min(lost)}: neither used nor named"
         )
     if both := (set(unused) & used) | (set(unused) - set(rows)):
-        raise accounting_error(
-            step, f"port {port} names rows as unused that are used or unknown", f"such as {min(both)}"
+        raise count_error(
+            step_name, f"port {port} names rows as unused that are used or unknown", f"such as {min(both)}"
         )
-    if unknown := set(unused.values()) - set(stage.reasons):
-        raise accounting_error(step, f"undeclared reasons {sorted(unknown)}", f"declared: {', '.join(stage.reasons)}")
+    if unknown := set(unused.values()) - set(step.reasons):
+        raise count_error(step_name, f"undeclared reasons {sorted(unknown)}", f"declared: {', '.join(step.reasons)}")
     return [
         {**outcome_line(port, rows[row_id], Dropped(reason)), "outcome": "unused"} for row_id, reason in unused.items()
     ]
-
-
-def _row_headers(table: Table[Any]) -> dict[str, dict[str, Any]]:
-    columns = table.arrow.select(["id", "partition", "origin"]).to_pylist()
-    return {row["id"]: row for row in columns}

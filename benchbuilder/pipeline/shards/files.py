@@ -11,14 +11,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchbuilder.core import Row, StoreError, Table, schema_of
+from benchbuilder.core import Row, StoreError, Table, atomic_path, schema_of, write_atomically
 from benchbuilder.pipeline.accounting.shard import OUTCOME_SCHEMA, Shard
 
 TABLE_COPY = "table-"
 """How the names of memory-mapped copies of tables begin; they are removed when a build ends."""
 _BATCH_ROWS = 65_536
-
-
 _PARTITION = "partition"
 """The column with few different values."""
 
@@ -45,16 +43,11 @@ def write_shard(folder: Path, index: int, shard: Shard) -> tuple[str, ...]:
         The names of the files.
     """
     for name, table in ((part_name(index), shard.rows.arrow), (outcomes_name(index), shard.outcomes)):
-        path = folder / name
-        temporary = path.with_suffix(".tmp")
         # ids and texts are all different: dictionaries would make the files larger, and slower to write and to read
-        pq.write_table(table, temporary, compression="lz4", use_dictionary=[_PARTITION])  # pyright: ignore[reportArgumentType]
-        temporary.replace(path)
-    receipt = {
-        "tallies": [[*names, n] for names, n in sorted(shard.tallies.items())],
-        "notes": shard.notes,
-    }
-    write_bytes_atomically(folder / receipt_name(index), json.dumps(receipt, ensure_ascii=False).encode())
+        with atomic_path(folder / name) as path:
+            pq.write_table(table, path, compression="lz4", use_dictionary=[_PARTITION])  # pyright: ignore[reportArgumentType]
+    receipt = {"tallies": [[*names, n] for names, n in sorted(shard.tallies.items())], "notes": shard.notes}
+    write_atomically(folder / receipt_name(index), json.dumps(receipt, ensure_ascii=False))
     return part_name(index), outcomes_name(index), receipt_name(index)
 
 
@@ -149,10 +142,3 @@ def damaged_error(folder: Path, why: str) -> StoreError:
         why=why,
         next=f"delete {folder}; the step is made again",
     )
-
-
-def write_bytes_atomically(path: Path, data: bytes) -> None:
-    """Write a small file; it has its name only once it is complete."""
-    temporary = path.with_suffix(path.suffix + ".tmp")
-    temporary.write_bytes(data)
-    temporary.replace(path)

@@ -56,14 +56,7 @@ class ShardRanges:
 
 
 def plan_shards(row: str, parts: Sequence[Path], rows: int, most_bytes: int = 1 << 62) -> ShardRanges:
-    """Cut the rows of Parquet files into shards.
-
-    Args:
-        row: The name of their row class.
-        parts: The files, in order.
-        rows: Rows of a shard.
-        most_bytes: Bytes of a shard before compression; a shard has fewer rows if they would take more.
-    """
+    """Cut the rows of Parquet files into shards of `rows` rows; fewer if these take over `most_bytes` uncompressed."""
     files = [read_footer(part) for part in parts]
     count = sum(meta.num_rows for meta in files)
     size = sum(meta.row_group(i).total_byte_size for meta in files for i in range(meta.num_row_groups))
@@ -107,18 +100,18 @@ class ShardTask:
     @property
     def step(self) -> str:
         """The step's name."""
-        return self.job.stage.context.step
+        return self.job.step.context.step
 
     @property
     def cache(self) -> Path:
         """The folder of the prepared files."""
-        return self.job.stage.context.cache
+        return self.job.step.context.cache
 
     @property
     def shared(self) -> tuple[Path, ...]:
         """The files and folders that every shard needs: tables, what was prepared, what the spec names."""
         tables = [part for files in self.job.ports.values() for part in files.parts]
-        named = [ref.file for ref in list_file_refs(self.job.stage.spec)]
+        named = [ref.file for ref in list_file_refs(self.job.step.spec)]
         return tuple(dict.fromkeys([*tables, *self.prepared, *named]))
 
     def inputs(self, index: int) -> tuple[Path, ...]:

@@ -13,7 +13,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from filelock import FileLock
 
-from benchbuilder.core import AccountingError, Failed, Outcome, Row, RowIndex, Table, row_class, schema_of, take_rows
+from benchbuilder.core import (
+    AccountingError,
+    Failed,
+    Outcome,
+    Row,
+    RowIndex,
+    Table,
+    atomic_path,
+    row_class,
+    schema_of,
+    take_rows,
+)
 from benchbuilder.models import Conversation
 from benchbuilder.pipeline.accounting.shard import Shard, account_batch, account_filter, account_map
 from benchbuilder.pipeline.shards.files import TABLE_COPY, count_rows, read_batches, read_columns, read_part
@@ -73,18 +84,18 @@ class StoredTable(Table[Any]):
     def find(self, ids: Collection[str]) -> Table[Any]:
         """The rows of these ids; of files without any, only the ids are read."""
         wanted, schema = pa.array(sorted(ids), pa.string()), schema_of(self.row)
-        found = [schema.empty_table()]
+        tables = [schema.empty_table()]
         for part in self._parts if len(wanted) else ():
             mask: Any = pc.is_in(read_columns(part, ["id"]).column("id"), value_set=wanted)
             if pc.any(mask, min_count=0).as_py():
-                found.append(read_part(part, schema).filter(mask))
-        return Table(pa.concat_tables(found), self.row)
+                tables.append(read_part(part, schema).filter(mask))
+        return Table(pa.concat_tables(tables), self.row)
 
     def _map(self) -> pa.Table:
         marks = [(str(part), (stat := part.stat()).st_size, stat.st_mtime_ns) for part in self._parts]
         path = self._cache / f"{TABLE_COPY}{hashlib.sha256(repr(marks).encode()).hexdigest()[:20]}.arrow"
         if not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)  # for the lock
             with FileLock(path.with_suffix(".lock")):
                 if not path.exists():
                     self._copy(path)
@@ -92,11 +103,13 @@ class StoredTable(Table[Any]):
             return pa.ipc.open_file(source).read_all()
 
     def _copy(self, path: Path) -> None:
-        draft, schema = path.with_suffix(".draft"), schema_of(self.row)
-        with pa.OSFile(str(draft), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
+        with (
+            atomic_path(path) as temporary,
+            pa.OSFile(str(temporary), "wb") as sink,
+            pa.ipc.new_file(sink, schema_of(self.row)) as writer,
+        ):
             for batch in self.batches():
                 writer.write_table(batch)
-        draft.replace(path)
 
 
 @dataclass(frozen=True)
@@ -107,41 +120,41 @@ class StepJob:
     port and of what comes out.
     """
 
-    stage: Step
+    step: Step
     ports: Mapping[str, TableFiles]
     row: str
     output: str
 
     def lookups(self) -> dict[str, Table[Any]]:
         """The tables of the lookup ports."""
-        ports = self.stage.ports
+        ports = self.step.ports
         return {port: files.load() for port, files in self.ports.items() if ports[port].mode == "lookup"}
 
 
 class ShardWorker:
-    """A job opened in this process: lookups loaded, parents indexed, the stage open."""
+    """A job opened in this process: lookups loaded, parents indexed, the step open."""
 
     def __init__(self, job: StepJob) -> None:
         self.job = job
-        job.stage.open(job.lookups())
-        parents = {port: files for port, files in job.ports.items() if job.stage.ports[port].mode == "parent"}
+        job.step.open(job.lookups())
+        parents = {port: files for port, files in job.ports.items() if job.step.ports[port].mode == "parent"}
         self._parents = {port: ParentIndex(files.load()) for port, files in parents.items()}
 
     def run(self, table: pa.Table) -> Shard:
         """The shard of these rows of the `each` port."""
-        stage, rows = self.job.stage, Table(table, row_class(self.job.row))
-        if isinstance(stage, Filter):
-            return account_filter(stage, rows, stage.screen(rows))
-        if not isinstance(stage, Map):
-            raise TypeError(f"{stage.kind} is neither a map nor a filter: it cannot run by shards")
+        step, rows = self.job.step, Table(table, row_class(self.job.row))
+        if isinstance(step, Filter):
+            return account_filter(step, rows, step.screen(rows))
+        if not isinstance(step, Map):
+            raise TypeError(f"{step.kind} is neither a map nor a filter: it cannot run by shards")
         output = row_class(self.job.output)
-        branches = stage.map_columns(rows) if not self._parents else None
+        branches = step.map_columns(rows) if not self._parents else None
         if branches is not None:
-            return account_batch(stage, rows, branches, output)
+            return account_batch(step, rows, branches, output)
         listed = list(rows)
         joined = self.ancestors_by_port(listed)
-        outcomes = [list(stage.map(row, parents)) for row, parents in zip(listed, joined, strict=True)]
-        return account_map(stage, listed, outcomes, output)
+        outcomes = [list(step.map(row, parents)) for row, parents in zip(listed, joined, strict=True)]
+        return account_map(step, listed, outcomes, output)
 
     def conversations(self, table: pa.Table) -> ShardConversations:
         """The conversations about these rows of the `each` port; none has begun."""
@@ -154,9 +167,9 @@ class ShardWorker:
             for row, by_port, ancestor in zip(rows, joined, parents.find(rows), strict=True):
                 if ancestor is not None:
                     by_port[port] = ancestor
-                elif not self.job.stage.ports[port].optional:
+                elif not self.job.step.ports[port].optional:
                     raise AccountingError(
-                        f"row {row.id} of step {self.job.stage.context.step!r} has no ancestor in port {port!r}",
+                        f"row {row.id} of step {self.job.step.context.step!r} has no ancestor in port {port!r}",
                         why="a parent port must be wired to a step that the row comes from",
                         next="wire the port to an earlier step of the same branch",
                     )
@@ -173,35 +186,27 @@ class ShardConversations:
 
     def conversations(self) -> Iterator[tuple[int, Conversation]]:
         """Each row's position and its conversation, made one at a time."""
-        stage = self.worker.job.stage
-        if not isinstance(stage, PromptedMap):
-            raise TypeError(f"{stage.kind} puts no prompts")
+        step = self.worker.job.step
+        if not isinstance(step, PromptedMap):
+            raise TypeError(f"{step.kind} puts no prompts")
         for place, (row, parents) in enumerate(zip(self.rows, self.worker.ancestors_by_port(self.rows), strict=True)):
-            yield place, stage.converse(row, parents)
+            yield place, step.converse(row, parents)
 
     def record_outcome(self, position: int, outcome: list[Outcome] | str) -> bool:
-        """Record how a conversation ended.
-
-        Args:
-            position: The position of its row.
-            outcome: The outcomes of the row, or why it failed.
-
-        Returns:
-            Whether it was the last conversation of the shard.
-        """
+        """Record the outcomes of the row at `position`, or why it failed; whether it was the last row of the shard."""
         if isinstance(outcome, str):
-            slots = self.worker.job.stage.slots if isinstance(self.worker.job.stage, Map) else ("",)
+            slots = self.worker.job.step.slots if isinstance(self.worker.job.step, Map) else ("",)
             outcome = [Failed(outcome, slot) for slot in (("",) if slots == "many" else slots)]
         self.outcomes_by_position[position] = outcome
         return len(self.outcomes_by_position) == len(self.rows)
 
     def build_shard(self) -> Shard:
         """The shard, in the order of the rows."""
-        stage = self.worker.job.stage
-        if not isinstance(stage, Map):
-            raise TypeError(f"{stage.kind} puts no prompts")
+        step = self.worker.job.step
+        if not isinstance(step, Map):
+            raise TypeError(f"{step.kind} puts no prompts")
         outcomes = [self.outcomes_by_position[place] for place in range(len(self.rows))]
-        return account_map(stage, self.rows, outcomes, row_class(self.worker.job.output))
+        return account_map(step, self.rows, outcomes, row_class(self.worker.job.output))
 
 
 class ParentIndex:
@@ -215,8 +220,8 @@ class ParentIndex:
         """For each row the nearest of itself and its ancestors that is in the table."""
         places = self._nearest(rows)
         needed = sorted({place for place in places if place is not None})
-        found = Table(take_rows(self._table.arrow, np.array(needed, np.int64)), self._table.row)
-        row_at = dict(zip(needed, found, strict=True))
+        ancestors = Table(take_rows(self._table.arrow, np.array(needed, np.int64)), self._table.row)
+        row_at = dict(zip(needed, ancestors, strict=True))
         return [None if place is None else row_at[place] for place in places]
 
     def _nearest(self, rows: Sequence[Row]) -> list[int | None]:

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Generator, Iterable
 from pathlib import Path
 
-from benchbuilder.core import DataError
+from benchbuilder.core import DataError, write_atomically
 
 
 class Checksums:
@@ -21,10 +21,8 @@ class Checksums:
         self._memory = memory
         self._known: dict[str, list[object]] = {}
         if memory.exists() and not verify:
-            try:
+            with contextlib.suppress(ValueError):
                 self._known = json.loads(memory.read_text(encoding="utf-8"))
-            except ValueError:
-                self._known = {}
 
     def sha256_of(self, path: Path) -> str:
         """Hex digest of a file, or of the relative names and files of a folder or glob; DataError if there is none."""
@@ -59,10 +57,7 @@ class Checksums:
 
     def save(self) -> None:
         """Save the checksums for the next build."""
-        self._memory.parent.mkdir(parents=True, exist_ok=True)
-        draft = self._memory.with_suffix(".draft")
-        draft.write_text(json.dumps(self._known, sort_keys=True), encoding="utf-8")
-        draft.replace(self._memory)
+        write_atomically(self._memory, json.dumps(self._known, sort_keys=True))
 
 
 def _sha256_of_files(folder: Path, paths: Iterable[Path], of_file: Callable[[Path], str]) -> str:

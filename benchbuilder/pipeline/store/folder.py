@@ -15,7 +15,7 @@ from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
 from benchbuilder.config import display_path
-from benchbuilder.core import Row, StoreError, Table, row_class, schema_of
+from benchbuilder.core import Row, StoreError, Table, row_class, schema_of, write_atomically
 from benchbuilder.pipeline.accounting.shard import OUTCOME_SCHEMA, Shard
 from benchbuilder.pipeline.shards.files import (
     TABLE_COPY,
@@ -26,7 +26,6 @@ from benchbuilder.pipeline.shards.files import (
     read_part,
     read_shard,
     receipt_name,
-    write_bytes_atomically,
     write_shard,
 )
 from benchbuilder.pipeline.store.manifest import Manifest
@@ -105,8 +104,8 @@ class Store:
     def manifests(self, step: str) -> list[Manifest]:
         """Every manifest of a step, under whichever key, the latest first."""
         latest, paths = self.latest(step), sorted((self.steps / step).glob("*/manifest.json"))
-        found = [manifest for path in paths if (manifest := self._read(path)) is not None]
-        return sorted(found, key=lambda manifest: manifest != latest)
+        manifests = [manifest for path in paths if (manifest := self._read(path)) is not None]
+        return sorted(manifests, key=lambda manifest: manifest != latest)
 
     def has_former_layout(self, step: str) -> bool:
         """Whether an earlier version of benchbuilder built a step last."""
@@ -195,7 +194,7 @@ class StepDraft:
         if not mark.exists() or mark.read_text(encoding="utf-8") != text:
             shutil.rmtree(self.folder, ignore_errors=True)
             self.folder.mkdir(parents=True)
-            write_bytes_atomically(mark, text.encode())
+            write_atomically(mark, text)
 
     def has_shard(self, index: int) -> bool:
         """Whether shard `index` is complete."""
@@ -218,7 +217,7 @@ class StepDraft:
     def commit_step(self, manifest: Manifest) -> None:
         """Write the manifest and put the folder in the place of the step."""
         self._remove_unused_files(manifest.shards)
-        write_bytes_atomically(self.folder / "manifest.json", manifest.model_dump_json(indent=1).encode())
+        write_atomically(self.folder / "manifest.json", manifest.model_dump_json(indent=1))
         old = self.target.with_name(self.target.name + _OLD)
         if self.target.exists():
             self.target.rename(old)
@@ -246,4 +245,4 @@ def mark_latest(folder: Path) -> None:
     """Record `folder` as the one that its step was last committed or reused under."""
     latest = folder.parent / "latest"
     if not latest.exists() or latest.read_text(encoding="utf-8") != folder.name:
-        write_bytes_atomically(latest, folder.name.encode())
+        write_atomically(latest, folder.name)

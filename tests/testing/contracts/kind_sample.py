@@ -14,7 +14,7 @@ from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.evaluation.plan import plan_evaluation
 from benchbuilder.exporters.base import FinishedBuild
 from benchbuilder.pipeline.build import build_benchmark
-from benchbuilder.pipeline.finished import finished_build
+from benchbuilder.pipeline.outputs import finished_build
 from benchbuilder.pipeline.plan import Node, Plan, make_plan
 from benchbuilder.pipeline.store.checksums import Checksums
 from benchbuilder.pipeline.store.folder import Store
