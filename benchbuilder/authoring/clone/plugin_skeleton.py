@@ -1,11 +1,11 @@
-"""``new --plugin``: a distribution with a kind for each slot that is asked for, and tests that pass as they are."""
+"""``new --plugin``: a distribution with a kind for each requested slot, and passing tests."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from string import Template
 
 from benchbuilder import __version__
@@ -17,7 +17,7 @@ SKELETON_SLOTS = (
     "exporter",
 )  # fmt: skip
 """The slots that a plugin can begin with."""
-_ITEMS = ("baseline", "scorer", "metric", "exporter")
+_ITEMS = frozenset({"baseline", "scorer", "metric", "exporter"})
 """Slots whose tests need items."""
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 
@@ -32,32 +32,32 @@ def distribution_name(name: str) -> str:
 
 
 def plugin_skeleton_files(name: str, slots: Sequence[str]) -> dict[str, str]:
-    """The files of a plugin `name` with a kind of each of `slots`; RecipeError if it cannot be called so."""
+    """The text of each file of a plugin `name` with a kind for each of `slots`; RecipeError for an invalid name."""
     _check_name(name, slots)
     package = f"benchbuilder_{name}"
+    cls = "".join(part.capitalize() for part in name.split("_"))
     wanted = [slot for slot in SKELETON_SLOTS if slot in slots]
+    entry = '[project.entry-points."benchbuilder.{0}"]\n{1} = "{2}.{0}:{3}{4}"\n\n'
     values = {
         "name": name,
-        "cls": "".join(part.capitalize() for part in name.split("_")),
+        "cls": cls,
         "package": package,
         "distribution": distribution_name(name),
         "version": __version__,
         "about": f"Kinds for benchbuilder: {', '.join(wanted)}.",
         "slots": "(\n" + "".join(f'    "{slot}",\n' for slot in wanted) + ")",
-        "entries": "".join(_entry(slot, name, package) for slot in wanted),
+        "entries": "".join(entry.format(slot, name, package, cls, slot.capitalize()) for slot in wanted),
         "table": "\n".join(f"| {slot} | `{name}` | `{package}/{slot}.py` |" for slot in wanted),
     }
-    templates = ["plugin", *wanted, *(["items"] if any(slot in _ITEMS for slot in wanted) else [])]
-    return {file: text for template in templates for file, text in _filled(template, values)}
+    unwanted = set(SKELETON_SLOTS).difference(wanted) | (set() if _ITEMS.intersection(wanted) else {"example_items"})
+    return {file: text for file, text in _filled_templates(values) if _stem(file) not in unwanted}
 
 
 def write_plugin_skeleton(files: Mapping[str, str], folder: Path) -> list[Path]:
-    """Write the files below `folder`; RecipeError, and nothing written, if it is there already."""
+    """Write the files below `folder`; RecipeError, with nothing written, if the folder exists."""
     if folder.exists():
-        problem = Problem(
-            "this folder is there already", actual=display_path(folder), hint="choose another name, or move it"
-        )
-        raise RecipeError([problem])
+        hint = "choose another name, or move the folder"
+        raise RecipeError([Problem("this folder exists already", actual=display_path(folder), hint=hint)])
     for name, text in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
@@ -68,35 +68,32 @@ def _check_name(name: str, slots: Sequence[str]) -> None:
     problems: list[Problem] = []
     if not _NAME.match(name):
         allowed = "a-z, 0-9 and _, beginning with a letter"
-        problems.append(Problem("this is no name for a plugin", where=f"--plugin {name}", allowed=allowed))
+        problems.append(Problem("this is not a valid name for a plugin", where=f"--plugin {name}", allowed=allowed))
     for slot in slots:
         if slot in SKELETON_SLOTS and (taken := kinds_of_slot(slot).get(name)) is not None:
-            told = f"{taken.distribution} has a {slot} kind of this name"
-            problems.append(Problem(told, where=f"--plugin {name}", hint="choose another name"))
+            message = f"{taken.distribution} has a {slot} kind of this name"
+            problems.append(Problem(message, where=f"--plugin {name}", hint="choose another name"))
         if slot not in SKELETON_SLOTS:
+            where, hint = f"--kind {','.join(slots)}", did_you_mean(slot, SKELETON_SLOTS)
             problems.append(
-                Problem(
-                    "there is no skeleton of this kind",
-                    where=f"--kind {','.join(slots)}",
-                    actual=slot,
-                    allowed=", ".join(SKELETON_SLOTS),
-                    hint=did_you_mean(slot, SKELETON_SLOTS),
-                )
+                Problem("there is no skeleton of this kind", "", where, slot, ", ".join(SKELETON_SLOTS), hint)
             )
     if not slots:
-        problems.append(Problem("a plugin brings at least one kind", where="--kind", allowed=", ".join(SKELETON_SLOTS)))
+        problems.append(Problem("a plugin has at least one kind", where="--kind", allowed=", ".join(SKELETON_SLOTS)))
     if problems:
         raise RecipeError(problems)
 
 
-def _entry(slot: str, name: str, package: str) -> str:
-    cls = "".join(part.capitalize() for part in name.split("_"))
-    return f'[project.entry-points."benchbuilder.{slot}"]\n{name} = "{package}.{slot}:{cls}{slot.capitalize()}"\n\n'
+def _stem(file: str) -> str:
+    """The slot that a file of the skeleton is for, or what else it is."""
+    return PurePosixPath(file).stem.removeprefix("test_")
 
 
-def _filled(template: str, values: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """The files of a template, each with its text. A line `=== FILE` begins a file."""
-    path = resources.files("benchbuilder.authoring.clone").joinpath("skeleton_files", f"{template}.txt")
-    for part in Template(f"\n{path.read_text('utf-8')}").substitute(values).split("\n=== ")[1:]:
-        file, _, text = part.partition("\n")
-        yield file, f"{text.rstrip()}\n" if text else ""
+def _filled_templates(values: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Every file of the skeletons with its text. In the templates, the line `=== FILE` begins a file."""
+    folder = resources.files("benchbuilder.authoring.clone") / "skeleton_files"
+    for template in ("plugin", "build", "retrieval", "evaluation"):
+        text = f"\n{(folder / f'{template}.txt').read_text('utf-8')}"
+        for part in Template(text).substitute(values).split("\n=== ")[1:]:
+            file, _, content = part.partition("\n")
+            yield file, f"{content.rstrip()}\n" if content else ""
