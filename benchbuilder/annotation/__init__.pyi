@@ -55,6 +55,7 @@ from .sheets.sheets import unescape_formula as unescape_formula
 from .sheets.workbook import UnreadableWorkbookError as UnreadableWorkbookError
 from .sheets.workbook import read_workbook as read_workbook
 from .sheets.workbook import strip_archive_dates as strip_archive_dates
+from .sheets.workbook import table_workbook_bytes as table_workbook_bytes
 from .tasks import CandidateTasks as CandidateTasks
 from .tasks import make_candidate_tasks as make_candidate_tasks
 from .tasks import make_row_tasks as make_row_tasks

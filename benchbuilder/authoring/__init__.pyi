@@ -28,7 +28,6 @@ from .dry_run.preview import PreviewedRow as PreviewedRow
 from .dry_run.preview import PreviewedStep as PreviewedStep
 from .dry_run.preview import preview_plan as preview_plan
 from .dry_run.preview import render_preview_page as render_preview_page
-from .dry_run.record_replies import collect_replies as collect_replies
 from .dry_run.run import open_dry_run as open_dry_run
 from .dry_run.show_prompt import PromptRequest as PromptRequest
 from .dry_run.show_prompt import input_rows_named as input_rows_named
@@ -38,6 +37,7 @@ from .dry_run.show_prompt import steps_named as steps_named
 from .dry_run.transcripts import JournalDriver as JournalDriver
 from .dry_run.transcripts import PromptSteps as PromptSteps
 from .dry_run.transcripts import TranscriptTurn as TranscriptTurn
+from .dry_run.transcripts import collect_replies as collect_replies
 from .dry_run.transcripts import journal_lookup as journal_lookup
 from .sweep import Sweep as Sweep
 from .sweep import SweepRun as SweepRun
@@ -55,9 +55,9 @@ from .wordlists.match_counts import count_matches as count_matches
 from .wordlists.plan import WORD_LIST_FOLDER as WORD_LIST_FOLDER
 from .wordlists.plan import TopicStep as TopicStep
 from .wordlists.plan import WordListPlan as WordListPlan
+from .wordlists.plan import list_provenance as list_provenance
 from .wordlists.plan import plan_word_list as plan_word_list
-from .wordlists.provenance import list_provenance as list_provenance
-from .wordlists.provenance import planned_terms as planned_terms
+from .wordlists.plan import planned_terms as planned_terms
 from .wordlists.sheet import WordDecision as WordDecision
 from .wordlists.sheet import decisions_by_word as decisions_by_word
 from .wordlists.sheet import find_sheet_content as find_sheet_content

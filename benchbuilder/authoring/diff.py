@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +15,7 @@ import yaml
 
 from benchbuilder.config import display_path
 from benchbuilder.core import DataError
-from benchbuilder.pipeline import Manifest, Store, describe_key_changes, outputs_match
+from benchbuilder.pipeline import Manifest, Store, describe_key_changes, filter_outcomes, outputs_match
 
 ChangeSort = Literal["added", "removed", "changed"]
 ChangeCause = Literal["data", "prompt", "rule", "model", "threshold", "votes"]
@@ -26,7 +26,7 @@ _VOTES = ("annotation.kind", "votes.kind", "file annotation.votes", "file votes"
 _THRESHOLDS = ("annotation.keep", "annotation.min_evidence", "annotation.rule", "votes.keep", "votes.min_evidence",
                "votes.rule", "choose", "sample")  # fmt: skip
 _MOST_LISTED = 3
-"""Differences of a step that are told of an item."""
+"""The number of differences of a step that are listed for an item."""
 
 
 # --- recipes
@@ -34,7 +34,7 @@ _MOST_LISTED = 3
 
 @dataclass(frozen=True)
 class KeyChange:
-    """A key of resolved recipes with its value in each; ``None`` where a recipe does not have it."""
+    """A key of two resolved recipes with its value in each; ``None`` if a recipe does not have it."""
 
     key: str
     left: str | None
@@ -42,23 +42,22 @@ class KeyChange:
 
 
 def recipe_key_changes(left: str, right: str) -> list[KeyChange]:
-    """Every key that is not the same in two resolved recipes (YAML text), in the order of the first.
+    """Every key that differs in two resolved recipes (YAML text), in the order of the first.
 
-    A list is one value, as it replaces another as a whole; so is all that stands below a key that only one has.
+    A list is one value, as it replaces another as a whole; so is everything below a key that only one recipe has.
     """
     return list(_key_changes(yaml.safe_load(left), yaml.safe_load(right), ""))
 
 
 def _key_changes(left: Any, right: Any, key: str) -> Iterator[KeyChange]:
     if isinstance(left, dict) and isinstance(right, dict):
-        one: dict[Any, Any] = left
-        other: dict[Any, Any] = right
-        for name in dict.fromkeys([*one, *other]):
+        sides: tuple[dict[Any, Any], dict[Any, Any]] = left, right
+        for name in dict.fromkeys([*left, *right]):
             below = f"{key}.{name}" if key else str(name)
-            if name in one and name in other:
-                yield from _key_changes(one[name], other[name], below)
+            if name in left and name in right:
+                yield from _key_changes(left[name], right[name], below)
             else:
-                yield KeyChange(below, *(_value_text(side[name]) if name in side else None for side in (one, other)))
+                yield KeyChange(below, *(_value_text(side[name]) if name in side else None for side in sides))
     elif left != right:
         yield KeyChange(key, _value_text(left), _value_text(right))
 
@@ -69,16 +68,16 @@ def _value_text(value: Any) -> str:
 
 
 def file_changes(left: Mapping[str, Path], right: Mapping[str, Path]) -> dict[str, KeyChange | None]:
-    """How the files that both recipes name under the same key differ in their lines; None if only in their place."""
-    found: dict[str, KeyChange | None] = {}
+    """How the lines of files under the same key of two recipes differ; None if only their paths differ."""
+    changes: dict[str, KeyChange | None] = {}
     for key in left.keys() & right.keys():
         if left[key] == right[key] or not (left[key].is_file() and right[key].is_file()):
             continue
         one, other = (Counter(path.read_bytes().splitlines()) for path in (left[key], right[key]))
-        told = [f"{display_path(path)} ({(mine - theirs).total()} lines of its own)"
-                for path, mine, theirs in ((left[key], one, other), (right[key], other, one))]  # fmt: skip
-        found[key] = None if one == other else KeyChange(key, *told)
-    return found
+        texts = (f"{display_path(path)} ({own.total()} lines of its own)"
+                 for path, own in ((left[key], one - other), (right[key], other - one)))  # fmt: skip
+        changes[key] = None if one == other else KeyChange(key, *texts)
+    return changes
 
 
 # --- benchmarks
@@ -86,10 +85,10 @@ def file_changes(left: Mapping[str, Path], right: Mapping[str, Path]) -> dict[st
 
 @dataclass(frozen=True)
 class ItemChange:
-    """An item that only one of two benchmarks has, or that reads otherwise in the second.
+    """An item that only one of two benchmarks has, or that differs in the second.
 
-    `step` is the first step that made something else of what it comes from, `cause` what is the matter there, and
-    `detail` says so in words. `fields` are those of the payload that changed.
+    `step` is the first step with a different result, `cause` and `detail` say why. `fields` are the changed fields of
+    the payload.
     """
 
     sort: ChangeSort
@@ -105,7 +104,7 @@ class ItemChange:
 
 @dataclass(frozen=True)
 class BenchmarkDifferences:
-    """What differs between two benchmarks; `same` items are in both."""
+    """The differences between two benchmarks in one task; `same` is the number of items in both."""
 
     task: str
     same: int
@@ -113,8 +112,8 @@ class BenchmarkDifferences:
     recipe: tuple[KeyChange, ...]
 
     def counts(self) -> Counter[tuple[ChangeSort, ChangeCause]]:
-        """How many items were added, removed or changed by what cause."""
-        return Counter((one.sort, one.cause) for one in self.changes)
+        """The number of added, removed and changed items by cause."""
+        return Counter((change.sort, change.cause) for change in self.changes)
 
 
 class BuiltBenchmark:
@@ -132,7 +131,7 @@ class BuiltBenchmark:
         try:
             data: Mapping[str, Any] = yaml.safe_load(self.recipe_yaml)
             tasks: Mapping[str, Any] = data.get("tasks") or {}
-            self.items = {task: str(said["items"]) for task, said in tasks.items()} or {"": str(data["items"])}
+            self.items = {task: str(part["items"]) for task, part in tasks.items()} or {"": str(data["items"])}
         except (yaml.YAMLError, AttributeError, LookupError, TypeError) as error:
             raise DataError(
                 f"{display_path(folder)} holds no benchmark", where=display_path(folder / "recipe.yaml"),
@@ -140,7 +139,7 @@ class BuiltBenchmark:
             ) from error  # fmt: skip
 
     def has_step(self, step: str) -> bool:
-        """Whether the last build came as far as this step: rows of earlier words may lie there still."""
+        """Whether the last build reached this step: the store may still hold rows of other overrides."""
         manifest = self.store.latest(step)
         return manifest is not None and outputs_match(self.folder, manifest)
 
@@ -150,7 +149,7 @@ class BuiltBenchmark:
 
 
 class Lineage:
-    """The sealed steps of a build that lead to its items, in flow order."""
+    """The committed steps of a build that lead to its items, in flow order."""
 
     def __init__(self, built: BuiltBenchmark, items: str) -> None:
         self.store = built.store
@@ -168,8 +167,8 @@ class Lineage:
         manifest = self.store.latest(name)
         if name in self.steps or manifest is None or (digest and manifest.digest != digest):
             return
-        for upstream, made in manifest.inputs.items():
-            self._add(upstream, made)
+        for upstream, input_digest in manifest.inputs.items():
+            self._add(upstream, input_digest)
         self.steps[name] = manifest
 
     @cached_property
@@ -181,59 +180,55 @@ class Lineage:
         """Which of `ids` are rows of a step; none if there is no such step."""
         if step not in self.steps:
             return set()
-        column = self.store.rows(self.steps[step]).arrow.column("id")
-        found: list[Any] = column.filter(pc.is_in(column, ids)).to_pylist()
-        return set(found)
+        column: Any = self.store.rows(self.steps[step]).arrow.column("id")
+        return set(column.filter(pc.is_in(column, ids)).to_pylist())
 
     def drops(self, step: str) -> dict[str, tuple[str, str]]:
         """The reason and its detail of each row that a step dropped, by id; of a source by ``file:line``."""
-        outcomes = self.store.outcomes(self.steps[step])
-        compute: Any = pc
-        lost = outcomes.filter(compute.equal(outcomes.column("outcome"), "dropped")).to_pylist()
-        return {one["row"] or f"{one['file']}:{one['line']}": (one["reason"], one["detail"]) for one in lost}
+        dropped = filter_outcomes(self.store.outcomes(self.steps[step]), outcome="dropped").to_pylist()
+        return {line["row"] or f"{line['file']}:{line['line']}": (line["reason"], line["detail"]) for line in dropped}
 
 
 def compare_builds(left: BuiltBenchmark, right: BuiltBenchmark) -> list[BenchmarkDifferences]:
-    """What differs, for each task that both have. DataError if a build is not done, or they share no task."""
+    """The differences in each common task; DataError if a build is not finished, or there is no common task."""
     tasks = [task for task in left.items if task in right.items]
     if not tasks:
         raise DataError(
-            "the two benchmarks have no task in common",
+            "the two benchmarks have no task in common", next="compare builds of the same recipe",
             where=f"{display_path(left.folder)} and {display_path(right.folder)}",
             why=f"{', '.join(left.items)} against {', '.join(right.items)}",
-            next="compare builds of the same recipe",
-        )
+        )  # fmt: skip
     keys = tuple(recipe_key_changes(left.recipe_yaml, right.recipe_yaml))
     return [_compare_task(task, left.lineage(task), right.lineage(task), keys) for task in tasks]
 
 
 def _compare_task(task: str, left: Lineage, right: Lineage, keys: tuple[KeyChange, ...]) -> BenchmarkDifferences:
-    gone = [row for name, row in left.rows.items() if name not in right.rows]
-    new = [row for name, row in right.rows.items() if name not in left.rows]
-    lost, won = _causes_of_absence(gone, left, right), _causes_of_absence(new, right, left, later=True)
-    pairs = _pair_items(gone, new)
-    found = [_item_change("changed", one, lost[one.id], other) for one, other in pairs]
+    removed = [row for name, row in left.rows.items() if name not in right.rows]
+    added = [row for name, row in right.rows.items() if name not in left.rows]
+    why_removed = _causes_of_absence(removed, left, right)
+    why_added = _causes_of_absence(added, right, left, later=True)
+    pairs = _pair_items(removed, added)
+    changes = [_item_change("changed", one, why_removed[one.id], other) for one, other in pairs]
     paired = {row.id for pair in pairs for row in pair}
-    found += [_item_change("removed", row, lost[row.id]) for row in gone if row.id not in paired]
-    found += [_item_change("added", row, won[row.id]) for row in new if row.id not in paired]
-    return BenchmarkDifferences(task, len(left.rows) - len(gone), tuple(found), keys)
+    changes += [_item_change("removed", row, why_removed[row.id]) for row in removed if row.id not in paired]
+    changes += [_item_change("added", row, why_added[row.id]) for row in added if row.id not in paired]
+    return BenchmarkDifferences(task, len(left.rows) - len(removed), tuple(changes), keys)
 
 
 def _pair_items(removed: Iterable[Any], added: Iterable[Any]) -> list[tuple[Any, Any]]:
-    """Items that stand for each other: of the same fact and type, or of the same line of a source and type."""
+    """Items that correspond: of one type, and of the same fact or the same line of a source."""
     pairs: list[tuple[Any, Any]] = []
     left = list(removed)
     waiting = {row.id: row for row in added}
     for key in (_fact_key, _origin_key):
-        found: defaultdict[Any, list[Any]] = defaultdict(list)
+        candidates: defaultdict[Any, list[Any]] = defaultdict(list)
         for row in waiting.values():
-            found[key(row)].append(row)
+            candidates[key(row)].append(row)
         rest: list[Any] = []
         for row in left:
-            if twins := found[key(row)]:
-                twin = twins.pop(0)
-                pairs.append((row, twin))
-                del waiting[twin.id]
+            if matches := candidates[key(row)]:
+                pairs.append((row, match := matches.pop(0)))
+                del waiting[match.id]
             else:
                 rest.append(row)
         left = rest
@@ -268,36 +263,30 @@ def _item_change(
 def _causes_of_absence(
     rows: list[Any], present: Lineage, absent: Lineage, *, later: bool = False
 ) -> dict[str, tuple[ChangeCause, str, str]]:
-    """For each item that is `present` and not `absent`, where its line broke off there, and why; `later` if `present`
-    is the
-    second benchmark."""
-    line = {row.id: [row.id, *row.parents] for row in rows}
-    ids = pa.array(sorted({one for ancestors in line.values() for one in ancestors}), pa.string())
-    open_ = dict(line)
-    found: dict[str, tuple[ChangeCause, str, str]] = {}
+    """Where the line of each item of `present` ends in `absent`, and why; `later` if `present` is the second one."""
+    unexplained = {row.id: [row.id, *row.parents] for row in rows}
+    ids = pa.array(sorted({name for ancestors in unexplained.values() for name in ancestors}), pa.string())
+    causes: dict[str, tuple[ChangeCause, str, str]] = {}
     for step in present.steps:
-        if not open_:
+        if not unexplained:
             break
-        mine, theirs = present.rows_present(step, ids), absent.rows_present(step, ids)
-        missing = mine - theirs
-        broken = [name for name, ancestors in open_.items() if missing.intersection(ancestors)]
-        if not broken:
-            continue
-        drops = absent.drops(step) if step in absent.steps else {}
+        missing = present.rows_present(step, ids) - absent.rows_present(step, ids)
+        broken = [name for name, ancestors in unexplained.items() if missing.intersection(ancestors)]
+        drops = absent.drops(step) if broken and step in absent.steps else {}
         for name in broken:
-            row, ancestors = present.rows[name], open_.pop(name)
-            places = [*ancestors, f"{row.origin.file}:{row.origin.line}"]
-            drop = next((drops[place] for place in places if place in drops), None)
-            found[name] = _cause(step, present, absent, drop, later=later)
-    for name in open_:
-        found[name] = ("rule", present.items, "the steps make the same of it, and wire it otherwise")
-    return found
+            row = present.rows[name]
+            references = [*unexplained.pop(name), f"{row.origin.file}:{row.origin.line}"]
+            drop = next((drops[reference] for reference in references if reference in drops), None)
+            causes[name] = _cause(step, present, absent, drop, later=later)
+    for name in unexplained:
+        causes[name] = ("rule", present.items, "the steps make the same rows of it, but are wired differently")
+    return causes
 
 
 def _cause(
     step: str, present: Lineage, absent: Lineage, drop: tuple[str, str] | None, *, later: bool
 ) -> tuple[ChangeCause, str, str]:
-    """Why a step made there no such row."""
+    """Why a step of `absent` did not make a row."""
     dropped = "" if drop is None else f"dropped there: {drop[0]}" + (f" ({drop[1]})" if drop[1] else "")
     if step not in absent.steps:
         cause: ChangeCause = "rule" if present.steps[step].inputs else "data"
@@ -306,45 +295,39 @@ def _cause(
         if name not in absent.steps or name not in present.steps:
             continue
         one, other = present.steps[name], absent.steps[name]
-        cause_and_words = _own_difference(other, one) if later else _own_difference(one, other)
-        if cause_and_words is not None:
-            cause, words = cause_and_words
-            said = words if name == step else f"{name}: {words}"
-            return cause, step, "; ".join(filter(None, (dropped, said)))
-    sealed = present.steps[step], absent.steps[step]
-    if not sealed[0].inputs:
-        return "data", step, dropped or "the line is not there"
-    if any(map(_puts_prompts, sealed)):
-        return "model", step, "; ".join(filter(None, (dropped, "the model replied otherwise")))
-    return "data", step, dropped or "other rows stand beside it"
+        difference = _own_difference(other, one) if later else _own_difference(one, other)
+        if difference is not None:
+            cause, text = difference
+            text = text if name == step else f"{name}: {text}"
+            return cause, step, "; ".join(filter(None, (dropped, text)))
+    manifests = present.steps[step], absent.steps[step]
+    if not manifests[0].inputs:
+        return "data", step, dropped or "the line is missing there"
+    if any(manifest.key_inputs.get("model.kind", '"none"') != '"none"' for manifest in manifests):
+        return "model", step, "; ".join(filter(None, (dropped, "the model replied differently")))
+    return "data", step, dropped or "its neighbours are other rows"
 
 
 def _upstream(step: str, lineage: Lineage) -> list[str]:
     """The steps before `step`, the nearest first."""
-    found: dict[str, None] = {}
+    upstream: list[str] = []
     queue = list(lineage.steps[step].inputs)
     while queue:
         name = queue.pop(0)
-        if name not in found and name in lineage.steps:
-            found[name] = None
+        if name not in upstream and name in lineage.steps:
+            upstream.append(name)
             queue += lineage.steps[name].inputs
-    return list(found)
-
-
-def _puts_prompts(manifest: Manifest) -> bool:
-    return manifest.key_inputs.get("model.kind", '"none"') != '"none"'
+    return upstream
 
 
 def _own_difference(first: Manifest, second: Manifest) -> tuple[ChangeCause, str] | None:
-    """How two seals of a step differ in what was asked, or in what people said; ``None`` if they do not."""
+    """How two manifests of a step differ in their own key inputs or in votes; ``None`` if they do not."""
     left, right = (_without_inputs(manifest.key_inputs) for manifest in (first, second))
     names = [name for name in {**left, **right} if left.get(name) != right.get(name)]
     if names:
-        told = describe_key_changes(left, right)
-        words = "; ".join(told[:_MOST_LISTED]) + (
-            f"; {len(told) - _MOST_LISTED} more" if len(told) > _MOST_LISTED else ""
-        )
-        return _sort_of(names, source=not first.inputs), words
+        changes = describe_key_changes(left, right)
+        more = [f"{len(changes) - _MOST_LISTED} more"] if len(changes) > _MOST_LISTED else []
+        return _cause_of(names, source=not first.inputs), "; ".join([*changes[:_MOST_LISTED], *more])
     if first.external_inputs != second.external_inputs:
         return "votes", "; ".join(describe_key_changes(first.external_inputs, second.external_inputs)[:_MOST_LISTED])
     return None
@@ -354,15 +337,11 @@ def _without_inputs(key_inputs: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in key_inputs.items() if not name.startswith("input ")}
 
 
-def _sort_of(names: Iterable[str], *, source: bool) -> ChangeCause:
-    """Under which cause differences of these parts of a key count, the weightiest first."""
+def _cause_of(names: Collection[str], *, source: bool) -> ChangeCause:
+    """The cause of differences in these parts of a key, the most important first."""
     if source:
         return "data"
-    kinds: tuple[tuple[ChangeCause, tuple[str, ...]], ...] = (
+    prefixes: tuple[tuple[ChangeCause, tuple[str, ...]], ...] = (
         ("model", _MODELS), ("prompt", _PROMPTS), ("votes", _VOTES), ("threshold", _THRESHOLDS),
     )  # fmt: skip
-    given = list(names)
-    for cause, starts in kinds:
-        if any(name.startswith(starts) for name in given):
-            return cause
-    return "rule"
+    return next((cause for cause, starts in prefixes if any(name.startswith(starts) for name in names)), "rule")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import json
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -14,13 +13,14 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.config import LoadedRecipe, Recipe, load_recipe
+from benchbuilder.config import LoadedRecipe, load_recipe
 from benchbuilder.core import BenchbuilderError, BudgetReached, DataError, Problem, RecipeError, cells_of
 from benchbuilder.evaluation import chooses_model, plan_evaluation
-from benchbuilder.pipeline import BuildReport, Checksums, Plan, Store, Watcher, build_benchmark, check_recipe, make_plan
+from benchbuilder.exporters import csv_table
+from benchbuilder.pipeline import BuildReport, Plan, Store, Watcher, build_benchmark, check_recipe, plan_build
 
 MOST_RUNS = 200
-"""Runs of one sweep: more are a slip of the hand."""
+"""The most runs of a sweep: more are probably a mistake."""
 _OPEN, _CLOSE, _QUOTES = "[{(", "]})", "'\""
 _TABLES = ("metric_", "means_", "verdicts_")
 _JOURNAL = "replies.sqlite"
@@ -28,7 +28,7 @@ _JOURNAL = "replies.sqlite"
 
 @dataclass(frozen=True)
 class SweepRun:
-    """One run of a sweep: its words, which of them are its own, and the name of its folder, which these give it."""
+    """One run of a sweep: its overrides, those of its own, and the name of its folder, made of these."""
 
     overrides: tuple[str, ...]
     own_overrides: tuple[str, ...]
@@ -37,7 +37,7 @@ class SweepRun:
 
 @dataclass
 class SweepOutcome:
-    """What came of a run: rows by type of item, lost branches, what was paid, the scores of its evaluation."""
+    """The result of a run: items by type, lost branches, the cost, and the scores of its evaluation."""
 
     run: SweepRun
     state: str = "built"
@@ -57,55 +57,50 @@ class SweepOutcome:
 
 
 def sweep_runs(overrides: Sequence[str]) -> list[SweepRun]:
-    """Every combination of the alternatives in `overrides` (``key=a,b``; commas within brackets or quotes separate
-    none).
+    """Every combination of the alternatives in `overrides`: ``key=a,b``, but not commas in brackets or quotes.
 
-    RecipeError if there are more than `MOST_RUNS`, or if two would build into one folder.
+    Raises:
+        RecipeError: There are more than `MOST_RUNS` runs, or two with the same folder.
     """
     choices: list[list[str]] = []
-    for word in overrides:
-        key, equals, value = word.partition("=")
-        values = split_alternatives(value) if equals else [value]
-        choices.append([f"{key}={one}" for one in values] if equals else [word])
-    total = 1
-    for choice in choices:
-        total *= len(choice)
+    for override in overrides:
+        key, equals, value = override.partition("=")
+        choices.append([f"{key}={choice}" for choice in split_alternatives(value)] if equals else [override])
+    total = math.prod(map(len, choices))
     if total > MOST_RUNS:
         raise RecipeError([Problem(f"this sweep has {total} runs", where="command line", allowed=f"at most {MOST_RUNS}",
                                    hint="sweep over fewer values at once")])  # fmt: skip
-    varied = [place for place, choice in enumerate(choices) if len(choice) > 1]
-    owns = [tuple(one[place] for place in varied) for one in product(*choices)]
+    varied = [position for position, choice in enumerate(choices) if len(choice) > 1]
+    owns = [tuple(combination[position] for position in varied) for combination in product(*choices)]
     if twice := [own for own, count in Counter(owns).items() if count > 1]:
         raise RecipeError([Problem("two runs of this sweep would build into one folder", where="command line",
                                    actual=" ".join(twice[0]), hint="give each value once")])  # fmt: skip
-    slugs = Counter(map(_folder_name, owns))
-    return [
-        SweepRun(words, own, name if slugs[name := _folder_name(own)] == 1 else f"{name}-{_distinguishing_suffix(own)}")
-        for words, own in zip(product(*choices), owns, strict=True)
-    ]
+    uses = Counter(map(_folder_name, owns))
+    runs: list[SweepRun] = []
+    for combination, own in zip(product(*choices), owns, strict=True):
+        name = _folder_name(own)
+        suffix = "" if uses[name] == 1 else "-" + hashlib.blake2b("\n".join(own).encode(), digest_size=3).hexdigest()
+        runs.append(SweepRun(combination, own, name + suffix))
+    return runs
 
 
 def _folder_name(own_overrides: Sequence[str]) -> str:
-    """The name of a folder, by values: within the folder of the sweep, and visible."""
-    parts = (re.sub(r"[^\w.]+", "_", word.partition("=")[2]).strip("_.") or "empty" for word in own_overrides)
+    """The name of a folder, made of the values; it is not hidden and stays in the folder of the sweep."""
+    values = (override.partition("=")[2] for override in own_overrides)
+    parts = (re.sub(r"[^\w.]+", "_", value).strip("_.") or "empty" for value in values)
     return "-".join(parts)[:80] or "run"
 
 
-def _distinguishing_suffix(own_overrides: Sequence[str]) -> str:
-    """What tells runs apart whose values read alike."""
-    return hashlib.blake2b("\n".join(own_overrides).encode(), digest_size=3).hexdigest()
-
-
 def split_alternatives(value: str) -> list[str]:
-    """The values between the commas of `value` that stand in no brackets or quotes.
+    """The values between the commas of `value` that are outside brackets and quotes.
 
     >>> [split_alternatives(text) for text in ("1,2", "[a,b]", "[a],[a,b]", "'x,y'")]
     [['1', '2'], ['[a,b]'], ['[a]', '[a,b]'], ["'x,y'"]]
     """
     parts, depth, quote = [""], 0, ""
-    for place, mark in enumerate(value):
+    for position, mark in enumerate(value):
         if quote:
-            quote = "" if mark == quote and value[place - 1] != "\\" else quote
+            quote = "" if mark == quote and value[position - 1] != "\\" else quote
         elif mark in _QUOTES:
             quote = mark
         elif mark in _OPEN:
@@ -120,9 +115,11 @@ def split_alternatives(value: str) -> list[str]:
 
 
 class Sweep:
-    """Runs one after another below `folder`, with one journal: an equal request is paid for once, and a cap of the
-    budget holds for all runs together. A run that cannot be built is told of and the others go on; a cap that is
-    reached stops the sweep."""
+    """Runs one after another below `folder`, with one journal.
+
+    Equal requests are paid once, and a cap of the budget holds for all runs together. A failed run is reported; the
+    rest continue. A reached cap stops the sweep.
+    """
 
     def __init__(self, folder: Path, runs: Sequence[SweepRun], recipes: Sequence[str] | None, cwd: Path) -> None:
         self.folder, self.runs, self.recipes, self.cwd = folder, tuple(runs), recipes, cwd
@@ -133,19 +130,19 @@ class Sweep:
         loaded = load_recipe([*run.overrides, f"run.dir='{place}'"], recipes=self.recipes, cwd=self.cwd)
         check_recipe(loaded)
         store = self._store(place)
-        return loaded, _plan(loaded.recipe, store), store
+        return loaded, plan_build(loaded.recipe, store), store
 
     def _store(self, place: Path) -> Store:
         return Store(place, journal=self.folder / _JOURNAL)
 
     def run(self, watcher: Watcher, *, evaluate: bool, on_start: Callable[[SweepRun], None]) -> list[SweepOutcome]:
-        """Build every run, and evaluate it if wanted; what came out, in order."""
+        """Build every run, and evaluate it if wanted; the results in order."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        found: list[SweepOutcome] = []
+        outcomes: list[SweepOutcome] = []
         for run in self.runs:
             on_start(run)
             outcome = SweepOutcome(run)
-            found.append(outcome)
+            outcomes.append(outcome)
             try:
                 self._run_one(outcome, watcher, evaluate=evaluate)
             except BudgetReached as error:
@@ -153,7 +150,7 @@ class Sweep:
                 break
             except BenchbuilderError as error:
                 outcome.state, outcome.error = "failed", "; ".join(str(error).splitlines()[:2])
-        return found
+        return outcomes
 
     def _run_one(self, outcome: SweepOutcome, watcher: Watcher, *, evaluate: bool) -> None:
         run = outcome.run
@@ -174,15 +171,8 @@ class Sweep:
                     outcome.scores += _scores(part.task, file)
 
 
-def _plan(recipe: Recipe, store: Store) -> Plan:
-    checksums = Checksums(store.checksums)
-    plan = make_plan(recipe, store, checksums.sha256_of)
-    checksums.save()
-    return plan
-
-
 def _record_build(outcome: SweepOutcome, report: BuildReport, plan: Plan, store: Store) -> None:
-    """What a build came to."""
+    """Record the result of a build."""
     outcome.state = "waits" if report.waiting else "built"
     outcome.error = "; ".join(str(waiting).splitlines()[0] for waiting in report.waiting.values())
     for name, manifest in report.manifests.items():
@@ -201,9 +191,9 @@ def _record_build(outcome: SweepOutcome, report: BuildReport, plan: Plan, store:
 
 
 def _scores(task: str, file: Path) -> list[tuple[str, str, str, str, Any, Any, Any]]:
-    """The figures over all items of every own line of the tables of means and metrics in a results file."""
+    """The figures over all items in the tables of means and metrics of a results file, for the evaluated models."""
     data: Any = json.loads(file.read_text(encoding="utf-8"))
-    found: list[tuple[str, str, str, str, Any, Any, Any]] = []
+    scores: list[tuple[str, str, str, str, Any, Any, Any]] = []
     for sheet in data.get("tables", ()):
         if not str(sheet["name"]).startswith(_TABLES):
             continue
@@ -213,8 +203,8 @@ def _scores(task: str, file: Path) -> list[tuple[str, str, str, str, Any, Any, A
             for key, cell in cells.items() if line["block"] == "own" else ():
                 if key in ("all", "accuracy") or key.startswith("all_"):
                     bounds = (cell.get("low"), cell.get("high"))
-                    found.append((task, sheet["name"], cells["model"]["words"], key, cell.get("value"), *bounds))
-    return found
+                    scores.append((task, sheet["name"], cells["model"]["words"], key, cell.get("value"), *bounds))
+    return scores
 
 
 # --- the table
@@ -222,40 +212,34 @@ def _scores(task: str, file: Path) -> list[tuple[str, str, str, str, Any, Any, A
 
 def sweep_table(outcomes: Sequence[SweepOutcome]) -> tuple[list[str], list[list[str]]]:
     """Headings and lines of the table of runs."""
-    types = list(dict.fromkeys(kind for one in outcomes for kind in one.types if kind != "items"))
-    varied = [word.partition("=")[0] for word in outcomes[0].run.own_overrides] if outcomes else []
+    types = list(dict.fromkeys(kind for outcome in outcomes for kind in outcome.types if kind != "items"))
+    varied = [override.partition("=")[0] for override in outcomes[0].run.own_overrides] if outcomes else []
     head = ["run", *varied, "state", "source units", "items", *types, "dropped", "failed", "usd so far", "why"]
     lines: list[list[str]] = []
-    for one in outcomes:
-        values = [word.partition("=")[2] for word in one.run.own_overrides]
-        counts = [str(one.types[kind]) for kind in types]
-        usd = "unknown" if one.usd is None else f"{one.usd:.4f}"
-        lines.append([one.run.name, *values, one.state, str(one.units), str(one.items), *counts, str(one.dropped),
-                      str(one.failed), usd, one.error])  # fmt: skip
+    for outcome in outcomes:
+        values = [override.partition("=")[2] for override in outcome.run.own_overrides]
+        by_type = (outcome.types[kind] for kind in types)
+        counts = (outcome.units, outcome.items, *by_type, outcome.dropped, outcome.failed)
+        usd = "unknown" if outcome.usd is None else f"{outcome.usd:.4f}"
+        lines.append([outcome.run.name, *values, outcome.state, *map(str, counts), usd, outcome.error])
     return head, lines
 
 
 def write_sweep_files(folder: Path, outcomes: Sequence[SweepOutcome]) -> list[Path]:
     """Write ``sweep.csv`` and ``sweep.md``, and ``sweep_scores.csv`` if anything was evaluated."""
     head, lines = sweep_table(outcomes)
-    files = {"sweep.csv": _csv(head, lines), "sweep.md": _markdown(head, lines)}
-    scores = [[one.run.name, *map(_text, score)] for one in outcomes for score in one.scores]
+    files = {"sweep.csv": csv_table(head, lines), "sweep.md": _markdown(head, lines)}
+    scores = [[outcome.run.name, *map(_number_text, score)] for outcome in outcomes for score in outcome.scores]
     if scores:
         columns = ["run", "task", "table", "model", "column", "value", "low", "high"]
-        files["sweep_scores.csv"] = _csv(columns, scores)
+        files["sweep_scores.csv"] = csv_table(columns, scores)
     for name, text in files.items():
         (folder / name).write_text(text, encoding="utf-8")
     return [folder / name for name in files]
 
 
-def _text(value: Any) -> str:
+def _number_text(value: Any) -> str:
     return "" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def _csv(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    stream = io.StringIO()
-    csv.writer(stream, lineterminator="\n").writerows([head, *lines])
-    return stream.getvalue()
 
 
 def _markdown(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
@@ -264,8 +248,8 @@ def _markdown(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
 
 
 def first_sweep_failure(outcomes: Sequence[SweepOutcome]) -> DataError | None:
-    """The error to end a sweep with of which no run could be built."""
-    if any(one.state != "failed" for one in outcomes):
+    """The error of a sweep if every run failed."""
+    if any(outcome.state != "failed" for outcome in outcomes):
         return None
     return DataError("no run of this sweep could be built", why=outcomes[0].error if outcomes else "there are no runs",
                      next="try one of them alone: the same arguments without `sweep`, with one value each")  # fmt: skip

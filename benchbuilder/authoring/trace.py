@@ -1,18 +1,18 @@
-"""Looking into a build: what became of a row, where an item comes from, what a step holds."""
+"""Inspects a build: the branches of a row, the lineage of an item, the rows of a step."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from benchbuilder.config import did_you_mean
 from benchbuilder.core import DataError, Row, combined_column, row_class, row_text, schema_of
 from benchbuilder.pipeline import OUTCOME_SCHEMA, Manifest, Plan, Store, read_columns, read_part, read_slice
 from benchbuilder.steps import Step
@@ -20,7 +20,7 @@ from benchbuilder.steps import Step
 
 @dataclass(frozen=True)
 class TracedBranch:
-    """One branch of a row's life: the steps it went through and how it ended."""
+    """One branch of a row: its steps and how it ended."""
 
     path: tuple[str, ...]
     outcome: str
@@ -29,22 +29,25 @@ class TracedBranch:
     meaning: str = ""
 
     def ending(self) -> str:
-        """How it ended, in words."""
-        told = self.outcome + (f" ({self.reason})" if self.reason else "")
+        """The outcome as text, with its reason."""
+        outcome = self.outcome + (f" ({self.reason})" if self.reason else "")
         why = ": ".join(part for part in (self.meaning, self.detail) if part)
-        return told + (f" - {why}" if why else "")
+        return outcome + (f" - {why}" if why else "")
 
     def __str__(self) -> str:
         return f"{' > '.join(self.path)}: {self.ending()}"
 
 
 class Inspector:
-    """Reads the sealed steps of a plan; what was not built is simply not there."""
+    """Reads the committed steps of a plan; DataError if there are none."""
 
     def __init__(self, plan: Plan, store: Store) -> None:
         self.plan, self.store = plan, store
-        found = {name: store.manifest(name, node.key) for name, node in plan.nodes.items()}
-        self.manifests: dict[str, Manifest] = {name: seal for name, seal in found.items() if seal is not None}
+        self.manifests: dict[str, Manifest] = {
+            name: manifest
+            for name, node in plan.nodes.items()
+            if (manifest := store.manifest(name, node.key)) is not None
+        }
         if not self.manifests:
             raise DataError(
                 f"nothing is built in {store.folder}",
@@ -53,7 +56,7 @@ class Inspector:
             )
 
     def branches_of(self, reference: str) -> list[TracedBranch]:
-        """Every branch of a row (by id), or of a source unit (``file:line``), to its end. DataError if unknown."""
+        """Every branch of a row (by id) or of a source unit (``file:line``); DataError if it is unknown."""
         file, _, line = reference.rpartition(":")
         if file and line.isdigit():
             return self._branches_of_unit(file, int(line))
@@ -64,31 +67,31 @@ class Inspector:
 
     def _branches_of_unit(self, file: str, line: int) -> list[TracedBranch]:
         branches: list[TracedBranch] = []
-        for name in self.plan.recipe.sources:
-            if name not in self.manifests:
-                continue
-            for branch in self._outcome_lines(name, line=line, file=file):
-                if branch["out"]:
-                    branches += self._branches(name, branch["out"], (name,))
-                else:
-                    branches.append(self._ended_branch(name, branch, (name,)))
+        for name, branch in self._unit_lines(file, line):
+            if branch["out"]:
+                branches += self._branches(name, branch["out"], (name,))
+            else:
+                branches.append(self._ended_branch(name, branch, (name,)))
         if branches:
             return branches
         sources = [name for name in self.plan.recipe.sources if name in self.manifests]
         files = sorted({file for name in sources for file, *_ in self.manifests[name].units})
-        raise DataError(
-            f"no source of this build has a unit {file}:{line}",
-            why=f"its files: {', '.join(files)}",
-            next="name the file as the ledger does",
-        )
+        raise DataError(f"no source of this build has a unit {file}:{line}", why=f"its files: {', '.join(files)}",
+                        next="name the file as the ledger does")  # fmt: skip
+
+    def _unit_lines(self, file: str, line: int) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The outcomes of a source unit, with the name of its source."""
+        for name in self.plan.recipe.sources:
+            if name in self.manifests:
+                yield from ((name, branch) for branch in self._outcome_lines(name, line=line, file=file))
 
     def texts_read_at(self, reference: str) -> list[str]:
-        """The texts of the rows that were read at ``file:line``; none for a row's id."""
+        """The texts of the rows from the unit ``file:line``; none for the id of a row."""
         file, _, line = reference.rpartition(":")
-        names = [name for name in self.plan.recipe.sources if name in self.manifests and file and line.isdigit()]
-        branches = [branch for name in names for branch in self._outcome_lines(name, line=int(line), file=file)]
-        found = self._rows_by_id({branch["out"] for branch in branches if branch["out"]})
-        return [row_text(found[branch["out"]][1]) for branch in branches if branch["out"] in found]
+        units = self._unit_lines(file, int(line)) if file and line.isdigit() else ()
+        ids = [branch["out"] for _, branch in units if branch["out"]]
+        rows = self._rows_by_id(set(ids))
+        return [row_text(rows[row][1]) for row in ids if row in rows]
 
     def _branches(self, node: str, row: str, path: tuple[str, ...]) -> Iterator[TracedBranch]:
         if node in {part.items for part in self.plan.recipe.by_task().values()}:
@@ -134,24 +137,21 @@ class Inspector:
         return TracedBranch(path, branch["outcome"].replace("_", " "), branch["reason"], branch["detail"], sentence)
 
     def trace(self, item: str) -> list[tuple[str, Row]]:
-        """An item and all rows that it comes from, against the flow, each with the step that made it: sources last."""
+        """An item and its ancestors with the steps that made them, in reverse flow order; DataError if unknown."""
         row = self._rows_by_id({item}).get(item)
         if row is None:
             raise self._unknown_row_error(item)
-        found = self._rows_by_id(set(row[1].parents))
-        made = [found[parent] for parent in row[1].parents if parent in found]
-        flow = {name: position for position, name in enumerate(self.plan.nodes)}
-        return [row, *sorted(made, key=lambda one: -flow[one[0]])]
+        rows = self._rows_by_id(set(row[1].parents))
+        ancestors = [rows[parent] for parent in row[1].parents if parent in rows]
+        flow = list(self.plan.nodes)
+        return [row, *sorted(ancestors, key=lambda step_and_row: -flow.index(step_and_row[0]))]
 
     def first_rows(self, step: str, count: int) -> tuple[Manifest, list[Row]]:
-        """The manifest and the first rows of a step."""
+        """The manifest and the first rows of a step; DataError if it is unknown or not built."""
         if step not in self.plan.nodes:
-            close = get_close_matches(step, self.plan.nodes, n=1)
-            raise DataError(
-                f"there is no step or source {step!r}",
-                why=f"this recipe has: {', '.join(self.plan.nodes)}",
-                next=f"did you mean {close[0]!r}?" if close else "name one of these",
-            )
+            why = f"this recipe has: {', '.join(self.plan.nodes)}"
+            hint = did_you_mean(step, list(self.plan.nodes)) or "name one of these"
+            raise DataError(f"there is no step or source {step!r}", why=why, next=hint)
         if step not in self.manifests:
             raise DataError(f"step {step!r} is not built yet", next="build first, with the same arguments")
         cls = row_class(self.manifests[step].row)
@@ -164,58 +164,52 @@ class Inspector:
         return self.manifests[step], rows
 
     def _rows_by_id(self, rows: Set[str]) -> dict[str, tuple[str, Row]]:
-        """The rows of these ids, each with the first step that has it; those that there are."""
-        found: dict[str, tuple[str, Row]] = {}
+        """The existing rows of these ids, each with the first step that has it."""
+        rows_by_id: dict[str, tuple[str, Row]] = {}
         for name in dict.fromkeys(name for row in sorted(rows) for name in self._likely_steps(row)):
-            if missing := rows - found.keys():
+            if missing := rows - rows_by_id.keys():
                 cls = row_class(self.manifests[name].row)
-                for row, (part, place) in self._row_positions(name, missing).items():
-                    data = read_slice(part, schema_of(cls), place, 1).to_pylist()[0]
-                    found[row] = name, cls.model_validate(data)
-        return found
+                for row, (part, position) in self._row_positions(name, missing).items():
+                    data = read_slice(part, schema_of(cls), position, 1).to_pylist()[0]
+                    rows_by_id[row] = name, cls.model_validate(data)
+        return rows_by_id
 
     def _likely_steps(self, row: str) -> list[str]:
-        """The steps in flow order, those first whose rows are called as the id says."""
+        """The steps in flow order, first those whose kind of row the id names."""
         names = {name: row_class(manifest.row).name for name, manifest in self.manifests.items()}
         return sorted(names, key=lambda name: not row.startswith(f"{names[name]}-"))
 
     def _row_positions(self, name: str, rows: Set[str]) -> dict[str, tuple[Path, int]]:
-        """Where in the files of a step the rows of these ids stand."""
-        found: dict[str, tuple[Path, int]] = {}
+        """The file and position of the rows of these ids in a step."""
+        positions: dict[str, tuple[Path, int]] = {}
         wanted = pa.array(sorted(rows), pa.string())
         for part in self._row_files(name):
             ids = combined_column(read_columns(part, ["id"]), "id")
-            for place in _true_positions(pc.is_in(ids, value_set=wanted)):
-                found[ids[place].as_py()] = part, place
-            if len(found) == len(rows):
+            for position in _true_positions(pc.is_in(ids, value_set=wanted)):
+                positions[ids[position].as_py()] = part, position
+            if len(positions) == len(rows):
                 break
-        return found
+        return positions
 
     def _row_files(self, name: str) -> tuple[Path, ...]:
         return self.store.parts(self.manifests[name])
 
     def _outcome_lines(self, name: str, **values: str | int) -> list[dict[str, Any]]:
         """The branches of a step whose outcomes have these values."""
-        lines: list[dict[str, Any]] = []
+        lines, compute = list[dict[str, Any]](), cast("Any", pc)
         for part in self.store.outcome_parts(self.manifests[name]):
-            if places := _true_positions(_lines_with_values(read_columns(part, list(values)), values)):
-                lines += read_part(part, OUTCOME_SCHEMA).take(places).to_pylist()
+            columns = read_columns(part, list(values))
+            masks = [compute.equal(combined_column(columns, name), value) for name, value in values.items()]
+            if positions := _true_positions(functools.reduce(compute.and_, masks)):
+                lines += read_part(part, OUTCOME_SCHEMA).take(positions).to_pylist()
         return lines
 
     def _unknown_row_error(self, row: str) -> DataError:
         return DataError(
             f"no row of this build has the id {row!r}",
-            why=f"looked in {len(self.manifests)} steps of {self.store.folder}",
-            next="ids stand in items.jsonl, candidates.jsonl and ledger.tsv; a source unit is named FILE:LINE",
-        )
-
-
-def _lines_with_values(table: pa.Table, values: Mapping[str, str | int]) -> Any:
-    """Which lines have these values."""
-    compute: Any = pc
-    return functools.reduce(
-        compute.and_, (compute.equal(combined_column(table, name), values[name]) for name in values)
-    )
+            why=f"{len(self.manifests)} steps of {self.store.folder} searched",
+            next="ids are in items.jsonl, candidates.jsonl and ledger.tsv; a source unit is named FILE:LINE",
+        )  # fmt: skip
 
 
 def _true_positions(mask: Any) -> list[int]:
@@ -223,9 +217,9 @@ def _true_positions(mask: Any) -> list[int]:
 
 
 def _children(part: Path, row: str) -> list[str]:
-    """The ids of the rows in a file that have `_outcome_lines` among their parents."""
+    """The ids of the rows in a file with `row` among their parents."""
     table, compute = read_columns(part, ["id", "parents"]), pc
     lists: Any = combined_column(table, "parents")
     owners: Any = compute.call_function("list_parent_indices", [lists])
-    theirs = owners.filter(compute.call_function("equal", [lists.flatten(), pa.scalar(row)]))
-    return [str(child) for child in combined_column(table, "id").take(theirs.unique()).to_pylist()]
+    children = owners.filter(compute.call_function("equal", [lists.flatten(), pa.scalar(row)]))
+    return [str(child) for child in combined_column(table, "id").take(children.unique()).to_pylist()]

@@ -14,6 +14,7 @@ from typing import Any
 
 from openpyxl import Workbook, load_workbook
 from openpyxl.cell import WriteOnlyCell
+from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
 from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE, Cell
 from openpyxl.styles import Alignment, Font, NamedStyle, PatternFill, Protection
 from openpyxl.utils import get_column_letter
@@ -252,17 +253,24 @@ def _cell_text(value: Any) -> str:
     return str(value)
 
 
-def table_workbook_bytes(title: str, lines: Sequence[Sequence[str]], numeric: Sequence[Sequence[bool]]) -> bytes:
-    """A workbook of one sheet with `lines`, the first its header. Cells are text, those marked in `numeric` numbers."""
+def table_workbook_bytes(
+    title: str, lines: Sequence[Sequence[str]], numeric: Sequence[Sequence[bool]] | None = None, freeze: str = "A2"
+) -> bytes:
+    """A workbook of one sheet with `lines`, the first its header. Cells are text, those marked in `numeric` numbers.
+
+    Rows above and columns left of the cell `freeze` stay visible. Characters that XLSX cannot hold are replaced.
+    """
     book = Workbook(write_only=True)
     sheet = book.create_sheet(title)
     if not isinstance(sheet, WriteOnlyWorksheet):
         raise TypeError("a write-only workbook has write-only sheets")
-    sheet.freeze_panes = "A2"
+    sheet.freeze_panes = freeze
     bold = Font(bold=True)
     for number, line in enumerate(lines):
         cells: list[Any] = []
-        for text, is_number in zip(line, numeric[number], strict=True):
+        marks = [False] * len(line) if numeric is None else numeric[number]
+        for raw_text, is_number in zip(line, marks, strict=True):
+            text = ILLEGAL_CHARACTERS_RE.sub("\N{REPLACEMENT CHARACTER}", raw_text)
             if not number or text.startswith(("#", "=")):  # else read as errors and formulas
                 cell = WriteOnlyCell(sheet, text)
                 cell.data_type = "s"

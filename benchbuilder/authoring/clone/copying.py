@@ -1,4 +1,4 @@
-"""The texts of a clone: what is copied, under which names, and what is changed on the way."""
+"""The files of a copy: which files are copied, under which names, and with which changes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from pathlib import Path, PurePosixPath
 import yaml
 
 from benchbuilder.authoring.clone.edit_yaml import OPEN_PLACE, YamlEditor
-from benchbuilder.authoring.clone.naming import CloneNames
 from benchbuilder.authoring.clone.parts import (
     FileMention,
     RecipeParts,
@@ -18,17 +17,18 @@ from benchbuilder.authoring.clone.parts import (
     is_bound,
     source_files,
 )
+from benchbuilder.authoring.clone.provenance import CloneNames
 from benchbuilder.config import LoadedRecipe, RecipeFile, dotted_key
 from benchbuilder.core import Problem, RecipeError
 
 EXAMPLES = "examples.yaml"
-"""The file in a folder of prompts that holds an example of each."""
+"""The file in a folder of prompts with an example of each."""
 _MOST_BYTES = 20_000_000
-"""How big a copied file may be."""
+"""The size limit of a copied file."""
 
 
 class CopiedFiles:
-    """The files of a clone by their places (``recipes/...``, ``prompts/...``): first found, then written."""
+    """The files of a copy by their paths (``recipes/...``, ``prompts/...``)."""
 
     def __init__(self, loaded: LoadedRecipe, parts: RecipeParts, names: CloneNames) -> None:
         self.loaded, self.parts, self.names = loaded, parts, names
@@ -42,22 +42,20 @@ class CopiedFiles:
             self._add_file(file.path.resolve(), file.root.path)
 
     def editors(self) -> Iterator[tuple[Path, PurePosixPath, YamlEditor | None]]:
-        """Every file with its place; for a YAML file its text, with names and references changed."""
+        """Every file with its new path; for a YAML file its editor, with changed names and references."""
         for path, place in sorted(self.places.items(), key=lambda pair: str(pair[1])):
             editor = _editor(path)
             if editor is not None:
                 self._rename_defaults(path, editor)
                 for reference in self._references(path, editor):
-                    editor.replace_scalar(
-                        reference.scalar,
-                        self._data_placeholder(path, reference) or self._new_reference(reference, place),
-                    )
+                    new = self._data_placeholder(path, reference) or self._new_reference(reference, place)
+                    editor.replace_scalar(reference.scalar, new)
                 if place.parts[0] == "prompts" and path.name == EXAMPLES:
                     self._examples(path, editor)
             yield path, place, editor
 
     def new_name(self, part: str) -> str | None:
-        """The name of the copy of ``group/name`` below its group; None if it is not copied."""
+        """The name of the copy of ``group/name`` in its group; None if it is not copied."""
         file = self.parts.files.get(part)
         if file is None:
             return None
@@ -65,13 +63,9 @@ class CopiedFiles:
         return PurePosixPath(*place.parts[2:]).with_suffix("").as_posix()
 
     def _add_file(self, path: Path, root: Path) -> None:
-        """Take in a file below the root of recipes, and what it refers to."""
-        self._assign_place(
-            path,
-            self._free_place("recipes", self.names.recipe_file(PurePosixPath(path.relative_to(root).as_posix()))),
-            "recipes",
-            root,
-        )
+        """Add a file below a root of recipes, and the files that it refers to."""
+        place = self.names.recipe_file(PurePosixPath(path.relative_to(root).as_posix()))
+        self._assign_place(path, "recipes", place, root)
         editor = _editor(path)
         for reference in self._references(path, editor) if editor is not None else ():
             if reference.file in self.places or self._data_placeholder(path, reference):
@@ -79,43 +73,42 @@ class CopiedFiles:
             if reference.is_prompt:
                 self._add_prompt(reference.file)
             elif reference.file.is_dir():
-                for one in sorted(one for one in reference.file.rglob("*") if one.is_file()):
-                    self._add_file(one.resolve(), root)
+                for file in sorted(file for file in reference.file.rglob("*") if file.is_file()):
+                    self._add_file(file.resolve(), root)
             else:
                 self._add_file(reference.file, root)
 
     def _add_prompt(self, path: Path) -> None:
-        """Take in a prompt, and the examples of its folder."""
-        folder = next(folder for folder in self.loaded.prompt_roots if path.is_relative_to(folder))
+        """Add a prompt, and the examples of its folder."""
+        folder = self._prompt_root(path)
         examples = path.with_name(EXAMPLES)
-        for one in (path, examples) if path.suffix == ".j2" and examples.is_file() else (path,):
-            if one in self.places:
-                continue
-            place = self.names.prompt_file(PurePosixPath(one.relative_to(folder).as_posix()))
-            self._assign_place(one, self._free_place("prompts", place), "prompts", folder)
+        for file in (path, examples) if path.suffix == ".j2" and examples.is_file() else (path,):
+            if file not in self.places:
+                place = self.names.prompt_file(PurePosixPath(file.relative_to(folder).as_posix()))
+                self._assign_place(file, "prompts", place, folder)
 
-    def _assign_place(self, path: Path, place: PurePosixPath, top: str, root: Path) -> None:
+    def _prompt_root(self, path: Path) -> Path:
+        return next(folder for folder in self.loaded.prompt_roots if path.is_relative_to(folder))
+
+    def _assign_place(self, path: Path, top: str, wanted: PurePosixPath, root: Path) -> None:
+        """Give a file the path `wanted` below `top`, or one with a number if another file of the copy has it."""
         if path.stat().st_size > _MOST_BYTES:
-            problem = Problem("this file is too big to be copied", where=str(path), allowed=f"{_MOST_BYTES} bytes")
-            raise RecipeError([problem])
+            raise RecipeError([Problem("this file is too large to copy", where=str(path),
+                                       allowed=f"{_MOST_BYTES} bytes")])  # fmt: skip
+        taken, number, place = set(self.places.values()), 1, PurePosixPath(top, wanted)
+        while place in taken:
+            number += 1
+            place = PurePosixPath(top, wanted.with_name(f"{wanted.stem}_{number}{wanted.suffix}"))
         self.places[path] = place
         self.origins[place] = f"{top}/{path.relative_to(root).as_posix()}"
         self._roots[path] = root
-
-    def _free_place(self, top: str, place: PurePosixPath) -> PurePosixPath:
-        """The place, or one beside it if another file of the clone has it."""
-        taken, number, found = set(self.places.values()), 1, PurePosixPath(top, place)
-        while found in taken:
-            number += 1
-            found = PurePosixPath(top, place.with_name(f"{place.stem}_{number}{place.suffix}"))
-        return found
 
     def _references(self, path: Path, editor: YamlEditor) -> Iterator[FileMention]:
         root = self._roots[path]
         yield from file_mentions(editor, path, root, self.loaded.prompt_roots, {*self.sources, *self.bound})
 
     def _data_placeholder(self, path: Path, reference: FileMention) -> str:
-        """What is written in the place of data, which a copy does not take over; empty if it is something else."""
+        """The value in place of data, which is not copied; empty for other references."""
         if reference.file in self.sources:
             return OPEN_PLACE
         if reference.file in self.bound:
@@ -123,17 +116,17 @@ class CopiedFiles:
         part, _ = self._recipe_files.get(path, ("", None))
         if not part.startswith("recipe/"):
             return ""
-        # files of the user's own may stand in the place of those that the recipe names
+        # the user's own files may replace those that the recipe names
         key = reference.scalar.key
-        keys = [key, *(one for one, target in self.links.items() if target == key)]
-        if any(one[0] == "sources" for one in keys):
+        keys = [key, *(link for link, target in self.links.items() if target == key)]
+        if any(link[0] == "sources" for link in keys):
             return OPEN_PLACE
-        if key[:1] == ("paths",) and len(keys) == 1:  # of a source that is not read, for instance
+        if key[:1] == ("paths",) and len(keys) == 1:  # for instance of a source that is not chosen
             return "null"
-        return "null" if any(is_bound(dotted_key(one)) for one in keys) else ""
+        return "null" if any(is_bound(dotted_key(link)) for link in keys) else ""
 
     def _new_reference(self, reference: FileMention, place: PurePosixPath) -> str:
-        """How the copy at `place` names the copy of a file."""
+        """The path by which the copy at `place` refers to the copy of a file."""
         target = self.places.get(reference.file) or self._folder(reference.file)
         if reference.is_prompt:
             return PurePosixPath(*target.parts[1:]).as_posix()
@@ -144,7 +137,7 @@ class CopiedFiles:
         return PurePosixPath("recipes", self.names.recipe_file(PurePosixPath(folder.relative_to(root).as_posix())))
 
     def _rename_defaults(self, path: Path, editor: YamlEditor) -> None:
-        """The options that the copy chooses: those that were copied under their new names."""
+        """Replace the names of chosen options that were copied by their new names."""
         if path not in self._recipe_files:
             return
         _, file = self._recipe_files[path]
@@ -169,11 +162,8 @@ class CopiedFiles:
         return absolute.removeprefix(f"{own}/") if own else absolute
 
     def _examples(self, path: Path, editor: YamlEditor) -> None:
-        """Keep the examples of the copied prompt_roots. Each says the language of its prompt: the folder no longer
-        does.
-        """
-        folder = next(folder for folder in self.loaded.prompt_roots if path.is_relative_to(folder))
-        tag, _, about = path.relative_to(folder).parts[0].partition("_")
+        """Keep the examples of copied prompts; each names the language of its prompt, as the folder no longer does."""
+        tag, _, about = path.relative_to(self._prompt_root(path)).parts[0].partition("_")
         tag = self.names.language if tag == self.names.origin else tag
         lines = [f"language: {tag} # of the prompt; `about: xx` if it is about texts in another language"]
         lines += [f"about: {about}"] if about else []
@@ -181,15 +171,14 @@ class CopiedFiles:
             _, example = editor.find_entry((prompt,)) or (None, None)
             if path.with_name(f"{prompt}.j2") not in self.places:
                 editor.remove((prompt,))
-            elif (
-                isinstance(example, yaml.MappingNode) and example.value and not editor.find_entry((prompt, "language"))
-            ):
+                continue
+            if isinstance(example, yaml.MappingNode) and example.value and not editor.find_entry((prompt, "language")):
                 indent = "\n" + " " * example.start_mark.column
                 editor.insert(example.start_mark.index, "".join(line + indent for line in lines))
 
 
 def copied_bytes(path: Path, editor: YamlEditor | None) -> bytes:
-    """What is written of a file."""
+    """The content of a copied file."""
     return path.read_bytes() if editor is None else editor.edited_text().encode()
 
 
@@ -197,10 +186,9 @@ def words_of_lists(loaded: LoadedRecipe) -> dict[Path, list[str]]:
     """The word lists of a recipe with their words, without the glosses behind tabs."""
     lists: dict[Path, list[str]] = {}
     for file in dict.fromkeys(ref.file.resolve() for key, ref in loaded.files if key.rpartition(".")[2] == "words"):
-        lines = (
-            line for line in file.read_text(encoding="utf-8-sig").splitlines() if not line.lstrip().startswith("#")
-        )
-        lists[file] = [text for line in lines if (text := " ".join(line.partition("\t")[0].split()))]
+        lines = file.read_text(encoding="utf-8-sig").splitlines()
+        words = (" ".join(line.partition("\t")[0].split()) for line in lines if not line.lstrip().startswith("#"))
+        lists[file] = [word for word in words if word]
     return lists
 
 

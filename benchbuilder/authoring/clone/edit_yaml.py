@@ -1,4 +1,4 @@
-"""Changes in the text of a YAML file that leave everything else, comments too, as it stands."""
+"""Changes to the text of a YAML file that leave everything else as it is, comments included."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import yaml
 from benchbuilder.config import KeyPath
 
 OPEN_PLACE = "???"
-"""What stands where a value must be given."""
+"""The placeholder of a value that must be given."""
 
 
 @dataclass(frozen=True, slots=True)
 class YamlScalar:
-    """A scalar in a file: its key, its text, where it stands, and whether inside ``{}`` or ``[]``."""
+    """A scalar in a file: its key, text and position, and whether it is inside ``{}`` or ``[]``."""
 
     key: KeyPath
     text: str
@@ -27,7 +27,7 @@ class YamlScalar:
 
 
 class YamlEditor:
-    """Collects changes to a text and makes them all at once.
+    """Collects changes to a text and applies them together.
 
     >>> editor = YamlEditor("a: 1 # one\\nb: {c: x.txt}\\n")
     >>> for scalar in editor.scalars():
@@ -42,16 +42,16 @@ class YamlEditor:
         self._changes: dict[tuple[int, int], str] = {}
 
     def scalars(self) -> Iterator[YamlScalar]:
-        """Every scalar that is a value, in the order of the file."""
+        """Every scalar value, in the order of the file."""
         if self.tree is not None:
             yield from _scalars(self.tree, (), False)
 
     def replace_scalar(self, scalar: YamlScalar, text: str) -> None:
-        """Write `text` in the place of `scalar`."""
+        """Replace `scalar` by `text`."""
         self.replace_span(scalar.start, scalar.end, f'"{text}"' if scalar.flow and text == OPEN_PLACE else text)
 
     def replace_span(self, start: int, end: int, text: str) -> None:
-        """Write `text` in the place of the characters from `start` to `end`. Of two changes the wider one counts."""
+        """Replace the characters from `start` to `end` by `text`; of two nested changes, the wider one counts."""
         if any(a <= start and end <= b for a, b in self._changes if a < b and (a, b) != (start, end)):
             return
         inside = [(a, b) for a, b in self._changes if start <= a and b <= end and (a < b or start < a < end)]
@@ -61,26 +61,26 @@ class YamlEditor:
 
     def find_entry(self, key: KeyPath) -> tuple[yaml.Node, yaml.Node] | None:
         """The nodes of a key and of its value; None if the file does not hold it."""
-        node, found = self.tree, None
+        node, entry = self.tree, None
         for part in key:
             pairs = node.value if isinstance(node, yaml.MappingNode) else ()
-            found = next(((name, value) for name, value in pairs if name.value == part), None)
-            if found is None:
+            entry = next(((name, value) for name, value in pairs if name.value == part), None)
+            if entry is None:
                 return None
-            node = found[1]
-        return found
+            node = entry[1]
+        return entry
 
     def children(self, key: KeyPath) -> list[str]:
-        """The names below a key; those of the file itself below the empty key."""
+        """The names below a key; the empty key is the file itself."""
         node = self._node(key)
         return [name.value for name, _ in node.value] if isinstance(node, yaml.MappingNode) else []
 
     def replace(self, key: KeyPath, text: str, *, old_value_label: str = "") -> None:
-        """Write `text` as the value of `key`; the former value stays as a comment after `old_value_label`."""
-        found = self.find_entry(key)
-        if found is None:
+        """Set the value of `key` to `text`; the former value stays as a comment after `old_value_label`."""
+        entry = self.find_entry(key)
+        if entry is None:
             return
-        name, value = found
+        name, value = entry
         start, end = name.end_mark.index, _end(value, self.text)
         old = self.text[start:end].removeprefix(":").strip()
         alone = self.text[end:].partition("\n")[0].strip() == ""
@@ -91,17 +91,16 @@ class YamlEditor:
             indent = " " * (name.start_mark.column + 2)
             first, *rest = self.text[start:end].removeprefix(":").splitlines()
             lines = [line for line in (first if first.strip(" >|-") else "", *rest) if line.strip()]
-            comment = f" # {old_value_label}:" + "".join(
-                f"\n{indent}# {line}" for line in dedent("\n".join(lines)).splitlines()
-            )
+            former = (f"\n{indent}# {line}" for line in dedent("\n".join(lines)).splitlines())
+            comment = f" # {old_value_label}:{''.join(former)}"
         self.replace_span(start, end, f":{'' if text.startswith(chr(10)) else ' '}{text}{comment}")
 
     def remove(self, key: KeyPath) -> None:
-        """Take the lines of a value out; ``null`` stands in its place if it has no line of its own."""
-        found, above = self.find_entry(key), self._node(key[:-1])
-        if found is None or above is None:
+        """Remove the lines of a value; set it to ``null`` if it shares a line or is the only one."""
+        entry, above = self.find_entry(key), self._node(key[:-1])
+        if entry is None or above is None:
             return
-        start, end = found[0].start_mark.index, _end(found[1], self.text)
+        start, end = entry[0].start_mark.index, _end(entry[1], self.text)
         line = self.text.rfind("\n", 0, start) + 1
         after = self.text.find("\n", end) + 1 or len(self.text)
         if is_flow(above) or self.text[line:start].strip() or len(above.value) == 1:
@@ -110,15 +109,13 @@ class YamlEditor:
             self.replace_span(line, after, "")
 
     def _node(self, key: KeyPath) -> yaml.Node | None:
-        if not key:
-            return self.tree
-        found = self.find_entry(key)
-        return None if found is None else found[1]
+        entry = self.find_entry(key)
+        return self.tree if not key else None if entry is None else entry[1]
 
     def lists(self, key: KeyPath) -> Iterator[yaml.SequenceNode]:
         """Every list below a key."""
-        found = self.find_entry(key)
-        yield from _lists(found[1]) if found is not None else ()
+        entry = self.find_entry(key)
+        yield from _lists(entry[1]) if entry is not None else ()
 
     def insert(self, index: int, text: str) -> None:
         """Write `text` before the character at `index`."""
@@ -157,7 +154,7 @@ def _lists(node: yaml.Node) -> Iterator[yaml.SequenceNode]:
 
 
 def _end(node: yaml.Node, text: str) -> int:
-    """Where a value ends: without the comments and blank lines that may follow it."""
+    """The end of a value, without the comments and blank lines after it."""
     if isinstance(node, yaml.ScalarNode) or is_flow(node) or not node.value:
         return len(text[: node.end_mark.index].rstrip())
     last = node.value[-1]

@@ -1,4 +1,4 @@
-"""What a recipe is made of: the recipe files that it chooses, and the texts and prompts that these name."""
+"""The parts of a recipe: the recipe files that it chooses, and the texts and prompts that they name."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from benchbuilder.config import PRIMARY_FILE, DefaultsChoice, LoadedRecipe, Reci
 from benchbuilder.core import Problem, RecipeError
 
 SHARED_GROUPS = ("flow", "judge", "model", "outputs", "prices", "retriever", "run", "source", "tokenizer")
-"""Groups that say nothing about a field of knowledge: a clone chooses the same options of them."""
+"""Groups without content of a field of knowledge: a copy chooses the same options of them."""
 _OWN = ("user", "local", "variant")
-"""Groups that belong to somebody, or to one recipe."""
+"""Groups that belong to one user or to one recipe."""
 _BOUND = (
     "annotation.votes", "annotation.gold.file", "steps.**.votes", "steps.**.sheet", "evaluation.answers",
     "evaluation.published", "evaluation.published_judges", "evaluation.baselines.*.file", "evaluation.scorers.*.file",
     "reviews.*.rows.file",
 )  # fmt: skip
-"""Files about the items of one recipe: what people and models said of them, and what others published. A star stands
-for one part of a key, two for any number."""
+"""Keys of files about the items of one recipe: answers, votes and published results. One star matches one part of a
+key, two match any number."""
 _BOUND_KEYS = tuple(
     re.compile(re.escape(key).replace(r"\*\*", ".+").replace(r"\*", r"[^.]+")).fullmatch for key in _BOUND
 )
 
 _PATH = re.compile(r"(?=.*\w)(?=.*[./])(?![/~])[^*?{}()\[\]|\\\"'<>:;,^$\n]{1,200}")
-"""What may be a path: a letter, a dot or a slash, and nothing that only patterns and sentences have."""
+"""A possible path: a letter, a dot or a slash, and no character that only patterns and sentences have."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileMention:
-    """A scalar that names a file: a prompt below a folder of prompts, or a file beside the one that names it."""
+    """A scalar that names a file: a prompt below a folder of prompts, or a file relative to the one that names it."""
 
     scalar: YamlScalar
     file: Path
@@ -40,16 +40,17 @@ class FileMention:
 
 
 class RecipeParts:
-    """The recipe files that are copied with a recipe, by ``group/name``, and those that they build on."""
+    """The recipe files that are copied with a recipe, by ``group/name``."""
 
     def __init__(self, recipe: str, library: RecipeIndex, also: Sequence[str]) -> None:
         self.library = library
         self.recipe = f"recipe/{recipe}"
         self.files: dict[str, RecipeFile] = {}
         self.default_options: dict[str, str] = {}
-        """Groups that the recipe leaves as they are for every recipe, and the option copied for each."""
+        """Groups that the recipe leaves at their default, with the option that is copied for each."""
         self._add(self.recipe)
-        chosen = {_group(choice) for file in self.files.values() for choice in file.choices if _overrides(choice)}
+        chosen = {_group(choice) for file in self.files.values() for choice in file.choices
+                  if choice.group.startswith("override ")}  # fmt: skip
         primary = library.open_file(PRIMARY_FILE.removesuffix(".yaml"))
         for choice in primary.choices if primary is not None else ():
             group = _group(choice)
@@ -61,7 +62,7 @@ class RecipeParts:
                 raise RecipeError([_unknown_option(name, library)])
 
     def targets(self, choice: DefaultsChoice, file: RecipeFile) -> Iterator[tuple[str, str]]:
-        """Each name of an entry of `defaults` with the file that it chooses."""
+        """Each name in an entry of `defaults`, with the file that it chooses."""
         group, folder = _group(choice), "/".join(map(str, file.group))
         if not choice.group:
             group = folder
@@ -72,14 +73,15 @@ class RecipeParts:
                 yield name, name.removeprefix("/") if name.startswith("/") else f"{group}/{name}"
 
     def _add(self, name: str, *, requested: bool = False) -> bool:
-        """Take a file in with all that it chooses; whether it is copied."""
+        """Add a file with all files that it chooses; whether it is copied."""
         group = name.partition("/")[0]
         if name in self.files:
             return True
         file = self.library.open_file(name) if "/" in name else None
         if file is None or (not requested and group in (*_OWN, *SHARED_GROUPS)):
             return False
-        if name != self.recipe and not requested and not _has_texts(file):
+        # a file that only sets its kind holds no texts of a language
+        if name != self.recipe and not requested and len(file.marks) <= 1 and not file.choices:
             return False
         self.files[name] = file
         for choice in file.choices:
@@ -91,7 +93,7 @@ class RecipeParts:
 def file_mentions(
     editor: YamlEditor, path: Path, root: Path, prompts: Sequence[Path], known: Collection[Path] = ()
 ) -> Iterator[FileMention]:
-    """The scalars of the file at `path` that name files which are there, or are `known`."""
+    """The scalars of the file at `path` that name existing files, or `known` ones."""
     for scalar in editor.scalars():
         text = scalar.text
         if not _PATH.fullmatch(text) or scalar.key[:1] == ("defaults",):
@@ -101,9 +103,9 @@ def file_mentions(
             yield FileMention(scalar, beside, is_prompt=False)
             continue
         for folder in prompts:
-            found = (folder / text).resolve()
-            if found.is_file() and found.is_relative_to(folder):
-                yield FileMention(scalar, found, is_prompt=True)
+            prompt = (folder / text).resolve()
+            if prompt.is_file() and prompt.is_relative_to(folder):
+                yield FileMention(scalar, prompt, is_prompt=True)
                 break
 
 
@@ -113,7 +115,7 @@ def source_files(loaded: LoadedRecipe) -> dict[Path, str]:
 
 
 def bound_files(loaded: LoadedRecipe) -> dict[Path, str]:
-    """The files that are about the recipe's own items, with the key of each."""
+    """The files about the items of the recipe, with the key of each."""
     return {ref.file.resolve(): key for key, ref in loaded.files if is_bound(key)}
 
 
@@ -123,17 +125,8 @@ def is_bound(key: str) -> bool:
     return any(bound(key) or (key.startswith("tasks.") and bound(below)) for bound in _BOUND_KEYS)
 
 
-def _has_texts(file: RecipeFile) -> bool:
-    """Whether a file says more than a kind and numbers: words of a language, or where they stand."""
-    return len(file.marks) > 1 or bool(file.choices)
-
-
 def _group(choice: DefaultsChoice) -> str:
     return choice.group.rpartition(" ")[2].partition("@")[0].removeprefix("/")
-
-
-def _overrides(choice: DefaultsChoice) -> bool:
-    return choice.group.startswith("override ")
 
 
 def _unknown_option(name: str, library: RecipeIndex) -> Problem:

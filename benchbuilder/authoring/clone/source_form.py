@@ -1,8 +1,9 @@
-"""What a recipe writes of a source of some kind, as a form to fill in: made from the kind's own spec."""
+"""The requested sources and options of a copy: a form for each source, and warnings about what may not fit."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -11,24 +12,29 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from benchbuilder.authoring.clone.edit_yaml import OPEN_PLACE
-from benchbuilder.core import Problem, RecipeError, find_kind
+from benchbuilder.authoring.clone.parts import RecipeParts
+from benchbuilder.authoring.clone.text_lines import ScriptCounts, read_text_lines
+from benchbuilder.config import LoadedRecipe
+from benchbuilder.core import InstallationError, Problem, RecipeError, find_kind, kinds_of_slot
+from benchbuilder.pipeline import payload_kind, source_references
+from benchbuilder.sources import Source
 
 _CARD_FIELDS = ("title", "licence")
-"""What the card says of every source, and nobody can guess."""
+"""Fields of a source that every card needs and nobody can guess."""
+_SCRIPT_PROPORTION = 0.05
+"""The proportion of another script in an option that matters: some of the text is names of settings."""
 
 
 def source_template(source_argument: str, folder: str) -> tuple[str, str]:
-    """Name and YAML lines of the source that ``NAME:KIND`` asks for; `folder` is where its file may lie.
+    """The name of the source ``NAME:KIND``, and a form for it in YAML; its file may be in `folder`.
 
-    RecipeError if the word has another shape; InstallationError if there is no such kind.
+    RecipeError for arguments of another form; InstallationError for an unknown kind.
     """
     name, colon, kind = source_argument.partition(":")
     if not (colon and kind and name.isidentifier() and name.islower()):
         hint = "for instance `--source questions:multiple_choice`"
-        problem = Problem(
-            "a source is a name and a kind", where=f"--source {source_argument}", allowed="NAME:KIND", hint=hint
-        )
-        raise RecipeError([problem])
+        where = f"--source {source_argument}"
+        raise RecipeError([Problem("a source is a name and a kind", where=where, allowed="NAME:KIND", hint=hint)])
     source: Any = find_kind("source", kind).load()
     spec: type[BaseModel] = source.spec_class
     file = f"{name}.txt, a paragraph a line, or {name}.csv"
@@ -40,7 +46,7 @@ def source_template(source_argument: str, folder: str) -> tuple[str, str]:
     for field, info in needed.items():
         hint = f" # a file beside the recipe, for instance {folder}/{file}" if field == "path" else ""
         lines += _field(field, info, "    ", hint)
-    lines.append("    # what else a source of this kind may say, with what holds where it says nothing:")
+    lines.append("    # other settings of this kind, with their defaults:")
     lines += [f"    # {_default(field, info)}" for field, info in fields.items() if field not in needed]
     return name, "\n".join(lines)
 
@@ -66,3 +72,52 @@ def _default(name: str, info: FieldInfo) -> str:
         return f"{name}:"
     plain = list(value) if isinstance(value, tuple | frozenset) else value  # pyright: ignore[reportUnknownArgumentType]
     return yaml.safe_dump({name: plain}, default_flow_style=True, allow_unicode=True, width=1000).strip()[1:-1]
+
+
+def unread_sources(source_arguments: Sequence[str], loaded: LoadedRecipe) -> Iterator[Problem]:
+    """Warnings about requested sources (``NAME:KIND``) whose rows no step of the original reads."""
+    refs = source_references(loaded.recipe)
+    for argument in source_arguments:
+        name, _, kind = argument.partition(":")
+        if f"sources.{name}" in refs or _fits(kind, refs):
+            continue
+        yield Problem(
+            f"no step of {loaded.recipe.name} reads a source of this kind", where=f"--source {argument}",
+            actual=f"the steps read {', '.join(refs)}",
+            allowed=", ".join(name for name in kinds_of_slot("source") if _fits(name, refs, unsure=False)),
+            hint="take one of these kinds, copy another recipe, or change `from` of the steps",
+        )  # fmt: skip
+
+
+def _fits(kind: str, refs: Sequence[str], *, unsure: bool = True) -> bool:
+    """Whether steps read rows of the kind; `unsure` if the recipe defines its rows, or it cannot be loaded."""
+    try:
+        source: type[Source] = find_kind("source", kind).load()
+    except InstallationError:
+        return unsure
+    row = getattr(source, "output", None)
+    if row is None or source.row_class.__func__ is not Source.row_class.__func__:
+        return unsure
+    return not {f"sources.{row.name}", f"sources.{payload_kind(row)}"}.isdisjoint(refs)
+
+
+def options_in_other_script(options: Sequence[str], parts: RecipeParts, terms: Iterable[str]) -> Iterator[Problem]:
+    """Warnings about requested options in another script than the word lists of the original."""
+    expected = ScriptCounts(terms).main_script
+    for option in options:
+        script = _dominant_script(parts.files[option].path)
+        if expected and script and script != expected:
+            group, _, name = option.partition("/")
+            others = (other for other in parts.library.option_names(group) if other.startswith(f"{name}_"))
+            yield Problem(
+                f"this option is in another script than the word list of {parts.recipe.removeprefix('recipe/')}",
+                where=f"--also {option}", actual=script.lower(), allowed=expected.lower(),
+                hint=" or ".join(f"--also {group}/{other}" for other in others),
+            )  # fmt: skip
+
+
+def _dominant_script(file: Path) -> str:
+    """The main script beyond plain ASCII in a file of words and settings; empty if there is hardly any."""
+    lines = read_text_lines(file)
+    script = ScriptCounts("".join(c for c in text if not c.isascii()) for _, text in lines).main_script
+    return script if ScriptCounts(text for _, text in lines).proportion(script) >= _SCRIPT_PROPORTION else ""

@@ -1,4 +1,4 @@
-"""What the sources of a recipe hold: which words of its lists hit them, and which relations have no sentence."""
+"""Surveys the sources of a recipe: which words of its lists match, and which relations have no sentence."""
 
 from __future__ import annotations
 
@@ -25,15 +25,21 @@ from benchbuilder.core import (
 from benchbuilder.steps import RelationTables
 
 MOST_UNITS = 20_000
-"""How many units of each source are looked at."""
+"""How many units of each source are read."""
 _MOST_LETTERS = 200_000
 
 
 @dataclass(slots=True)
 class SourceSurvey:
-    """`relations_without_sentence` maps (table, relation) to how many triples it has and the first of them;
-    `unmatched_words` the word lists to those of their words, with lines, that no step which reads the list would find
-    in a unit; `list_sizes` to how many words they have. `is_complete` says that every source was read to its end.
+    """What the first units of the sources hold.
+
+    Attributes:
+        relations_without_sentence: For (table, relation), the number of triples and the place of the first.
+        unmatched_words: For each word list, the words (with their lines) that no step which uses it finds in a unit.
+        list_sizes: The number of words of each list.
+        whole_word_lists: The word lists that match whole words only.
+        scripts: The letters of the texts.
+        is_complete: Whether every source was read to its end.
     """
 
     relations_without_sentence: dict[tuple[str, str], tuple[int, str]] = field(
@@ -42,51 +48,49 @@ class SourceSurvey:
     unmatched_words: dict[Path, dict[str, int]] = field(default_factory=dict[Path, dict[str, int]])
     list_sizes: dict[Path, int] = field(default_factory=dict[Path, int])
     whole_word_lists: set[Path] = field(default_factory=set[Path])
-    """The word lists of which only whole words count, nowhere parts of words."""
     scripts: ScriptCounts = field(default_factory=ScriptCounts)
     is_complete: bool = True
 
 
 def survey_sources(loaded: LoadedRecipe) -> SourceSurvey:
-    """Read the first units of every source. A source that cannot be read is left out: the check tells of it."""
-    seen = SourceSurvey()
-    words = {file: load_words(file) for file in sorted({file for file, _ in _list_readers(loaded)})}
-    searches = [_ListSearch(file, words[file], spec) for file, spec in _list_readers(loaded)]
-    counts = Counter[tuple[str, str]]()
-    tables, files = _tables(loaded)
-    for name, unit in _units(loaded, seen):
+    """Read the first units of every source; sources that cannot be read are left to the check of the recipe."""
+    survey = SourceSurvey()
+    readers = _list_readers(loaded)
+    words = {file: load_words(file) for file in sorted({file for file, _ in readers})}
+    searches = [_ListSearch(file, words[file], spec) for file, spec in readers]
+    counts, first_places = Counter[tuple[str, str]](), dict[tuple[str, str], str]()
+    tables, files = _relation_tables(loaded)
+    for name, unit in _units(loaded, survey):
         row: Any = unit.outcome.row if isinstance(unit.outcome, Kept) else None
         for search in searches:
             search.search(row)
-        if seen.scripts.letters.total() < _MOST_LETTERS:
+        if survey.scripts.letters.total() < _MOST_LETTERS:
             for text in (text for texts in _texts(row).values() for text in texts):
-                seen.scripts.add(text)
+                survey.scripts.add(text)
         triple = getattr(row, "payload", None)
         if tables is None or not isinstance(triple, Triple):
             continue
         if tables.find(name, triple.relation, triple.head, triple.tail) is None:
             key = files.get(name, files.get("default", "")), triple.relation
             counts[key] += 1
-            seen.relations_without_sentence[key] = (
-                counts[key],
-                seen.relations_without_sentence.get(key, (0, f"{unit.file}:{unit.line}"))[1],
-            )
-    seen.list_sizes = {file: len(found) for file, found in words.items()}
-    for file, found in words.items():
-        hits = {word for search in searches if search.file == file for word in search.matches}
-        seen.unmatched_words[file] = _word_lines(file, [word for word in found if word not in hits])
-    seen.whole_word_lists = {
-        file for file in words if all(s.spec.match != "contains" for s in searches if s.file == file)
-    }
-    return seen
+            first_places.setdefault(key, f"{unit.file}:{unit.line}")
+    survey.relations_without_sentence = {key: (counts[key], place) for key, place in first_places.items()}
+    for file, listed in words.items():
+        own = [search for search in searches if search.file == file]
+        matches = set[str]().union(*(search.matches for search in own))
+        survey.list_sizes[file] = len(listed)
+        survey.unmatched_words[file] = _word_lines(file, [word for word in listed if word not in matches])
+        if all(search.spec.match != "contains" for search in own):
+            survey.whole_word_lists.add(file)
+    return survey
 
 
 class _ListSearch:
-    """What a step finds of a word list: by its own rule, in the texts that it looks at."""
+    """Finds the words of a list as one step does: by its rule, in the texts that it searches."""
 
     def __init__(self, file: Path, words: tuple[str, ...], spec: Any) -> None:
         self.file, self.spec, self.matches = file, spec, set[str]()
-        self._left, self._fold = len(words), spec.fold
+        self._size, self._fold = len(words), spec.fold
         self._exact = {fold_text(word, spec.fold): word for word in words} if spec.match == "exact" else {}
         tokenizer = create_from_spec("tokenizer", spec.tokenizer) if spec.match == "words" and spec.tokenizer else None
         if tokenizer is not None:
@@ -94,9 +98,9 @@ class _ListSearch:
         self._finder = WordFinder(words, spec.fold, tokenizer.tokens if tokenizer is not None else None)
 
     def search(self, row: Any) -> None:
-        """Look for the words in a row, if it is one that the step may get."""
+        """Search a row, if the step may get it."""
         groups: dict[str, tuple[str, ...]] | None = getattr(self.spec, "groups", None)
-        if len(self.matches) == self._left or (groups is None and not isinstance(row, Passage)):
+        if len(self.matches) == self._size or (groups is None and not isinstance(row, Passage)):
             return
         texts = _texts(row)
         fields = {name for names in groups.values() for name in names} if groups is not None else set(texts)
@@ -108,13 +112,11 @@ class _ListSearch:
 
 
 def _list_readers(loaded: LoadedRecipe) -> list[tuple[Path, Any]]:
-    """The word lists with the settings of each step that looks for their words in texts."""
+    """The word lists, with the settings of each step that searches texts for their words."""
     steps = loaded.recipe.steps
     lists = [(ref.file, key) for key, ref in loaded.files if key.startswith("steps.") and key.endswith(".words")]
-    found = [(file, steps[key.split(".")[1]]) for file, key in lists if file.is_file()]
-    return [
-        (file, spec) for file, spec in found if hasattr(spec, "groups") or getattr(spec, "filter_bases", None)
-    ]  # fmt: skip
+    readers = [(file, steps[key.split(".")[1]]) for file, key in lists if file.is_file()]
+    return [(file, spec) for file, spec in readers if hasattr(spec, "groups") or getattr(spec, "filter_bases", None)]
 
 
 def _units(loaded: LoadedRecipe, survey: SourceSurvey) -> Iterator[tuple[str, SourceUnit]]:
@@ -134,7 +136,7 @@ def _read(loaded: LoadedRecipe, name: str, spec: Any) -> Iterator[Any]:
         return
 
 
-def _tables(loaded: LoadedRecipe) -> tuple[RelationTables | None, Mapping[str, str]]:
+def _relation_tables(loaded: LoadedRecipe) -> tuple[RelationTables | None, Mapping[str, str]]:
     """The relation tables by partition, and the file of each."""
     for spec in loaded.recipe.steps.values():
         refs = getattr(spec, "relations", None)

@@ -1,4 +1,4 @@
-"""What the files of a clone say, line by line: texts for people and models, without markup and settings."""
+"""The texts of files, line by line, without markup and settings; and terms, words and scripts in them."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from benchbuilder.core import WordFinder
 
 _MARKUP = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}")
 _HOLDER = re.compile(r"\{\w+\}")
-"""The place of a word in a frame or a label."""
+"""A placeholder in a frame or a label."""
 _KEEP = re.compile(r"(?:#|<!--)\s*keep\b")
-"""How an author says that a line is meant as it is: ``# keep``, ``{# keep #}`` or ``<!-- keep -->``."""
+"""The mark of a line that is right as it is: ``# keep``, ``{# keep #}`` or ``<!-- keep -->``."""
 _STEM = 5
-"""How many letters words of one root have in common, at least."""
+"""The number of letters that words of one root share at least."""
 _WORDLESS = regex.compile(r"[\p{Line_Break=ID}\p{Line_Break=SA}\p{Line_Break=CJ}]")
-"""Letters of scripts that set no spaces between words."""
+"""Letters of scripts without spaces between words."""
 
 TextLines = list[tuple[int, str]]
 
@@ -31,7 +31,7 @@ TextLines = list[tuple[int, str]]
 def read_text_lines(path: Path) -> TextLines:
     """The texts of a file with their lines; comments, lines marked ``keep`` and, in YAML, keys are left out.
 
-    Nothing if it is no text, or broken YAML: whoever reads it as a recipe or a prompt tells of that.
+    Nothing if it is not text, or broken YAML: the check of recipes and prompts reports that.
     """
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -59,12 +59,12 @@ def _values(text: str) -> Iterator[tuple[int, str]]:
 
 
 class TermFinder:
-    """Finds the terms of a field of knowledge in texts, whatever their case.
+    """Finds terms in texts, in upper or lower case.
 
-    In scripts with spaces between words a term counts as whole words only.
+    In scripts with spaces between words, terms match whole words only.
 
-    >>> sorted(TermFinder(["egg", "乳房"]).find_terms("An EGG is no eggplant; 乳房护理"))
-    ['egg', '乳房']
+    >>> sorted(TermFinder(["egg", "plant"]).find_terms("An EGG is no eggplant"))
+    ['egg']
     """
 
     def __init__(self, words: Iterable[str]) -> None:
@@ -72,13 +72,13 @@ class TermFinder:
         self._finder = WordFinder(self.words)
 
     def find_terms(self, text: str) -> set[str]:
-        """The terms that `text` holds."""
+        """The terms in `text`."""
         plain = text.casefold()
         return {self.words[word] for word in self._finder.find(plain) if _is_separate_word(word, plain)}
 
 
 class StemFinder:
-    """Finds words that begin as a long word of a recipe's name does: ``medicine_en`` is about what is medical.
+    """Finds words that begin like a long word of a recipe's name: ``medicine_en`` finds *medical*.
 
     >>> sorted(StemFinder("medicine_en").find_words("A careful Medical editor"))
     ['medical']
@@ -89,7 +89,7 @@ class StemFinder:
         self._pattern = regex.compile(rf"(?<![\p{{L}}\p{{N}}_])(?:{'|'.join(stems) or '(?!)'})[\p{{L}}\p{{M}}]*")
 
     def find_words(self, text: str) -> set[str]:
-        """The words in `text`, in small letters."""
+        """The words in `text`, in lower case."""
         return set(self._pattern.findall(text.casefold()))
 
 
@@ -102,7 +102,7 @@ def _is_separate_word(word: str, text: str) -> bool:
 class ScriptCounts:
     """Counts letters by script.
 
-    >>> ScriptCounts(["Eier und Milch", "奶"]).main_script
+    >>> ScriptCounts(["eggs and milk", "αυγά"]).main_script
     'LATIN'
     """
 
@@ -116,18 +116,18 @@ class ScriptCounts:
         self.letters.update(script for c in text if (script := script_of(c)))
 
     def proportion(self, script: str) -> float:
-        """The share of a script among all letters."""
+        """The proportion of a script among all letters."""
         return self.letters[script] / max(self.letters.total(), 1)
 
     @property
     def main_script(self) -> str:
-        """The script of most letters; empty if there are none."""
+        """The script of the most letters; empty without letters."""
         return max(self.letters, key=lambda script: self.letters[script], default="")
 
 
 @lru_cache(maxsize=65_536)
 def script_of(character: str) -> str:
-    """The script of a letter, as the Unicode name of the letter begins; empty for what is no letter."""
+    """The script of a letter, from its Unicode name; empty for other characters."""
     return unicodedata.name(character, "").partition(" ")[0] if character.isalpha() else ""
 
 

@@ -1,4 +1,4 @@
-"""The reviewed words as a word list, with where each comes from beside it."""
+"""Writes reviewed words as a word list, with their provenance in files next to it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import io
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,13 @@ from benchbuilder.authoring.wordlists.sheet import SheetContent, WordDecision
 from benchbuilder.core import DataError, compose_characters, escape_cell, normalise_space, write_atomically
 
 GENERATED_HEADER = "# Word list, reviewed: "
-"""How a list begins that was written here, and may be written again."""
+"""The first text of lists that this module wrote and may replace."""
 _COLUMNS = ("word", "decision", "shown_as", "lists", "original", "translated_by", "hits", "decided_by", "comment")
 
 
 @dataclass(frozen=True)
 class AcceptedList:
-    """The files, and how many words were kept, corrected and dropped."""
+    """The written files, and the numbers of kept, corrected and dropped words."""
 
     files: tuple[Path, ...]
     kept_count: int
@@ -32,9 +33,16 @@ class AcceptedList:
 def write_word_list(
     sheet_content: SheetContent, decisions: Mapping[str, WordDecision], sheet: Path, path: Path
 ) -> AcceptedList:
-    """Write the words that are kept to `path`, and their provenance beside it.
+    """Write the kept words, and their provenance next to them.
 
-    DataError if `path` holds something that was not written here, or no word is kept.
+    Args:
+        sheet_content: The content of the sheet.
+        decisions: The decisions by word.
+        sheet: The filled sheet.
+        path: The word list.
+
+    Raises:
+        DataError: No word is kept, or `path` is another file.
     """
     entries = [_provenance_entry(row, decisions[row["word"]]) for row in sheet_content.rows]
     words = sorted({entry["word"] for entry in entries if entry["decision"] == "keep"})
@@ -58,12 +66,10 @@ def write_word_list(
 
 
 def _provenance_entry(row: Mapping[str, str], decision: WordDecision) -> dict[str, Any]:
-    """What is known of one word that was shown."""
-    word = (
-        compose_characters(normalise_space(decision.correction))
-        if decision.correction and decision.decision == "keep"
-        else row["word"]
-    )
+    """The provenance of one word."""
+    word = row["word"]
+    if decision.correction and decision.decision == "keep":
+        word = compose_characters(normalise_space(decision.correction))
     hits = {name.removeprefix("hits "): int(cell) for name, cell in row.items() if name.startswith("hits ")}
     return {
         "word": word, "decision": decision.decision, "shown_as": row["word"], "lists": _split_cell(row["lists"]),
@@ -78,32 +84,31 @@ def _split_cell(cell: str) -> list[str]:
 
 
 def _entries_by_word(entries: Iterable[Mapping[str, Any]], decision: str) -> dict[str, list[dict[str, Any]]]:
-    """The entries of each word: several, where corrections made one word of several."""
-    found: dict[str, list[dict[str, Any]]] = {}
-    for entry in sorted(entries, key=lambda entry: (entry["word"], entry["shown_as"])):
+    """The entries of each word; there are several if corrections merged words."""
+    by_word: dict[str, list[dict[str, Any]]] = {}
+    for entry in sorted(entries, key=itemgetter("word", "shown_as")):
         if entry["decision"] == decision:
-            found.setdefault(entry["word"], []).append(
-                {name: value for name, value in entry.items() if name not in ("word", "decision")}
-            )
-    return found
+            details = {name: value for name, value in entry.items() if name not in ("word", "decision")}
+            by_word.setdefault(entry["word"], []).append(details)
+    return by_word
 
 
 def _header(content: SheetContent, count: int, records: str) -> list[str]:
     """The comment at the head of a list."""
     facts = content.facts
     lines = [f"{GENERATED_HEADER}{count} words ({facts['language']}) of {len(facts['lists'])} lists."]
-    for name, one in facts["lists"].items():
-        lines.append(f"#   {name}: {one['file']} ({one['language']}), sha256 {one['sha256'][:16]}")
-    if by := facts.get("translation"):
-        lines.append(f"# Translated by {' and '.join(part['name'] for part in by)}.")
-    return [*lines, f"# Where each word comes from, and who decided on it: {records}"]
+    for name, source in facts["lists"].items():
+        lines.append(f"#   {name}: {source['file']} ({source['language']}), sha256 {source['sha256'][:16]}")
+    if translators := facts.get("translation"):
+        lines.append(f"# Translated by {' and '.join(translator['name'] for translator in translators)}.")
+    return [*lines, f"# The origin of each word, and who decided on it: {records}"]
 
 
 def _provenance_table(entries: Iterable[Mapping[str, Any]]) -> bytes:
     stream = io.StringIO(newline="")
     writer = csv.writer(stream, delimiter="\t", lineterminator="\n", quoting=csv.QUOTE_NONE, quotechar=None)
     writer.writerow(_COLUMNS)
-    for entry in sorted(entries, key=lambda entry: (entry["word"], entry["shown_as"])):
+    for entry in sorted(entries, key=itemgetter("word", "shown_as")):
         writer.writerow([escape_cell(_cell_text(entry[name])) for name in _COLUMNS])
     return stream.getvalue().encode()
 
@@ -115,10 +120,10 @@ def _cell_text(value: Any) -> str:
 
 
 def _write_generated(path: Path, data: bytes) -> None:
-    """Write a list, but not over one that somebody made by hand."""
+    """Write a list, but never replace one that was made by hand."""
     if path.exists() and not path.read_bytes().startswith(GENERATED_HEADER.encode()):
         raise DataError(
-            f"{path} is there already", where=str(path), why="it was not written by this command",
+            f"{path} exists already", where=str(path), why="it was not written by this command",
             next="name another file with --output, or move this one away",
         )  # fmt: skip
     write_atomically(path, data)

@@ -1,4 +1,4 @@
-"""The lists that a word list is made of, as a command line names them, and the settings of its making."""
+"""The sources of a word list as a command line names them, and the settings of its steps."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from benchbuilder.sources import TermsSpec
 from benchbuilder.steps import MergeTermsSpec, NormaliseTermSpec, TranslateSpec
 
 STANDARD_SETTINGS = "standard"
-"""The settings for languages that have none of their own."""
-_WORD = re.compile(r"[~+]*[A-Za-z_][\w.@/-]*=")
+"""The settings of languages without settings of their own."""
+_OVERRIDE = re.compile(r"[~+]*[A-Za-z_][\w.@/-]*=")
 _PREFIX = "words."
 _PLAIN = re.compile(r"-?\d+(\.\d+)?|true|false|null|")
 _REFS = ("prompt", "system", "repair", "pairs")
 
 
 class WordListSettings(Spec):
-    """How a word list is made: the settings of its steps, and those of single lists by their names."""
+    """The settings of the steps that make a word list, and of single sources by name."""
 
     translate: dict[str, Any]
     tidy: dict[str, Any]
@@ -34,32 +34,35 @@ class WordListSettings(Spec):
 
 
 def split_arguments(arguments: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
-    """The lists, the words about the making (``words.KEY=VALUE``), and the words of the recipe."""
-    lists, making, recipe = list[str](), list[str](), list[str]()
-    for word in arguments:
-        if not _WORD.match(word) or Path(word).is_file():
-            lists.append(word)
-        elif word.startswith(_PREFIX):
-            making.append(word)
+    """The sources, the settings of the list (``words.KEY=VALUE``), and the overrides of the recipe."""
+    lists, settings, overrides = list[str](), list[str](), list[str]()
+    for argument in arguments:
+        if not _OVERRIDE.match(argument) or Path(argument).is_file():
+            lists.append(argument)
         else:
-            recipe.append(word)
-    return lists, making, recipe
+            (settings if argument.startswith(_PREFIX) else overrides).append(argument)
+    return lists, settings, overrides
 
 
 def read_word_list_settings(loaded: LoadedRecipe, changes: Sequence[str], file: Path | None = None) -> WordListSettings:
-    """The settings in `file`, or else those for the recipe's language, with `changes` (``words.KEY=VALUE``) in them.
+    """Read the settings of a word list.
 
-    RecipeError if they say what nobody knows.
+    Args:
+        loaded: The recipe.
+        changes: Changes to the settings, ``words.KEY=VALUE``.
+        file: The file; by default that of the recipe's language.
+
+    Raises:
+        RecipeError: The settings are invalid.
     """
     path = file or _language_settings(loaded)
+    where = display_path(path)
     try:
         data: Any = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise _settings_error(
-            "the settings cannot be read", "words", display_path(path), " ".join(str(error).split())
-        ) from error
+        raise _settings_error("the settings cannot be read", "words", where, " ".join(str(error).split())) from error
     if not isinstance(data, dict):
-        raise _settings_error("settings are a mapping", "words", display_path(path), str(data)[:60])
+        raise _settings_error("settings are a mapping", "words", where, str(data)[:60])
     for change in changes:
         key, _, value = change.removeprefix(_PREFIX).partition("=")
         *above, last = key.split(".")
@@ -67,16 +70,14 @@ def read_word_list_settings(loaded: LoadedRecipe, changes: Sequence[str], file: 
         for part in above:
             node = node.setdefault(part, {})
             if not isinstance(node, dict):
-                raise _settings_error(
-                    "this is no mapping of settings", f"words.{key}", f"command line: {change}", str(node)
-                )
+                raise _settings_error("not a mapping of settings", f"words.{key}", f"command line: {change}", str(node))
         node[last] = _value(value)
-    return _validated(WordListSettings, data, "words", display_path(path))
+    return _validated(WordListSettings, data, "words", where)
 
 
 def _value(text: str) -> Any:
-    """A value as the command line writes it: YAML where it is a list, a mapping, a number or in quotes, else the text
-    itself, so that a pattern needs no quotes.
+    """A value of the command line: YAML for lists, mappings, numbers and quoted text; otherwise plain text, such as
+    patterns.
 
     >>> _value("[case]"), _value("3"), _value("^(?P<term>.+): .*$")
     (['case'], 3, '^(?P<term>.+): .*$')
@@ -90,7 +91,7 @@ def _value(text: str) -> Any:
 
 
 def word_list_sources(lists: Sequence[str], settings: WordListSettings, recipe: Recipe) -> dict[str, TermsSpec]:
-    """The source of each list, ``FILE``, ``FILE:COLUMN`` or ``FILE@LANGUAGE``, named after its file."""
+    """The spec of each source: ``FILE``, ``FILE:COLUMN`` or ``FILE@LANGUAGE``, named after its file."""
     taken = {*recipe.sources, *recipe.steps}
     specs: dict[str, TermsSpec] = {}
     for text in lists:
@@ -108,7 +109,7 @@ def word_list_sources(lists: Sequence[str], settings: WordListSettings, recipe: 
 
 
 def parse_list_argument(text: str) -> tuple[str, str | int | None, str]:
-    """File, column and language of a list; a file whose name has ``:`` or ``@`` in it is taken as it is.
+    """The file, column and language of a source; the name of an existing file may contain ``:`` and ``@``.
 
     >>> parse_list_argument("terms.csv:2@en"), parse_list_argument("own.txt")
     (('terms.csv', 2, 'en'), ('own.txt', None, ''))
@@ -127,49 +128,47 @@ def parse_list_argument(text: str) -> tuple[str, str | int | None, str]:
 
 
 def unused_name(name: str, used_names: Iterable[str]) -> str:
-    """`name`, or `name` with the first number that makes it new."""
-    others, number, free = set(used_names), 1, name
-    while free in others:
+    """`name`, with the first number that makes it unused if necessary."""
+    used, number, unused = set(used_names), 1, name
+    while unused in used:
         number += 1
-        free = f"{name}_{number}"
-    return free
+        unused = f"{name}_{number}"
+    return unused
 
 
 def word_list_steps(loaded: LoadedRecipe, settings: WordListSettings, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """The specs of the steps; `inputs` says what each reads: ``translate`` (if any), ``tidy``, ``merge``."""
+    """The specs of the steps; `inputs` are the inputs of ``translate`` (if any), ``tidy`` and ``merge``."""
     steps: dict[str, Any] = {"tidy": ("normalise_term", NormaliseTermSpec), "merge": ("merge_terms", MergeTermsSpec)}
     if inputs.get("translate"):
         steps = {"translate": ("translate", TranslateSpec), **steps}
-    made: dict[str, Any] = {}
+    specs: dict[str, Any] = {}
     for name, (kind, cls) in steps.items():
         data: dict[str, Any] = {**getattr(settings, name), "kind": kind, "from": inputs[name]}
         if name == "translate":
             about = loaded.recipe.card.summary or loaded.recipe.card.title
             data = {"about": about, **_resolve_paths(data, loaded), "model": loaded.recipe.model}
-        made[name] = _validated(cls, data, f"words.{name}", "the settings of word lists")
-    return made
+        specs[name] = _validated(cls, data, f"words.{name}", "the settings of word lists")
+    return specs
 
 
 def _language_settings(loaded: LoadedRecipe) -> Path:
-    """The settings for the recipe's language: ``words/LANGUAGE.yaml`` of a folder of recipes, else the standard."""
+    """The settings of the recipe's language, ``words/LANGUAGE.yaml`` in a folder of recipes, or the standard ones."""
     folders = [*(root.path for root in loaded.roots), bundled_folder("recipes")]
     language = loaded.recipe.language
     names = dict.fromkeys((language, language.partition("-")[0], STANDARD_SETTINGS))
-    found = (folder / "words" / f"{name}.yaml" for name in names for folder in folders)
-    return next(
-        (path for path in found if path.is_file()), bundled_folder("recipes") / "words" / f"{STANDARD_SETTINGS}.yaml"
-    )
+    paths = [folder / "words" / f"{name}.yaml" for name in names for folder in folders]
+    return next((path for path in paths if path.is_file()), paths[-1])
 
 
 def _resolve_paths(data: Mapping[str, Any], loaded: LoadedRecipe) -> dict[str, Any]:
-    """The settings of the translation with the places of prompts, and of the dictionary."""
-    placed = dict(data)
+    """The settings of the translation, with the resolved paths of prompts and dictionary."""
+    resolved = dict(data)
     for name in _REFS:
-        if isinstance(ref := placed.get(name), str):
-            placed[name] = {"path": ref, "resolved_path": str(find_prompt(ref, loaded.prompt_roots).file)}
-    if isinstance(path := placed.get("dictionary"), str):
-        placed["dictionary"] = {"path": path, "resolved_path": str(Path(path).expanduser().absolute())}
-    return placed
+        if isinstance(ref := data.get(name), str):
+            resolved[name] = {"path": ref, "resolved_path": str(find_prompt(ref, loaded.prompt_roots).file)}
+    if isinstance(path := data.get("dictionary"), str):
+        resolved["dictionary"] = {"path": path, "resolved_path": str(Path(path).expanduser().absolute())}
+    return resolved
 
 
 def _validated(cls: type[Any], data: Mapping[str, Any], key: str, where: str) -> Any:
@@ -177,12 +176,11 @@ def _validated(cls: type[Any], data: Mapping[str, Any], key: str, where: str) ->
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        raise RecipeError([
-            Problem(
-                item["msg"], key=".".join([key, *map(str, item["loc"])]), where=where, actual=str(item["input"])[:80]
-            )
-            for item in error.errors()
-        ]) from error  # fmt: skip
+        problems = [
+            Problem(fault["msg"], ".".join([key, *map(str, fault["loc"])]), where, actual=str(fault["input"])[:80])
+            for fault in error.errors()
+        ]
+        raise RecipeError(problems) from error
 
 
 def _settings_error(message: str, key: str, where: str, value: str) -> RecipeError:

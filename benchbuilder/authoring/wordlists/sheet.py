@@ -1,23 +1,18 @@
-"""The sheet in which people review a word list, and what they decided, read back.
+"""The sheet in which people review a word list, and their decisions.
 
-Its columns are found by their names, in whatever order. A row is bound by its `key` to what it showed: the digest of
-all that was shown, and that of the row.
+Columns are found by their names, in any order. The `key` of a row binds its decision to what was shown: it holds the
+digests of the sheet and of the row.
 """
 
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
-
-from openpyxl import Workbook
-from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
-from openpyxl.styles import Font
 
 from benchbuilder.annotation import (
     UnreadableWorkbookError,
@@ -25,7 +20,7 @@ from benchbuilder.annotation import (
     escape_formula,
     fold_whitespace,
     read_workbook,
-    strip_archive_dates,
+    table_workbook_bytes,
     unescape_formula,
 )
 from benchbuilder.authoring.wordlists.match_counts import SAMPLES, MatchCounts, MatchSample
@@ -33,15 +28,14 @@ from benchbuilder.core import DataError, Term, csv_rows, head_excerpt, write_ato
 
 WordDecisionValue = Literal["keep", "drop"]
 DECISION_COLUMNS = ("keep", "word", "correction", "comment", "by")
-"""The first columns: all but `word` are for people to fill in."""
+"""The first columns; people fill in all but `word`."""
 _YES, _NO = {"keep", "yes", "y", "1", "true", "x"}, {"drop", "no", "n", "0", "false"}
-_OTHERS_TOO = " [others too]"
 _MOST_PROBLEMS = 10
 
 
 @dataclass(frozen=True)
 class SheetContent:
-    """What a sheet shows: rows of cells by column, and their digest, which is its name."""
+    """The content of a sheet: rows of cells by column, facts about the list, and the digest of both."""
 
     rows: tuple[Mapping[str, str], ...]
     facts: Mapping[str, Any]
@@ -54,7 +48,7 @@ class SheetContent:
 
 @dataclass
 class WordDecision:
-    """What people said of a word: what becomes of it, as which word, and who said so."""
+    """The decision on a word, its correction, and the reviewer."""
 
     word: str
     decision: WordDecisionValue | None = None
@@ -66,7 +60,7 @@ class WordDecision:
 
 @dataclass
 class FilledSheet:
-    """A filled sheet: the digest of what it showed, and what was decided by key; `problems` says what is wrong."""
+    """A filled sheet: the digest of its content, the decisions by key, and what is wrong with it."""
 
     digest: str = ""
     rows: dict[str, WordDecision] = field(default_factory=dict[str, WordDecision])
@@ -76,23 +70,26 @@ class FilledSheet:
 def sheet_content(
     terms: Sequence[Term], match_counts: MatchCounts, facts: Mapping[str, Any], min_matches: int = 0
 ) -> SheetContent:
-    """What a sheet shows of `terms` and their `match_counts`: those first that hit most. `facts` say how they were
-    made.
+    """The content of a sheet, the words with most matches first.
 
-    Words that hit fewer than `min_matches` rows are not shown, and named in the facts.
+    Args:
+        terms: The words.
+        match_counts: Their matches.
+        facts: How the list was made.
+        min_matches: Words with fewer matches are left out and named in the facts.
     """
     totals: list[int] = match_counts.totals().tolist()
     if min_matches:
         left_out = sorted(term.text for term, total in zip(terms, totals, strict=True) if total < min_matches)
         facts = {**facts, "least_hits": min_matches, "left_out": left_out}
-    order = sorted(range(len(terms)), key=lambda at: (-totals[at], terms[at].text))
+    order = sorted(range(len(terms)), key=lambda n: (-totals[n], terms[n].text))
     rows: list[dict[str, str]] = []
-    for at in (at for at in order if totals[at] >= min_matches):
-        flat = terms[at].flat_cells()
-        row = {"word": flat.pop("text"), **flat, "hits": str(totals[at])}
-        row |= {f"hits {name}": str(int(counts[at])) for name, counts in match_counts.counts.items()}
-        row["alone"] = str(int(match_counts.only_match_counts[at]))
-        samples = match_counts.samples[at]
+    for n in (n for n in order if totals[n] >= min_matches):
+        flat = terms[n].flat_cells()
+        row = {"word": flat.pop("text"), **flat, "hits": str(totals[n])}
+        row |= {f"hits {name}": str(int(counts[n])) for name, counts in match_counts.counts.items()}
+        row["alone"] = str(int(match_counts.only_match_counts[n]))
+        samples = match_counts.samples[n]
         for number in range(SAMPLES):
             row[f"sample_{number + 1}"] = _sample(samples[number]) if number < len(samples) else ""
         rows.append(row)
@@ -100,52 +97,27 @@ def sheet_content(
 
 
 def _sample(sample: MatchSample) -> str:
-    return f"{sample.text} [{sample.source}]" + ("" if sample.is_only_match else _OTHERS_TOO)
+    return f"{sample.text} [{sample.source}]" + ("" if sample.is_only_match else " [others too]")
 
 
 def render_word_sheet(
     content: SheetContent, xlsx: bool, earlier_decisions: Mapping[str, WordDecision] | None = None
 ) -> bytes:
-    """The sheet, as CSV or as XLSX; what was decided before of the same word (`earlier_decisions`) stands in it."""
+    """The sheet as CSV or XLSX, with the earlier decisions on the same words."""
     keyed = content.rows_by_key()
     names = list(next(iter(keyed.values()), {"word": ""}))
     header = [*DECISION_COLUMNS, *(name for name in names if name != "word"), "key"]
     lines = [header]
     for key, row in keyed.items():
-        said = (earlier_decisions or {}).get(row["word"], WordDecision(row["word"]))
-        cells = {**row, "key": key, "keep": said.decision or "", "correction": said.correction,
-                 "comment": said.comment, "by": said.reviewer}  # fmt: skip
+        earlier = (earlier_decisions or {}).get(row["word"], WordDecision(row["word"]))
+        cells = {**row, "key": key, "keep": earlier.decision or "", "correction": earlier.correction,
+                 "comment": earlier.comment, "by": earlier.reviewer}  # fmt: skip
         lines.append([escape_formula(cells.get(name, "")) for name in header])
-    return _workbook(lines) if xlsx else csv_bytes(lines)
-
-
-def _workbook(lines: Sequence[Sequence[str]]) -> bytes:
-    book = Workbook(write_only=True)
-    sheet: Any = book.create_sheet("words")
-    sheet.freeze_panes = "C2"
-    for number, line in enumerate(lines):
-        cells: list[Any] = []
-        for text in line:
-            cell = _cell(sheet, text)
-            if number == 0:
-                cell.font = Font(bold=True)
-            cells.append(cell)
-        sheet.append(cells)
-    stream = io.BytesIO()
-    book.save(stream)
-    return strip_archive_dates(stream.getvalue())
-
-
-def _cell(sheet: Any, text: str) -> Any:
-    from openpyxl.cell import WriteOnlyCell
-
-    cell: Any = WriteOnlyCell(sheet, value=ILLEGAL_CHARACTERS_RE.sub("\N{REPLACEMENT CHARACTER}", text))
-    cell.data_type = "s"
-    return cell
+    return table_workbook_bytes("words", lines, freeze="C2") if xlsx else csv_bytes(lines)
 
 
 def read_word_sheet(path: Path) -> FilledSheet:
-    """What people wrote into a sheet; DataError if it is none."""
+    """Read a filled sheet; DataError if it is not a sheet of words."""
     lines = _lines(path)
     header = [fold_whitespace(cell).lower() for cell in lines[0]]
     places = {name: header.index(name) for name in (*DECISION_COLUMNS, "key") if name in header}
@@ -156,7 +128,7 @@ def read_word_sheet(path: Path) -> FilledSheet:
             continue
         where = f"{path.name}:{number}"
         if not cells.get("key"):
-            answers.problems.append(f"{where}: the row has no key; a new word belongs into a list of yours")
+            answers.problems.append(f"{where}: the row has no key; add new words to a list of your own")
             continue
         _read(cells, where, answers)
     return answers
@@ -166,21 +138,20 @@ def _read(cells: Mapping[str, str], where: str, filled_sheet: FilledSheet) -> No
     digest = cells["key"].partition("-")[0]
     filled_sheet.digest = filled_sheet.digest or digest
     if digest != filled_sheet.digest:
-        filled_sheet.problems.append(f"{where}: the row is of another sheet")
+        filled_sheet.problems.append(f"{where}: the row belongs to another sheet")
     elif cells["key"] in filled_sheet.rows:
-        filled_sheet.problems.append(f"{where}: the same row stands at {filled_sheet.rows[cells['key']].location} too")
+        filled_sheet.problems.append(f"{where}: the same row is also at {filled_sheet.rows[cells['key']].location}")
     else:
-        said = unicodedata.normalize("NFKC", cells.get("keep", "")).strip().casefold()
-        decision: WordDecisionValue | None = "keep" if said in _YES else "drop" if said in _NO else None
-        if said and decision is None:
-            filled_sheet.problems.append(
-                f"{where}: {head_excerpt(said, 20)!r} in the column keep is neither keep nor drop"
-            )
+        answer = unicodedata.normalize("NFKC", cells.get("keep", "")).strip().casefold()
+        decision: WordDecisionValue | None = "keep" if answer in _YES else "drop" if answer in _NO else None
+        if answer and decision is None:
+            excerpt = head_excerpt(answer, 20)
+            filled_sheet.problems.append(f"{where}: {excerpt!r} in the column keep is neither keep nor drop")
         correction = fold_whitespace(cells.get("correction", ""))
         if correction and decision == "drop":
-            filled_sheet.problems.append(f"{where}: the word is dropped and corrected at once")
+            filled_sheet.problems.append(f"{where}: the word is both dropped and corrected")
         filled_sheet.rows[cells["key"]] = WordDecision(
-            cells.get("word", ""), decision or ("keep" if correction and not said else None), correction,
+            cells.get("word", ""), decision or ("keep" if correction and not answer else None), correction,
             fold_whitespace(cells.get("comment", "")), fold_whitespace(cells.get("by", "")), where,
         )  # fmt: skip
 
@@ -191,13 +162,13 @@ def _lines(path: Path) -> list[list[str]]:
         sheets = [csv_rows(data, _is_header)] if path.suffix.lower() != ".xlsx" else list(read_workbook(data).values())
     except (OSError, UnreadableWorkbookError) as error:
         raise DataError("the sheet cannot be read", where=str(path), why=str(error), next="name the sheet") from error
-    found = next((lines for lines in sheets if lines and _is_header(lines[0])), None)
-    if found is None:
+    words = next((lines for lines in sheets if lines and _is_header(lines[0])), None)
+    if words is None:
         raise DataError(
-            "this is no sheet of words", where=str(path), why="no columns are headed keep, word and key",
+            "this is not a sheet of words", where=str(path), why="no columns are headed keep, word and key",
             next="name a sheet that `benchbuild words collect` wrote",
         )  # fmt: skip
-    return found
+    return words
 
 
 def _is_header(cells: Sequence[str]) -> bool:
@@ -207,62 +178,65 @@ def _is_header(cells: Sequence[str]) -> bool:
 def decisions_by_word(
     content: SheetContent, filled_sheet: FilledSheet, undecided: WordDecisionValue | None, reviewer: str, path: Path
 ) -> dict[str, WordDecision]:
-    """What was decided of every word that was shown, by word; DataError if something is wrong or open.
+    """The decision on every word of a sheet.
 
-    `undecided` is what becomes of words that nobody decided on, `reviewer` who decided where a row does not say it.
+    Args:
+        content: The content of the sheet.
+        filled_sheet: The filled sheet.
+        undecided: The decision on words without one.
+        reviewer: Who decided, where a row does not say it.
+        path: The sheet, for messages.
+
+    Raises:
+        DataError: The sheet has errors, or words are undecided.
     """
-    problems = list(filled_sheet.problems)
     rows = content.rows_by_key()
-    problems += [
-        f"{said.location}: this row was not shown" for key, said in filled_sheet.rows.items() if key not in rows
-    ]
-    found: dict[str, WordDecision] = {}
+    unknown = (row.location for key, row in filled_sheet.rows.items() if key not in rows)
+    problems = [*filled_sheet.problems, *(f"{location}: this row was not in the sheet" for location in unknown)]
+    decisions: dict[str, WordDecision] = {}
     open_words: list[str] = []
     for key, row in rows.items():
-        said = filled_sheet.rows.get(key, WordDecision(row["word"]))
-        if fold_whitespace(said.word) != fold_whitespace(row["word"]):
-            problems.append(
-                f"{said.location}: the word was {row['word']!r}: write another one into the column correction"
-            )
-        if said.decision is None and undecided is None:
-            open_words.append(row["word"])
-        found[row["word"]] = WordDecision(
-            row["word"], said.decision or undecided, said.correction, said.comment,
-            (said.reviewer or reviewer) if said.decision else "", said.location,
-        )  # fmt: skip
+        word = row["word"]
+        given = filled_sheet.rows.get(key, WordDecision(word))
+        if fold_whitespace(given.word) != fold_whitespace(word):
+            problems.append(f"{given.location}: the word was {word!r}: write another one into the column correction")
+        if given.decision is None and undecided is None:
+            open_words.append(word)
+        person = (given.reviewer or reviewer) if given.decision else ""
+        decisions[word] = replace(given, word=word, decision=given.decision or undecided, reviewer=person)
     if open_words:
         few = ", ".join(open_words[:5]) + (", ..." if len(open_words) > 5 else "")
         problems.append(f"{len(open_words)} of {len(rows)} words are not decided: {few}")
     if problems:
         more = f"; and {len(problems) - _MOST_PROBLEMS} more" if len(problems) > _MOST_PROBLEMS else ""
         raise DataError(
-            "the sheet cannot be taken", where=str(path), why="; ".join(problems[:_MOST_PROBLEMS]) + more,
-            next="write keep or drop into the column keep of every row, or say --undecided drop",
+            "the sheet cannot be accepted", where=str(path), why="; ".join(problems[:_MOST_PROBLEMS]) + more,
+            next="write keep or drop into the column keep of every row, or give --undecided drop",
         )  # fmt: skip
-    return found
+    return decisions
 
 
 def save_sheet_content(content: SheetContent, folder: Path) -> Path:
-    """Keep what a sheet shows, so that the sheet can be taken back; the file."""
+    """Save the content of a sheet for `find_sheet_content`, and return the file."""
     path = folder / f"{content.digest[:12]}.json"
     text = json.dumps({"facts": content.facts, "rows": content.rows}, ensure_ascii=False, indent=1)
     return write_atomically(path, text + "\n")
 
 
 def find_sheet_content(filled_sheet: FilledSheet, folder: Path, path: Path) -> SheetContent:
-    """What the sheet showed; DataError if it is not known here, or was changed."""
+    """The saved content of a sheet; DataError if it is unknown here, or was changed."""
     file = folder / f"{filled_sheet.digest}.json"
     try:
         data: Any = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise DataError(
-            "nobody here knows what this sheet showed", where=str(path), why=f"there is no {file}",
-            next="give the words by which it was written, or write it again: benchbuild words collect",
+            "the content of this sheet is unknown here", where=str(path), why=f"there is no {file}",
+            next="give the arguments that wrote the sheet, or write it again: benchbuild words collect",
         ) from error  # fmt: skip
-    shown = SheetContent(tuple(data["rows"]), data["facts"], _digest([data["rows"], data["facts"]]))
-    if not shown.digest.startswith(filled_sheet.digest):
-        raise DataError("what the sheet showed was changed", where=str(file), next="write the sheet again")
-    return shown
+    content = SheetContent(tuple(data["rows"]), data["facts"], _digest([data["rows"], data["facts"]]))
+    if not content.digest.startswith(filled_sheet.digest):
+        raise DataError("the saved content of the sheet was changed", where=str(file), next="write the sheet again")
+    return content
 
 
 def _digest(data: Any) -> str:

@@ -160,7 +160,7 @@ def test_a_broken_record_is_told(here: Path, capsys: pytest.CaptureFixture[str])
     run(*NEW)
     (here / "recipes/recipe/nutrition/origin.json").write_text("{")
     assert run("check", "recipe=nutrition") == DataError.exit_code
-    assert "the record of where this recipe comes from cannot be read" in capsys.readouterr().err
+    assert "the record of the origin of this recipe cannot be read" in capsys.readouterr().err
 
 
 def test_terms_in_scripts_with_spaces_are_whole_words() -> None:
@@ -241,7 +241,7 @@ def test_words_are_looked_for_by_the_rule_of_the_step(here: Path, capsys: pytest
     (data / "questions.csv").write_text(ENGLISH)
     (data / "book.txt").write_text("Ketones stand in paragraphs only, and so does choline, which counts for nothing.\n")
     (data / "words.txt").write_text("vitamin c\nvitami\ncholine\nscurvy\n")
-    found = warning(told(capsys, "recipe=nutrition"), "words of the list hit no source")
+    found = warning(told(capsys, "recipe=nutrition"), "words of the list match no source")
     assert "2 of the 4 words" in found
     assert "vitami (line 2), choline (line 3)" in found
     assert "a plural is a word of its own" in found

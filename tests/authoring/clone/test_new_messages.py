@@ -1,4 +1,4 @@
-"""What `new` says when it cannot do what is asked: each time one readable message, and nothing is written."""
+"""What `new` reports: one message for each error, warnings about misfits, and nothing is overwritten."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from clone_world import run
 
+from benchbuilder.authoring.clone.edit_yaml import YamlEditor
 from benchbuilder.authoring.clone.parts import is_bound
+
+# --- new messages ----------------------------------------------------------------------------------------------------
 
 CASES: dict[str, tuple[str, str]] = {
     "nothing asked": (
@@ -31,7 +35,7 @@ CASES: dict[str, tuple[str, str]] = {
     "name taken": (
         "new garden --from balcony", """\
         error: 1 problem in the recipe
-        - there is a recipe of this name
+        - a recipe of this name exists already
             found:   recipes/recipe/garden.yaml
             hint:    choose another name
         """,
@@ -39,10 +43,10 @@ CASES: dict[str, tuple[str, str]] = {
     "name and language": (
         "new My-Wall --from balcony --language English", """\
         error: 2 problems in the recipe
-        - this is no name for a recipe
+        - this is not a valid name for a recipe
             at:      new My-Wall
             allowed: a-z, 0-9 and _, beginning with a letter
-        - this is no language tag
+        - this is not a language tag
             at:      --language English
             allowed: a language tag such as zh, zu or pt-BR
         """,
@@ -92,7 +96,7 @@ CASES: dict[str, tuple[str, str]] = {
     "plugin name and kind": (
         "new --plugin 9x --kind sorce", """\
         error: 2 problems in the recipe
-        - this is no name for a plugin
+        - this is not a valid name for a plugin
             at:      --plugin 9x
             allowed: a-z, 0-9 and _, beginning with a letter
         - there is no skeleton of this kind
@@ -120,7 +124,7 @@ def test_message(name: str, garden: Any, capsys: pytest.CaptureFixture[str]) -> 
 def test_nothing_is_overwritten(garden: Any, capsys: pytest.CaptureFixture[str]) -> None:
     garden.write("prompts/wall/state.j2", "mine\n")
     assert run("new", "wall", "--from", "garden") == 2
-    assert "- a clone overwrites nothing\n    found:   prompts/wall/state.j2" in capsys.readouterr().err
+    assert "- a copy overwrites nothing\n    found:   prompts/wall/state.j2" in capsys.readouterr().err
     assert (garden.folder / "prompts/wall/state.j2").read_text() == "mine\n"
     assert not (garden.folder / "recipes/recipe/wall.yaml").exists()
 
@@ -168,3 +172,59 @@ def test_an_option_that_stays_keeps_its_name_though_another_group_has_one_that_i
 )  # fmt: skip
 def test_what_is_about_the_items_of_one_recipe(key: str, bound: bool) -> None:
     assert is_bound(key) is bound
+
+
+# --- new fits --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_source_that_no_step_reads(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("new", "statute", "--from", "law_zh", "--source", "exam:multiple_choice", "--source", "book:corpus") == 0
+    out = capsys.readouterr().out
+    assert out.count("warning: no step of law_zh reads a source of this kind") == 1
+    assert "at:      --source exam:multiple_choice" in out
+    assert "found:   the steps read sources.passage, sources.several_choice" in out
+    assert "several_choice" in out.partition("allowed:")[2].partition("\n")[0]
+
+
+def test_an_option_in_another_script_than_the_original(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    also = ["--also", "annotation/app", "--also", "annotation/app_en"]
+    assert run("new", "nutrition", "--from", "medicine_en", *also) == 0
+    out = capsys.readouterr().out
+    assert out.count("warning: ") == 1
+    assert "at:      --also annotation/app\n" in out
+    assert "--also annotation/app_en" in out.partition("hint:")[2]
+
+
+def test_nothing_of_the_old_sources_stays(here: Path) -> None:
+    assert run("new", "nutrition", "--from", "medicine_en", "--source", "questions:multiple_choice",
+               "--source", "book:corpus") == 0  # fmt: skip
+    text = (here / "recipes/recipe/nutrition.yaml").read_text()
+    body = text[text.index("\nname:") :]
+    assert [name for name in ("medqa_us", "mmlu_csv", "textbook", "encyclopaedia") if name in body] == []
+    assert "  facts_choice: {prefer: []}\n" in text
+    assert set(yaml.safe_load(text)["paths"]) == {"words", "stop_words", "relations", "votes"}
+    assert "      answer_key: ??? # or answer:\n" in text
+    assert "nutrition/book.txt, a paragraph a line" in text
+
+
+def test_what_the_card_said_can_be_uncommented(here: Path) -> None:
+    assert run("new", "nutrition", "--from", "medicine_en") == 0
+    text = (here / "recipes/recipe/nutrition.yaml").read_text()
+    lines = text.partition("  limitations: ???")[2].splitlines()[1:]
+    comment = lines[: next(n for n, line in enumerate(lines) if "#" not in line[:6])]
+    found = yaml.safe_load("\n".join(line.replace("# ", "", 1) for line in comment))
+    original = yaml.safe_load((Path(__file__).parents[3] / "recipes/recipe/medicine_en.yaml").read_text())
+    assert found == original["card"]["limitations"]
+
+
+def test_a_line_is_taken_out_or_says_null() -> None:
+    editor = YamlEditor("paths:\n  a: x # one\n  b: y\n  c: z\nmore: {a: x, b: y}\none:\n  a: x\n")
+    for key in (("paths", "a"), ("paths", "b"), ("more", "a"), ("one", "a"), ("paths", "no")):
+        editor.remove(key)
+    assert editor.edited_text() == "paths:\n  c: z\nmore: {a: null, b: y}\none:\n  a: null\n"
