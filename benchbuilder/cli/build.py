@@ -1,4 +1,4 @@
-"""``benchbuild recipe=NAME``: build a benchmark."""
+"""``benchbuild recipe=NAME`` and ``benchbuild plan``: build a benchmark, or show what a build would do."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from functools import partial
 
 from rich.console import Console
+from rich.table import Table
 
 from benchbuilder.annotation import DATABASE_FILE as REVIEW_FILE
 from benchbuilder.annotation import AppSpec
-from benchbuilder.cli.costs import receipt_lines
+from benchbuilder.authoring import quote_plan
+from benchbuilder.cli.costs import print_quote, receipt_lines
 from benchbuilder.cli.session import (
     add_overrides,
     add_refresh,
@@ -21,33 +23,30 @@ from benchbuilder.cli.session import (
 )
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import Recipe, display_path
-from benchbuilder.pipeline import BuildReport, build_benchmark
+from benchbuilder.core import InstallationError
+from benchbuilder.pipeline import BuildReport, build_benchmark, require_libraries
 
 _MANY = 500
 """From this many missing judgements on, the report says how to ask for fewer."""
 
 
-def register(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
+def register_build(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of ``build``."""
     add_overrides(parser)
     add_refresh(parser)
     add_verify(parser)
 
 
-def run(args: argparse.Namespace, console: Console) -> int:
+def run_build(args: argparse.Namespace, console: Console) -> int:
     """Build; exit code 0 when done, 75 when people's judgements are missing."""
     session = open_session(args, console)
     for warning in session.warnings:
         print_line(console, f"warning: {warning}")
     with build_progress(console) as watcher, receipts_if_stopped(session.plan, session.store, watcher):
         report = build_benchmark(
-            session.plan,
-            session.store,
-            session.loaded.yaml,
-            watcher,
-            refresh=frozenset(args.refresh or ()),
+            session.plan, session.store, session.loaded.yaml, watcher, refresh=frozenset(args.refresh or ()),
             overrides=args.overrides,
-        )
+        )  # fmt: skip
     return print_report(report, console, session.plan.recipe)
 
 
@@ -114,3 +113,40 @@ def _emptiness_notes(report: BuildReport, recipe: Recipe) -> Iterator[str]:
             of = f" of the task {task}" if task else ""
             why = "`benchbuild why FILE:LINE` with the same arguments says what became of a line"
             yield f"there are no items{of}: {why}"
+
+
+def register_plan(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of ``plan``."""
+    add_overrides(parser)
+    add_refresh(parser)
+    add_verify(parser)
+    parser.add_argument("--no-quote", action="store_true", help="run nothing and leave out what models would cost")
+
+
+def run_plan(args: argparse.Namespace, console: Console) -> int:
+    """Print the plan and, if models would be asked, a quote; the quote builds the steps without a model."""
+    session = open_session(args, console)
+    refresh = frozenset(args.refresh or ())
+    statuses = session.plan.statuses(session.store, refresh)
+    table = Table("step", "kind", "from", "state", "why", box=None, pad_edge=False, header_style="bold")
+    for name, status in statuses.items():
+        inputs = "; ".join(
+            f"{'' if port == 'each' else port + ': '}{', '.join(names)}" for port, names in status.node.inputs.items()
+        )
+        table.add_row(name, status.node.kind, inputs, status.state, status.why or status.note)
+    console.print(table)
+    reused = sum(status.state == "reused" for status in statuses.values())
+    console.print(f"\n{reused} reused, {len(statuses) - reused} to run", highlight=False)
+    asking = [s for s in statuses.values() if s.node.model_spec is not None and s.state != "reused"]
+    if asking:
+        try:
+            require_libraries(session.loaded)
+        except InstallationError as error:
+            print_line(console, f"\nwarning: a build would stop at once: {error}")
+    if asking and not args.no_quote:
+        console.print("\nsteps without a model are built, so that the quote uses the real prompts:", highlight=False)
+        with build_progress(console) as watcher:
+            quote = quote_plan(session.plan, session.store, watcher, refresh)
+        console.print("\nwhat models would be asked:", highlight=False)
+        print_quote(console, quote, session.plan.recipe.budget)
+    return 0

@@ -70,9 +70,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
         watcher.end("candidates", "checked")
     labels = [candidate.label for candidate in candidates]
     if duplicates := sorted({label for label in labels if labels.count(label) > 1}):
-        raise RecipeError(
-            [_argument_problem(f"two candidates are called {duplicates[0]!r}", duplicates[0], "give each a LABEL:")]
-        )
+        raise _argument_error(f"two candidates are called {duplicates[0]!r}", duplicates[0], "give each a LABEL:")
     folder = session.store.folder / "compare" / args.step
     with progress_watcher(console) as watcher:
         plan, store = session.plan, session.store
@@ -84,9 +82,8 @@ def run(args: argparse.Namespace, console: Console) -> int:
     for file in files.files:
         print_line(console, f"  {display_path(file)}")
     if unanswered := comparison.unanswered_labels():
-        print_line(
-            console, f"no answer came from {', '.join(unanswered)}; once the service answers, repeat the command"
-        )
+        labels_text = ", ".join(unanswered)
+        print_line(console, f"no answer came from {labels_text}; once the service answers, repeat the command")
         return ServiceError.exit_code
     if any(result.passed_count for result in comparison.results):
         print_line(console, "next: let two people fill in the sheets (0 or 1 per cell), each their own file, and "
@@ -96,14 +93,10 @@ def run(args: argparse.Namespace, console: Console) -> int:
 
 def _print_table(files: ComparisonFiles, console: Console) -> None:
     """Print the table without empty columns; one block per candidate if it is wider than the terminal."""
-    columns_setting = os.environ.get("COLUMNS", "")
-    width = (
-        console.width
-        if console.is_terminal
-        else int(columns_setting)
-        if columns_setting.isdecimal()
-        else _WIDTH_IN_PIPE
-    )
+    width = console.width
+    if not console.is_terminal:
+        columns_setting = os.environ.get("COLUMNS", "")
+        width = int(columns_setting) if columns_setting.isdecimal() else _WIDTH_IN_PIPE
     columns = [index for index in range(len(files.head)) if any(line[index] for line in files.table)]
     heads = [re.sub(r" (?=by|tokens)", "\n", files.head[index]) for index in columns]
     table = Table(*heads, box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
@@ -127,20 +120,14 @@ def _candidate(text: str, args: argparse.Namespace, base: Session, *, must_write
     try:
         overrides = shlex.split(rest)
     except ValueError as error:
-        raise RecipeError(
-            [_argument_problem(f"the overrides cannot be separated: {error}", text, "close the quotes")]
-        ) from error
+        raise _argument_error(f"the overrides cannot be separated: {error}", text, "close the quotes") from error
     rules = "rules" in overrides
     overrides = [text for text in overrides if text != "rules"]
     if not overrides and not rules:
-        raise RecipeError(
-            [_argument_problem("a candidate without overrides", text, "`rules`, or model=openai model.name=NAME")]
-        )
+        raise _argument_error("a candidate without overrides", text, "`rules`, or model=openai model.name=NAME")
     if stray := split_names(overrides)[0]:
-        message = (
-            f"a candidate is `rules`, or overrides such as 'model=openai model.name=NAME'; {stray[0]!r} is neither"
-        )
-        raise RecipeError([_argument_problem(message, text, f"perhaps 'model=openai model.name={stray[0]}'")])
+        message = f"{stray[0]!r} is neither `rules` nor an override such as 'model=openai model.name=NAME'"
+        raise _argument_error(message, text, f"perhaps 'model=openai model.name={stray[0]}'")
     strategy = f"steps.{args.step}.strategy"
     if must_write and not any(_override_key(text) == strategy for text in overrides):
         overrides.append(f"{strategy}={'rules' if rules else 'model'}")
@@ -156,7 +143,7 @@ def _candidate(text: str, args: argparse.Namespace, base: Session, *, must_write
     model = producer.model_spec if isinstance(producer, PromptedMap) else None
     if "model" in keys and model is not None and model != plan.recipe.model:
         hint = f"write model@steps.{args.step}.model=... instead"
-        raise RecipeError([_argument_problem(f"step {args.step!r} has its own model", text, hint)])
+        raise _argument_error(f"step {args.step!r} has its own model", text, hint)
     return ComparedModel(label or ("rules" if model is None else create_from_spec("model", model).label), plan)
 
 
@@ -169,8 +156,8 @@ def _override_key(override: str) -> str:
     return override.partition("=")[0].lstrip("+~")
 
 
-def _argument_problem(message: str, text: str, hint: str) -> Problem:
-    return Problem(message, where=f"command line: --with {text!r}", hint=hint)
+def _argument_error(message: str, text: str, hint: str) -> RecipeError:
+    return RecipeError([Problem(message, where=f"command line: --with {text!r}", hint=hint)])
 
 
 def _print_disagreements(comparison: Comparison, console: Console, *, every: bool) -> None:
@@ -178,9 +165,8 @@ def _print_disagreements(comparison: Comparison, console: Console, *, every: boo
     shown = positions if every else positions[:_LISTED]
     for position in shown:
         print_line(console, f"\n{comparison.ids[position]}  {comparison.origins[position]}")
-        print_line(
-            console, "    " + tail_excerpt(comparison.inputs[position], lines=6, characters=300).replace("\n", "\n    ")
-        )
+        excerpt = tail_excerpt(comparison.inputs[position], lines=6, characters=300)
+        print_line(console, "    " + excerpt.replace("\n", "\n    "))
         for result in comparison.results:
             text = result.texts[position]
             print_line(console, f"  {result.label}: {'failed' if text.failure else text.text or text.explanation}")

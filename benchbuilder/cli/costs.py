@@ -25,7 +25,8 @@ def receipt_lines(receipts: Sequence[Receipt]) -> Iterator[str]:
         if calls:
             tokens = f"{sum(r.prompt_tokens for r in group):,} + {sum(r.completion_tokens for r in group):,} tokens"
             in_batches = f" ({batched:,} in batches)" if batched else ""
-            yield f"{calls:,} {_replies(calls)} by {model}{in_batches} over all runs, {tokens}, {_paid(group, model)}"
+            replies = "reply" if calls == 1 else "replies"
+            yield f"{calls:,} {replies} by {model}{in_batches} over all runs, {tokens}, {paid_text(group, model)}"
     if pending := sum(receipt.pending for receipt in receipts):
         requests = f"{pending:,} {'request is' if pending == 1 else 'requests are'}"
         yield f"{requests} in unfinished batches: the sum includes the most that this can cost"
@@ -35,12 +36,8 @@ def receipt_lines(receipts: Sequence[Receipt]) -> Iterator[str]:
         yield f"{attempts} got no answer but may be billed: the sum includes the most that this can cost"
 
 
-def _replies(count: int) -> str:
-    return "reply" if count == 1 else "replies"
-
-
-def _paid(receipts: Sequence[Receipt], model: str) -> str:
-    """What the replies of one model cost."""
+def paid_text(receipts: Sequence[Receipt], model: str) -> str:
+    """The cost of the replies of one model."""
     known = [receipt.usd for receipt in receipts if receipt.usd is not None]
     if len(known) < len(receipts):
         return f"no price known for {model}"
@@ -51,8 +48,11 @@ def _paid(receipts: Sequence[Receipt], model: str) -> str:
 # --- what will be paid
 
 
-def print_quote(console: Console, quote: Quote, budget: BudgetSpec) -> None:
-    """Print the quote with its notes and what the budget says to it."""
+def print_quote(console: Console, quote: Quote | None, budget: BudgetSpec) -> None:
+    """Print the quote with its notes and how it fits the budget."""
+    if quote is None:
+        console.print("no model would be asked: nothing to pay", highlight=False)
+        return
     console.print(quote_table(quote))
     for line in (*quote_notes(quote), *budget_lines(quote, budget)):
         console.print(line, highlight=False, markup=False, soft_wrap=not console.is_terminal)
@@ -89,8 +89,8 @@ def quote_notes(quote: Quote) -> Iterator[str]:
     for step in {(s.model, s.counting_method): s for s in quote.steps}.values():
         yield f"{step.model}: tokens {step.counting_method}{_priced(step)}"
     if answered := sum(step.answered for step in quote.steps):
-        they = "it costs" if answered == 1 else "they cost"
-        yield f"{answered:,} {_replies(answered)} from earlier runs will be used again: {they} nothing"
+        replies, they = ("reply", "it costs") if answered == 1 else ("replies", "they cost")
+        yield f"{answered:,} {replies} from earlier runs will be used again: {they} nothing"
     for step in quote.steps:
         if step.completion_tokens.at_most is None:
             yield f"{step.step}: nothing limits its replies; sampling.max_new_tokens would"
@@ -118,10 +118,8 @@ def budget_lines(quote: Quote, budget: BudgetSpec) -> Iterator[str]:
     if budget.usd is not None:
         if unknown := sorted({r.model for r in quote.spent if r.usd is None}):
             yield f"budget.usd does not count what was paid without a known price: {', '.join(unknown)}"
-        spent, reserve = (
-            sum(r.usd or 0 for r in quote.spent),
-            max((step.reserve_usd for step in quote.steps), default=0),
-        )
+        spent = sum(r.usd or 0 for r in quote.spent)
+        reserve = max((step.reserve_usd for step in quote.steps), default=0)
         yield _cap_line("budget.usd", budget.usd, (spent, quote.usd, reserve), lambda usd: f"{usd:.4f}", "USD")
     if budget.tokens is not None:
         spent = sum(r.prompt_tokens + r.completion_tokens + r.unanswered_tokens for r in quote.spent)
@@ -131,12 +129,9 @@ def budget_lines(quote: Quote, budget: BudgetSpec) -> Iterator[str]:
 
 
 def _cap_line(
-    key: str,
-    cap: float,
-    amounts: tuple[float, QuoteRange | None, float],
-    format_amount: Callable[[float], str],
+    key: str, cap: float, amounts: tuple[float, QuoteRange | None, float], format_amount: Callable[[float], str],
     unit: str,
-) -> str:
+) -> str:  # fmt: skip
     """Say whether the cap has room for the quote on top of what was spent.
 
     Args:

@@ -6,7 +6,7 @@ import gc
 import importlib
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from benchbuilder import __version__
@@ -33,24 +33,24 @@ class Command(NamedTuple):
     suffix: str = ""
 
 
-COMMANDS: dict[str, Command] = {
-    # Build
+_GROUPS: dict[str, dict[str, Command]] = {"Build": {
     "build": Command(
         "build", "build a benchmark (default command)",
         ("benchbuild recipe=care_mi", "benchbuild recipe=care_mi retriever.top_k=2 annotation.min_evidence=2"),
+        "_build",
     ),
     "ls": Command("ls", "list recipes, or the kinds that recipes can name", ("benchbuild ls", "benchbuild ls --kinds")),
     "check": Command(
-        "check", "validate files, prompts, kinds, connections and columns without running anything",
-        ("benchbuild check recipe=care_mi", "benchbuild check recipe=care_mi variant=reference"),
+        "recipe", "validate files, prompts, kinds, connections and columns without running anything",
+        ("benchbuild check recipe=care_mi", "benchbuild check recipe=care_mi variant=reference"), "_check",
     ),
     "show": Command(
-        "show", "print the resolved recipe with the origin of every value",
-        ("benchbuild show recipe=care_mi", "benchbuild show recipe=care_mi retriever.top_k=2"),
+        "recipe", "print the resolved recipe with the origin of every value",
+        ("benchbuild show recipe=care_mi", "benchbuild show recipe=care_mi retriever.top_k=2"), "_show",
     ),
     "plan": Command(
-        "plan", "show what a build would reuse, why the rest runs, and what models may cost",
-        ("benchbuild plan recipe=care_mi", "benchbuild plan recipe=care_mi retriever.top_k=2"),
+        "build", "show what a build would reuse, why the rest runs, and what models may cost",
+        ("benchbuild plan recipe=care_mi", "benchbuild plan recipe=care_mi retriever.top_k=2"), "_plan",
     ),
     "preview": Command(
         "preview", "run a few rows through every step: input, prompt, reply, result",
@@ -85,7 +85,7 @@ COMMANDS: dict[str, Command] = {
         ("benchbuild sweep recipe=care_mi annotation=none steps.state_choice.max_length=20,40",
          "benchbuild sweep recipe=care_mi 'source=[medqa,textbook],[mlecqa,textbook]' annotation=none --evaluate"),
     ),
-    # Annotate
+}, "Annotate": {
     "review": Command(
         "review", "serve the review app, in which experts judge candidates and rate answers",
         ("benchbuild review recipe=care_mi", "benchbuild review recipe=care_mi steps.items.sample=12 --port 8766"),
@@ -98,10 +98,10 @@ COMMANDS: dict[str, Command] = {
         "votes", "export votes to other tools (Label Studio, Argilla, sheets), or import them",
         ("benchbuild votes export label_studio recipe=care_mi", "benchbuild votes formats"),
     ),
-    # Models and cost
+}, "Models and cost": {
     "prompt": Command(
         "prompt", "show exactly what a model would get for a row, or list the prompts",
-        ("benchbuild prompt show qa2d recipe=care_mi", "benchbuild prompt ls recipe=care_mi"),
+        ("benchbuild prompt show qa2d recipe=care_mi", "benchbuild prompt ls recipe=care_mi"), "_prompt",
     ),
     "compare": Command(
         "compare", "run several models, or rules, over the same rows of a step",
@@ -110,11 +110,12 @@ COMMANDS: dict[str, Command] = {
          "benchbuild compare ask_oe_choice --with rules recipe=care_mi"),
     ),
     "replies": Command(
-        "replies", "write the replies that a recipe uses, so that it rebuilds without any model",
+        "prompt", "write the replies that a recipe uses, so that it rebuilds without any model",
         ("benchbuild replies --output replies.jsonl recipe=care_mi model=openai model.name=gpt-4o-mini",
          "benchbuild replies --output replies.jsonl recipe=care_mi model=openai model.name=gpt-4o annotation=none"),
+        "_replies",
     ),
-    # Evaluate and judge
+}, "Evaluate and judge": {
     "evaluate": Command(
         "evaluate", "ask models the questions of the benchmark and score their answers",
         ("benchbuild evaluate recipe=care_mi",
@@ -135,26 +136,19 @@ COMMANDS: dict[str, Command] = {
          "benchbuild finetune check judge=tuned_correctness recipe=care_mi 'evaluation=[zh_claims,zh_finetuned]' "
          "model@evaluation.judges.tuned_correctness.model=openai evaluation.judges.tuned_correctness.model.name=NAME"),
     ),
-    # Extend
+}, "Extend": {
     "new": Command(
-        "new", "copy a recipe, or write the skeleton of a plugin",
+        "recipe", "copy a recipe, or write the skeleton of a plugin",
         ("benchbuild new my_field --from care_mi",
-         "benchbuild new --plugin my_plugin --kind source,tokenizer"),
+         "benchbuild new --plugin my_plugin --kind source,tokenizer"), "_new",
     ),
     "schema": Command(
-        "schema", "write a JSON Schema of recipe files, for editors",
-        ("benchbuild schema", "benchbuild schema --output recipe.schema.json"),
+        "recipe", "write a JSON Schema of recipe files, for editors",
+        ("benchbuild schema", "benchbuild schema --output recipe.schema.json"), "_schema",
     ),
-}  # fmt: skip
-
-_GROUPS: dict[str, tuple[str, ...]] = {
-    "Build": ("build", "ls", "check", "show", "plan", "preview", "why", "trace", "peek", "diff", "words", "sweep"),
-    "Annotate": ("review", "people", "votes"),
-    "Models and cost": ("prompt", "compare", "replies"),
-    "Evaluate and judge": ("evaluate", "report", "judge", "finetune"),
-    "Extend": ("new", "schema"),
-}
-"""The commands as ``--help`` groups them, like the documentation."""
+}}  # fmt: skip
+"""The commands by the groups of ``--help`` and of the documentation."""
+COMMANDS = {name: command for group in _GROUPS.values() for name, command in group.items()}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -205,14 +199,12 @@ def _dispatch(arguments: list[str]) -> int:
     elif "=" in arguments[0] or arguments[0].startswith("-"):
         name, rest = "build", arguments
     else:
-        from difflib import get_close_matches
-
+        from benchbuilder.config import did_you_mean
         from benchbuilder.core import Problem, RecipeError
 
-        close = get_close_matches(arguments[0], COMMANDS, n=1)
         raise RecipeError(
             [Problem(f"{arguments[0]!r} is neither a command nor key=value", where=f"command line: {arguments[0]}",
-                     allowed=", ".join(COMMANDS), hint=f"did you mean {close[0]!r}?" if close else "")]
+                     allowed=", ".join(COMMANDS), hint=did_you_mean(arguments[0], list(COMMANDS)))]
         )  # fmt: skip
     return _run(name, rest)
 
@@ -250,7 +242,7 @@ def _help() -> str:
         "key=value is an override: it replaces a value of the recipe.",
         "benchbuild COMMAND --help lists the arguments of a command.",
         "",
-        *(line for group, names in _GROUPS.items() for line in _group_lines(group, names)),
+        *(line for group, commands in _GROUPS.items() for line in _group_lines(group, commands)),
         "Exit codes: 0 done, 2 recipe or installation, 3 data, 4 service, 5 too many failures, 70 bug,",
         "            75 waiting for people or for a batch, 130 stopped by Ctrl-C",
         "",
@@ -260,5 +252,5 @@ def _help() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _group_lines(group: str, names: Sequence[str]) -> list[str]:
-    return [f"{group}:", *(f"  {name:<8} {COMMANDS[name].help}" for name in names), ""]
+def _group_lines(group: str, commands: Mapping[str, Command]) -> list[str]:
+    return [f"{group}:", *(f"  {name:<8} {command.help}" for name, command in commands.items()), ""]

@@ -15,12 +15,7 @@ from benchbuilder.cli.costs import print_quote, receipt_lines
 from benchbuilder.cli.session import add_overrides, add_refresh, build_progress, receipts_if_stopped
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import LoadedRecipe, display_path, load_recipe
-from benchbuilder.core import (
-    DataError,
-    Problem,
-    RecipeError,
-    count_phrase,
-)
+from benchbuilder.core import DataError, Problem, RecipeError, count_phrase
 from benchbuilder.evaluation import (
     Evaluation,
     PeopleSpec,
@@ -88,7 +83,10 @@ def _run(loaded: LoadedRecipe, evaluation: Evaluation, args: argparse.Namespace,
     if args.quote:
         for note in evaluation.notes:
             say(f"note: {note}")
-        return _quote(evaluation, console, refresh)
+        with build_progress(console) as watcher:
+            quote = quote_plan(evaluation.plan, evaluation.store, watcher, refresh)
+        print_quote(console, quote, evaluation.plan.recipe.budget)
+        return 0
     if args.sheet:
         count = _write_sheet(loaded, evaluation, Path(args.sheet))
         say(f"{count_phrase(count, 'question')} to answer in {args.sheet}")
@@ -104,7 +102,8 @@ def benchmark_overrides(args: argparse.Namespace) -> list[str]:
     """The overrides that ``--benchmark`` and ``--expected`` stand for."""
     if args.benchmark:
         key = f"tasks.{args.task}.evaluation.benchmark" if args.task else "evaluation.benchmark"
-        overrides = [f"{key}.kind=benchmark", f"{key}.path={_quoted_path(args.benchmark)}"]
+        quoted_path = args.benchmark.replace("\\", "\\\\").replace("'", "\\'")
+        overrides = [f"{key}.kind=benchmark", f"{key}.path='{quoted_path}'"]
         return overrides + ([f"{key}.expected='{args.expected}'"] if args.expected else [])
     if args.expected:
         raise RecipeError([Problem("--expected needs a benchmark from elsewhere", hint="--benchmark FILE",
@@ -151,21 +150,6 @@ def _write_sheet(loaded: LoadedRecipe, evaluation: Evaluation, path: Path) -> in
             next="name another file, or move this one away",
         ) from error  # fmt: skip
     return min(wanted, len(items))
-
-
-def _quoted_path(text: str) -> str:
-    """A path, quoted as the value of an override."""
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
-
-
-def _quote(evaluation: Evaluation, console: Console, refresh: frozenset[str]) -> int:
-    with build_progress(console) as watcher:
-        quote = quote_plan(evaluation.plan, evaluation.store, watcher, refresh)
-    if quote is None:
-        print_line(console, "no model would be asked: nothing to pay")
-    else:
-        print_quote(console, quote, evaluation.plan.recipe.budget)
-    return 0
 
 
 def file_lines(files: Sequence[Path]) -> Iterator[str]:

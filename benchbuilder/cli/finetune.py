@@ -55,7 +55,7 @@ class _FinetunedJudge:
     spec: OpenAIFinetunedSpec
     loaded: LoadedRecipe
     folder: Path
-    print_line: Say
+    say: Say
 
     @property
     def training_folder(self) -> Path:
@@ -106,7 +106,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
     return _status(judge, tuning, client, _last_job(judge, part_folder.name), tables.journal, args)
 
 
-def _finetuned_judge(args: argparse.Namespace, print_line: Say) -> _FinetunedJudge:
+def _finetuned_judge(args: argparse.Namespace, say: Say) -> _FinetunedJudge:
     """The judge that the arguments name; RecipeError if it is not one that a service fine-tunes."""
     where = f"command line: finetune {args.action}"
     names, overrides = split_names([text.removeprefix("judge=") for text in args.overrides])
@@ -130,7 +130,7 @@ def _finetuned_judge(args: argparse.Namespace, print_line: Say) -> _FinetunedJud
                                    key=f"evaluation.judges.{name}.model", allowed="kind: openai",
                                    hint=f"model@evaluation.judges.{name}.model=openai "
                                    f"evaluation.judges.{name}.model.name=NAME names one")])  # fmt: skip
-    return _FinetunedJudge(name, tuned[name], loaded, folder, print_line)
+    return _FinetunedJudge(name, tuned[name], loaded, folder, say)
 
 
 def _model(judge: _FinetunedJudge) -> OpenAIModel:
@@ -155,18 +155,18 @@ def _check(judge: _FinetunedJudge, folder: Path) -> int:
     """Print what the training files hold; DataError if a service would reject them."""
     files, problems = check_export(folder, judge.spec)
     for file in files:
-        judge.print_line(
+        judge.say(
             f"  {display_path(file.file)}: {count_phrase(file.examples, 'example')}, {file.tokens:,} tokens "
             f"({file.how}), {file.longest:,} in the longest"
         )
     for line in _cost_lines(files, judge.spec):
-        judge.print_line(line)
+        judge.say(line)
     if problems:
         raise DataError(
             f"{count_phrase(len(problems), 'thing')} in the training files would be refused or teach something else",
             where=display_path(folder), why="; ".join(problems), next="fix the data they come from, and export again",
         )  # fmt: skip
-    judge.print_line("the files follow all known rules; nothing was sent")
+    judge.say("the files follow all known rules; nothing was sent")
     return 0
 
 
@@ -188,9 +188,8 @@ def _cost_lines(files: list[TrainingFileCheck], spec: OpenAIFinetunedSpec) -> li
         lines.append("the cost is unknown: set tuning.price of the judge, {usd: per million, as_of: date}")
     else:
         at_most = "" if most == expected else f", {format_dollars(most_usd)} at most"
-        lines.append(
-            f"that is {format_dollars(usd)} USD{at_most} (price of {spec.tuning.price.as_of}, from the recipe)"
-        )
+        price = f"price of {spec.tuning.price.as_of}, from the recipe"
+        lines.append(f"that is {format_dollars(usd)} USD{at_most} ({price})")
     return lines
 
 
@@ -203,9 +202,9 @@ def _submit(
     files, problems = check_export(folder, judge.spec)
     model = _model(judge)
     for line in _cost_lines(files, judge.spec):
-        judge.print_line(line)
+        judge.say(line)
     if model.endpoint == OFFICIAL:
-        judge.print_line(CLOSING)
+        judge.say(CLOSING)
     if problems:
         raise DataError("the training files have errors", where=display_path(folder), why="; ".join(problems),
                         next="benchbuild finetune check says more")  # fmt: skip
@@ -216,15 +215,11 @@ def _submit(
             next="submit the job without --everything first: it validates the judge",
         )  # fmt: skip
     if not args.yes:
-        judge.print_line(
-            f"nothing was sent. To train {model.spec.name} at {model.endpoint}, add --yes and --budget USD"
-        )
+        judge.say(f"nothing was sent. To train {model.spec.name} at {model.endpoint}, add --yes and --budget USD")
         return 0
     _check_budget(files, judge.spec, args)
     last = client.submit(request, retry=args.again)
-    judge.print_line(
-        f"the job {last.ident} is recorded in {display_path(judge.training_folder)}; it is never submitted twice"
-    )
+    judge.say(f"the job {last.ident} is recorded in {display_path(judge.training_folder)}; it is never submitted twice")
     return _status(judge, tuning, client, last, journal, args)
 
 
@@ -249,29 +244,22 @@ def _last_job(judge: _FinetunedJudge, part: str) -> JobStatus:
     """The last job of a part; DataError if there is none."""
     last = JobLog(judge.training_folder).last_job(part)
     if last is None:
-        raise DataError(
-            f"there is no job of {judge.name!r}",
-            where=display_path(judge.training_folder),
-            next="benchbuild finetune submit creates one",
-        )
+        raise DataError(f"there is no job of {judge.name!r}", where=display_path(judge.training_folder),
+                        next="benchbuild finetune submit creates one")  # fmt: skip
     return last
 
 
 def _status(
-    judge: _FinetunedJudge,
-    tuning: FineTuning,
-    client: JobClient,
-    last: JobStatus,
-    journal: Path,
+    judge: _FinetunedJudge, tuning: FineTuning, client: JobClient, last: JobStatus, journal: Path,
     args: argparse.Namespace,
-) -> int:
+) -> int:  # fmt: skip
     if not last.ident:
         raise ServiceError(
             "it is unknown whether the service created the job", where=last.endpoint,
             next="repeat finetune submit: it looks for the job before it creates one",
         )  # fmt: skip
-    last = wait_for_job(client, last, args.every, judge.print_line, time.sleep) if args.wait else client.poll(last)
-    judge.print_line(f"job {last.ident}: {last.told}")
+    last = wait_for_job(client, last, args.every, judge.say, time.sleep) if args.wait else client.poll(last)
+    judge.say(f"job {last.ident}: {last.told}")
     if not last.has_ended:
         event = client.last_event(last)
         raise Waiting(
@@ -284,17 +272,16 @@ def _status(
             next="fix the cause, then submit with --again",
         )  # fmt: skip
     budget = judge.loaded.recipe.budget
-    with Gateway(journal, usd=budget.usd, tokens=budget.tokens, notice=judge.print_line) as gateway:
-        adopt_finetuned_model(tuning, last, judge.folder, gateway, judge.print_line)
-    judge.print_line(f"the judge {judge.name} asks {last.model}: {display_path(judge.folder / judge.name)}")
-    next_steps = (
-        "`benchbuild judge report` with the same arguments reports how far to trust it; `evaluate` scores with it"
+    with Gateway(journal, usd=budget.usd, tokens=budget.tokens, notice=judge.say) as gateway:
+        adopt_finetuned_model(tuning, last, judge.folder, gateway, judge.say)
+    judge.say(f"the judge {judge.name} asks {last.model}: {display_path(judge.folder / judge.name)}")
+    judge.say(
+        "next: `benchbuild judge report` with the same arguments reports how far to trust it; `evaluate` scores with it"
     )
-    judge.print_line(f"next: {next_steps}")
     return 0
 
 
 def _cancel(judge: _FinetunedJudge, client: JobClient, part: str) -> int:
     last = client.cancel(_last_job(judge, part))
-    judge.print_line(f"job {last.ident}: {last.told}; its work so far may be billed")
+    judge.say(f"job {last.ident}: {last.told}; its work so far may be billed")
     return 0

@@ -69,7 +69,6 @@ class _JudgeSession:
     spec: EvaluationSpec
     store: Store
     folder: Path
-    overrides: list[str]
 
 
 def register(parser: argparse.ArgumentParser) -> None:
@@ -88,12 +87,8 @@ def register(parser: argparse.ArgumentParser) -> None:
         "--anyway", action="store_true", help="score: even if the judge was made for another language or rubric"
     )
     parser.add_argument("--output", metavar="PATH", help="score: the file to write; report: the folder to write into")
-    parser.add_argument(
-        "--words",
-        choices=text_languages(),
-        default=DEFAULT_LANGUAGE,
-        help=f"report: its language (default: {DEFAULT_LANGUAGE})",
-    )
+    parser.add_argument("--words", choices=text_languages(), default=DEFAULT_LANGUAGE,
+                        help=f"report: its language (default: {DEFAULT_LANGUAGE})")  # fmt: skip
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
@@ -106,10 +101,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
             hint="choose one, for instance `- override /evaluation: [zh_claims]` among its defaults",
         )])  # fmt: skip
     store = Store(loaded.recipe.build_folder(Path.cwd()))
-    session = _JudgeSession(
-        loaded, loaded.recipe.evaluation, store, judges_folder(loaded, Path.cwd()), list(loaded.overrides)
-    )
-
+    session = _JudgeSession(loaded, loaded.recipe.evaluation, store, judges_folder(loaded, Path.cwd()))
     say = partial(print_line, console)
     if args.action == "train":
         return _train(session, names, args.again, say, console)
@@ -143,7 +135,7 @@ def _train(session: _JudgeSession, names: list[str], again: bool, say: Say, cons
                                    hint="add one of a kind that is trained, for instance tfidf_ridge")])  # fmt: skip
     for spec in wanted.values():
         create_from_spec("judge", spec).ready()
-    tables = rated_tables(session.loaded, session.overrides, console)
+    tables = rated_tables(session.loaded, session.loaded.overrides, console)
     recipe = session.loaded.recipe
     clean_judge_folders(session.folder)
     for name, spec in wanted.items():

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from benchbuilder.authoring import Preview, PreviewedRow, PreviewedStep, preview_plan, render_preview_page
+from benchbuilder.cli.costs import paid_text
 from benchbuilder.cli.session import add_overrides, open_session, progress_watcher
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.core import (
@@ -23,7 +24,6 @@ from benchbuilder.core import (
     printable_text,
     tail_excerpt,
 )
-from benchbuilder.exporters import format_dollars
 from benchbuilder.models import Receipt, Reply, Request
 
 _LINES, _CHARACTERS = 8, 240
@@ -64,9 +64,8 @@ def take_row_count(arguments: list[str], default: int) -> int:
     for argument in [text for text in arguments if text.startswith("n=")]:
         arguments.remove(argument)
         if not re.fullmatch(r"n=0*[1-9][0-9]{0,6}", argument):
-            raise RecipeError(
-                [Problem("n is a number of rows", where=f"command line: {argument}", allowed="1 or more")]
-            )
+            where = f"command line: {argument}"
+            raise RecipeError([Problem("n is a number of rows", where=where, allowed="1 or more")])
         rows = int(argument[2:])
     return rows
 
@@ -141,8 +140,7 @@ def _print_price(preview: Preview, console: Console) -> None:
 
 
 def _receipt_text(receipt: Receipt) -> str:
-    known = f"{format_dollars(receipt.usd or 0)} USD (prices of {receipt.prices_as_of})"
-    usd = "no price known" if receipt.usd is None else known if receipt.prices_as_of else "runs here: no price"
+    usd = paid_text([receipt], receipt.model)
     tokens = f"{receipt.prompt_tokens:,} + {receipt.completion_tokens:,} tokens"
     lost = f", {count_phrase(receipt.unanswered, 'attempt')} without an answer" if receipt.unanswered else ""
     return f"{receipt.step:<20} {count_phrase(receipt.calls, 'call')} of {receipt.model}, {tokens}, {usd}{lost}"

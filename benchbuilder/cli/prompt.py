@@ -1,9 +1,12 @@
-"""``benchbuild prompt``: list the prompts of a recipe, or show exactly what would be sent for a row."""
+"""``benchbuild prompt`` and ``replies``: show the requests to models, and write the replies that a recipe uses."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import shlex
+from functools import partial
+from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
@@ -12,6 +15,7 @@ from benchbuilder.authoring import (
     JournalDriver,
     PromptRequest,
     PromptSteps,
+    collect_replies,
     input_rows_named,
     journal_lookup,
     open_dry_run,
@@ -19,15 +23,16 @@ from benchbuilder.authoring import (
     prompt_uses,
     steps_named,
 )
-from benchbuilder.cli.session import Session, open_session, progress_watcher
+from benchbuilder.cli.session import Session, add_overrides, open_session, progress_watcher
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import LoadedRecipe, display_path, load_recipe
 from benchbuilder.core import DataError, Kept, Problem, RecipeError, count_phrase, outcome_text
-from benchbuilder.models import Reply
+from benchbuilder.models import Reply, write_replies
+from benchbuilder.pipeline import last_command_hint
 
 
-def register(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
+def register_prompt(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of ``prompt``."""
     parser.add_argument("action", choices=("show", "ls"), help="show the request for a row, or list the prompts")
     parser.add_argument(
         "overrides", nargs="*", metavar="NAME key=value",
@@ -36,7 +41,7 @@ def register(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--row", metavar="ID", default="", help="a row's id or FILE:LINE (default: the first row)")
 
 
-def run(args: argparse.Namespace, console: Console) -> int:
+def run_prompt(args: argparse.Namespace, console: Console) -> int:
     """Print messages, settings, model and key."""
     if args.action == "ls":
         loaded = load_recipe(args.overrides, recipes=args.recipes)
@@ -129,3 +134,43 @@ def _plain(values: dict[str, object]) -> str:
 def _reply(reply: Reply) -> str:
     used = "" if reply.usage is None else f" ({reply.usage.prompt} + {reply.usage.completion} tokens)"
     return f"{reply.outcome}{used}: {reply.text}"
+
+
+def register_replies(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of ``replies``."""
+    parser.add_argument("--output", metavar="FILE", required=True, help="the file to write (JSON Lines)")
+    add_overrides(parser)
+
+
+def run_replies(args: argparse.Namespace, console: Console) -> int:
+    """Write the file; no model is asked for a missing reply."""
+    session = open_session(args, console)
+    if not any(node.model_spec for node in session.plan.nodes.values()):
+        hint = last_command_hint(session.store, args.overrides, session.loaded.yaml)
+        raise RecipeError([Problem("this recipe asks no model: give the overrides of the build",
+                                   where=f"command line: {shlex.join(args.overrides)}", hint=hint)])  # fmt: skip
+    with journal_lookup(session.store) as lookup, progress_watcher(console) as watcher:
+        collected = collect_replies(session.plan, session.store, lookup, watcher)
+    count = write_replies(Path(args.output), collected.replies)
+
+    say = partial(print_line, console)
+    for step in session.plan.nodes:
+        if collected.used_by_step[step] or collected.missing_by_step[step]:
+            missing = collected.missing_by_step[step]
+            without = f", {count_phrase(missing, 'request')} without one" if missing else ""
+            say(f"{step:<20} {_reply_count(collected.used_by_step[step])}{without}")
+        if step in collected.skipped:
+            say(f"{step:<20} left out: {collected.skipped[step]}")
+    say(f"{_reply_count(count)} in {args.output} (equal requests to one model count once)")
+    if collected.missing_by_step:
+        say("a rebuild fails where a reply is missing; build with the same arguments first")
+    elif count:
+        kept = [text for text in args.overrides if not text.startswith(("model=", "model.", "run.dir="))]
+        beside = f"run.dir={display_path(session.store.folder)}_again"
+        command = shlex.join([*kept, "model=replay", f"model.replies={args.output}", beside])
+        say(f"next: benchbuild {command} rebuilds without an API key, in its own folder")
+    return 0
+
+
+def _reply_count(count: int) -> str:
+    return "1 reply" if count == 1 else f"{count} replies"

@@ -37,7 +37,8 @@ def register(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> int:
     """Create the tasks and serve until Ctrl-C."""
-    address = args.url or f"http://{_bracketed(args.host)}:{args.port}"
+    host = f"[{args.host}]" if ":" in args.host else args.host
+    address = args.url or f"http://{host}:{args.port}"
     hosts, secure = _served_hosts(args, address)
     create_app, serve = _app()
     _check_free(args.host, args.port)
@@ -79,10 +80,6 @@ def _check_free(host: str, port: int) -> None:
                 f"the review app cannot listen at {host}, port {port}", why=str(error),
                 next="free the port, or choose another one with --port",
             ) from error  # fmt: skip
-
-
-def _bracketed(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
 
 
 def _served_hosts(args: argparse.Namespace, address: str) -> tuple[tuple[str, ...], bool]:

@@ -45,8 +45,8 @@ def add_overrides(parser: argparse.ArgumentParser) -> None:
 
 def add_verify(parser: argparse.ArgumentParser) -> None:
     """Let a command take ``--verify``."""
-    parser.add_argument("--verify", action="store_true",
-                        help="read all files again, even if size, times and inode are unchanged")  # fmt: skip
+    help_text = "read all files again, even if size, times and inode are unchanged"
+    parser.add_argument("--verify", action="store_true", help=help_text)
 
 
 def add_refresh(parser: argparse.ArgumentParser) -> None:
@@ -81,13 +81,18 @@ def open_session(args: argparse.Namespace, console: Console) -> Session:
 
 
 @contextlib.contextmanager
-def build_progress(console: Console) -> Generator[Watcher]:
-    """Bars in a terminal; elsewhere one line for each finished step."""
+def build_progress(console: Console, *, notes_only: bool = False) -> Generator[Watcher]:
+    """Bars in a terminal; elsewhere one line for each finished step, or only notes."""
     if console.is_terminal:
-        with BarProgress(console) as bars:
+        with BarProgress(console, notes_only=notes_only) as bars:
             yield bars
     else:
-        yield LineProgress(console)
+        yield LineProgress(console, notes_only=notes_only)
+
+
+def progress_watcher(console: Console) -> contextlib.AbstractContextManager[Watcher]:
+    """Bars in a terminal, removed when the work is done; elsewhere only notes."""
+    return build_progress(console, notes_only=True)
 
 
 @contextlib.contextmanager
@@ -100,28 +105,3 @@ def receipts_if_stopped(plan: Plan, store: Store, watcher: Watcher) -> Generator
             for line in receipt_lines(() if gateway is None else gateway.receipts()):
                 watcher.note(line)
         raise
-
-
-@contextlib.contextmanager
-def progress_watcher(console: Console) -> Generator[Watcher]:
-    """Bars in a terminal, removed when the work is done; elsewhere only notes."""
-    if console.is_terminal:
-        with _TransientBars(console) as bars:
-            yield bars
-    else:
-        yield _NotesOnly(console)
-
-
-class _TransientBars(BarProgress):
-    """Bars that leave no line behind."""
-
-    def end(self, step: str, summary: str) -> None:  # noqa: ARG002
-        """Remove the bar."""
-        self.drop(step)
-
-
-class _NotesOnly(LineProgress):
-    """Only notes."""
-
-    def end(self, step: str, summary: str) -> None:
-        """Write nothing."""

@@ -104,13 +104,9 @@ def _read_bytes(path: Path) -> bytes:
 
 
 def _export(
-    annotation: AnnotationSession,
-    project: Project,
-    name: str,
-    users: UserTable | None,
-    args: argparse.Namespace,
+    annotation: AnnotationSession, project: Project, name: str, users: UserTable | None, args: argparse.Namespace,
     console: Console,
-) -> None:
+) -> None:  # fmt: skip
     folder = Path(args.output) if args.output else annotation.session.store.workplace / "export" / project.name / name
     writer = VOTE_FORMATS[name].writer
     if writer is None:
@@ -129,14 +125,9 @@ def _export(
 
 
 def _import(
-    annotation: AnnotationSession,
-    project: Project,
-    name: str,
-    files: list[Path],
-    users: UserTable | None,
-    args: argparse.Namespace,
-    console: Console,
-) -> None:
+    annotation: AnnotationSession, project: Project, name: str, files: list[Path], users: UserTable | None,
+    args: argparse.Namespace, console: Console,
+) -> None:  # fmt: skip
     material, reader = _export_material(annotation, project), VOTE_FORMATS[name].reader
     parsed_files = [reader(path.name, _read_bytes(path), material, users) for path in files]
     ParsedVotes(problems=[problem for parsed in parsed_files for problem in parsed.problems]).votes_or_raise()

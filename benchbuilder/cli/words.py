@@ -6,8 +6,8 @@ import argparse
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -38,15 +38,7 @@ from benchbuilder.cli.costs import print_quote, receipt_lines
 from benchbuilder.cli.session import build_progress, receipts_if_stopped
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import LoadedRecipe, display_path, load_recipe
-from benchbuilder.core import (
-    DataError,
-    Problem,
-    RecipeError,
-    Waiting,
-    count_phrase,
-    load_words,
-    printable_text,
-)
+from benchbuilder.core import DataError, Problem, RecipeError, Waiting, count_phrase, load_words, printable_text
 from benchbuilder.pipeline import BuildReport, build_benchmark
 
 _MOST = 20
@@ -100,13 +92,16 @@ def _collect(
     plan = plan_word_list(loaded, word_list_sources(files, settings, loaded.recipe), settings, Path.cwd())
     assert plan is not None, "there are lists"
     if args.quote:
-        return _print_quote(plan, console)
+        with build_progress(console) as watcher:
+            quote = quote_plan(plan.plan, plan.store, watcher)
+        print_quote(console, quote, plan.plan.recipe.budget)
+        return 0
     earlier = _earlier_decisions(args.former)
     report = _build_word_list(plan, loaded, console)
     if report.waiting:
         print_line(console, "; ".join(str(waiting) for waiting in report.waiting.values()))
         return Waiting.exit_code
-    terms = planned_terms(plan)
+    say, terms = partial(print_line, console), planned_terms(plan)
     matches = count_matches([term.text for term in terms], plan.topic_steps, plan.plan, plan.store, loaded.recipe.seed)
     facts = list_provenance(plan, loaded.recipe)
     content = sheet_content(terms, matches, facts, args.least_hits)
@@ -114,16 +109,12 @@ def _collect(
     sheet = Path(args.output) if args.output else plan.store.folder / "sheet.csv"
     _write_sheet(sheet, render_word_sheet(content, sheet.suffix.lower() == ".xlsx", earlier))
     for line in (*_list_account_lines(plan, report), *_match_lines(matches, plan.topic_steps)):
-        print_line(console, line)
+        say(line)
     if left_out := content.facts.get("left_out"):
-        print_line(console, f"{count_phrase(len(left_out), 'word')} in fewer than {args.least_hits} rows are left out")
-    print_line(console, f"{count_phrase(len(content.rows), 'word')} to review in {display_path(sheet.absolute())}")
-    print_line(
-        console, "next: write keep or drop into the column keep of every row, and a better word into correction, then"
-    )
-    print_line(
-        console, f"      benchbuild words accept {shlex.join([str(sheet), *loaded.overrides])} --output words.txt"
-    )
+        say(f"{count_phrase(len(left_out), 'word')} in fewer than {args.least_hits} rows are left out")
+    say(f"{count_phrase(len(content.rows), 'word')} to review in {display_path(sheet.absolute())}")
+    say("next: write keep or drop into the column keep of every row, and a better word into correction, then")
+    say(f"      benchbuild words accept {shlex.join([str(sheet), *loaded.overrides])} --output words.txt")
     return 0
 
 
@@ -150,28 +141,14 @@ def _write_sheet(path: Path, data: bytes) -> None:
 
 def _build_word_list(plan: WordListPlan, loaded: LoadedRecipe, console: Console) -> BuildReport:
     with build_progress(console) as watcher, receipts_if_stopped(plan.plan, plan.store, watcher):
+        write_outputs = bool(plan.words_node)  # without lists, the ledger stays that of the last collection
         report = build_benchmark(
-            plan.plan,
-            plan.store,
-            loaded.yaml,
-            watcher,
-            overrides=loaded.overrides,
-            write_outputs=bool(plan.words_node),  # without lists, the ledger stays that of the last collection
+            plan.plan, plan.store, loaded.yaml, watcher, overrides=loaded.overrides, write_outputs=write_outputs,
             keep_outputs=True,
-        )
+        )  # fmt: skip
     for line in receipt_lines(report.receipts):
         print_line(console, line)
     return report
-
-
-def _print_quote(plan: WordListPlan, console: Console) -> int:
-    with build_progress(console) as watcher:
-        quote = quote_plan(plan.plan, plan.store, watcher)
-    if quote is None:
-        print_line(console, "no model would be asked: nothing to pay")
-    else:
-        print_quote(console, quote, plan.plan.recipe.budget)
-    return 0
 
 
 def _list_account_lines(plan: WordListPlan, report: BuildReport) -> Iterator[str]:
@@ -179,8 +156,7 @@ def _list_account_lines(plan: WordListPlan, report: BuildReport) -> Iterator[str
     for name, spec in plan.lists.items():
         outcomes = Counter[str]()
         for step, manifest in report.manifests.items():
-            node = plan.plan.nodes[step]
-            if step != name and node.kind not in ("translate", "normalise_term", "merge_terms"):
+            if step != name and manifest.kind not in ("translate", "normalise_term", "merge_terms"):
                 continue
             for partition, outcome, reason, count in manifest.counts:
                 if partition == name and outcome in ("dropped", "failed"):
@@ -189,9 +165,7 @@ def _list_account_lines(plan: WordListPlan, report: BuildReport) -> Iterator[str
         reasons = ", ".join(f"{reason} {count}" for reason, count in outcomes.most_common())
         language = spec.language or plan.plan.recipe.language
         yield f"{name} ({language}): {count_phrase(read, 'unit')} read" + (f"; dropped: {reasons}" if reasons else "")
-    translations = [
-        manifest for name, manifest in report.manifests.items() if plan.plan.nodes[name].kind == "translate"
-    ]
+    translations = [manifest for manifest in report.manifests.values() if manifest.kind == "translate"]
     if any(reason == "needs_model" for manifest in translations for _, _, reason, _ in manifest.counts):
         yield "note: words that no dictionary translates were dropped: give a model, or words.translate.dictionary=FILE"
     yield f"every unit and its outcome: {display_path((plan.store.folder / 'ledger.tsv').absolute())}"
@@ -217,19 +191,14 @@ def _accept(args: argparse.Namespace, loaded: LoadedRecipe, files: Sequence[str]
     answers = read_word_sheet(sheet)
     content = find_sheet_content(answers, loaded.recipe.build_folder(Path.cwd()) / WORD_LIST_FOLDER / "sheets", sheet)
     decided = decisions_by_word(content, answers, args.undecided, args.by, sheet)
-    written = write_word_list(content, decided, sheet, path)
-    print_line(
-        console,
-        f"{count_phrase(written.kept_count, 'word')} kept ({written.corrected_count} corrected), "
-        f"{written.dropped_count} dropped",
-    )
+    written, say = write_word_list(content, decided, sheet, path), partial(print_line, console)
+    kept = f"{count_phrase(written.kept_count, 'word')} kept ({written.corrected_count} corrected)"
+    say(f"{kept}, {written.dropped_count} dropped")
     for file in written.files:
-        print_line(console, display_path(file.absolute()))
-    print_line(
-        console,
-        f"next: build with it: benchbuild {shlex.join([*loaded.overrides, f'{_word_list_key(loaded)}={path}'])}",
-    )
-    print_line(console, "      (or write that key into the recipe)")
+        say(display_path(file.absolute()))
+    overrides = shlex.join([*loaded.overrides, f"{_word_list_key(loaded)}={path}"])
+    say(f"next: build with it: benchbuild {overrides}")
+    say("      (or write that key into the recipe)")
     return 0
 
 
@@ -269,15 +238,12 @@ def _print_matches(loaded: LoadedRecipe, console: Console) -> int:
 def _match_table(match_counts: MatchCounts) -> Table:
     """The words whose rows no other word matches, most such rows first."""
     table = Table("word", *(f"matches {name}" for name in match_counts.counts), "alone", "for instance", box=None)
-    order = sorted(
-        range(len(match_counts.words)),
-        key=lambda index: (-int(match_counts.only_match_counts[index]), -int(match_counts.totals()[index])),
-    )
+    alone_counts, totals = match_counts.only_match_counts.tolist(), match_counts.totals().tolist()
+    order = sorted(range(len(match_counts.words)), key=lambda index: (-alone_counts[index], -totals[index]))
     for index in order[:_MOST]:
-        samples: list[Any] = match_counts.samples[index]
-        if match_counts.totals()[index]:
+        samples = match_counts.samples[index]
+        if totals[index]:
             counts = [str(int(by_word[index])) for by_word in match_counts.counts.values()]
             sample = printable_text(samples[0].text) if samples else ""
-            alone = str(int(match_counts.only_match_counts[index]))
-            table.add_row(printable_text(match_counts.words[index]), *counts, alone, sample)
+            table.add_row(printable_text(match_counts.words[index]), *counts, str(alone_counts[index]), sample)
     return table

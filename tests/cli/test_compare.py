@@ -101,10 +101,10 @@ def test_verdicts_come_back(capsys: Capture) -> None:
     assert compare(*RULES) == 0
     told = capsys.readouterr().out
     assert table()["rules"][2:4] == ["0.94 (16/17)", "1.00 (16/16)"]
-    assert table()["rules"][-2:] == ["0.80 (16/20)", "not all judged"]
-    assert "a share of judged texts: rules wrote 17 of 20 rows, short wrote 16 of 20 rows." in told
+    assert table()["rules"][-2:] == ["0.80 (16/20)", "not all rated"]
+    assert "a proportion of rated texts: rules wrote 17 of 20 rows, short wrote 16 of 20 rows." in told
     assert "rater_1: " not in told
-    assert "rater_2: 1 of 17 texts are not judged yet." in told
+    assert "rater_2: 1 of 17 texts are not rated yet." in told
     assert "Agreement of the two on 16 texts (right or not): percent 1.00" in told
     assert (FOLDER / "packets/rater_1.csv").read_bytes() == before
 

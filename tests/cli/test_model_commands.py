@@ -109,7 +109,7 @@ def test_rows_are_found_by_what_they_come_from_and_what_came_of_them(
         (["show", "qa3d"], 2, "did you mean 'qa2d'?"),
         (["show", "facts_choice"], 2, "this step has no prompt"),
         (["show"], 2, "no prompt was named"),
-        (["show", "qa2d", "--row", "fact-0"], 3, "'fact-0' is no row that step 'state_choice' works on"),
+        (["show", "qa2d", "--row", "fact-0"], 3, "'fact-0' is not an input row of step 'state_choice'"),
         (["show", "qa2d", "--row", "nowhere.json:7"], 3, "FILE:LINE"),
     ],
 )

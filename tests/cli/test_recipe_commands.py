@@ -1,3 +1,5 @@
+"""Commands on recipes: check, show, schema and ls; help and listings import nothing heavy."""
+
 from __future__ import annotations
 
 import argparse
@@ -6,20 +8,25 @@ import io
 import json
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from rich.console import Console
 
+from benchbuilder.cli.dispatch import COMMANDS
+
+# --- recipe commands -------------------------------------------------------------------------------------------------
+
 
 def run(command: str, words: list[str]) -> tuple[int, str]:
-    module = importlib.import_module(f"benchbuilder.cli.{command}")
+    module = importlib.import_module(f"benchbuilder.cli.{COMMANDS[command].module}")
     parser = argparse.ArgumentParser()
     parser.add_argument("--recipes", action="append")
-    module.register(parser)
-    out = io.StringIO()
-    return module.run(parser.parse_args(words), Console(file=out, width=200)), out.getvalue()
+    suffix, out = COMMANDS[command].suffix, io.StringIO()
+    getattr(module, f"register{suffix}")(parser)
+    return getattr(module, f"run{suffix}")(parser.parse_args(words), Console(file=out, width=200)), out.getvalue()
 
 
 def test_show_prints_yaml_with_origins(garden: Any, capsys: pytest.CaptureFixture[str]) -> None:
@@ -68,12 +75,38 @@ def test_ls_lists_kinds(garden: Any) -> None:
     assert "bm25" in text
 
 
-def test_ls_imports_nothing_heavy() -> None:
-    code = (
-        "import sys, benchbuilder.cli.ls as ls; from rich.console import Console; import argparse;"
-        "ls.run(argparse.Namespace(kinds=True, recipes=None), Console(quiet=True));"
-        "ls.run(argparse.Namespace(kinds=False, recipes=None), Console(quiet=True));"
-        "print([m for m in ('hydra', 'omegaconf', 'torch', 'transformers', 'openai') if m in sys.modules])"
+# --- startup ---------------------------------------------------------------------------------------------------------
+
+HEAVY = {
+    "torch", "transformers", "openai", "pandas", "polars", "pyarrow", "numpy", "scipy", "sklearn", "datasets", "hydra",
+    "omegaconf", "pydantic", "jinja2", "opencc", "jieba", "jieba_next", "rank_bm25", "rapidfuzz", "openpyxl",
+    "sacrebleu", "sqlalchemy", "asyncio", "ray", "numba",
+}  # fmt: skip
+CODE = """
+import sys
+from benchbuilder.cli.dispatch import main
+code = main(sys.argv[1:])
+sys.stderr.write("\\n" + " ".join(sorted({name.partition(".")[0] for name in sys.modules})))
+sys.exit(code)
+"""
+
+
+def imported(*words: str) -> set[str]:
+    """The packages that a process has imported when it has run a command."""
+    root = Path(__file__).parents[2]
+    result = subprocess.run(
+        [sys.executable, "-c", CODE, *words], cwd=root, capture_output=True, text=True, check=False, encoding="utf-8"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    assert result.returncode == 0, result.stderr
+    assert result.stdout
+    return set(result.stderr.rpartition("\n")[2].split())
+
+
+@pytest.mark.parametrize("words", [("--help",), ("--version",), ()])
+def test_the_help_needs_nothing(words):
+    assert not imported(*words) & (HEAVY | {"rich", "yaml", "argparse", "importlib_metadata"})
+
+
+@pytest.mark.parametrize("words", [("ls",), ("ls", "--kinds")])
+def test_listings_need_no_engine(words):
+    assert not imported(*words) & HEAVY

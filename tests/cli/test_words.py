@@ -262,7 +262,7 @@ def test_what_is_not_decided_is_told_or_decided_by_word(here: Path, capsys: pyte
     ({"keep": "drop", "correction": "乳汁"}, "dropped and corrected at once"),
     ({"word": "乳汁"}, "the word was '母乳': write another one into the column correction"),
     ({"key": ""}, "the row has no key"),
-    ({"key": "abc-def"}, "the row is of another sheet"),
+    ({"key": "abc-def"}, "the row belongs to another sheet"),
 ])  # fmt: skip
 def test_a_sheet_that_does_not_fit_is_refused_with_the_row(
     here: Path, cells: dict[str, str], told: str, capsys: pytest.CaptureFixture[str]
@@ -280,10 +280,10 @@ def test_a_sheet_that_was_not_shown_here_is_refused(here: Path, capsys: pytest.C
         text = file.read_text("utf-8")
         file.write_text(text.replace('"alone": "', '"alone": "9'), "utf-8")
     assert main(accept()) == 3
-    assert "what the sheet showed was changed" in said(capsys)
+    assert "the saved content of the sheet was changed" in said(capsys)
     shutil.rmtree("builds/care_mi/words/sheets")
     assert main(accept()) == 3
-    assert "nobody here knows what this sheet showed" in said(capsys)
+    assert "the content of this sheet is unknown here" in said(capsys)
     assert main(["words", "accept", "terms.csv", RECIPE]) == 3
     assert "no columns are headed keep, word and key" in said(capsys)
 

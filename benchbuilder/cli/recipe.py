@@ -1,8 +1,11 @@
-"""``benchbuild new``: copy a recipe, or write the skeleton of a plugin."""
+"""``benchbuild check``, ``show``, ``schema`` and ``new``: validate, print, describe and copy recipes."""
 
 from __future__ import annotations
 
 import argparse
+import json
+import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 from rich.console import Console
@@ -11,18 +14,84 @@ from benchbuilder.authoring import (
     SKELETON_SLOTS,
     Clone,
     CloneRequest,
+    UnadaptedText,
     clone_recipe,
     distribution_name,
     plugin_skeleton_files,
     write_plugin_skeleton,
 )
+from benchbuilder.cli.session import add_overrides
 from benchbuilder.cli.terminal import print_line
-from benchbuilder.config import display_path
-from benchbuilder.core import Problem, RecipeError
+from benchbuilder.config import (
+    annotate_with_origins,
+    display_path,
+    find_roots,
+    load_recipe,
+    recipe_schema,
+    render_recipe,
+)
+from benchbuilder.core import DataError, Problem, RecipeError
+from benchbuilder.pipeline import check_recipe, require_libraries
+
+register_check = add_overrides
 
 
-def register(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
+def run_check(args: argparse.Namespace, console: Console) -> int:
+    """Say whether a recipe can run: warnings, for a copied recipe also its unadapted text; raise for errors."""
+    name = next((item.partition("=")[2] for item in args.overrides if item.startswith("recipe=")), "")
+    try:
+        loaded = load_recipe(args.overrides, recipes=args.recipes)
+        unadapted = UnadaptedText(name, loaded.roots)
+        warnings = check_recipe(loaded)
+        require_libraries(loaded)
+    except (RecipeError, DataError):
+        _warn(UnadaptedText(name, find_roots(args.recipes or ())).problems_in_files(), console)
+        raise
+    _warn((*warnings, *unadapted.problems_in_files(), *unadapted.problems_with(loaded)), console)
+    recipe = loaded.recipe
+    summary = f"{len(recipe.sources)} sources, {len(recipe.steps)} steps and {len(loaded.files)} files are fine"
+    print_line(console, f"{recipe.name}: {summary}")
+    return 0
+
+
+def _warn(warnings: Iterable[Problem], console: Console) -> None:
+    for warning in warnings:
+        print_line(console, f"warning: {warning}")
+
+
+def register_show(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of ``show``."""
+    add_overrides(parser)
+    parser.add_argument("--plain", action="store_true", help="leave out the origins, as in the recipe.yaml of a build")
+
+
+def run_show(args: argparse.Namespace, console: Console) -> int:  # noqa: ARG001
+    """Print YAML that can be loaded again, with the origin of every value; only the recipe itself is checked."""
+    loaded = load_recipe(args.overrides, recipes=args.recipes)
+    full_text = "" if args.plain else render_recipe(loaded.recipe, runtime_options=True)
+    sys.stdout.write(loaded.yaml if args.plain else annotate_with_origins(full_text, loaded.origins))
+    return 0
+
+
+def register_schema(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of ``schema``."""
+    parser.add_argument("--output", metavar="FILE", help="write to this file")
+
+
+def run_schema(args: argparse.Namespace, console: Console) -> int:
+    """Write a JSON Schema of recipe files, for editors."""
+    text = json.dumps(recipe_schema(), ensure_ascii=False, indent=2) + "\n"
+    if args.output is None:
+        sys.stdout.write(text)
+        return 0
+    Path(args.output).write_text(text, encoding="utf-8")
+    comment = f"# yaml-language-server: $schema={args.output}"
+    print_line(console, f"wrote {args.output}; put this line on top of a recipe: {comment}")
+    return 0
+
+
+def register_new(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of ``new``."""
     parser.add_argument("name", nargs="?", metavar="NAME", help="the recipe to make")
     parser.add_argument("--from", dest="origin", metavar="RECIPE", help="the recipe to copy")
     parser.add_argument("--language", metavar="TAG", help="the language of the new recipe, if it differs")
@@ -40,7 +109,7 @@ def register(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(args: argparse.Namespace, console: Console) -> int:
+def run_new(args: argparse.Namespace, console: Console) -> int:
     """Write the files and print what to do with them."""
     if args.plugin is not None:
         _write_plugin(args, console)
