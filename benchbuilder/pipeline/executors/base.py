@@ -16,17 +16,21 @@ class StepWork(Protocol):
     @property
     def step(self) -> str:
         """The step's name."""
+        ...
 
     @property
     def cache(self) -> Path:
         """The folder of the files that the step prepared for its workers; workers may write there too."""
+        ...
 
     @property
     def shared(self) -> tuple[Path, ...]:
         """The files and folders that every shard needs."""
+        ...
 
     def inputs(self, index: int) -> tuple[Path, ...]:
         """The files that hold the rows of shard `index`."""
+        ...
 
     def relocated(self, places: Mapping[Path, Path]) -> StepWork:
         """The same work on another machine.
@@ -34,6 +38,7 @@ class StepWork(Protocol):
         Args:
             places: Where the paths of `shared`, `inputs` and `cache` are there; paths below `cache` keep their names.
         """
+        ...
 
     def make_shard(self, index: int, folder: Path) -> tuple[str, ...]:
         """Make shard `index` and put its files into `folder`; a file has its name only once it is complete.
@@ -41,6 +46,7 @@ class StepWork(Protocol):
         Returns:
             The names of the files; the last one is the receipt that makes the others count.
         """
+        ...
 
 
 class Executor(ABC):
