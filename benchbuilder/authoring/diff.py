@@ -344,4 +344,7 @@ def _cause_of(names: Collection[str], *, source: bool) -> ChangeCause:
     prefixes: tuple[tuple[ChangeCause, tuple[str, ...]], ...] = (
         ("model", _MODELS), ("prompt", _PROMPTS), ("votes", _VOTES), ("threshold", _THRESHOLDS),
     )  # fmt: skip
-    return next((cause for cause, starts in prefixes if any(name.startswith(starts) for name in names)), "rule")
+    for cause, starts in prefixes:
+        if any(name.startswith(starts) for name in names):
+            return cause
+    return "rule"
