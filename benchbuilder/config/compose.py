@@ -5,8 +5,6 @@ A failure is described by facts (`CompositionFault`), which `benchbuilder.config
 
 from __future__ import annotations
 
-import hashlib
-import os
 import re
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
@@ -39,7 +37,7 @@ from benchbuilder.config.composition_faults import (
 )
 from benchbuilder.config.origins import ValueOrigin, ValueOrigins, collect_value_origins
 from benchbuilder.config.recipe_index import RecipeIndex
-from benchbuilder.config.search_path import RecipeRoot
+from benchbuilder.config.search_path import RecipeRoot, digest_of_files
 from benchbuilder.config.yaml_source import KeyPath
 
 PRIMARY_CONFIG = "benchbuild"
@@ -47,7 +45,6 @@ _MOST_NODES = 20_000
 _DEEPEST = 30
 _MOST_MERGED = 8
 """The number of merged configurations that are kept for further overrides."""
-_MOST_FILES = 2_000
 _FLOAT = re.compile(r"[-+]?\d+(_\d+)*(\.[\d_]*)?[eE][-+]?\d+\Z")
 """Numbers that YAML 1.1 takes for texts, and OmegaConf does not."""
 
@@ -78,28 +75,10 @@ def compose_recipe(overrides: Sequence[str], roots: Sequence[RecipeRoot]) -> Com
         CompositionError: overrides cannot be read, or a choice does not exist.
         RecipeError: a file is malformed, or is found in two roots.
     """
-    if (files := _digest(roots)) is None:
+    if (files := digest_of_files(roots)) is None:
         return _compose(tuple(overrides), tuple(roots), OpenedFiles())
     composed = _compose_cached(tuple(overrides), tuple(roots), files, _message_folder(roots))
     return replace(composed, data=deepcopy(composed.data), origins=composed.origins.copy())
-
-
-def _digest(roots: Sequence[RecipeRoot]) -> str | None:
-    """A digest of every folder and every YAML file below `roots`; None if there are links or too many files."""
-    digest, remaining = hashlib.sha256(), _MOST_FILES
-    for root in roots:
-        for folder, folders, names in os.walk(root.path):
-            folders.sort()
-            for name in (*folders, *sorted(name for name in names if name.endswith(".yaml"))):
-                path, remaining = Path(folder, name), remaining - 1
-                if remaining < 0 or path.is_symlink():
-                    return None
-                try:
-                    data = path.read_bytes() if name not in folders else b""
-                except OSError:
-                    return None
-                digest.update(f"{path}\0{len(data)}\0".encode(errors="surrogateescape") + data)
-    return digest.hexdigest()
 
 
 @lru_cache(maxsize=32)

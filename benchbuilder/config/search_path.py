@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,6 +15,8 @@ from benchbuilder.core import Problem, RecipeError
 RECIPES_ENV = "BENCHBUILDER_RECIPES"
 PRIMARY_FILE = "benchbuild.yaml"
 """The file that makes a folder of recipes complete: it needs no other."""
+_MOST_FILES = 2_000
+"""The most files of which a digest is made."""
 
 
 @dataclass(frozen=True)
@@ -107,3 +110,21 @@ def display_path(path: Path, cwd: Path | None = None) -> str:
     """`path` for messages: relative to the current folder if it is below."""
     here = (cwd or Path.cwd()).resolve()
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+
+
+def digest_of_files(roots: Sequence[RecipeRoot]) -> str | None:
+    """A digest of every folder and every YAML file below `roots`; None if there are links or too many files."""
+    digest, remaining = hashlib.sha256(), _MOST_FILES
+    for root in roots:
+        for folder, folders, names in os.walk(root.path):
+            folders.sort()
+            for name in (*folders, *sorted(name for name in names if name.endswith(".yaml"))):
+                path, remaining = Path(folder, name), remaining - 1
+                if remaining < 0 or path.is_symlink():
+                    return None
+                try:
+                    data = path.read_bytes() if name not in folders else b""
+                except OSError:
+                    return None
+                digest.update(f"{path}\0{len(data)}\0".encode(errors="surrogateescape") + data)
+    return digest.hexdigest()

@@ -259,7 +259,7 @@ def test_what_is_not_decided_is_told_or_decided_by_word(here: Path, capsys: pyte
 
 @pytest.mark.parametrize(("cells", "told"), [
     ({"keep": "maybe"}, "'maybe' in the column keep is neither keep nor drop"),
-    ({"keep": "drop", "correction": "乳汁"}, "dropped and corrected at once"),
+    ({"keep": "drop", "correction": "乳汁"}, "both dropped and corrected"),
     ({"word": "乳汁"}, "the word was '母乳': write another one into the column correction"),
     ({"key": ""}, "the row has no key"),
     ({"key": "abc-def"}, "the row belongs to another sheet"),
