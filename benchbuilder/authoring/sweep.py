@@ -59,8 +59,7 @@ class SweepOutcome:
 def sweep_runs(overrides: Sequence[str]) -> list[SweepRun]:
     """Every combination of the alternatives in `overrides`: ``key=a,b``, but not commas in brackets or quotes.
 
-    Raises:
-        RecipeError: There are more than `MOST_RUNS` runs, or two with the same folder.
+    RecipeError if there are more than `MOST_RUNS` runs, or two with the same folder.
     """
     choices: list[list[str]] = []
     for override in overrides:
@@ -115,10 +114,9 @@ def split_alternatives(value: str) -> list[str]:
 
 
 class Sweep:
-    """Runs one after another below `folder`, with one journal.
+    """Runs one after another below `folder`, with one journal: equal requests are paid once, a cap holds for all runs.
 
-    Equal requests are paid once, and a cap of the budget holds for all runs together. A failed run is reported; the
-    rest continue. A reached cap stops the sweep.
+    A failed run is reported; the rest continue. A reached cap stops the sweep.
     """
 
     def __init__(self, folder: Path, runs: Sequence[SweepRun], recipes: Sequence[str] | None, cwd: Path) -> None:
@@ -129,11 +127,8 @@ class Sweep:
         place = self.folder / run.name
         loaded = load_recipe([*run.overrides, f"run.dir='{place}'"], recipes=self.recipes, cwd=self.cwd)
         check_recipe(loaded)
-        store = self._store(place)
+        store = Store(place, journal=self.folder / _JOURNAL)
         return loaded, plan_build(loaded.recipe, store), store
-
-    def _store(self, place: Path) -> Store:
-        return Store(place, journal=self.folder / _JOURNAL)
 
     def run(self, watcher: Watcher, *, evaluate: bool, on_start: Callable[[SweepRun], None]) -> list[SweepOutcome]:
         """Build every run, and evaluate it if wanted; the results in order."""

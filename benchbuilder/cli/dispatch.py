@@ -152,14 +152,7 @@ COMMANDS = {name: command for group in _GROUPS.values() for name, command in gro
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line.
-
-    Args:
-        argv: Arguments without the name of the program; those of the process by default.
-
-    Returns:
-        The exit code, as the reference lists them.
-    """
+    """Run the command line with `argv`, by default the arguments of the process; the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     if not arguments or arguments[0] in ("-h", "--help"):
         sys.stdout.write(_help())

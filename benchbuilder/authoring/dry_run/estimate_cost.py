@@ -39,8 +39,7 @@ class QuoteRange:
     at_most: float | None
 
     def __add__(self, addend: QuoteRange) -> QuoteRange:
-        limited = self.at_most is not None and addend.at_most is not None
-        at_most = (self.at_most or 0) + (addend.at_most or 0) if limited else None
+        at_most = None if self.at_most is None or addend.at_most is None else self.at_most + addend.at_most
         return QuoteRange(self.expected + addend.expected, at_most)
 
 
@@ -82,10 +81,7 @@ class StepQuote:
 
 @dataclass(frozen=True)
 class Quote:
-    """The quotes of the steps that would run, in flow order.
-
-    `skipped` says why other steps with prompts could not be quoted. `spent` is the cost of the build so far.
-    """
+    """The quotes of the steps that would run; `skipped` says why others have none, `spent` is the cost so far."""
 
     steps: tuple[StepQuote, ...]
     skipped: Mapping[str, str]
@@ -114,9 +110,9 @@ class Quote:
 
 
 def quote_plan(plan: Plan, store: Store, watcher: Watcher, refresh: frozenset[str] = frozenset()) -> Quote | None:
-    """The quote of `plan` from the real prompts: the steps before them that ask no model are built for it.
+    """The quote of `plan` from the real prompts, for which earlier steps are built; no model is asked.
 
-    No model is asked. ``None`` if no step with prompts would run.
+    ``None`` if no step with prompts would run.
     """
     statuses = plan.statuses(store, refresh)
     asking = [

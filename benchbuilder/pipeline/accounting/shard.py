@@ -191,10 +191,7 @@ def _decode_dictionary(texts: Any) -> Any:
 def account_gather(
     step: Gather, tables: Mapping[str, Table[Any]], gathered: GatherResult | OutcomeBatch, output: type[Row]
 ) -> Shard:
-    """The shard of a gather: every `each` row has its outcomes, every `whole` row is a parent or unused.
-
-    AccountingError if its counts do not add up.
-    """
+    """The shard of a gather, whose rows of `whole` ports are parents or unused; AccountingError for wrong counts."""
     step_name = step.context.step
     if isinstance(gathered, OutcomeBatch):
         if whole := sorted(port for port in tables if step.ports[port].mode == "whole"):
@@ -209,10 +206,9 @@ def account_gather(
         if step.ports[port].mode != "lookup":
             columns = table.arrow.select(["id", "partition", "origin"]).to_pylist()
             headers[port] = {row["id"]: row for row in columns}
-    each = headers.pop("each")
-    check_unique(step_name, [row_id for row_id, _ in gathered.outcomes])
-    if {row_id for row_id, _ in gathered.outcomes} != set(each):
-        missing = set(each).symmetric_difference(row_id for row_id, _ in gathered.outcomes)
+    each, row_ids = headers.pop("each"), [row_id for row_id, _ in gathered.outcomes]
+    check_unique(step_name, row_ids)
+    if missing := set(each).symmetric_difference(row_ids):
         raise count_error(
             step_name, f"{len(missing)} rows of port each without outcomes or unknown", f"such as {min(missing)}"
         )
