@@ -94,12 +94,9 @@ class UnitSource(Source, Generic[S]):
 
     def row_header(self, source_file: SourceFile, line: int) -> dict[str, Any]:
         """The row header."""
-        return {
-            "origin": Origin(file=source_file.name, line=line),
-            "produced_by": ProducedBy(rule=self.kind, version=str(self.version)),
-            "language": self.language,
-            "partition": self.name,
-        }
+        origin = Origin(file=source_file.name, line=line)
+        produced_by = ProducedBy(rule=self.kind, version=str(self.version))
+        return {"origin": origin, "produced_by": produced_by, "language": self.language, "partition": self.name}
 
     def files(self) -> list[FileRef]:
         """Every file that is read, in order."""
@@ -110,10 +107,7 @@ class UnitSource(Source, Generic[S]):
         return True
 
     def check(self) -> None:
-        """Check the first units of each file; DataError if none can be used.
-
-        Files that must be read completely are left to `read`.
-        """
+        """Check the first units of each file that can be read in part; DataError if none can be used."""
         for file in self.select_files()[0]:
             if self.can_read_head(file):
                 self._check_head(list(islice(self.units(file), HEAD_ROWS)), file)
@@ -121,8 +115,7 @@ class UnitSource(Source, Generic[S]):
     def read(self) -> Iterator[SourceUnit | EndOfFile]:
         """The units of all files; a file that the recipe leaves out ends at once, marked as excluded."""
         chosen, excluded = self.select_files()
-        for file in excluded:
-            yield EndOfFile(file.name, 0, {"excluded": 1})
+        yield from (EndOfFile(file.name, 0, {"excluded": 1}) for file in excluded)
         seen = SeenContents()
         for file in chosen:
             units = 0
@@ -141,8 +134,7 @@ class UnitSource(Source, Generic[S]):
             yield from super().read_batches()
             return
         chosen, excluded = self.select_files()
-        for file in excluded:
-            yield EndOfFile(file.name, 0, {"excluded": 1})
+        yield from (EndOfFile(file.name, 0, {"excluded": 1}) for file in excluded)
         with DuplicateFinder([file.name for file in chosen]) as accounts:
             for number, file in enumerate(chosen):
                 units = 0
@@ -223,22 +215,20 @@ class RowSource(UnitSource[T]):
     def units(self, source_file: SourceFile) -> Iterator[RawRow]:
         """The units of one file, in order."""
         spec, key, columns = self.spec, self.key("path"), self.columns()
-        form = self.format_of(source_file)
+        path, name, form = source_file.path, source_file.name, self.format_of(source_file)
         if form == "json":
-            return json_rows(
-                source_file.path, source_file.name, columns, key=key, encoding=spec.encoding, records=spec.records
-            )
+            return json_rows(path, name, columns, key=key, encoding=spec.encoding, records=spec.records)
         if form == "jsonl":
-            return jsonl_rows(source_file.path, spec.encoding, columns)
+            return jsonl_rows(path, spec.encoding, columns)
         if form == "parquet":
-            return parquet_rows(source_file.path, source_file.name, key, columns)
+            return parquet_rows(path, name, key, columns)
         if form == "text" and self.default_format == "text":
-            return text_rows(source_file.path, spec.encoding, spec.unit, len(columns))
+            return text_rows(path, spec.encoding, spec.unit, len(columns))
         if form in DELIMITED_FORMATS:
-            return delimited_rows(source_file.path, source_file.name, self.dialect(form), columns)
+            return delimited_rows(path, name, self.dialect(form), columns)
         raise DataError(
-            f"{key}: the format of {source_file.name} is not known", where=source_file.name,
-            why=f"the suffix {source_file.path.suffix!r} is unknown to the kind {self.kind!r}",
+            f"{key}: the format of {name} is not known", where=name,
+            why=f"the suffix {path.suffix!r} is unknown to the kind {self.kind!r}",
             next=f"set {self.key('format')}, for instance to jsonl or csv",
         )  # fmt: skip
 

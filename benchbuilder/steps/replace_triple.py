@@ -45,8 +45,7 @@ _SIDES = (("head", "head_terms"), ("tail", "tail_terms"))
 def triples_naming(table: Table[Any], keys: Collection[str], ignore: str) -> pa.Table:
     """The triples of `table` with a concept of `keys`, or a synonym of one, at either end.
 
-    Names are compared by `comparison_key` with `ignore`; synonyms are all names of an end with one of `keys`. The
-    result has the columns `TRIPLE_COLUMNS`.
+    Synonyms are all names of an end with one of `keys`. The result has the columns `TRIPLE_COLUMNS`.
     """
     first = _triples_touching(table, keys, ignore)
     synonyms = set(keys)
@@ -94,10 +93,8 @@ class ReplaceTripleSpec(StepSpec):
     unknown_only: bool
     """Whether entities are excluded that are a known end of (concept, relation) in any triple, by any synonym."""
     any_relation: bool
-    """With `unknown_only`: whether ends known under any other relation, in either direction, are excluded too.
-
-    Sources name relations differently: one calls a thing part of another, one says that it belongs to it.
-    """
+    """With `unknown_only`: whether ends known under any other relation, in either direction, are excluded too. Sources
+    name relations differently: one calls a thing part of another, one says that it belongs to it."""
     inverse_suffix: str
     """The suffix of relations that read from tail to head (empty: none): X and X with the suffix are one relation."""
     ignore: str

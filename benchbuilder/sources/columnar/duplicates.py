@@ -178,14 +178,9 @@ _VALUES[np.frombuffer(b"0123456789abcdef", np.uint8)] = np.arange(16)
 
 @dataclass(frozen=True, slots=True)
 class UnitBatch:
-    """Consecutive units of a file.
+    """Consecutive units of a file with their line numbers; `drops` has reason and detail of units without a row.
 
-    Attributes:
-        lines: The numbers of the units.
-        drops: Reason and detail of units without a row, by position.
-        places: The positions of the units with a row.
-        rows: Their rows.
-        digests: A hash of the duplicate key of each row.
+    `places` are the positions of the other units, `rows` their rows, `digests` hashes of their duplicate keys.
     """
 
     lines: NDArray[np.int64]
