@@ -20,14 +20,17 @@ class EvaluationTables(Protocol):
     @property
     def items(self) -> Iterable[Item[Any]]:
         """The benchmark."""
+        ...
 
     @property
     def answers(self) -> Iterable[Answer]:
         """Answers of all models."""
+        ...
 
     @property
     def scores(self) -> Iterable[Score]:
         """Scores by any scorer in any aspect."""
+        ...
 
 
 def make_examples(
