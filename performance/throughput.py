@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from benchbuilder.config.spec.base import FileRef
+from benchbuilder.models import Gateway
 from benchbuilder.models.base import Message, Reply, Request
 from benchbuilder.models.conversation import Conversation
-from benchbuilder.models.gateway import Gateway
 from benchbuilder.models.providers.openai import OpenAISpec
 from benchbuilder.testing import fake_openai_server
 

@@ -1,11 +1,9 @@
-from .base import ASK_FOR_JSON as ASK_FOR_JSON
 from .base import BatchGoneError as BatchGoneError
 from .base import BatchService as BatchService
 from .base import BatchState as BatchState
 from .base import HostedModel as HostedModel
 from .base import LocalModel as LocalModel
 from .base import Message as Message
-from .base import MessageRole as MessageRole
 from .base import Model as Model
 from .base import Receipt as Receipt
 from .base import RefusedRequestError as RefusedRequestError
@@ -15,9 +13,10 @@ from .base import Request as Request
 from .base import TransientError as TransientError
 from .base import Usage as Usage
 from .base import request_key as request_key
-from .base import request_keys as request_keys
 from .conversation import Conversation as Conversation
 from .conversation import ConversationDriver as ConversationDriver
+from .conversation import ConversationEnd as ConversationEnd
+from .conversation import Conversations as Conversations
 from .conversation import T as T
 from .gateway.budget import ASSUMED_REPLY_TOKENS as ASSUMED_REPLY_TOKENS
 from .gateway.budget import remaining_budget as remaining_budget

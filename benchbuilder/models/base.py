@@ -7,7 +7,9 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import ConfigDict, Field
 
 from benchbuilder.config import KindSpec
 
@@ -21,6 +23,7 @@ ReplyOutcome = Literal["complete", "truncated", "empty", "refused", "filtered"]
 class Message:
     """One turn of a conversation."""
 
+    __pydantic_config__ = ConfigDict(extra="forbid")
     role: MessageRole
     content: str
 
@@ -49,9 +52,10 @@ class Request:
 class Usage:
     """Tokens of one request and its reply, as the service counted them."""
 
-    prompt: int
-    completion: int
-    cached: int = 0
+    __pydantic_config__ = ConfigDict(extra="forbid")
+    prompt: Annotated[int, Field(ge=0)]
+    completion: Annotated[int, Field(ge=0)]
+    cached: Annotated[int, Field(ge=0)] = 0
     """Prompt tokens that came from the cache of the service."""
 
 

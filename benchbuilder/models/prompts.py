@@ -115,11 +115,8 @@ def check_prompt(prompt: Prompt, allowed: Collection[str]) -> list[Problem]:
         if node.name in unknown and node.ctx == "load":
             unknown.remove(node.name)
             known = ", ".join(sorted(allowed)) or "none"
-            problems.append(
-                _problem(
-                    prompt, node.lineno, "the prompt uses a variable that its step does not give", node.name, known
-                )
-            )
+            message = "the prompt uses a variable that its step does not give"
+            problems.append(_problem(prompt, node.lineno, message, node.name, known))
     return sorted(problems, key=lambda problem: int(problem.where.rpartition(":")[2]))
 
 

@@ -25,10 +25,9 @@ from benchbuilder.models.gateway.batch_tables import (
     write_results,
 )
 from benchbuilder.models.gateway.budget import Budget
-from benchbuilder.models.gateway.circuit_breaker import CircuitBreaker
 from benchbuilder.models.gateway.journal_tables import Cost, JournalRequest, settle_reply
 from benchbuilder.models.gateway.process_owner import is_owner_alive
-from benchbuilder.models.gateway.rate_limit import backoff_s
+from benchbuilder.models.gateway.rate_limit import CircuitBreaker, backoff_s
 from benchbuilder.models.gateway.reply_store import ReplyStore, now_utc
 
 CHUNK = 256

@@ -22,8 +22,8 @@ from benchbuilder.models.gateway.batch_tables import (
 from benchbuilder.models.gateway.budget import Budget
 from benchbuilder.models.gateway.hosted_sender import HostedSender
 from benchbuilder.models.gateway.journal_tables import Cost, JournalRequest
+from benchbuilder.models.gateway.model_client import ActiveConversation, RowFailedError, Sender
 from benchbuilder.models.gateway.reply_store import ReplyStore
-from benchbuilder.models.gateway.requests import ActiveConversation, RowFailedError
 
 _AT_A_TIME = 64
 """Conversations that are active at a time; all others wait."""
@@ -54,7 +54,7 @@ class _Waiter:
             self.answer.set_result(answer)
 
 
-class BatchSender:
+class BatchSender(Sender):
     """Collects requests until all conversations wait, submits them as batches, and waits for the results.
 
     A request in an unfinished batch is never sent again. With `live_sender`, no new batch is submitted: a request in no

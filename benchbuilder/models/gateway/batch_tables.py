@@ -122,13 +122,7 @@ def record_batch_submission(connection: sqlite3.Connection, mark: str, ident: st
 
 
 def close_batch(connection: sqlite3.Connection, mark: str, state: str, *, lost: str = "") -> tuple[float, int]:
-    """Close a batch and free its unfinished requests.
-
-    Args:
-        connection: The journal.
-        mark: Our mark of the batch.
-        state: What became of it.
-        lost: Why its unfinished requests may be billed; "" if they are not billed.
+    """Close a batch as `state`, and free its unfinished requests; they are billed if `lost` says why.
 
     Returns:
         The US dollars and tokens that were reserved for it and are not charged.

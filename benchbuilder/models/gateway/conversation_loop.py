@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Generic, TypeVar
 
-from benchbuilder.core import Outcome
 from benchbuilder.models.base import Reply, Request
-from benchbuilder.models.conversation import Conversation
-from benchbuilder.models.gateway.requests import ActiveConversation, RowFailedError
+from benchbuilder.models.conversation import Conversation, ConversationEnd, Conversations
+from benchbuilder.models.gateway.model_client import ActiveConversation, RowFailedError, Sender
 
 T = TypeVar("T")
 _YIELD_AFTER_S = 0.005
@@ -25,28 +24,23 @@ class ConversationLoop(Generic[T]):
     `conversations` is consumed lazily, so memory does not grow with the number of rows.
 
     Args:
-        rows: Conversations that are active at a time.
-        send: Sends a request and returns the reply.
+        sender: Limits the active and the open conversations, and hears when no open one can continue by itself.
+        ask: Sends a request and returns the reply.
         conversations: Pairs of row and conversation.
         on_end: Receives the row and its outcomes, or the row and an error message.
-        max_open: Most open conversations, including those that wait for a retry or a batch.
-        on_all_waiting: Called when no open conversation can continue by itself.
         on_stopping: Called with the number of requests in flight when the loop stops and waits for them.
     """
 
     def __init__(
         self,
-        rows: int,
-        send: Callable[[Request, ActiveConversation], Awaitable[Reply]],
-        conversations: Iterable[tuple[T, Conversation]],
-        on_end: Callable[[T, list[Outcome] | str], None],
-        *,
-        max_open: int,
-        on_all_waiting: Callable[[], None],
+        sender: Sender,
+        ask: Callable[[Request, ActiveConversation], Awaitable[Reply]],
+        conversations: Conversations[T],
+        on_end: ConversationEnd[T],
         on_stopping: Callable[[int], None],
     ) -> None:
-        self._rows, self._ask, self._done = max(1, rows), send, on_end
-        self._most, self._all_wait, self._told_to_stop = max(1, max_open), on_all_waiting, on_stopping
+        self._rows, self._most, self._all_wait = max(1, sender.rows), max(1, sender.max_open), sender.on_all_waiting
+        self._ask, self._done, self._on_stopping = ask, on_end, on_stopping
         self._starts: Iterator[tuple[T, Conversation]] = iter(conversations)
         self._turns: set[ActiveConversation] = set()
         self._waiting = 0
@@ -67,7 +61,7 @@ class ConversationLoop(Generic[T]):
         except asyncio.CancelledError:
             self._stop()
             if in_flight := sum(turn.sending for turn in self._turns):
-                self._told_to_stop(in_flight)
+                self._on_stopping(in_flight)
             await self._over.wait()
             raise
         if self._fault is not None:

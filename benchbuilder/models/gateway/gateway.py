@@ -6,7 +6,7 @@ import asyncio
 import gc
 import sqlite3
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -14,17 +14,17 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from benchbuilder.config import KindSpec, without_batching
-from benchbuilder.core import BenchbuilderError, Outcome, RecipeError, StoreError, create_from_spec
+from benchbuilder.core import BenchbuilderError, RecipeError, StoreError, create_from_spec
 from benchbuilder.models.base import HostedModel, LocalModel, Model, Receipt, Reply, Request, request_key
-from benchbuilder.models.conversation import Conversation
+from benchbuilder.models.conversation import ConversationEnd, Conversations
 from benchbuilder.models.gateway.batch_sender import make_batch_sender
 from benchbuilder.models.gateway.budget import Budget
-from benchbuilder.models.gateway.channel import ModelClient
 from benchbuilder.models.gateway.conversation_loop import ConversationLoop
 from benchbuilder.models.gateway.hosted_sender import HostedSender
 from benchbuilder.models.gateway.journal import Journal
 from benchbuilder.models.gateway.journal_tables import lose_attempts
 from benchbuilder.models.gateway.local_sender import LocalSender
+from benchbuilder.models.gateway.model_client import ModelClient
 from benchbuilder.models.gateway.prices import missing_price_problem, model_endpoint, model_price
 from benchbuilder.models.gateway.process_owner import new_owner
 from benchbuilder.models.gateway.reply_store import ReplyStore
@@ -32,10 +32,6 @@ from benchbuilder.models.gateway.token_count import TokenCounter
 from benchbuilder.models.gateway.usage import read_receipts, total_spent, unpriced_models
 
 T = TypeVar("T")
-
-
-def _ignore_notice(_: str) -> None:
-    """Ignore a notice."""
 
 
 class Gateway:
@@ -61,7 +57,7 @@ class Gateway:
         *,
         usd: float | None = None,
         tokens: int | None = None,
-        notice: Callable[[str], None] = _ignore_notice,
+        notice: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.journal = Journal(journal)
         self._notice = notice
@@ -73,24 +69,10 @@ class Gateway:
         self._keepers: dict[str, ReplyStore] = {}
         self._one = threading.RLock()
 
-    def converse(
-        self,
-        step: str,
-        spec: KindSpec,
-        conversations: Iterable[tuple[T, Conversation]],
-        on_end: Callable[[T, list[Outcome] | str], None],
-    ) -> None:
-        """Run conversations to their ends, as many at a time as the model accepts.
+    def converse(self, step: str, spec: KindSpec, conversations: Conversations[T], on_end: ConversationEnd[T]) -> None:
+        """Run conversations to their ends, as many at a time as the model accepts; see `ConversationDriver`.
 
-        It runs its own event loop: call it in a separate thread from inside another loop. Errors are raised only after
-        every request in flight has been answered and journaled.
-
-        Args:
-            step: Name of the step that pays.
-            spec: The model.
-            conversations: Pairs of row and conversation, consumed lazily.
-            on_end: Called when a conversation ends, in any order, with the row and its outcomes; or with the row and an
-                error message if a request failed for good.
+        It runs its own event loop: call it in a separate thread from inside another loop.
 
         Raises:
             RecipeError: A cap in US dollars is set and the model has no price; raised before any call.
@@ -146,37 +128,29 @@ class Gateway:
                 self.close()
 
     async def _converse(
-        self, step: str, spec: KindSpec, conversations: Iterable[Any], on_end: Callable[..., None]
+        self, step: str, spec: KindSpec, conversations: Conversations[Any], on_end: ConversationEnd[Any]
     ) -> None:
-        channel = await self._channel(spec)
-        channel.sender.begin_step()
-        sender, ask = channel.sender, partial(channel.ask, step)
+        client = await self._client(spec)
+        client.sender.begin_step()
+        sender = client.sender
 
         def stopping(in_flight: int) -> None:
             requests = "1 request" if in_flight == 1 else f"{in_flight} requests"
-            hosted = isinstance(channel.replies.model, HostedModel)
+            hosted = isinstance(client.replies.model, HostedModel)
             billed = f" ({'it' if in_flight == 1 else 'they'} may be billed)" if hosted else ""
             self._notice(f"stopping: waiting for {requests} in flight; Ctrl-C again stops at once{billed}")
 
-        drive = ConversationLoop[Any](
-            sender.rows,
-            ask,
-            conversations,
-            on_end,
-            max_open=sender.max_open,
-            on_all_waiting=sender.on_all_waiting,
-            on_stopping=stopping,
-        )
+        loop = ConversationLoop[Any](sender, partial(client.ask, step), conversations, on_end, stopping)
         try:
-            await drive.run()
+            await loop.run()
         finally:
             await sender.end_step()
             await self.journal.commit(_write_nothing)
 
-    async def _channel(self, spec: KindSpec) -> ModelClient:
+    async def _client(self, spec: KindSpec) -> ModelClient:
         """The client of a model, created once."""
-        channel = self._open.get(_name(spec))
-        if channel is None:
+        client = self._open.get(_name(spec))
+        if client is None:
             model: Model = create_from_spec("model", spec)
             prices, price = model_price(model)
             if price is None and self._caps[0] is not None:
@@ -185,8 +159,8 @@ class Gateway:
             as_of = "" if prices is None or price is None else prices.as_of
             keeper.catch_up(as_of)
             await self.journal.commit(_write_nothing)
-            channel = self._open[_name(spec)] = self._make_sender(keeper, self._make_budget(), as_of)
-        return channel
+            client = self._open[_name(spec)] = self._make_sender(keeper, self._make_budget(), as_of)
+        return client
 
     def _make_sender(self, keeper: ReplyStore, budget: Budget, as_of: str) -> ModelClient:
         model = keeper.model
@@ -208,8 +182,8 @@ class Gateway:
         return self._budget
 
     async def _close(self) -> None:
-        for channel in self._open.values():
-            await channel.sender.close()
+        for client in self._open.values():
+            await client.sender.close()
         self._open.clear()
 
 

@@ -12,18 +12,17 @@ from itertools import count
 from benchbuilder.core import ServiceError
 from benchbuilder.models.base import HostedModel, RefusedRequestError, Reply, TransientError
 from benchbuilder.models.gateway.budget import Budget
-from benchbuilder.models.gateway.circuit_breaker import CircuitBreaker
 from benchbuilder.models.gateway.journal_tables import Cost, JournalRequest, drop_attempt, lose_attempt, write_attempt
-from benchbuilder.models.gateway.rate_limit import RateLimiter, SendQueue, SendSlot, backoff_s
+from benchbuilder.models.gateway.model_client import ActiveConversation, RowFailedError, Sender
+from benchbuilder.models.gateway.rate_limit import CircuitBreaker, RateLimiter, SendQueue, SendSlot, backoff_s
 from benchbuilder.models.gateway.reply_store import ReplyStore, now_utc
-from benchbuilder.models.gateway.requests import ActiveConversation, RowFailedError
 from benchbuilder.models.gateway.token_count import TokenCounter
 
 _WAITING = 8
 """Open rows per request that may be in flight."""
 
 
-class HostedSender:
+class HostedSender(Sender):
     """Sends requests one by one, as many at a time as the service accepts.
 
     A request keeps its slot until the reply is on disk, so a kill repeats at most what is in flight. A retry waits
@@ -95,12 +94,6 @@ class HostedSender:
             finally:
                 turn.idle(-1)
             self._breaker.check()
-
-    def on_all_waiting(self) -> None:
-        """Nothing to do: waiting requests continue by themselves."""
-
-    async def end_step(self) -> None:
-        """Nothing to do."""
 
     async def close(self) -> None:
         """Close connections."""

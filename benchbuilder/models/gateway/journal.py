@@ -76,37 +76,29 @@ class Journal:
 
     def find_complete(self, loose: str, limit: int | None) -> JournaledReply | None:
         """The complete reply to an equal request with the highest `max_new_tokens` below `limit`."""
-        rows = self.rows(
-            "SELECT key, body, outcome FROM replies JOIN bodies USING (id) WHERE loose = ? AND outcome = 'complete'"
-            " AND (? IS NULL OR max_new_tokens < ?) ORDER BY max_new_tokens DESC LIMIT 1",
-            loose,
-            limit,
-            limit,
+        sql = (
+            "SELECT key, body, outcome FROM replies JOIN bodies USING (id) WHERE loose = ?1 AND outcome = 'complete'"
+            " AND (?2 IS NULL OR max_new_tokens < ?2) ORDER BY max_new_tokens DESC LIMIT 1"
         )
+        rows = self.rows(sql, loose, limit)
         return JournaledReply(*rows[0]) if rows else None
 
     def unread(self, model: str, endpoint: str) -> list[tuple[str, str, bytes, bool]]:
         """Replies that a kill left unread: key, body, packed request, and whether it was batched."""
-        return [
-            (key, body, packed, bool(batched))
-            for key, body, packed, batched in self.rows(
-                "SELECT key, body, request, batched FROM replies JOIN bodies USING (id)"
-                " WHERE outcome IS NULL AND model = ? AND endpoint = ?",
-                model,
-                endpoint,
-            )
-        ]
+        sql = (
+            "SELECT key, body, request, batched FROM replies JOIN bodies USING (id)"
+            " WHERE outcome IS NULL AND model = ? AND endpoint = ?"
+        )
+        return [(key, body, packed, bool(batched)) for key, body, packed, batched in self.rows(sql, model, endpoint)]
 
     def entries(self, step: str | None = None) -> Iterator[tuple[str, Request, str]]:
         """Key, request and body of every reply, in order of arrival."""
         last = 0
-        while rows := self.rows(
+        sql = (
             "SELECT id, key, request, body FROM replies JOIN bodies USING (id)"
-            " WHERE id > ? AND (? IS NULL OR step = ?) ORDER BY id LIMIT 256",
-            last,
-            step,
-            step,
-        ):
+            " WHERE id > ?1 AND (?2 IS NULL OR step = ?2) ORDER BY id LIMIT 256"
+        )
+        while rows := self.rows(sql, last, step):
             for last, key, packed, body in rows:  # noqa: B007 - the next page begins after it
                 yield key, unpack_request(packed), body
 
@@ -219,7 +211,7 @@ class Journal:
                 return None
             if (found, version) != (APPLICATION, VERSION):
                 raise _wrong_version(self.file, found, version)
-        except BaseException:
+        except BaseException:  # also on Ctrl-C: an open connection would keep its locks
             connection.close()
             raise
         return connection
@@ -276,15 +268,16 @@ def _resolve(waiting: list[tuple[asyncio.Future[Any], Any]]) -> None:
 
 def _journal_error(file: Path, error: sqlite3.Error) -> StoreError:
     """Explain an error of SQLite."""
-    text = str(error)
-    if "full" in text or "disk I/O" in text:
-        next = "make room on the disk and run the same command again: earlier replies are kept"
-        return StoreError("the journal of replies cannot be written", where=str(file), why=text, next=next)
-    if "not a database" in text or "malformed" in text:
-        next = "replace it by a backup; or move it away and pay again for its replies"
-        return StoreError("the journal of replies is damaged", where=str(file), why=text, next=next)
+    text, state = str(error), "cannot be used"
     next = "check that the file and its folder are writable and that no other program locks it, then run again"
-    return StoreError("the journal of replies cannot be used", where=str(file), why=text, next=next)
+    if "full" in text or "disk I/O" in text:
+        state, next = (
+            "cannot be written",
+            "make room on the disk and run the same command again: earlier replies are kept",
+        )
+    elif "not a database" in text or "malformed" in text:
+        state, next = "is damaged", "replace it by a backup; or move it away and pay again for its replies"
+    return StoreError(f"the journal of replies {state}", where=str(file), why=text, next=next)
 
 
 def _wrong_version(file: Path, application: int, version: int) -> StoreError:

@@ -12,14 +12,14 @@ from collections.abc import Sequence
 from benchbuilder.models.base import LocalModel, RefusedRequestError, Reply, TransientError
 from benchbuilder.models.gateway.budget import Budget
 from benchbuilder.models.gateway.journal_tables import Cost, JournalRequest
+from benchbuilder.models.gateway.model_client import ActiveConversation, RowFailedError, Sender
 from benchbuilder.models.gateway.reply_store import ReplyStore
-from benchbuilder.models.gateway.requests import ActiveConversation, RowFailedError
 
 _Waiting = tuple[JournalRequest, ActiveConversation, "asyncio.Future[str]"]
 _Work = tuple["asyncio.Future[list[str | BaseException]]", list[JournalRequest]]
 
 
-class LocalSender:
+class LocalSender(Sender):
     """Collects requests while a batch is being answered, then runs the next batch."""
 
     def __init__(self, model: LocalModel, replies: ReplyStore, budget: Budget) -> None:
@@ -39,9 +39,6 @@ class LocalSender:
         """Conversations wait for a batch or for an equal request only."""
         return 4 * self.rows
 
-    def begin_step(self) -> None:
-        """Nothing to do."""
-
     async def ask(self, request: JournalRequest, turn: ActiveConversation) -> Reply:
         """Wait for a batch and its answers; RowFailedError if the request has none."""
         await self.budget.reserve(request.worst_cost, request.step)
@@ -53,20 +50,12 @@ class LocalSender:
                 self._busy = asyncio.get_running_loop().create_task(self._batches())
             body = await waiter
             reply, actual = await self.replies.store(request, body)
-        except TransientError as error:
-            raise RowFailedError(str(error)) from error
-        except RefusedRequestError as error:
+        except (TransientError, RefusedRequestError) as error:
             raise RowFailedError(str(error)) from error
         finally:
             turn.sending = False
             self.budget.settle(request.worst_cost, actual)
         return reply
-
-    def on_all_waiting(self) -> None:
-        """Nothing to do: waiting requests continue by themselves."""
-
-    async def end_step(self) -> None:
-        """Nothing to do."""
 
     async def close(self) -> None:
         """End the thread."""
@@ -130,9 +119,8 @@ class LocalSender:
         except RefusedRequestError as error:
             return [error] if len(batch) == 1 else [self._generated([asked])[0] for asked in batch]
         except StopIteration as error:
-            return [RuntimeError(f"StopIteration in {self.model.kind}: {error}")] * len(
-                batch
-            )  # a future cannot hold it
+            # a future cannot hold it
+            return [RuntimeError(f"StopIteration in {self.model.kind}: {error}")] * len(batch)
         except BaseException as error:  # noqa: BLE001 - raised again by the waiting request
             return [error] * len(batch)
         return list(bodies)

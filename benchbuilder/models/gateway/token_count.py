@@ -82,11 +82,8 @@ class TokenCounter:
         self.exact = ref is not None
         self.factor = 1.0 if self.exact else factor
         self._encoded = None if ref is None else _tokenizer(ref.file)
-        self.how = "estimated by script"
-        if ref is not None:
-            self.how = f"tokenizer {ref.path}"
-        elif replies:
-            self.how = f"estimated by script, corrected by {replies} replies of this model"
+        corrected = f", corrected by {replies} replies of this model" if replies else ""
+        self.how = f"estimated by script{corrected}" if ref is None else f"tokenizer {ref.path}"
 
     def count(self, text: str) -> int:
         """Tokens of `text`; at least 1 unless it is empty."""
@@ -153,11 +150,6 @@ def _tokenizer(file: Path) -> Callable[[str], int]:
     try:
         tokenizer = library.Tokenizer.from_str(file.read_text(encoding="utf-8"))
     except Exception as error:  # the library raises bare Exception
-        raise RecipeError(
-            [
-                Problem(
-                    "this is not a tokenizer file", "model.token_counter", str(file), str(error)[:200], "tokenizer.json"
-                )
-            ]
-        ) from error
+        message, why = "this is not a tokenizer file", str(error)[:200]
+        raise RecipeError([Problem(message, "model.token_counter", str(file), why, "tokenizer.json")]) from error
     return lambda text: len(tokenizer.encode(text, add_special_tokens=False).ids)

@@ -65,9 +65,8 @@ class OpenAISpec(HostedSpec):
     @classmethod
     def _are_settings(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         if unknown := sorted(set(value) - set(Sampling.model_fields)):
-            raise ValueError(
-                f"{', '.join(unknown)}: not among the sampling settings {', '.join(Sampling.model_fields)}"
-            )
+            known = ", ".join(Sampling.model_fields)
+            raise ValueError(f"{', '.join(unknown)}: not among the sampling settings {known}")
         return value
 
     @field_validator("extra_body")
@@ -152,14 +151,11 @@ class OpenAIModel(HostedModel):
 
     async def open(self) -> None:
         """Import the libraries, read the key, and open the connection pool of the running loop."""
-        if self._session is None or self._session.closed or self._loop is not asyncio.get_running_loop():
-            self._connect()
+        self._pool()
 
     async def send(self, request: Request) -> str:
         """Make one attempt through the connection pool."""
-        session = self._session
-        if session is None or session.closed or self._loop is not asyncio.get_running_loop():
-            session = self._connect()
+        session = self._pool()
         data = json.dumps(self.body(request), ensure_ascii=False).encode()
         try:
             async with session.post(f"{self._at}/chat/completions", data=data, allow_redirects=False) as response:
@@ -167,10 +163,10 @@ class OpenAIModel(HostedModel):
                 if response.status == 200:
                     return text
                 status, headers = response.status, dict(response.headers)
-        except (OSError, _client_error()) as error:  # a TimeoutError is an OSError
+        except (OSError, _library().ClientError) as error:  # a TimeoutError is an OSError
             broken = self._connection_error(error)
             raise broken from broken.__cause__
-        return self._check_response(status, headers, text)
+        return self.check_response(status, headers, text)
 
     def client(self) -> AsyncOpenAI:
         """OpenAI's own client, for files and batches; it neither retries nor follows redirects."""
@@ -187,13 +183,14 @@ class OpenAIModel(HostedModel):
 
     def batches(self) -> BatchService:
         """Files and batches, through OpenAI's own client."""
-        return OpenAIBatches(self.client, self.body, self._check_response, self._hidden, self.endpoint)
+        return OpenAIBatches(self)
 
     def tuning(self) -> OpenAITuning:
         """Files and fine-tuning jobs, through OpenAI's own client."""
-        return OpenAITuning(self.client, self._check_response, self._hidden, self.endpoint)
+        return OpenAITuning(self)
 
-    def _hidden(self, text: str) -> str:
+    def hide_key(self, text: str) -> str:
+        """Remove the API key from a text."""
         return hide_key(text, self._key or "")
 
     async def close(self) -> None:
@@ -207,8 +204,14 @@ class OpenAIModel(HostedModel):
 
     # --- opening
 
-    def _connect(self) -> aiohttp.ClientSession:
+    def _pool(self) -> aiohttp.ClientSession:
         """The connection pool of the running loop."""
+        session = self._session
+        if session is None or session.closed or self._loop is not asyncio.get_running_loop():
+            session = self._connect()
+        return session
+
+    def _connect(self) -> aiohttp.ClientSession:
         aiohttp, endpoint = _library(), self.endpoint
         headers = {"Authorization": f"Bearer {self._secret()}", "Content-Type": "application/json"}
         headers["User-Agent"] = "benchbuilder"
@@ -254,14 +257,13 @@ class OpenAIModel(HostedModel):
 
     # --- failures
 
-    def _check_response(self, status: int, headers: dict[str, str], text: str) -> str:
+    def check_response(self, status: int, headers: dict[str, str], text: str) -> str:
         """Return the body if a content filter blocked the request; else raise the exception for the error status."""
-        shown = hide_key(text, self._key or "")
         wire = {there: here for here, there in self._names.items()} | {name: name for name in self.spec.understands}
-        hidden = {name: hide_key(value, self._key or "") for name, value in headers.items()}
+        hidden = {name: self.hide_key(value) for name, value in headers.items()}
         failure = ErrorResponse(
-            status, hidden, shown, self._at, self.key_env, self.spec.name, wire, with_key=bool(self._key)
-        )  # fmt: skip
+            status, hidden, self.hide_key(text), self._at, self.key_env, self.spec.name, wire, with_key=bool(self._key)
+        )
         if status in (400, 403, 422) and is_content_filtered({"error": failure.error}):
             return json.dumps({"error": failure.error}, ensure_ascii=False)
         raise failure.exception()
@@ -275,7 +277,7 @@ class OpenAIModel(HostedModel):
         if isinstance(error, aiohttp.ClientConnectorCertificateError | aiohttp.ClientConnectorSSLError):
             return ServiceError(
                 f"the certificate or encryption of {host} is invalid", where=at,
-                why=hide_key(str(error), self._key or ""), next="check model.base_url, the clock and SSL_CERT_FILE",
+                why=self.hide_key(str(error)), next="check model.base_url, the clock and SSL_CERT_FILE",
             )  # fmt: skip
         timeout = isinstance(error, TimeoutError)
         before = isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError)
@@ -308,15 +310,8 @@ def normalise_endpoint(address: str) -> str:
         raise RecipeError([Problem("not an address", key=key, allowed="for instance http://127.0.0.1:8000/v1")])
     if "@" in parts.netloc or parts.query or parts.fragment:
         hint = "put the key into an environment variable and name that in model.api_key_env"
-        raise RecipeError(
-            [
-                Problem(
-                    "an address must not hold user, password or query: they would be written to files",
-                    key=key,
-                    hint=hint,
-                )
-            ]
-        )
+        message = "an address must not hold user, password or query: they would be written to files"
+        raise RecipeError([Problem(message, key=key, hint=hint)])
     shown = f"[{host}]" if ":" in host else host
     if port is not None and port != {"http": 80, "https": 443}[parts.scheme]:
         shown = f"{shown}:{port}"
@@ -346,9 +341,3 @@ def _not_installed(why: str) -> InstallationError:
     return InstallationError(
         "the model kind 'openai' needs more than is installed", why=why, next="pip install 'benchbuilder[openai]'"
     )
-
-
-def _client_error() -> type[Exception]:
-    import aiohttp
-
-    return aiohttp.ClientError

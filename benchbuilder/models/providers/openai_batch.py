@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from benchbuilder.core import ServiceError
@@ -15,26 +15,22 @@ from benchbuilder.models.base import (
     Request,
     TransientError,
 )
-from benchbuilder.models.providers.openai_client import OpenAIClient
+from benchbuilder.models.providers.openai_client import MARK, OpenAIClient
 from benchbuilder.models.providers.openai_wire import body_excerpt
 
 if TYPE_CHECKING:
-    from openai import AsyncOpenAI
     from openai.types import Batch
 
-MARK = "benchbuilder"
-"""The metadata key of our mark."""
 _PATH: Literal["/v1/chat/completions"] = "/v1/chat/completions"
 """The path in each line of a batch; it is the same at every address."""
 _KEY = "0" * 64
-_DAY_S = 24 * 3600.0
 _IN_MEMORY = 8 * 1024 * 1024
 _SHOWN = 5
 """Most error messages of a batch that are shown."""
 
 
 class OpenAIBatches(OpenAIClient, BatchService):
-    """Batches of chat completions; `body` builds the JSON of a request, for the rest see `OpenAIClient`."""
+    """Batches of chat completions."""
 
     subject: ClassVar[str] = "batches"
     missing_text: ClassVar[str] = "the service does not support batches"
@@ -45,24 +41,13 @@ class OpenAIBatches(OpenAIClient, BatchService):
     most_requests: ClassVar[int] = 50_000
     most_bytes: ClassVar[int] = 200_000_000
 
-    def __init__(
-        self,
-        client: Callable[[], AsyncOpenAI],
-        body: Callable[[Request], dict[str, Any]],
-        check_response: Callable[[int, dict[str, str], str], str],
-        hide: Callable[[str], str],
-        endpoint: str,
-    ) -> None:
-        super().__init__(client, check_response, hide, endpoint)
-        self._body = body
-
     def size(self, request: Request) -> int:
         """The length of its line in bytes."""
         return len(self._line(_KEY, request))
 
     async def submit(self, mark: str, requests: Sequence[tuple[str, Request]]) -> str:
         """Upload the requests as a file and create a batch."""
-        client = self._client()
+        client = self._model.client()
         with tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY) as lines:
             for key, request in requests:
                 lines.write(self._line(key, request))
@@ -76,18 +61,9 @@ class OpenAIBatches(OpenAIClient, BatchService):
         return self._require_fields(await self._call("creating a batch", made), "id").id
 
     async def find(self, mark: str, since: float) -> str | None:
-        """Search the batches of the account, newest first; clocks may differ by a day."""
-        page = self._require_fields(await self._call("listing batches", self._client().batches.list(limit=100)), "data")
-        while True:
-            for batch in page.data:
-                self._require_fields(batch, "id", "created_at")
-                if (batch.metadata or {}).get(MARK) == mark:
-                    return batch.id
-                if batch.created_at < since - _DAY_S:
-                    return None
-            if not page.has_next_page():
-                return None
-            page = self._require_fields(await self._call("listing batches", page.get_next_page()), "data")
+        """Search the batches of the account."""
+        listed = self._model.client().batches.list(limit=100)
+        return await self._search("listing batches", listed, lambda batch: _has_mark(batch, mark), since)
 
     async def poll(self, ident: str) -> BatchState:
         """Whether it runs, has ended (completed, expired or cancelled) or was rejected."""
@@ -109,18 +85,18 @@ class OpenAIBatches(OpenAIClient, BatchService):
                         yield result
 
     async def _batch(self, ident: str) -> Batch:
-        call = self._client().batches.retrieve(ident)
+        call = self._model.client().batches.retrieve(ident)
         return self._require_fields(await self._call("polling a batch", call, gone=ident), "id", "status")
 
     # --- lines
 
     def _line(self, key: str, request: Request) -> bytes:
-        line = {"custom_id": key, "method": "POST", "url": _PATH, "body": self._body(request)}
+        line = {"custom_id": key, "method": "POST", "url": _PATH, "body": self._model.body(request)}
         return json.dumps(line, ensure_ascii=False).encode() + b"\n"
 
     async def _lines(self, file: str) -> AsyncIterator[bytes]:
         """Stream the lines of a file; only a line feed ends a line, whatever other separators a text holds."""
-        stream = self._client().files.with_streaming_response.content(file)
+        stream = self._model.client().files.with_streaming_response.content(file)
         response = await self._call("reading results", stream.__aenter__(), gone=file)
         try:
             parts = response.iter_bytes().__aiter__()
@@ -149,12 +125,12 @@ class OpenAIBatches(OpenAIClient, BatchService):
             if status == 200:
                 return key, text
             try:
-                return key, self._judged(status if isinstance(status, int) else 500, {}, text)
+                return key, self._model.check_response(status if isinstance(status, int) else 500, {}, text)
             except (TransientError, RefusedRequestError, ServiceError) as failure:
                 return key, failure
-        code = str(error.get("code")) if isinstance(error, dict) else "no result"  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
-        message = str(error.get("message")) if isinstance(error, dict) else ""  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
-        return key, TransientError(self._hide(f"{self._at} gave no result ({code}: {body_excerpt(message, 240)})"))
+        why: Mapping[str, Any] = error if isinstance(error, dict) else {"code": "no result", "message": ""}
+        shown = f"{why.get('code')}: {body_excerpt(str(why.get('message')), 240)}"
+        return key, TransientError(self._model.hide_key(f"{self._at} gave no result ({shown})"))
 
     def _messages(self, batch: Batch) -> str:
         """The messages of the service about a rejected batch."""
@@ -164,4 +140,8 @@ class OpenAIBatches(OpenAIClient, BatchService):
             for error in errors[:_SHOWN]
         ]
         more = [f"and {len(errors) - _SHOWN} more"] if len(errors) > _SHOWN else []
-        return self._hide("; ".join([*shown, *more])) or "no reason was given"
+        return self._model.hide_key("; ".join([*shown, *more])) or "no reason was given"
+
+
+def _has_mark(batch: Batch, mark: str) -> bool:
+    return (batch.metadata or {}).get(MARK) == mark

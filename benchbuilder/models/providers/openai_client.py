@@ -3,29 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 from benchbuilder.core import ServiceError
-from benchbuilder.models.base import BatchGoneError, RefusedRequestError, TransientError
-from benchbuilder.models.providers.openai_errors import connection_error
+from benchbuilder.models.base import BatchGoneError, RefusedRequestError, Request, TransientError
+from benchbuilder.models.providers.openai_errors import connection_error, http_library
 from benchbuilder.models.providers.openai_wire import body_excerpt
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
 T = TypeVar("T")
+MARK = "benchbuilder"
+"""The metadata key of our mark."""
+_DAY_S = 24 * 3600.0
+
+
+class ClientModel(Protocol):
+    """What calls through OpenAI's own client need of a model."""
+
+    @property
+    def endpoint(self) -> str:
+        """The address, for messages."""
+        ...
+
+    def client(self) -> AsyncOpenAI:
+        """OpenAI's own client."""
+        ...
+
+    def body(self, request: Request) -> dict[str, Any]:
+        """The JSON of a request."""
+        ...
+
+    def hide_key(self, text: str) -> str:
+        """Remove the API key from a text."""
+        ...
+
+    def check_response(self, status: int, headers: dict[str, str], text: str) -> str:
+        """Raise as `send` does for an error response, or return the body if it is a reply after all."""
+        ...
 
 
 class OpenAIClient:
-    """The base of calls about files, batches and jobs.
-
-    Args:
-        client: Opens OpenAI's client.
-        check_response: Takes status, headers and body of an error response. It raises as `send` does, or returns the
-            body if it is a reply after all.
-        hide: Removes the API key from a text.
-        endpoint: The address, for messages.
-    """
+    """The base of calls of `model` about files, batches and jobs."""
 
     subject: ClassVar[str]
     """The subject of the calls, in the plural."""
@@ -36,26 +56,12 @@ class OpenAIClient:
     advice: ClassVar[str]
     smaller_advice: ClassVar[str] = ""
 
-    def __init__(
-        self,
-        client: Callable[[], AsyncOpenAI],
-        check_response: Callable[[int, dict[str, str], str], str],
-        hide: Callable[[str], str],
-        endpoint: str,
-    ) -> None:
-        self._client, self._judged, self._hide, self._at = client, check_response, hide, endpoint
+    def __init__(self, model: ClientModel) -> None:
+        self._model, self._at = model, model.endpoint
 
     async def _call(self, action: str, call: Awaitable[T], gone: str = "") -> T:
-        """Await a call and translate its errors, without the API key.
-
-        Args:
-            action: What the call does, for messages.
-            call: The call.
-            gone: If set, a 404 is a BatchGoneError about this id.
-        """
+        """Await a call and translate its errors, without the API key; a 404 is a BatchGoneError if `gone` is an id."""
         import openai
-
-        from benchbuilder.models.providers.openai_errors import http_library
 
         try:
             return await call
@@ -71,14 +77,26 @@ class OpenAIClient:
             message = f"{how} while {action} at {self._at}"
             failure = TransientError(message, billed=not before)
             failure.__cause__ = connection_error(None, message, self._at, timeout=timeout)
-        except (
-            openai.APIError,
-            ValueError,
-            AttributeError,
-            TypeError,
-        ) as error:  # the library does not validate answers
+        # the library does not validate answers
+        except (openai.APIError, ValueError, AttributeError, TypeError) as error:
             failure = self._no_answer(str(error))
         raise failure from failure.__cause__
+
+    async def _search(
+        self, action: str, listed: Awaitable[Any], is_match: Callable[[Any], bool], since: float
+    ) -> str | None:
+        """The id of the object that `is_match` accepts: pages come newest first, and clocks may differ by a day."""
+        while True:
+            page = self._require_fields(await self._call(action, listed), "data")
+            for item in page.data:
+                self._require_fields(item, "id", "created_at")
+                if is_match(item):
+                    return item.id
+                if item.created_at < since - _DAY_S:
+                    return None
+            if not page.has_next_page():
+                return None
+            listed = page.get_next_page()
 
     def _require_fields(self, thing: T, *fields: str) -> T:
         """Return `thing`, an answer that the library did not validate; TransientError if it lacks a field."""
@@ -87,17 +105,17 @@ class OpenAIClient:
         return thing
 
     def _no_answer(self, text: str) -> TransientError:
-        shown = self._hide(body_excerpt(text, 240))
+        shown = self._model.hide_key(body_excerpt(text, 240))
         return TransientError(f"{self._at} gave an invalid answer about {self.subject}: {shown}", billed=True)
 
     def _failure(self, action: str, status: int, headers: dict[str, str], text: str, gone: str) -> Exception:
         if status == 404 and gone:
             return BatchGoneError(f"{self._at} knows no {gone}")
-        message = f"{status}: {self._hide(body_excerpt(text, 240))}"
+        message = f"{status}: {self._model.hide_key(body_excerpt(text, 240))}"
         if status in (404, 405, 501):
             return ServiceError(self.missing_text, where=self._at, why=f"{message}, while {action}", next=self.advice)
         try:
-            self._judged(status, headers, text)
+            self._model.check_response(status, headers, text)
         except RefusedRequestError:
             pass
         except (TransientError, ServiceError) as error:

@@ -7,14 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from benchbuilder.models.providers.openai_client import OpenAIClient
+from benchbuilder.models.providers.openai_client import MARK, OpenAIClient
 from benchbuilder.models.providers.openai_wire import body_excerpt
 
 if TYPE_CHECKING:
     from openai.types.fine_tuning import FineTuningJob
 
-MARK = "benchbuilder"
-"""The metadata key of our mark."""
 CLOSING = (
     "OpenAI takes no new fine-tuning jobs from 2027-01-06 on (since 2026-05-07 none of organisations that had never "
     "made one, since 2026-07-02 none of those that no longer use theirs); a trained model ends with the model that it "
@@ -22,7 +20,6 @@ CLOSING = (
     "(developers.openai.com/api/docs/deprecations)"
 )
 """What users of OpenAI's own service must know before they pay for a job."""
-_DAY_S = 24 * 3600.0
 
 
 @dataclass(frozen=True)
@@ -66,7 +63,7 @@ class OpenAITuning(OpenAIClient):
     async def upload(self, path: Path, name: str) -> str:
         """Upload a training file; return its id."""
         with path.open("rb") as stream:
-            call = self._client().files.create(file=(name, stream, "application/jsonl"), purpose="fine-tune")
+            call = self._model.client().files.create(file=(name, stream, "application/jsonl"), purpose="fine-tune")
             return self._require_fields(await self._call("uploading a training file", call), "id").id
 
     async def create(self, order: JobOrder, training: str, validation: str | None) -> str:
@@ -81,57 +78,40 @@ class OpenAITuning(OpenAIClient):
             more["seed"] = order.seed
         if validation is not None:
             more["validation_file"] = validation
-        call = self._client().fine_tuning.jobs.create(model=order.model, training_file=training, **more)
+        call = self._model.client().fine_tuning.jobs.create(model=order.model, training_file=training, **more)
         return self._require_fields(await self._call("making a fine-tuning job", call), "id").id
 
     async def find(self, order: JobOrder, since: float) -> str | None:
-        """The id of the job of this order that was created after `since` (seconds since 1970), or ``None``.
-
-        Jobs are searched newest first; clocks may differ by a day.
-        """
-        doing = "listing fine-tuning jobs"
-        page = self._require_fields(await self._call(doing, self._client().fine_tuning.jobs.list(limit=100)), "data")
-        while True:
-            for job in page.data:
-                self._require_fields(job, "id", "created_at")
-                if _is_job_of(job, order):
-                    return job.id
-                if job.created_at < since - _DAY_S:
-                    return None
-            if not page.has_next_page():
-                return None
-            page = self._require_fields(await self._call(doing, page.get_next_page()), "data")
+        """The id of the job of this order that was created after `since` (seconds since 1970), or ``None``."""
+        listed = self._model.client().fine_tuning.jobs.list(limit=100)
+        return await self._search("listing fine-tuning jobs", listed, lambda job: _is_job_of(job, order), since)
 
     async def poll(self, ident: str) -> JobState:
         """The state of a job."""
-        call = self._client().fine_tuning.jobs.retrieve(ident)
-        return self._state(
-            self._require_fields(await self._call("looking at a fine-tuning job", call, gone=ident), "status")
-        )
+        call = self._model.client().fine_tuning.jobs.retrieve(ident)
+        return self._state(await self._call("looking at a fine-tuning job", call, gone=ident))
 
     async def cancel(self, ident: str) -> JobState:
         """Cancel a job; its cost so far may be billed."""
-        call = self._client().fine_tuning.jobs.cancel(ident)
-        return self._state(
-            self._require_fields(await self._call("ending a fine-tuning job", call, gone=ident), "status")
-        )
+        call = self._model.client().fine_tuning.jobs.cancel(ident)
+        return self._state(await self._call("ending a fine-tuning job", call, gone=ident))
 
     async def last_event(self, ident: str) -> str:
         """The last message of the service about a job, or ""."""
-        call = self._client().fine_tuning.jobs.list_events(ident, limit=1)
+        call = self._model.client().fine_tuning.jobs.list_events(ident, limit=1)
         page = self._require_fields(await self._call("asking after a fine-tuning job", call, gone=ident), "data")
-        return self._hide(str(page.data[0].message)) if page.data else ""
+        return self._model.hide_key(str(page.data[0].message)) if page.data else ""
 
     def _state(self, job: FineTuningJob) -> JobState:
-        told = str(job.status).replace("_", " ")
+        message = str(self._require_fields(job, "status").status).replace("_", " ")
         if job.error is not None and job.error.message:
-            told = f"{told}: {self._hide(body_excerpt(job.error.message, 400))}"
+            message = f"{message}: {self._model.hide_key(body_excerpt(job.error.message, 400))}"
         if job.status == "succeeded":
             model = self._require_fields(job, "fine_tuned_model").fine_tuned_model or ""
-            return JobState(job.id, "succeeded", told, model, job.trained_tokens)
+            return JobState(job.id, "succeeded", message, model, job.trained_tokens)
         if job.status in ("failed", "cancelled"):
-            return JobState(job.id, job.status, told)
-        return JobState(job.id, "running", told)
+            return JobState(job.id, job.status, message)
+        return JobState(job.id, "running", message)
 
 
 def _is_job_of(job: FineTuningJob, order: JobOrder) -> bool:

@@ -9,14 +9,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
-from pydantic import Field, JsonValue, ValidationError
+from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 
 from benchbuilder.config import FileRef, KindSpec, ModelSpec, Sampling, Spec
-from benchbuilder.core import DataError
+from benchbuilder.core import DataError, write_atomically
 from benchbuilder.models.base import (
     LocalModel,
     Message,
-    MessageRole,
     RefusedRequestError,
     Reply,
     ReplyOutcome,
@@ -25,6 +24,8 @@ from benchbuilder.models.base import (
 )
 from benchbuilder.models.providers.weights_digest import file_sha256
 
+_BODY = TypeAdapter(Reply)
+"""A recorded reply as it is journaled."""
 NEXT = "record the replies again, or answer these requests with the model itself"
 
 
@@ -35,21 +36,6 @@ class ReplaySpec(ModelSpec):
     """JSON Lines, one `RecordedReply` per line."""
     name: str | None = None
     """The model whose replies are used, if the file holds replies of several models."""
-
-
-class RecordedMessage(Spec):
-    """One turn."""
-
-    role: MessageRole
-    content: str
-
-
-class RecordedUsage(Spec):
-    """Tokens as the service counted them."""
-
-    prompt: Annotated[int, Field(ge=0)]
-    completion: Annotated[int, Field(ge=0)]
-    cached: Annotated[int, Field(ge=0)] = 0
 
 
 class RecordedReply(Spec):
@@ -63,7 +49,7 @@ class RecordedReply(Spec):
     `schema` is the requested JSON Schema, `endpoint` the address of the model (for information, not compared).
     """
 
-    messages: Annotated[tuple[RecordedMessage, ...], Field(min_length=1)]
+    messages: Annotated[tuple[Message, ...], Field(min_length=1)]
     sampling: Sampling = Sampling()
     schema_: Annotated[dict[str, JsonValue] | None, Field(alias="schema")] = None
     sample: Annotated[int, Field(ge=0)] = 0
@@ -71,23 +57,20 @@ class RecordedReply(Spec):
     endpoint: str | None = None
     outcome: ReplyOutcome
     text: str
-    usage: RecordedUsage | None = None
+    usage: Usage | None = None
 
     @classmethod
     def from_reply(cls, request: Request, reply: Reply, *, model: str, endpoint: str | None = None) -> RecordedReply:
         """Record the answer of `model` to `request`."""
-        usage = reply.usage
-        return cls.model_validate({
-            "messages": [{"role": message.role, "content": message.content} for message in request.messages],
-            "sampling": dict(request.sampling), "schema": request.schema, "sample": request.sample,
-            "model": model, "endpoint": endpoint, "outcome": reply.outcome, "text": reply.text,
-            "usage": usage and {"prompt": usage.prompt, "completion": usage.completion, "cached": usage.cached},
-        })  # fmt: skip
+        return cls(
+            messages=request.messages, sampling=Sampling.model_validate(dict(request.sampling)),
+            schema_=None if request.schema is None else dict(request.schema), sample=request.sample, model=model,
+            endpoint=endpoint, outcome=reply.outcome, text=reply.text, usage=reply.usage,
+        )  # fmt: skip
 
     def request(self) -> Request:
         """The request that was answered."""
-        messages = tuple(Message(message.role, message.content) for message in self.messages)
-        return Request(messages, self.sampling.explicit_settings(), self.schema_, self.sample)
+        return Request(self.messages, self.sampling.explicit_settings(), self.schema_, self.sample)
 
     def line(self) -> str:
         """The line of the file, without the line feed."""
@@ -122,16 +105,10 @@ def write_replies(path: Path, replies: Iterable[RecordedReply]) -> int:
         key = (request_hash(reply.request()), reply.model)
         other = lines.setdefault(key, reply)
         if (other.outcome, other.text) != (reply.outcome, reply.text):
-            raise DataError(
-                f"{reply.model} has two answers to one request: {other.text[:60]!r} and {reply.text[:60]!r}",
-                next="record the replies of one endpoint",
-            )
+            what = f"{reply.model} has two answers to one request: {other.text[:60]!r} and {reply.text[:60]!r}"
+            raise DataError(what, next="record the replies of one endpoint")
         lines[key] = min(other, reply, key=RecordedReply.line)
-    draft = path.with_name(f"{path.name}.draft")
-    with draft.open("w", encoding="utf-8", newline="\n") as stream:
-        for _, reply in sorted(lines.items()):
-            stream.write(reply.line() + "\n")
-    draft.replace(path)
+    write_atomically(path, "".join(f"{reply.line()}\n" for _, reply in sorted(lines.items())))
     return len(lines)
 
 
@@ -145,9 +122,8 @@ def read_replies(path: Path) -> Iterator[tuple[int, int, RecordedReply]]:
                     yield number, offset, _recorded(line, f"{path}:{number}")
                 offset += len(line)
     except OSError as error:
-        raise DataError(
-            f"cannot read {path}", why=error.strerror or str(error), next="set model.replies to the recorded replies"
-        ) from error
+        why, next = error.strerror or str(error), "set model.replies to the recorded replies"
+        raise DataError(f"cannot read {path}", why=why, next=next) from error
 
 
 def recorded_models(path: Path) -> list[str]:
@@ -168,20 +144,8 @@ def _recorded(line: bytes, location: str) -> RecordedReply:
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])
-        raise DataError(
-            "a recorded reply is invalid",
-            where=location,
-            why=f"{key}: {first['msg']}" if key else first["msg"],
-            next=NEXT,
-        ) from error
-
-
-class ReplayBody(Spec):
-    """A recorded reply as it is journaled."""
-
-    outcome: ReplyOutcome
-    text: str
-    usage: RecordedUsage | None = None
+        why = f"{key}: {first['msg']}" if key else first["msg"]
+        raise DataError("a recorded reply is invalid", where=location, why=why, next=NEXT) from error
 
 
 class ReplayModel(LocalModel):
@@ -222,9 +186,7 @@ class ReplayModel(LocalModel):
 
     def read(self, body: str) -> Reply:
         """The reply; ValueError if the body is not one of ours."""
-        found = ReplayBody.model_validate_json(body)
-        usage = found.usage and Usage(found.usage.prompt, found.usage.completion, found.usage.cached)
-        return Reply(found.text, found.outcome, usage)
+        return _BODY.validate_json(body)
 
     def _index(self) -> dict[bytes, dict[str, tuple[int, int]]]:
         """Line and offset of each reply, by the hash of its request and its model."""
@@ -242,12 +204,8 @@ class ReplayModel(LocalModel):
                         where=f"{path}:{number}", why=f"the first is in line {first}", next=NEXT,
                     )  # fmt: skip
             if self.spec.name is not None and self.spec.name not in models:
-                raise DataError(
-                    f"no reply of {self.spec.name} is recorded",
-                    where=str(path),
-                    why=f"recorded: {', '.join(sorted(models)) or 'nothing'}",
-                    next="set model.name to one of them",
-                )
+                what, why = f"no reply of {self.spec.name} is recorded", ", ".join(sorted(models)) or "nothing"
+                raise DataError(what, where=str(path), why=f"recorded: {why}", next="set model.name to one of them")
             self._places = places
         return self._places
 
@@ -256,18 +214,15 @@ class ReplayModel(LocalModel):
         of = places.get(bytes.fromhex(digest), {})
         path = self.spec.replies.file
         if self.spec.name is None and len(of) > 1:
-            raise DataError(
-                f"several models are recorded for one request: {', '.join(sorted(of))}",
-                where=str(path),
-                next="set model.name to one of them",
-            )
+            what = f"several models are recorded for one request: {', '.join(sorted(of))}"
+            raise DataError(what, where=str(path), next="set model.name to one of them")
         model = self.spec.name or next(iter(of), "")
         if model not in of:
             who = f" as one of {model}" if model else ""
-            said = request.messages[-1].content if request.messages else ""
+            text = request.messages[-1].content if request.messages else ""
             raise RefusedRequestError(
                 f"the request is not in {path.name}{who}: was it recorded with the same arguments? "
-                f"(ends {said[-40:]!r}, {digest[:12]})"
+                f"(ends {text[-40:]!r}, {digest[:12]})"
             )
         number, offset = of[model]
         with path.open("rb") as stream:
@@ -275,4 +230,5 @@ class ReplayModel(LocalModel):
             reply = _recorded(stream.readline(), f"{path}:{number}")
         if request_hash(reply.request()) != digest:
             raise DataError("the recorded replies changed while they were read", where=str(path), next="run again")
-        return ReplayBody(outcome=reply.outcome, text=reply.text, usage=reply.usage).model_dump_json()
+        body = Reply(reply.text, reply.outcome, reply.usage)
+        return _BODY.dump_json(body, exclude={"assumed"}).decode()

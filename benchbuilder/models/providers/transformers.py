@@ -212,9 +212,8 @@ class TransformersModel(LocalModel):
         """The prompt tokens of a request, and whether they were truncated."""
         new: int | None = request.sampling.get("max_new_tokens")
         if new is None:
-            raise ServiceError(
-                f"{self.label} needs a limit of new tokens", next="set sampling.max_new_tokens of the step"
-            )
+            what = f"{self.label} needs a limit of new tokens"
+            raise ServiceError(what, next="set sampling.max_new_tokens of the step")
         text = self._text(engine, chat_messages(request))
         special = self.spec.wrapping is not None
         ids = engine.encode(text, special=special)
@@ -238,9 +237,8 @@ class TransformersModel(LocalModel):
                 return wrap_messages(spec.wrapping, messages)
             return apply_chat_template(engine.tokenizer, messages, spec.chat_values)
         except UnfitConversationError as error:
-            raise ServiceError(
-                f"the conversation does not fit {self.label}", why=str(error), next=error.next
-            ) from error
+            what = f"the conversation does not fit {self.label}"
+            raise ServiceError(what, why=str(error), next=error.next) from error
 
 
 def _is_sampled(sampling: Mapping[str, Any]) -> bool:

@@ -19,9 +19,8 @@ def file_sha256(path: Path) -> str:
         stat = path.stat()
         return _sha256(path, stat.st_size, stat.st_mtime_ns, stat.st_ino)
     except OSError as error:
-        raise DataError(
-            f"cannot read {path}", why=error.strerror or str(error), next="check the path in the recipe"
-        ) from error
+        why = error.strerror or str(error)
+        raise DataError(f"cannot read {path}", why=why, next="check the path in the recipe") from error
 
 
 def weights_sha256(folder: Path) -> str:
@@ -29,10 +28,9 @@ def weights_sha256(folder: Path) -> str:
     try:
         files = sorted(path for path in folder.iterdir() if path.suffix in PARTS and path.is_file())
     except OSError as error:
+        next = "set model.path to a folder with config.json, tokenizer and weights (*.safetensors)"
         raise DataError(
-            f"cannot read the model folder {folder}",
-            why=error.strerror or str(error),
-            next="set model.path to a folder with config.json, tokenizer and weights (*.safetensors)",
+            f"cannot read the model folder {folder}", why=error.strerror or str(error), next=next
         ) from error
     parts = [(path.name, file_sha256(path)) for path in files]
     return hashlib.sha256(json.dumps(parts, ensure_ascii=False).encode()).hexdigest()

@@ -15,8 +15,8 @@ from benchbuilder.core.records.outcomes import Dropped
 from benchbuilder.evaluation.judge_training.prompted_judge import GatewayJudge
 from benchbuilder.evaluation.judges.base import Case
 from benchbuilder.evaluation.judges.prompted import PromptedJudge, PromptedSpec
+from benchbuilder.models import Gateway
 from benchbuilder.models.base import Reply, Request
-from benchbuilder.models.gateway import Gateway
 from benchbuilder.models.providers.openai import OpenAIModel
 from benchbuilder.testing import check_judge, fake_openai_server
 

@@ -7,7 +7,7 @@ import pytest
 from gateway_models import GATEWAY_KINDS, Fake, Here
 
 from benchbuilder.core import registry
-from benchbuilder.models.gateway import Gateway
+from benchbuilder.models import Gateway
 
 
 @pytest.fixture(autouse=True)

@@ -13,8 +13,9 @@ from benchbuilder.config.spec.base import FileRef
 from benchbuilder.config.spec.model import BatchSpec
 from benchbuilder.core import registry
 from benchbuilder.core.errors import BudgetReached, RecipeError, ServiceError, WaitingForBatch
+from benchbuilder.models import Gateway
 from benchbuilder.models.base import RefusedRequestError, TransientError
-from benchbuilder.models.gateway import Gateway, batch_jobs
+from benchbuilder.models.gateway import batch_jobs
 
 QUICK = BatchSpec(poll_s=0.001, wait_s=30)
 NOT_NOW = BatchSpec(poll_s=0.001, wait_s=0)

@@ -5,8 +5,9 @@ from gateway_models import Done, Fake, FakeSpec, HereSpec, body, rows
 
 from benchbuilder.config.spec.base import FileRef
 from benchbuilder.core.errors import BudgetReached, RecipeError
+from benchbuilder.models import Gateway
 from benchbuilder.models.base import TransientError
-from benchbuilder.models.gateway import Gateway, hosted_sender
+from benchbuilder.models.gateway import hosted_sender
 
 TABLE = """\
 as_of: 2026-03-01

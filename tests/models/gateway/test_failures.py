@@ -7,8 +7,9 @@ import pytest
 from gateway_models import Done, Fake, FakeSpec, body, rows
 
 from benchbuilder.core.errors import BenchbuilderError, InstallationError, ServiceError
+from benchbuilder.models import Gateway
 from benchbuilder.models.base import RefusedRequestError, TransientError
-from benchbuilder.models.gateway import Gateway, hosted_sender
+from benchbuilder.models.gateway import hosted_sender
 
 
 @pytest.fixture(autouse=True)

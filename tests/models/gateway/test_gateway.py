@@ -7,8 +7,8 @@ from gateway_models import Done, Fake, FakeSpec, Here, HereSpec, body, request, 
 
 from benchbuilder.core.errors import ServiceError, StoreError
 from benchbuilder.core.records.outcomes import Dropped
+from benchbuilder.models import Gateway
 from benchbuilder.models.base import Message, RefusedRequestError, Request, TransientError
-from benchbuilder.models.gateway import Gateway
 
 FAST = FakeSpec(concurrency=8)
 

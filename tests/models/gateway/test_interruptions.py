@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from gateway_models import Done, Fake, FakeSpec, request, rows
 
-from benchbuilder.models.gateway import Gateway
+from benchbuilder.models import Gateway
 from benchbuilder.models.gateway.journal import Journal
 
 PROGRAM = """
@@ -21,7 +21,7 @@ import os, sys
 sys.path.insert(0, {folder!r})
 from gateway_models import GATEWAY_KINDS, Done, Fake, FakeSpec, rows
 from benchbuilder.core import registry
-from benchbuilder.models.gateway import Gateway
+from benchbuilder.models import Gateway
 from pathlib import Path
 
 registry.BUILT_IN_KINDS["model"] = GATEWAY_KINDS

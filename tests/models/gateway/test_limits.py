@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchbuilder.core.errors import ServiceError
-from benchbuilder.models.gateway.circuit_breaker import CircuitBreaker
-from benchbuilder.models.gateway.rate_limit import MINUTE_S, RateLimiter, backoff_s
+from benchbuilder.models.gateway.rate_limit import MINUTE_S, CircuitBreaker, RateLimiter, backoff_s
 
 
 def test_as_many_as_allowed_are_in_flight():

@@ -47,7 +47,7 @@ def test_a_model_is_found_by_name_alias_or_without_its_date(table):
         assert prices.price_for(unknown) is None
 
 
-def test_what_a_reply_costs():
+def test_the_cost_of_a_reply():
     price = Price(input=2.0, output=8.0, cached=0.5, batch=0.5)
     assert price.usd(1000, 500) == pytest.approx(0.006)
     assert price.usd(1000, 500, 400) == pytest.approx(0.0054)
@@ -57,33 +57,34 @@ def test_what_a_reply_costs():
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "message"),
     [
-        ("input: 2,", "input: '2',", "models.large.input: this is no number"),
-        ("input: 2,", "input: -2,", "models.large.input: a price is 0 or more"),
-        ("input: 2,", "input: .nan,", "models.large.input: a price is 0 or more"),
-        ("input: 2,", "input: true,", "models.large.input: this is no number"),
-        ("{input: 2, output: 8}", "{input: 2}", "models.large.output: the price is not complete"),
-        ("{input: 2, output: 8}", "2", "models.large: a price is a mapping"),
-        ("cached: 0.075", "cashed: 0.075", "models.small.cashed: there is no such key"),
-        ("2026-03-01", "lately", "as_of: the table has no date"),
-        ("currency: USD", "currency: EUR", "currency: prices are in US dollars"),
-        ("per_tokens: 1000000", "per_tokens: 1000", "per_tokens: prices are for a million"),
-        ("source: https://example.org/prices", "note: none", "source: the table does not say"),
-        ("big: large", "big: larg", "aliases.big: the alias names no model"),
+        ("input: 2,", "input: '2',", "models.large.input: the price table is wrong: Input should be a valid number"),
+        ("input: 2,", "input: -2,", "models.large.input: the price table is wrong: Input should be greater"),
+        ("input: 2,", "input: .nan,", "models.large.input: the price table is wrong: Input should be a finite"),
+        ("input: 2,", "input: true,", "models.large.input: the price table is wrong: Input should be a valid number"),
+        ("{input: 2, output: 8}", "{input: 2}", "models.large.output: the price table is wrong: Field required"),
+        ("{input: 2, output: 8}", "2", "models.large: the price table is wrong: Input should be a dictionary"),
+        ("cached: 0.075", "cashed: 0.075", "models.small.cashed: the price table is wrong: Unexpected keyword"),
+        ("2026-03-01", "lately", "allowed: a date such as 2026-03-01"),
+        ("currency: USD", "currency: EUR", "currency: the price table is wrong: Input should be 'USD'"),
+        ("per_tokens: 1000000", "per_tokens: 1000", "per_tokens: the price table is wrong: Input should be 1000000"),
+        ("source: https://example.org/prices", "note: none", "source: the price table is wrong: Field required"),
+        ("big: large", "big: larg", "aliases name models that are not in the table: big (larg)"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_place(table, old, new, told):
+def test_each_problem_of_a_table_is_reported_with_its_place(table, old, new, message):
     assert old in GOOD
     file = table(GOOD.replace(old, new))
     with pytest.raises(RecipeError) as error:
         Prices.read(file)
-    assert told in str(error.value)
+    assert message in str(error.value)
+    assert str(error.value).startswith("1 problem") or "note:" in new
     assert str(file) in str(error.value)
 
 
 @pytest.mark.parametrize("text", ["", "[]", "models: [", "as_of: 2026-03-01\nmodels: {}"])
-def test_a_file_that_is_no_table_is_told(table, text):
+def test_a_file_that_is_not_a_table_is_reported(table, text):
     with pytest.raises(RecipeError):
         Prices.read(table(text))
     with pytest.raises(RecipeError, match="1 problem"):
@@ -99,7 +100,7 @@ def test_the_bundled_table_can_be_read():
     assert prices.price_for("no-such-model") is None
 
 
-def test_the_prices_of_an_address_are_for_no_other(tmp_path):
+def test_the_prices_of_an_address_apply_to_no_other(tmp_path):
     file = tmp_path / "prices.yaml"
     file.write_text(
         "as_of: 2026-01-02\nsource: https://example.org\nendpoint: https://api.example.org/v1\ncurrency: USD\n"

@@ -21,8 +21,8 @@ import pytest
 from benchbuilder.config.spec.model import BatchSpec
 from benchbuilder.core.errors import ServiceError, WaitingForBatch
 from benchbuilder.core.records.outcomes import Dropped
+from benchbuilder.models import Gateway
 from benchbuilder.models.base import BatchGoneError, Message, RefusedRequestError, Request, TransientError, request_key
-from benchbuilder.models.gateway import Gateway
 from benchbuilder.models.providers.openai import OpenAIModel, OpenAISpec
 from benchbuilder.models.providers.openai_batch import OpenAIBatches
 from benchbuilder.testing import FakeOpenAI, fake_openai_server
