@@ -100,7 +100,7 @@ def test_no_rows_yet(tmp_path):
         (ROWS, {"show": {"question": "question", "answer": "anwser"}}, "no row has the column 'anwser'"),
         (ROWS, {"paragraphs": "evidenz"}, "there are answer, evidence, id, model, question, reference"),
         (ROWS, {"by": "source"}, "no row has the column 'source'"),
-        ([[1]], {}, r"a\.jsonl:1\n.*it is no JSON object"),
+        ([[1]], {}, r"a\.jsonl:1\n.*it is not a JSON object"),
     ],
 )  # fmt: skip
 def test_unusable_rows_are_listed(tmp_path, rows, changes, told):
@@ -111,7 +111,7 @@ def test_unusable_rows_are_listed(tmp_path, rows, changes, told):
 def test_no_json(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"question": "x"}\n{"question"', encoding="utf-8")
-    with pytest.raises(DataError, match=r"(?s)a\.jsonl:2\n.*it is no JSON"):
+    with pytest.raises(DataError, match=r"(?s)a\.jsonl:2\n.*it is not JSON"):
         rating_tasks("answers", spec(path), None, 1)
 
 

@@ -122,7 +122,7 @@ def load_json_rows(name: str, data: bytes, parsed: ParsedVotes) -> list[dict[str
     try:
         content = json.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
-        parsed.problems.append(f"{name}: it is no JSON in UTF-8 ({head_excerpt(str(error), 120)})")
+        parsed.problems.append(f"{name}: it is not JSON in UTF-8 ({head_excerpt(str(error), 120)})")
         return []
     rows: list[Any] = content if isinstance(content, list) else [content]
     parsed.problems += [
@@ -140,7 +140,7 @@ def load_json_lines(name: str, data: bytes, parsed: ParsedVotes) -> list[tuple[i
         try:
             row = json.loads(line.decode("utf-8"))
         except (ValueError, RecursionError) as error:
-            parsed.problems.append(f"{name}:{number}: it is no JSON in UTF-8 ({head_excerpt(str(error), 120)})")
+            parsed.problems.append(f"{name}:{number}: it is not JSON in UTF-8 ({head_excerpt(str(error), 120)})")
             continue
         if isinstance(row, dict):
             rows.append((number, row))

@@ -151,7 +151,8 @@ def download_dataset(repository: str, revision: str, pattern: str, key: str) -> 
     try:
         patterns = ["README.md", pattern] if pattern else None
         return Path(hub.snapshot_download(repository, repo_type="dataset", revision=revision, allow_patterns=patterns))
-    except (OSError, ValueError, import_library("httpx", "datasets", key).HTTPError) as error:
+    # the library of HTTP differs between versions of the hub's client, so its error is taken from there
+    except (OSError, ValueError, hub.errors.HTTPError) as error:
         raise DataError(
             f"{key}: the dataset {repository} cannot be downloaded",
             where=f"{repository} at {revision}",

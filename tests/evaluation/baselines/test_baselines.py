@@ -238,7 +238,7 @@ def test_lines_of_delimited_files_are_those_of_an_editor(tmp_path):
     file.write_text('id,model,answer\ni1,jia,"open\n', encoding="utf-8")
     refused(file, "a.csv:2", "unexpected end of data")
     file.write_text("id,model,id,answer\n", encoding="utf-8")
-    refused(file, "a.csv:1", "two columns are headed 'id'")
+    refused(file, "a.csv:1", "two columns are named 'id'")
     (tmp_path / "b.jsonl").write_text('{"id": "i1"\n', encoding="utf-8")
     refused(tmp_path / "b.jsonl", "b.jsonl:1", "no JSON")
     (tmp_path / "b.jsonl").write_text("[1]\n", encoding="utf-8")
