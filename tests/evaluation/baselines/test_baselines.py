@@ -240,9 +240,9 @@ def test_lines_of_delimited_files_are_those_of_an_editor(tmp_path):
     file.write_text("id,model,id,answer\n", encoding="utf-8")
     refused(file, "a.csv:1", "two columns are named 'id'")
     (tmp_path / "b.jsonl").write_text('{"id": "i1"\n', encoding="utf-8")
-    refused(tmp_path / "b.jsonl", "b.jsonl:1", "no JSON")
+    refused(tmp_path / "b.jsonl", "b.jsonl:1", "it is not JSON")
     (tmp_path / "b.jsonl").write_text("[1]\n", encoding="utf-8")
-    refused(tmp_path / "b.jsonl", "b.jsonl:1", "no JSON object")
+    refused(tmp_path / "b.jsonl", "b.jsonl:1", "not a JSON object")
 
 
 def test_a_file_that_was_changed_is_read_again(tmp_path):
