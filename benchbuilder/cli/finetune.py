@@ -259,7 +259,7 @@ def _status(
             next="repeat finetune submit: it looks for the job before it creates one",
         )  # fmt: skip
     last = wait_for_job(client, last, args.every, judge.say, time.sleep) if args.wait else client.poll(last)
-    judge.say(f"job {last.ident}: {last.told}")
+    judge.say(f"job {last.ident}: {last.message}")
     if not last.has_ended:
         event = client.last_event(last)
         raise Waiting(
@@ -268,7 +268,7 @@ def _status(
         )  # fmt: skip
     if last.phase != "succeeded":
         raise ServiceError(
-            f"the job {last.ident} produced no model", where=last.endpoint, why=f"{last.told}",
+            f"the job {last.ident} produced no model", where=last.endpoint, why=f"{last.message}",
             next="fix the cause, then submit with --again",
         )  # fmt: skip
     budget = judge.loaded.recipe.budget
@@ -283,5 +283,5 @@ def _status(
 
 def _cancel(judge: _FinetunedJudge, client: JobClient, part: str) -> int:
     last = client.cancel(_last_job(judge, part))
-    judge.say(f"job {last.ident}: {last.told}; its work so far may be billed")
+    judge.say(f"job {last.ident}: {last.message}; its work so far may be billed")
     return 0

@@ -24,7 +24,7 @@ MAX_ATTEMPTS = 4
 MAX_LOOKUPS = 3
 """Searches for a job that may exist, before it counts as not created."""
 
-_LOGGED_FIELDS = ("ident", "phase", "told", "model", "trained_tokens")
+_LOGGED_FIELDS = ("ident", "phase", "message", "model", "trained_tokens")
 
 T = TypeVar("T")
 Note = Callable[[str], None]
@@ -44,7 +44,7 @@ class JobStatus:
     endpoint: str
     ident: str = ""
     phase: str = "running"
-    told: str = ""
+    message: str = ""
     model: str = ""
     trained_tokens: int | None = None
     details: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -175,7 +175,7 @@ class JobClient:
                 return last
             if not retry:
                 raise ServiceError(
-                    f"the job {last.ident} for these files has {last.told}", where=last.endpoint,
+                    f"the job {last.ident} for these files has {last.message}", where=last.endpoint,
                     next="correct what it says, or give --again to make another job of the same files",
                 )  # fmt: skip
             return self._create(request, self._log_intention(request, last.attempt + 1))
@@ -184,7 +184,7 @@ class JobClient:
         try:
             return self.poll(job)
         except JobGoneError:
-            return replace(job, phase="failed", told="gone")
+            return replace(job, phase="failed", message="gone")
 
     def _log_intention(self, request: JobRequest, attempt: int) -> JobStatus:
         mark = f"{request.content[:12]}-{attempt}"
@@ -262,7 +262,7 @@ class JobClient:
 
     def _log_state(self, job: JobStatus, state: JobState) -> JobStatus:
         changed: dict[str, Any] = {
-            "phase": state.phase, "told": state.message, "model": state.model, "trained_tokens": state.trained_tokens,
+            "phase": state.phase, "message": state.message, "model": state.model, "trained_tokens": state.trained_tokens,
         }  # fmt: skip
         if state.phase != "running":
             self._log.add("ended", job.mark, **changed)
@@ -302,8 +302,8 @@ def wait_for_job(
     message = ""
     while True:
         job = client.poll(job)
-        if job.told != message:
-            message = job.told
+        if job.message != message:
+            message = job.message
             note(f"{job.ident}: {message}")
         if job.has_ended:
             return job

@@ -99,32 +99,32 @@ class HostedSender(Sender):
         """Close connections."""
         await self.model.close()
 
-    async def _attempt(self, asked: JournalRequest, turn: ActiveConversation) -> Reply:
+    async def _attempt(self, entry: JournalRequest, turn: ActiveConversation) -> Reply:
         """Make one attempt: reserve budget, wait for a slot, send, and store the answer."""
         await self.model.open()  # before anything is recorded as sent
-        await self.budget.reserve(asked.worst_cost, asked.step)
+        await self.budget.reserve(entry.worst_cost, entry.step)
         actual: Cost | None = None
         try:
-            slot = await self._queue.enter(self._tokens(asked))
+            slot = await self._queue.enter(self._tokens(entry))
             turn.sending = True
             try:
-                reply, actual = await self._send(asked, slot)
+                reply, actual = await self._send(entry, slot)
             except TransientError as error:
-                actual = asked.worst_cost if error.billed else None
+                actual = entry.worst_cost if error.billed else None
                 raise
             finally:
                 turn.sending = False
                 self._queue.leave(slot, None if actual is None else actual.tokens)
         finally:
-            self.budget.settle(asked.worst_cost, actual)
+            self.budget.settle(entry.worst_cost, actual)
         return reply
 
-    async def _send(self, asked: JournalRequest, slot: SendSlot) -> tuple[Reply, Cost]:
+    async def _send(self, entry: JournalRequest, slot: SendSlot) -> tuple[Reply, Cost]:
         journal = self.replies.journal
         attempt = f"{self._owner.rpartition(':')[2]}-{next(self._numbers)}"
-        journal.commit_later(partial(write_attempt, ident=attempt, owner=self._owner, request=asked, time=now_utc()))
+        journal.commit_later(partial(write_attempt, ident=attempt, owner=self._owner, request=entry, time=now_utc()))
         try:
-            reply, cost = await self.replies.store(asked, await self._send_in_time(asked), attempt)
+            reply, cost = await self.replies.store(entry, await self._send_in_time(entry), attempt)
         except TransientError as error:
             if error.billed:
                 journal.commit_later(partial(lose_attempt, ident=attempt, why=str(error)[:500]))
@@ -142,15 +142,15 @@ class HostedSender(Sender):
         self._queue.record_success()
         return reply, cost
 
-    async def _send_in_time(self, asked: JournalRequest) -> str:
+    async def _send_in_time(self, entry: JournalRequest) -> str:
         """The body of one attempt; TransientError on a timeout."""
         try:
             # a timeout inside the provider has a better message: let it come first
             async with asyncio.timeout(self._timeout_s + min(1.0, self._timeout_s / 10)):
-                return await self.model.send(asked.request)
+                return await self.model.send(entry.request)
         except TimeoutError as error:
             raise TransientError(f"no complete answer within {self._timeout_s:g} s", billed=True) from error
 
-    def _tokens(self, asked: JournalRequest) -> int:
+    def _tokens(self, entry: JournalRequest) -> int:
         """Tokens that count towards the limit per minute until the reply arrives."""
-        return self.counter.prompt(asked.request) + asked.worst_cost.completion if self._by_tokens else 0
+        return self.counter.prompt(entry.request) + entry.worst_cost.completion if self._by_tokens else 0

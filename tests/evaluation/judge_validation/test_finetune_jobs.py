@@ -198,8 +198,8 @@ def test_a_job_that_failed_says_why_and_is_made_again_only_when_told_so(server: 
     desk = desk_of(server, tmp_path)
     last = desk.poll(desk.submit(wanted(tmp_path)))
     assert last.phase == "failed"
-    assert "quota" in last.told
-    assert SECRET not in last.told
+    assert "quota" in last.message
+    assert SECRET not in last.message
     with pytest.raises(ServiceError, match=r"ftjob-1 .* failed"):
         desk.submit(wanted(tmp_path))
     assert made(server) == 1
@@ -213,7 +213,7 @@ def test_a_file_that_the_service_refuses_makes_the_job_fail(server: FakeOpenAI, 
     desk = desk_of(server, tmp_path)
     last = desk.poll(desk.submit(wanted(tmp_path, examples=3)))
     assert last.phase == "failed"
-    assert "at least 10 examples" in last.told
+    assert "at least 10 examples" in last.message
 
 
 def test_a_job_can_be_ended(server: FakeOpenAI, tmp_path: Path):
@@ -281,7 +281,7 @@ def test_the_last_job_of_a_part_and_of_a_content_is_known(tmp_path: Path):
     assert book.last_job() is None
     for mark, part, content in (("a-1", "trial", "a"), ("b-1", "everything", "b"), ("a-2", "trial", "a")):
         book.add("intended", mark, part=part, content=content, attempt=int(mark[-1]), endpoint="e", base="b")
-    book.add("ended", "a-1", phase="failed", told="failed")
+    book.add("ended", "a-1", phase="failed", message="failed")
 
     def mark(**of: str) -> str | None:
         found: JobStatus | None = book.last_job(**of)
