@@ -262,8 +262,11 @@ class JobClient:
 
     def _log_state(self, job: JobStatus, state: JobState) -> JobStatus:
         changed: dict[str, Any] = {
-            "phase": state.phase, "message": state.message, "model": state.model, "trained_tokens": state.trained_tokens,
-        }  # fmt: skip
+            "phase": state.phase,
+            "message": state.message,
+            "model": state.model,
+            "trained_tokens": state.trained_tokens,
+        }
         if state.phase != "running":
             self._log.add("ended", job.mark, **changed)
         return replace(job, **changed)
