@@ -21,7 +21,17 @@ from benchbuilder.core import registry
 # a shell ignores SIGINT in what it runs in the background, and tests send it
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-_E2E = ("e2e", "docs/test_commands.py", "performance")
+_E2E = (
+    "e2e",
+    "docs/test_commands.py",
+    "performance",
+    "authoring/clone/test_every_recipe_can_be_copied.py",
+    "evaluation/judges/test_decoder.py",  # the contract suite trains one of each in the quick suite
+    "evaluation/judges/test_encoder.py",
+    "recipes/test_clinic_zu.py",
+    "recipes/test_law_zh.py",
+    "recipes/test_medicine_en.py",
+)
 """Folders and files whose tests are slow and end to end: the quick suite leaves them out."""
 
 
