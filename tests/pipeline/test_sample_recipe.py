@@ -66,15 +66,15 @@ def test_every_source_unit_ends_somewhere(whole: tuple[Plan, Store, BuildReport]
     inspector = Inspector(plan, store)
     seen: set[str] = set()
     for name in plan.recipe.sources:
-        units = store.fates(report.manifests[name]).to_pylist()
+        units = store.outcomes(report.manifests[name]).to_pylist()
         assert units
         for unit in units:
             branches = inspector.branches_of(f"{unit['file']}:{unit['line']}")
             assert branches
-            fates = {branch.outcome for branch in branches}
-            assert fates <= ENDS
+            outcomes = {branch.outcome for branch in branches}
+            assert outcomes <= ENDS
             assert all(branch.reason or branch.outcome in ("item", "kept", "used") for branch in branches)
-            seen |= fates
+            seen |= outcomes
     assert "item" in seen
 
 
