@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from hypothesis import HealthCheck, settings
 
 # before numpy and torch are imported: the threads of two workers would wait for each other
 os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
@@ -17,6 +18,10 @@ from warm import warm
 
 from benchbuilder.config import search_path
 from benchbuilder.core import registry
+
+# a test never depends on the speed of the machine
+settings.register_profile("any speed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any speed")
 
 # a shell ignores SIGINT in what it runs in the background, and tests send it
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from engine_bench import Bench
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from benchbuilder.core.errors import AccountingError
@@ -201,7 +201,6 @@ def written(folder, outcomes, rows=100):
     return path.read_bytes().decode()
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["kept", "dropped", "failed", "unused"]), CELL, CELL), max_size=6))
 def test_lines_are_written_as_csv_writes_them(tmp_path_factory, cases):
     outcomes = [outcome(n, name, reason, detail) for n, (name, reason, detail) in enumerate(cases)]

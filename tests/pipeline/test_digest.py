@@ -34,7 +34,7 @@ spans = st.none() | st.tuples(st.integers(0, 9), st.integers(0, 9)).map(lambda p
 rows = st.lists(st.tuples(st.text(max_size=5), spans), max_size=12)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(given=rows, cut=st.integers(0, 12))
 def test_equal_rows_have_equal_digests(tmp_path_factory: pytest.TempPathFactory, given: list[tuple[str, Span | None]],
                                        cut: int) -> None:  # fmt: skip
@@ -51,7 +51,7 @@ def test_equal_rows_have_equal_digests(tmp_path_factory: pytest.TempPathFactory,
     assert table_digest(padded.filter(mask)) == digest
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(one=rows, other=rows)
 def test_other_rows_have_other_digests(
     one: list[tuple[str, Span | None]], other: list[tuple[str, Span | None]]

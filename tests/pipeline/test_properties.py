@@ -72,7 +72,7 @@ def check_books(bench: Bench, report: BuildReport) -> None:
 
 
 @pytest.mark.e2e
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(flow=flows(), shard_rows=st.integers(1, 5), failing=st.booleans())
 def test_every_unit_ends_somewhere(
     flow: tuple[dict[str, list[str]], dict[str, dict[str, Any]]], shard_rows: int, failing: bool
@@ -114,7 +114,7 @@ def _partial(report: BuildReport) -> set[str]:
     return {name for name, manifest in report.manifests.items() if manifest.state == "incomplete"}
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     rows=st.lists(st.sampled_from("abcdefgh"), unique=True, max_size=8),
     rounds=st.lists(st.sets(st.sampled_from("abcdefgh")), max_size=3),

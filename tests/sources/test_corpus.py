@@ -141,7 +141,7 @@ THREE = {"text": "body", "title": "name", "document": "id"}
 words = st.lists(st.sampled_from(PARTS), max_size=4).map("".join)
 values = st.one_of(words, words, st.sampled_from([None, 3, 2.0, 2.5, True, [], {}, float("nan"), "\ud800"]))
 records = st.lists(st.dictionaries(st.sampled_from(["body", "name", "id"]), values), max_size=12)
-own_settings = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+own_settings = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 
 
 def tried(read):

@@ -208,7 +208,7 @@ def read_by_column(source) -> list:
     return found
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 @given(
     seed=st.integers(0, 2**32),
     size=st.sampled_from([16, 200, 2_000_000]),

@@ -143,7 +143,7 @@ def test_an_unknown_suffix_is_delimited_text(write, read_source):
     assert len(read_source("triples", path=path, delimiter="|", header=False, columns=columns).rows) == 1
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(
     cells=st.lists(st.lists(st.sampled_from(["甲@@疾病", "乙@@症状", "", "x", '"', "@@", " "]), max_size=4), max_size=9)
 )

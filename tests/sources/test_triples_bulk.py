@@ -52,7 +52,7 @@ WORDS = [
     *ODD,
 ]
 SIZES = st.sampled_from([1, 7, 64, 2_000_000])
-own_settings = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
+own_settings = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 cell = st.lists(st.sampled_from([*WORDS, "@@", "甲", "病"]), max_size=4).map("".join)
 
 
@@ -222,7 +222,7 @@ def test_what_python_calls_white_space_is_trimmed_and_nothing_else():
     assert Cells.from_arrow(pa.array(every)).strip().to_arrow().to_pylist() == [char.strip() for char in every]
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(
     texts=st.lists(st.text(st.sampled_from([*ODD, "\x80", "\u0080", "\u1690", "é", "甲", "a", " ", "@"])), min_size=1)
 )
@@ -241,7 +241,7 @@ def test_cells_are_cut_and_compared_like_strings(texts):
         assert list(pairs) == [text.rpartition(mark)[::2] for text in texts if mark in text]
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(
     batches=st.lists(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 3)), max_size=20), max_size=8),
     limit=st.integers(1, 30),

@@ -124,7 +124,7 @@ GAPS = st.sampled_from([
 LETTERS = st.sampled_from([*"母乳喂养奶餵養 x", "breast", "milk", "β", "-", "hCG", "Crohn", "'s", "&#27597;", "\n"])
 
 
-@settings(max_examples=400, deadline=None, derandomize=True)
+@settings(max_examples=400, derandomize=True)
 @given(st.lists(st.one_of(LETTERS, GAPS), max_size=14).map("".join), st.booleans(), st.sampled_from([(), ("case",)]))
 def test_a_word_of_the_text_is_never_missed_in_its_markup(markup, convert, fold):
     words = TopicWords(WORDS, fold, "t2s" if convert else None)

@@ -352,7 +352,7 @@ def ballot_of(spec, cast):
     return ballot
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_every_candidate_has_one_outcome_and_every_paragraph_one_use(tmp_path, data):
     world = World(tmp_path, count=data.draw(st.integers(1, 4)), min_evidence=data.draw(st.integers(0, 4)))

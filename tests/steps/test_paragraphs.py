@@ -126,7 +126,7 @@ def by_column(stage, table):
     return list(found.values())
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=80)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=80)
 @given(pages, specs, st.sampled_from([1, 40, 1 << 22]))
 def test_the_same_as_page_by_page(column_words, monkeypatch, made, spec, size):
     monkeypatch.setattr(paragraphs, "_BLOCK_BYTES", size)
@@ -140,7 +140,6 @@ def test_the_same_as_page_by_page(column_words, monkeypatch, made, spec, size):
     assert by_column(stage, part) == [list(stage.map(row, {})) for row in rows[len(rows) // 2 :]]
 
 
-@settings(deadline=None)
 @given(st.lists(texts, max_size=10), st.sampled_from(["t2s", "s2twp", "tw2sp"]))
 def test_many_texts_are_converted_as_each_is(many, conversion):
     alone = [convert_script(text, conversion) for text in many]

@@ -71,7 +71,6 @@ DONE = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(deadline=None)
 @given(DONE, st.lists(st.tuples(TEXT, TEXT, st.lists(TEXT, max_size=3)), max_size=6), st.integers(0, 2))
 def test_triples_are_converted_by_the_column_as_row_by_row(done, texts, start):
     rows = [
@@ -101,7 +100,7 @@ PIECES = ["慰藉", "憑藉", "深沈", "PN接面", "SQL隱碼攻擊", "價效�
 
 
 @pytest.mark.parametrize("conversion", get_args(Conversion))
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.lists(st.lists(st.sampled_from(PIECES).flatmap(lambda p: st.integers(0, len(p)).map(lambda n: p[n:] or p)),
                          max_size=4).map("".join), max_size=6))  # fmt: skip
 def test_texts_converted_at_one_go_do_not_touch_each_other(conversion, texts):

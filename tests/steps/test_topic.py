@@ -120,7 +120,7 @@ def judged(row, words, match, fold, groups):
 
 @pytest.mark.parametrize("match", ["exact", "contains"])
 @pytest.mark.parametrize("fold", [(), ("case",), ("case", "marks")])
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(words=WORDS, texts=TEXTS)
 def test_a_table_is_judged_as_each_of_its_rows(match, fold, words, texts):
     words = tuple(dict.fromkeys(compose_characters(word) for word in words))

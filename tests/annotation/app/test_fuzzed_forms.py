@@ -22,9 +22,7 @@ VALUES = st.one_of(
     st.floats().map(str),
     st.integers().map(str),
 )
-TUNED = settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+TUNED = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
 @pytest.fixture(scope="module")

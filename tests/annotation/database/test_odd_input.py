@@ -12,7 +12,7 @@ from benchbuilder.annotation.database.sanitise import storable_text
 texts = st.text(st.characters(), max_size=60) | st.sampled_from(["\0", "\ud800", "a\0b", "'; DROP TABLE votes; --"])
 numbers = st.integers() | st.sampled_from([0, -1, 2**31, 2**63, 2**64, 10**30])
 floats = st.floats() | st.none()
-few = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+few = settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @few

@@ -11,7 +11,7 @@ from benchbuilder.annotation.formats.adjudication import read_adjudication, writ
 from benchbuilder.annotation.formats.models import AdjudicationNote, SkipRecord, VoteRecord
 from benchbuilder.annotation.tasks import judgement_requests
 
-SLOW = settings(deadline=None, suppress_health_check=list(HealthCheck))
+SLOW = settings(suppress_health_check=list(HealthCheck))
 NAMES = {"instance_id", "item_data", "labels", "source", "adjudicator", "confidence", "provenance", "num_annotators",
          "notes", "error_taxonomy", "guideline_update_flag", "time_spent_ms"}  # fmt: skip
 

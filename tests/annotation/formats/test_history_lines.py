@@ -139,7 +139,7 @@ def test_each_format_goes_there_and_back(name):
 
 
 @pytest.mark.parametrize("name", list(VOTE_FORMATS))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.binary(max_size=60))
 def test_bytes_that_are_no_file_are_problems_or_nothing(name, content):
     form = VOTE_FORMATS[name]

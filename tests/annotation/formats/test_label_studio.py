@@ -21,7 +21,7 @@ from benchbuilder.annotation.tasks import judgement_requests
 from benchbuilder.core.errors import DataError
 
 HERE = Path(__file__).parent
-SLOW = settings(deadline=None, suppress_health_check=list(HealthCheck))
+SLOW = settings(suppress_health_check=list(HealthCheck))
 
 
 def as_bytes(data):

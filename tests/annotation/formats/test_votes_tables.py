@@ -22,7 +22,7 @@ from benchbuilder.annotation.tasks import judgement_requests
 from benchbuilder.annotation.values import parse_value
 from benchbuilder.core.text.tables import csv_rows
 
-SLOW = settings(deadline=None, suppress_health_check=list(HealthCheck))
+SLOW = settings(suppress_health_check=list(HealthCheck))
 
 
 def lines_of(material):

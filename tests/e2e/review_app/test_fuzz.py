@@ -80,7 +80,7 @@ def some(strategy: st.SearchStrategy[Any], *usual: Any) -> st.SearchStrategy[Any
 
 TEXT = st.one_of(st.sampled_from(NASTY), st.text(max_size=30), st.sampled_from(["0", "1", "0.5", "yes"]))
 QUIET = settings(
-    max_examples=120, deadline=None, derandomize=True, phases=[Phase.generate], database=None,
+    max_examples=120, derandomize=True, phases=[Phase.generate], database=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
 )  # fmt: skip
 

@@ -104,7 +104,7 @@ ITEMS = st.lists(st.tuples(st.sampled_from(["f1", "f2", "f3", "f4", "f5", "f6"])
                  max_size=14)  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(ITEMS, st.sampled_from(HOLDS_QUESTIONS), st.floats(0.2, 0.9), st.integers(0, 5), st.floats(0.2, 0.8))
 def test_no_split_leaks(rows: list[tuple[str, str, str, str]], by: str, near: float, seed: int, share: float):
     items = [item(number, right, wrong, question, fact=fact) for number, (fact, right, wrong, question) in

@@ -98,7 +98,7 @@ WORDS = st.text("abcdef", min_size=0, max_size=12)
 SETS = st.lists(st.frozensets(st.sampled_from(string.ascii_lowercase[:12]), max_size=9), max_size=25, unique=True)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(SETS, st.floats(0.05, 1.0))
 def test_every_pair_above_the_border_is_found_and_no_other(sets: list[frozenset[str]], near: float):
     wanted = {
@@ -112,7 +112,7 @@ def test_every_pair_above_the_border_is_found_and_no_other(sets: list[frozenset[
     assert set(found) == wanted
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(st.tuples(st.sampled_from(["", "f1", "f2", "f3"]), st.tuples(WORDS, WORDS)), max_size=12),
        st.randoms())  # fmt: skip
 def test_the_order_of_items_makes_no_difference_and_kin_stays_together(

@@ -36,7 +36,7 @@ def spaced() -> TruncatingTokenizer:
 
 
 @pytest.mark.parametrize("words", [bytewise, spaced])
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(text=TEXTS, room=st.integers(0, 60))
 def test_shortened_texts_fit_and_are_parts(words, text, room):
     found = words()
@@ -54,7 +54,7 @@ def _gaps(text: str) -> list[int]:
     return [at for at, one in enumerate(text) if one == GAP]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(question=TEXTS, answer=TEXTS, evidence=st.lists(TEXTS, max_size=3), limit=st.integers(2, 120))
 def test_a_pair_never_has_more_tokens_than_fit_and_keeps_an_answer_that_does(question, answer, evidence, limit):
     words = bytewise()

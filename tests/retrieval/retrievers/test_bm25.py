@@ -82,7 +82,7 @@ def ranked(scores, shared, ties, count):
     return sorted(hits, key=lambda hit: (-hit[1], later * hit[0]))[:count]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=150)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150)
 @given(
     documents=st.lists(COMMON, min_size=1, max_size=9) | st.lists(RARE, min_size=1, max_size=40),
     query=st.lists(st.sampled_from("abcz") | st.integers(0, 22).map("w{}".format), max_size=8),

@@ -62,7 +62,7 @@ def test_random_texts(hmm):
         assert compiled(hmm)(text) == pure().lcut(text, HMM=hmm)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(st.text(alphabet=st.sampled_from([*"子痫前期是妊娠孕婦產後出血哈", *CHARACTERS]), max_size=60), st.booleans())
 @example("", True)
 @example("哈哈哈哈哈哈哈哈哈", True)
