@@ -80,6 +80,7 @@ class Parquet(RowsExporter):
 
 
 _HEADER_COLUMNS = ("id", "source", "origin", "language", "produced-by")
+_ROW_COLUMNS = ("family",)
 
 
 class TsvSpec(RowsSpec):
@@ -115,7 +116,8 @@ class Tsv(RowsExporter):
         return [write_atomically(folder / self.spec.file, stream.getvalue())]
 
     def _columns(self, cls: type[Row]) -> Sequence[str]:
-        known = dict.fromkeys((*_HEADER_COLUMNS, *flat_names(cls)))
+        own = [name for name in _ROW_COLUMNS if name in cls.model_fields]
+        known = dict.fromkeys((*_HEADER_COLUMNS, *flat_names(cls), *own))
         if unknown := [name for name in self.columns if name not in known]:
             raise DataError(
                 f"rows of {cls.name!r} have no column {unknown[0]!r}",

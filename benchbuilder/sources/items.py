@@ -56,6 +56,7 @@ class BenchmarkColumns(Spec):
     evidence: str | None = "evidence"
     expected: str | None = "expected"
     fact: str | None = "fact"
+    family: str | None = "family"
 
 
 class BenchmarkSpec(TableSpec):
@@ -74,11 +75,12 @@ class Benchmark(RowSource[BenchmarkSpec]):
     r"""Items with a right and a wrong answer and paragraphs.
 
     `type` is TF or OE, `expected` yes, no or empty. Paragraphs are a list (of texts, or of objects with ``text``), or
-    one text with line breaks between them (in delimited files also ``\n``). Items with the same right answer, or the
-    same `fact`, form an item family: intervals and splits keep them together.
+    one text with line breaks between them (in delimited files also ``\n``). Items with the same `family`, the
+    same `fact`, or else the same right answer, form an item family: intervals and splits keep them together.
     """
 
     kind: ClassVar[str] = "benchmark"
+    version: ClassVar[int] = 2
     spec_class: ClassVar[type[SourceSpec]] = BenchmarkSpec
     output: ClassVar[type[Row]] = _ITEM
     reasons: ClassVar[Mapping[str, str]] = {
@@ -150,11 +152,12 @@ class Benchmark(RowSource[BenchmarkSpec]):
             "answer_wrong": texts.get("answer_wrong") or "", "evidence": [self._support(n, text, source_file)
             for n, text in enumerate(paragraphs, 1)],
         })  # fmt: skip
-        family = texts.get("fact") or "answer-" + hashlib.blake2b(answer.encode(), digest_size=8).hexdigest()
+        fact = texts.get("fact") or "answer-" + hashlib.blake2b(answer.encode(), digest_size=8).hexdigest()
         if not answer and not texts.get("fact"):
-            family = "question-" + hashlib.blake2b(str(texts["question"]).encode(), digest_size=8).hexdigest()
+            fact = "question-" + hashlib.blake2b(str(texts["question"]).encode(), digest_size=8).hexdigest()
         header = self.row_header(source_file, line) | {"partition": texts.get("source") or self.name}
-        return _ITEM.build(**header, payload=payload, candidate="", fact=family, reviewed=False)
+        return _ITEM.build(**header, payload=payload, candidate="", fact=fact,
+                           family=texts.get("family") or "", reviewed=False)  # fmt: skip
 
     def _text(self, value: Any, source_file: SourceFile) -> str:
         text = cell_text(value) or ""
@@ -202,6 +205,7 @@ class BuiltItems(Source):
     """Items with their original ids; `origin` is their position among the items."""
 
     kind: ClassVar[str] = "built_items"
+    version: ClassVar[int] = 2
     spec_class: ClassVar[type[SourceSpec]] = BuiltItemsSpec
     output: ClassVar[type[Row]] = Item[Claim]
 

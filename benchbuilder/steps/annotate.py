@@ -83,6 +83,7 @@ class Annotate(ReviewStep):
     """
 
     kind: ClassVar[str] = "annotate"
+    version = 2
     spec_class: ClassVar[type[StepSpec]] = AnnotateSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Candidate), "evidence": Port(Evidence, mode="whole")}
     output: ClassVar[type[Row] | None] = Item[Claim]
@@ -191,7 +192,7 @@ class Annotate(ReviewStep):
         produced_by = self.produced_by("reviewed" if reviewed else "unreviewed")
         return Item[Claim].child(
             candidate, *evidence, produced_by=produced_by, payload=claim, candidate=candidate.id, fact=candidate.fact,
-            reviewed=reviewed,
+            family=candidate.family, reviewed=reviewed,
         )  # fmt: skip
 
 

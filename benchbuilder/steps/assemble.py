@@ -102,6 +102,7 @@ class Assemble(Gather):
             question, right, wrong, produced_by=self.produced_by(wrong.joined), type=question.type,
             expected=question.expected, context=question.context, question=question.text, answer=right.text,
             answer_wrong=wrong.text, fact=question.fact,
+            family=question.family or question.fact, negated=question.negated,
             checks=tuple(dict.fromkeys((*question.checks, *right.checks, *wrong.checks))),
         )  # fmt: skip
         return Kept(candidate)

@@ -134,7 +134,7 @@ class StateChoice(Writer):
 
     kind = "state_choice"
     spec_class = StateChoiceSpec
-    version = 2
+    version = 3
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Fact[Choice])}
     output: ClassVar[type[Row] | None] = Statement
     faults: ClassVar[Mapping[str, str]] = {

@@ -100,6 +100,7 @@ class StateOption(Map):
     """
 
     kind: ClassVar[str] = "state_option"
+    version = 2
     spec_class: ClassVar[type[StepSpec]] = StateOptionSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Fact[Choice])}
     output: ClassVar[type[Row] | None] = Statement

@@ -42,7 +42,7 @@ class StateTriple(RelationStep):
     """A true statement by the relation's template, which also gives the span of the answer."""
 
     kind = "state_triple"
-    version = 2
+    version = 3
     spec_class = StateTripleSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Fact[Triple])}
     output: ClassVar[type[Row] | None] = Statement
@@ -85,7 +85,7 @@ class NegateTriple(RelationStep):
     """A false statement of a triple: its relation's negated sentence, with the answer where the template puts it."""
 
     kind = "negate_triple"
-    version = 2
+    version = 3
     spec_class = NegateTripleSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Statement), "fact": Port(Fact[Triple], mode="parent")}
     output: ClassVar[type[Row] | None] = Statement
@@ -155,6 +155,7 @@ class Deny(Map):
     """
 
     kind: ClassVar[str] = "deny"
+    version = 2
     spec_class: ClassVar[type[StepSpec]] = DenySpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Statement)}
     output: ClassVar[type[Row] | None] = Statement
@@ -173,6 +174,7 @@ class Deny(Map):
             statement, produced_by=self.produced_by(self.spec.form),
             polarity="false" if statement.polarity == "true" else "true", text=text, joined="negation",
             answer=None if answer is None else Span(start=start + answer.start, end=start + answer.end),
-            context=statement.context, fact=statement.fact, checks=("differs_from_true",),
+            context=statement.context, fact=statement.fact, family=statement.family, negated=not statement.negated,
+            checks=("differs_from_true",),
         )  # fmt: skip
         return [Kept(denial)]

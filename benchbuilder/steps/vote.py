@@ -82,6 +82,7 @@ class VoteOnRows(ReviewStep):
     """
 
     kind: ClassVar[str] = "vote"
+    version = 2
     spec_class: ClassVar[type[StepSpec]] = VoteSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Row)}
     reasons: ClassVar[Mapping[str, str]] = {
@@ -167,7 +168,7 @@ class VoteOnRows(ReviewStep):
         if not isinstance(row, Item):
             return Kept(row)
         produced_by = self.produced_by("reviewed" if reviewed else "unreviewed")
-        fields = {name: getattr(row, name) for name in ("payload", "candidate", "fact")}  # pyright: ignore[reportUnknownArgumentType]
+        fields = {name: getattr(row, name) for name in ("payload", "candidate", "fact", "family")}  # pyright: ignore[reportUnknownArgumentType]
         return Kept(type(row).child(row, produced_by=produced_by, reviewed=reviewed, **fields))  # pyright: ignore[reportUnknownArgumentType]
 
 

@@ -239,7 +239,11 @@ class Term(Payload):
 
 
 class Item(Row, Generic[P]):
-    """A benchmark item. `reviewed` is false in a benchmark built without annotation."""
+    """A benchmark item. `reviewed` is false in a benchmark built without annotation.
+
+    `family` is the item family: items that share a fact, or whose facts lend each other their answers. Folds, samples
+    and splits keep a family together. Without one, the item's fact is its family.
+    """
 
     name: ClassVar[str] = "item"
     identity: ClassVar[tuple[str, ...]] = ("payload",)
@@ -247,7 +251,13 @@ class Item(Row, Generic[P]):
     payload: P
     candidate: str
     fact: str
+    family: str = ""
     reviewed: bool
+
+    @property
+    def family_name(self) -> str:
+        """Its family, or else its fact, or else its id."""
+        return self.family or self.fact or self.id
 
 
 class Support(FrozenModel):

@@ -14,8 +14,9 @@ class Statement(Row):
 
     `answer` is the span of `text` that answers the fact's question, `seam` the span of the predicate that joins
     question and answer (``None`` without one). `joined` says how the text was made. `context` precedes a question about
-    the statement. `checks` names every check that the text passed. `fact` is the id of the fact from which the item
-    family was made.
+    the statement. `checks` names every check that the text passed. `fact` is the id of its fact. `family` names the
+    item family, which no fold, sample or split divides (empty: the fact alone). `negated` says whether the proposition
+    stands in its negated form.
     """
 
     name: ClassVar[str] = "statement"
@@ -28,6 +29,8 @@ class Statement(Row):
     seam: Span | None = None
     context: str = ""
     fact: str
+    family: str = ""
+    negated: bool = False
     checks: tuple[str, ...] = ()
 
 
@@ -35,7 +38,7 @@ class Question(Row):
     """A true/false (`tf`) or open-ended (`oe`) question about one statement (`of`).
 
     `text` is the question alone, after its `context`. `expected` is the verdict of a right answer to a tf question
-    (``yes`` or ``no``); empty for oe.
+    (``yes`` or ``no``); empty for oe. `family` and `negated` are those of its statement.
     """
 
     name: ClassVar[str] = "question"
@@ -46,6 +49,8 @@ class Question(Row):
     context: str = ""
     expected: Literal["yes", "no", ""] = ""
     fact: str
+    family: str = ""
+    negated: bool = False
     checks: tuple[str, ...] = ()
 
     @classmethod
@@ -61,6 +66,8 @@ class Question(Row):
             context=statement.context,
             expected="yes" if statement.polarity == "true" else "no",
             fact=statement.fact,
+            family=statement.family,
+            negated=statement.negated,
             checks=checks,
         )
 
@@ -78,7 +85,11 @@ class Passage(Row):
 
 
 class Candidate(Row):
-    """A question with its right and its wrong answer; its id does not depend on evidence."""
+    """A question with its right and its wrong answer; its id does not depend on evidence.
+
+    `family` is its item family, never empty after assembly. `negated` says whether the question negates its
+    proposition.
+    """
 
     name: ClassVar[str] = "candidate"
     identity: ClassVar[tuple[str, ...]] = ("type", "expected", "context", "question", "answer", "answer_wrong")
@@ -90,6 +101,8 @@ class Candidate(Row):
     answer: str
     answer_wrong: str
     fact: str
+    family: str = ""
+    negated: bool = False
     checks: tuple[str, ...] = ()
 
 

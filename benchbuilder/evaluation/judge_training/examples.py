@@ -69,7 +69,7 @@ def make_examples(
 
 def _member(item: Item[Any]) -> GroupMember:
     case = make_case(item, "")
-    return GroupMember(item.id, item.fact, (case.question, case.right, case.wrong))
+    return GroupMember(item.id, item.family_name, (case.question, case.right, case.wrong))
 
 
 def _example(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from benchbuilder.core import Table
+from benchbuilder.core import Item, Table
 from benchbuilder.exporters import FinishedBuild, ReportEntry, item_entries, types_of
 
 VERDICT = "verdict"
@@ -149,7 +149,7 @@ def gather_run(finished: FinishedBuild, aspects: Sequence[str]) -> EvaluationRun
     systems.sort(key=lambda system: _GROUPS.index(system.group))
     return EvaluationRun(
         entries=tuple(entries),
-        facts={e.row.id: str(getattr(e.row, "fact", "")) or e.row.id for e in entries},
+        facts={e.row.id: e.row.family_name if isinstance(e.row, Item) else e.row.id for e in entries},
         sources=tuple(_sources(entries, finished.recipe)),
         types=tuple(name for name in types_of(entries) if name),
         systems=tuple(systems),

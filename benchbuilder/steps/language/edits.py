@@ -44,7 +44,7 @@ def false_statement(
     """The false statement `text`, made from a true one."""
     return Statement.child(
         true, produced_by=produced_by, polarity="false", text=text, joined=joined, answer=answer, seam=seam,
-        context=true.context, fact=true.fact, checks=tuple(checks),
+        context=true.context, fact=true.fact, family=true.family, negated=joined == "negation", checks=tuple(checks),
     )  # fmt: skip
 
 

@@ -45,6 +45,7 @@ class AskConcept(Map):
     """
 
     kind: ClassVar[str] = "ask_concept"
+    version = 2
     spec_class: ClassVar[type[StepSpec]] = AskConceptSpec
     slots = "many"
     divides = True

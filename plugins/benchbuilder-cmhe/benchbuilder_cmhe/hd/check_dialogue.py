@@ -23,6 +23,7 @@ class CheckDialogue(Map):
     """One item for each dialogue; `fact` is the dialogue of the source that it was made of."""
 
     kind: ClassVar[str] = "check_dialogue"
+    version = 2
     spec_class: ClassVar[type[StepSpec]] = CheckDialogueSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Fact[Dialogue])}
     output: ClassVar[type[Row] | None] = Item[DialogueCheck]
