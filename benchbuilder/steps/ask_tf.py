@@ -12,12 +12,12 @@ from benchbuilder.core import (
     Dropped,
     FrozenModel,
     Kept,
-    NotApplicable,
     Outcome,
     ProducedBy,
     Question,
     Regex,
     Row,
+    SpecIssue,
     Statement,
     Table,
     all_numbers,
@@ -34,7 +34,13 @@ from benchbuilder.steps.language.edits import (
     count_negations,
     exchanges,
 )
-from benchbuilder.steps.language.questions import Polarities, PolarityRule, is_one_sentence, with_end_mark
+from benchbuilder.steps.language.questions import is_one_sentence, with_end_mark
+from benchbuilder.steps.language.statement_choice import (
+    CHOICE_REASONS,
+    PolarityRule,
+    StatementChoice,
+    missing_statements,
+)
 from benchbuilder.steps.writer import MODEL_REASONS, NeedsModel, ReplyFault, Writer, WriterSpec
 
 
@@ -60,13 +66,16 @@ class AskTfSpec(WriterSpec):
     """How true/false questions are asked."""
 
     polarity: PolarityRule
-    """``balanced``: about the true or a false statement of a fact, by seed; ``true_only``: about the true one.
+    """``family``: about the true and the false statement of each fact, all of a family affirmed or all negated.
 
-    A fact without a false statement in the port ``statements`` is asked about its true one. ``even``: half of the facts
-    of that port are asked about a false statement, by seed, or all that have a false one.
+    ``every``: in both forms, of which `choose_forms` keeps one. The other rules ask one question about each fact:
+    ``balanced`` about its true or its false statement, by seed; ``even`` about a false one for half of the facts in the
+    port ``statements``, or for all that have one; ``true_only`` about the true one. There, a fact without a false
+    statement is asked about its true one.
     """
     forms: tuple[TfForm, ...]
-    """The first whose pattern matches the statement counts."""
+    """The first whose pattern matches the statement counts. Statements of one family have the same form: the first
+    that matches any of them."""
     casing: CasingSpec | None = None
     """The case of a statement inside a form; ``null``: unchanged."""
     stop: str
@@ -92,14 +101,14 @@ class AskTfSpec(WriterSpec):
 
 
 class AskTf(Writer):
-    """One true/false question per fact, about its true or its false statement, with the expected verdict.
+    """True/false questions about the statements that `polarity` chooses, with the expected verdict.
 
-    The branch of the other statement is not applicable (``other_polarity``). The context stays before the question.
+    The context stays before the question.
     """
 
     kind = "ask_tf"
     spec_class = AskTfSpec
-    version = 2
+    version = 3
     ports: ClassVar[Mapping[str, Port]] = {
         "each": Port(Statement),
         "statements": Port(Statement, mode="lookup", optional=True),
@@ -116,7 +125,7 @@ class AskTf(Writer):
     """Why a model's text is rejected."""
     reasons: ClassVar[Mapping[str, str]] = {
         **MODEL_REASONS,
-        "other_polarity": "The question of this fact is about its other statement.",
+        **CHOICE_REASONS,
         **faults,
     }
     prompt_variables: ClassVar[Mapping[str, str]] = {
@@ -125,24 +134,26 @@ class AskTf(Writer):
     }
     reply_field = "question"
 
+    def validate_inputs(self, rows: Mapping[str, type[Row]]) -> list[SpecIssue]:
+        """The issues of every writer, and a rule that needs the statements where the port is left out."""
+        return [*super().validate_inputs(rows), *missing_statements(self.spec.polarity, rows)]
+
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:
         """Read which facts have a false statement, and the prompts."""
         super().open(lookups)
         self._casing = open_casing(self.spec.casing)
-        self._polarity = Polarities(self.spec.polarity, self.context.seed, lookups.get("statements"))
+        self._choice = StatementChoice(self.spec.polarity, self.context.seed, lookups.get("statements"))
 
     def exclusion(self, row: Any, parents: Mapping[str, Any]) -> Outcome | None:  # noqa: ARG002
-        """Each fact gets one question, about its statement of one polarity."""
-        statement: Statement = row
-        if statement.polarity != self._polarity.polarity_of(statement.fact):
-            return NotApplicable("other_polarity")
-        return None
+        """Statements that the rule does not choose."""
+        return self._choice.exclusion(row)
 
     def by_rule(self, row: Any, parents: Mapping[str, Any]) -> Outcome | NeedsModel:  # noqa: ARG002
         """The statement in the first form whose pattern matches it."""
         statement: Statement = row
         spec: AskTfSpec = self.spec
-        form = next((f.form for f in spec.forms if not f.when or find_all(f.when, statement.text)), None)
+        texts = self._choice.texts_beside(statement)
+        form = next((f.form for f in spec.forms if not f.when or any(find_all(f.when, text) for text in texts)), None)
         if form is None:
             return NeedsModel(statement.text)
         bare = statement.text.removesuffix(spec.stop)
@@ -152,7 +163,11 @@ class AskTf(Writer):
         if not is_one_sentence(text, spec.mark, spec.ends):
             return Dropped("not_one_question", text)
         checks = ("one_question", "holds_statement")
-        return Kept(Question.true_or_false(statement, produced_by=self.produced_by(form), text=text, checks=checks))
+        question = Question.true_or_false(
+            statement, produced_by=self.produced_by(form), text=text, checks=checks,
+            family=self._choice.family_of(statement),
+        )  # fmt: skip
+        return Kept(question)
 
     def prompt_values(self, row: Any, parents: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002
         """Context and statement."""
@@ -187,7 +202,10 @@ class AskTf(Writer):
         checks = ["one_question", "true_or_false", "keeps_statement", "no_verdict"]
         if spec.negations:
             checks.append("same_negations")
-        return Question.true_or_false(statement, produced_by=produced_by, text=text, checks=tuple(checks))
+        family = self._choice.family_of(statement)
+        return Question.true_or_false(
+            statement, produced_by=produced_by, text=text, checks=tuple(checks), family=family
+        )
 
     def _is_framed_statement(self, frame: str, bare: str, text: str) -> bool:
         """Whether `text` is the statement in `frame`, apart from marks and one allowed additional word."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 from benchbuilder.config import StepSpec
@@ -18,11 +18,14 @@ class AssembleSpec(StepSpec):
     wrong_oe: tuple[FalseStatementSort, ...]
     """For open-ended questions."""
     wrong_tf: tuple[FalseStatementSort, ...]
-    """For true/false questions about the true statement; those about a false statement use that statement."""
+    """For true/false questions; one about a replaced statement uses that statement."""
 
 
 class Assemble(Gather):
     """Candidates: the right answer is the true statement of the question's fact, the wrong one a false statement.
+
+    Both answers are affirmed if the wrong one is a replaced statement, even where the question negates. So no answer
+    is right because of its form. All questions about a fact belong to the family that any of its statements names.
 
     A true/false question about a `denied` statement has that statement and its denial instead. There, the statements of
     a fact are independent claims, and none of them answers a question about another. Statements that no candidate uses
@@ -30,6 +33,7 @@ class Assemble(Gather):
     """
 
     kind = "assemble"
+    version = 2
     spec_class = AssembleSpec
     ports: ClassVar[Mapping[str, Port]] = {
         "each": Port(Question),
@@ -51,10 +55,13 @@ class Assemble(Gather):
     def gather(self, tables: Mapping[str, Table[Any]]) -> GatherResult:
         """The outcome of each question, and the statements that no candidate uses."""
         statements: dict[str, dict[str, list[Statement]]] = {}
+        self._families: dict[str, str] = {}
         for port in ("stated", "negated", "replaced"):
             by_fact = statements.setdefault(port, {})
             for statement in tables[port]:
                 by_fact.setdefault(statement.fact, []).append(statement)
+                if statement.family:
+                    self._families[statement.fact] = statement.family
         denials = {denial.of: denial for denial in tables["denied"]} if "denied" in tables else {}
         by_id = {row.id: row for by_fact in statements.values() for rows in by_fact.values() for row in rows}
         for denial in denials.values():
@@ -102,7 +109,7 @@ class Assemble(Gather):
             question, right, wrong, produced_by=self.produced_by(wrong.joined), type=question.type,
             expected=question.expected, context=question.context, question=question.text, answer=right.text,
             answer_wrong=wrong.text, fact=question.fact,
-            family=question.family or question.fact, negated=question.negated,
+            family=question.family or self._families.get(question.fact, question.fact), negated=question.negated,
             checks=tuple(dict.fromkeys((*question.checks, *right.checks, *wrong.checks))),
         )  # fmt: skip
         return Kept(candidate)
@@ -110,12 +117,13 @@ class Assemble(Gather):
     def _wrong_statement(
         self, question: Question, statements: Mapping[str, Mapping[str, list[Statement]]]
     ) -> Statement | None:
-        if question.expected == "no":
-            sorts: Iterable[FalseStatementSort] = ("negated", "replaced")
-            own = (row for sort in sorts for row in statements[sort].get(question.fact, ()) if row.id == question.of)
-            return next(own, None)
+        replaced = statements["replaced"].get(question.fact, ())
+        asked = next((row for row in replaced if row.id == question.of and question.expected == "no"), None)
+        if asked is not None:
+            return asked
         order: tuple[FalseStatementSort, ...] = self.spec.wrong_oe if question.type == "oe" else self.spec.wrong_tf
-        return next((row for sort in order for row in statements[sort].get(question.fact, ())), None)
+        rows = (row for sort in order for row in statements[sort].get(question.fact, ()))
+        return next((row for row in rows if row.polarity == "false"), None)
 
 
 def _why_unused(fact: str, asked_facts: set[str], answered_facts: set[str]) -> str:

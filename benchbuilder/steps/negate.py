@@ -31,11 +31,11 @@ from benchbuilder.retrieval import Tokenizer, word_boundary_problem
 from benchbuilder.steps.base import Port
 from benchbuilder.steps.language.edits import (
     SearchRule,
+    altered_statement,
     answer_text,
     count_negations,
     cuts_word,
     exchanges,
-    false_statement,
     replace_span,
     search_negation,
     shift_span,
@@ -105,15 +105,16 @@ class NegateSpec(WriterSpec):
 
 
 class Negate(Writer):
-    """A false statement: the true one with its predicate negated once, never inside the answer.
+    """A statement with its predicate negated once, never inside the answer: a true one becomes false, a false one true.
 
+    False statements are negated by rules only: their negations serve as questions, for which no model is paid.
     Statements made by models have no seam; their last predicate before the answer is found by whole words of the
     tokenizer. If no rule applies, a model is asked; its text must differ from the true statement in one short part.
     A statement that is already negative is always dropped: two negations are hard to read and easy to miss.
     """
 
     kind = "negate"
-    version = 2
+    version = 3
     spec_class = NegateSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Statement)}
     output: ClassVar[type[Row] | None] = Statement
@@ -127,6 +128,7 @@ class Negate(Writer):
     """Why a model's text is rejected."""
     reasons: ClassVar[Mapping[str, str]] = {
         **MODEL_REASONS,
+        "needs_rule": "No rule applies, and a model negates true statements only.",
         "already_negative": "The statement is already negative; a second negation would be hard to read.",
         **faults,
     }
@@ -161,11 +163,15 @@ class Negate(Writer):
         if self._tokenizer is not None:
             self._tokenizer.open()
 
-    def exclusion(self, row: Any, parents: Mapping[str, Any]) -> Outcome | None:  # noqa: ARG002
-        """Statements with a negation, inside or outside the answer, are dropped."""
-        true: Statement = row
-        if self._count_negations(true.text, true.answer) or self._count_negations(answer_text(true), None):
-            return Dropped("already_negative", true.text)
+    def exclusion(self, row: Any, parents: Mapping[str, Any]) -> Outcome | None:
+        """Statements with a negation, inside or outside the answer, are dropped, and false ones that need a model."""
+        statement: Statement = row
+        answer = answer_text(statement)
+        if self._count_negations(statement.text, statement.answer) or self._count_negations(answer, None):
+            return Dropped("already_negative", statement.text)
+        if statement.polarity == "false":
+            outcome = self.by_rule(row, parents)
+            return Dropped("needs_rule", outcome.detail) if isinstance(outcome, NeedsModel) else outcome
         return None
 
     def by_rule(self, row: Any, parents: Mapping[str, Any]) -> Outcome | NeedsModel:  # noqa: ARG002
@@ -179,7 +185,7 @@ class Negate(Writer):
         if not self._negates_once(true, span, new):
             text = replace_span(true.text, span, new)
             return NeedsModel(text) if self.model_spec is not None else Dropped("not_one_negation_more", text)
-        return Kept(self._false_statement(true, span, new, self.produced_by(spec.method), ()))
+        return Kept(self._negated(true, span, new, self.produced_by(spec.method), ()))
 
     def prompt_values(self, row: Any, parents: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002
         """Statement and answer."""
@@ -214,7 +220,7 @@ class Negate(Writer):
             return ReplyFault("not_one_negation_more", true.text)
         if spec.exchanges and not self._is_allowed_exchange(true, text):
             return ReplyFault("changed_elsewhere", true.text)
-        return self._false_statement(true, *edit, produced_by, ("one_sentence", "one_edit"))
+        return self._negated(true, *edit, produced_by, ("one_sentence", "one_edit"))
 
     def _negates_once(self, true: Statement, span: Span, new: str) -> bool:
         """Whether `new` instead of `span` changes the text, by one more negation if negations are counted."""
@@ -249,7 +255,7 @@ class Negate(Writer):
             return True
         return bool(old) and any(span.start == position for span in find_word(new, text, self._tokenizer.tokens))
 
-    def _false_statement(
+    def _negated(
         self, true: Statement, span: Span, new: str, produced_by: ProducedBy, checks: tuple[str, ...]
     ) -> Statement:
         """The true statement with `new` instead of `span`; `checks` are further checks that it passed."""
@@ -260,7 +266,7 @@ class Negate(Writer):
         if answer is not None:
             passed.append("answer_untouched")
         text, seam = replace_span(true.text, span, new), Span(start=span.start, end=span.start + len(new))
-        return false_statement(true, produced_by, text, "negation", (*passed, *checks), answer, seam)
+        return altered_statement(true, produced_by, text, "negation", (*passed, *checks), answer, seam)
 
     def _count_negations(self, text: str, answer: Span | None) -> int:
         outside = replace_span(text, answer, "\0") if answer is not None else text

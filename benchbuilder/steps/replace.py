@@ -33,7 +33,7 @@ from benchbuilder.core import (
     without_numbers,
 )
 from benchbuilder.steps.base import Map, Port
-from benchbuilder.steps.language.edits import false_statement, replace_span
+from benchbuilder.steps.language.edits import altered_statement, replace_span
 from benchbuilder.steps.language.frames import SentenceFrames
 
 
@@ -120,7 +120,7 @@ class Replace(Map):
         text, answer = replace_span(true.text, span, option), Span(start=span.start, end=span.start + len(option))
         seam = true.seam if true.seam is not None and true.seam.end <= span.start else None
         produced_by = self.produced_by(f"{self.spec.option}_option")
-        return [Kept(false_statement(true, produced_by, text, "replacement", checks, answer, seam))]
+        return [Kept(altered_statement(true, produced_by, text, "replacement", checks, answer, seam))]
 
     def _answer_span(self, true: Statement, choice: Choice) -> Span | None:
         if self.spec.place == "span" and true.joined != "model" and true.answer is not None:

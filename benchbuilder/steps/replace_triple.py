@@ -33,7 +33,7 @@ from benchbuilder.core import (
 )
 from benchbuilder.steps.base import Map, Port
 from benchbuilder.steps.language.columns import comparison_keys
-from benchbuilder.steps.language.edits import answer_text, false_statement, replace_span
+from benchbuilder.steps.language.edits import altered_statement, answer_text, replace_span
 
 TRIPLE_COLUMNS = ("head", "relation", "tail", "head_terms", "tail_terms")
 _SCHEMA = pa.schema(
@@ -212,7 +212,7 @@ class ReplaceTriple(Map):
             checks.append("not_a_known_end")
         text, span = replace_span(true.text, true.answer, entity), true.answer
         span = Span(start=span.start, end=span.start + len(entity))
-        return [Kept(false_statement(true, self.produced_by(self.spec.entity), text, "replacement", checks, span))]
+        return [Kept(altered_statement(true, self.produced_by(self.spec.entity), text, "replacement", checks, span))]
 
     def _edge(self, triple: Triple) -> tuple[set[str], set[str], str]:
         """All names of both ends in reading direction, and the relation without its inverse suffix."""

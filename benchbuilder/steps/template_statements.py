@@ -24,9 +24,10 @@ from benchbuilder.core import (
 from benchbuilder.steps.base import Map, Port
 from benchbuilder.steps.language.edits import (
     SearchRule,
+    altered_statement,
+    answer_text,
     check_statement_form,
     count_negations,
-    false_statement,
     replace_span,
     search_negation,
     shift_span,
@@ -82,7 +83,10 @@ class NegateTripleSpec(RelationStepSpec):
 
 
 class NegateTriple(RelationStep):
-    """A false statement of a triple: its relation's negated sentence, with the answer where the template puts it."""
+    """The negation of a statement about a triple: its relation's negated sentence, with the statement's own answer.
+
+    Of a true statement it is false, of a false one true.
+    """
 
     kind = "negate_triple"
     version = 3
@@ -98,34 +102,37 @@ class NegateTriple(RelationStep):
 
     def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Outcome]:
         """One branch per statement."""
-        true: Statement = row
+        before: Statement = row
         fact: Fact[Triple] = parents["fact"]
-        negated = self._negate_by_search(true) if self.spec.method == "search" else self._negate_by_table(fact)
+        spec: NegateTripleSpec = self.spec
+        negated = self._negate_by_search(before) if spec.method == "search" else self._negate_by_table(before, fact)
         if isinstance(negated, Dropped):
             return [negated]
         text, answer, rule = negated
-        if text == true.text:
+        if text == before.text:
             return [Dropped("same_as_true", text)]
-        spec: NegateTripleSpec = self.spec
-        if spec.negations and self._count_negations(text, fact) != self._count_negations(true.text, fact) + 1:
+        names = (fact.payload.head, fact.payload.tail, fact.payload.relation, answer_text(before))
+        if spec.negations and self._count_negations(text, names) != self._count_negations(before.text, names) + 1:
             return [Dropped("not_one_negation_more", text)]
         checks = ["differs_from_true", *(["one_negation_more"] if spec.negations else [])]
         if answer is not None:
             checks.append("answer_untouched")
-        return [Kept(false_statement(true, self.produced_by(rule), text, "negation", checks, answer))]
+        return [Kept(altered_statement(before, self.produced_by(rule), text, "negation", checks, answer))]
 
-    def _count_negations(self, text: str, fact: Fact[Triple]) -> int:
-        """Negations outside the ends and the relation of the triple."""
-        triple = fact.payload
-        for name in sorted((triple.head, triple.tail, triple.relation), key=len, reverse=True):
+    def _count_negations(self, text: str, names: Iterable[str]) -> int:
+        """Negations outside the `names` of both ends, the relation and the answer."""
+        for name in sorted(filter(None, names), key=len, reverse=True):
             text = text.replace(name, "\0")
         return count_negations(text, self.spec.negations, self.spec.harmless)
 
-    def _negate_by_table(self, fact: Fact[Triple]) -> tuple[str, Span | None, str] | Dropped:
+    def _negate_by_table(self, before: Statement, fact: Fact[Triple]) -> tuple[str, Span | None, str] | Dropped:
         entry = self.find_row(fact.partition, fact.payload)
         if isinstance(entry, Dropped):
             return entry
-        text, spans = fill_relation(entry.negated, fact.payload)
+        triple = fact.payload
+        if before.polarity == "false":
+            triple = triple.model_copy(update={entry.answer_end: answer_text(before)})
+        text, spans = fill_relation(entry.negated, triple)
         return text, spans[entry.answer_end], f"template:{entry.relation}"
 
     def _negate_by_search(self, true: Statement) -> tuple[str, Span | None, str] | Dropped:

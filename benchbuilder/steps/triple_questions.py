@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator
 
@@ -16,6 +16,7 @@ from benchbuilder.core import (
     Outcome,
     Question,
     Row,
+    SpecIssue,
     Statement,
     Table,
     Triple,
@@ -23,8 +24,15 @@ from benchbuilder.core import (
     template_faults,
 )
 from benchbuilder.steps.base import Port
-from benchbuilder.steps.language.questions import Polarities, is_one_sentence, leaks_answer, open_question
+from benchbuilder.steps.language.questions import is_one_sentence, leaks_answer, open_question
 from benchbuilder.steps.language.relations import UNKNOWN_RELATION, RelationStep, RelationStepSpec, fill_relation
+from benchbuilder.steps.language.statement_choice import (
+    CHOICE_REASONS,
+    ONE_OF_FACT,
+    PolarityRule,
+    StatementChoice,
+    missing_statements,
+)
 
 
 def _check_form(form: str) -> str:
@@ -45,25 +53,25 @@ class _QuestionSpec(RelationStepSpec):
 class AskTfTripleSpec(_QuestionSpec):
     """How true/false questions about triples are asked."""
 
-    polarity: Literal["balanced", "true_only"]
-    """``balanced``: about the true or a false statement of a fact, by seed; ``true_only``: about the true one.
-
-    A fact without a false statement in the port ``statements`` is asked about its true one.
-    """
+    polarity: PolarityRule
+    """Which statements are asked about, as in `ask_tf`. With ``family`` or ``every``, all have `false_form`."""
     true_form: Annotated[str, AfterValidator(_check_form)] | None
-    """The form of a question about a true statement; ``null``: the relation's own question."""
+    """The form of the one question of a fact about its true statement; ``null``: the relation's own question."""
     false_form: Annotated[str, AfterValidator(_check_form)]
-    """The form of a question about a false statement, over ``{statement}`` without its stop."""
+    """The form of every other question, over ``{statement}`` without its stop."""
     stop: str
     """The final stop that a statement loses in a question."""
 
 
 class AskTfTriple(RelationStep):
-    """One true/false question per fact: the relation's own for its true statement, a general form for its false one."""
+    """True/false questions about the statements of triples that `polarity` chooses, in the same form for all.
+
+    Where a fact has one question, that about its true statement may be the relation's own.
+    """
 
     kind = "ask_tf_triple"
     spec_class = AskTfTripleSpec
-    version = 2
+    version = 3
     ports: ClassVar[Mapping[str, Port]] = {
         "each": Port(Statement),
         "fact": Port(Fact[Triple], mode="parent"),
@@ -71,27 +79,32 @@ class AskTfTriple(RelationStep):
     }
     output: ClassVar[type[Row] | None] = Question
     reasons: ClassVar[Mapping[str, str]] = {
-        "other_polarity": "The question of this fact is about its other statement.",
+        **CHOICE_REASONS,
         **UNKNOWN_RELATION,
         "not_one_question": "The result is not one sentence that ends in the question mark.",
         "inconsistent": "The question does not contain the statement.",
     }
 
+    def validate_inputs(self, rows: Mapping[str, type[Row]]) -> Iterable[SpecIssue]:
+        """A rule that needs the statements where the port is left out; RecipeError for faults of relation tables."""
+        return (*super().validate_inputs(rows), *missing_statements(self.spec.polarity, rows))
+
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:
         """Read the relation tables, and which facts have a false statement."""
         super().open(lookups)
-        self._polarity = Polarities(self.spec.polarity, self.context.seed, lookups.get("statements"))
+        self._choice = StatementChoice(self.spec.polarity, self.context.seed, lookups.get("statements"))
 
     def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Outcome]:
         """One branch per statement."""
         statement: Statement = row
         spec: AskTfTripleSpec = self.spec
-        if statement.polarity != self._polarity.polarity_of(statement.fact):
-            return [NotApplicable("other_polarity")]
+        if (excluded := self._choice.exclusion(statement)) is not None:
+            return [excluded]
         bare = statement.text.removesuffix(spec.stop)
-        form = spec.true_form if statement.polarity == "true" else spec.false_form
+        is_plain = statement.polarity == "true" and spec.polarity in ONE_OF_FACT
+        form = spec.true_form if is_plain else spec.false_form
         if form is not None:
-            text, rule = fill_template(form, {"statement": bare})[0], f"{statement.polarity}_form"
+            text, rule = fill_template(form, {"statement": bare})[0], "true_form" if is_plain else "false_form"
         else:
             entry = self.find_row(statement.partition, parents["fact"].payload)
             if isinstance(entry, Dropped):
@@ -102,7 +115,11 @@ class AskTfTriple(RelationStep):
         if bare not in text:
             return [Dropped("inconsistent", text)]
         checks = ("one_question", "holds_statement")
-        return [Kept(Question.true_or_false(statement, produced_by=self.produced_by(rule), text=text, checks=checks))]
+        question = Question.true_or_false(
+            statement, produced_by=self.produced_by(rule), text=text, checks=checks,
+            family=self._choice.family_of(statement),
+        )  # fmt: skip
+        return [Kept(question)]
 
 
 class AskOeTripleSpec(_QuestionSpec):

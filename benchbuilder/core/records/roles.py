@@ -55,9 +55,9 @@ class Question(Row):
 
     @classmethod
     def true_or_false(
-        cls, statement: Statement, *, produced_by: ProducedBy, text: str, checks: tuple[str, ...]
+        cls, statement: Statement, *, produced_by: ProducedBy, text: str, checks: tuple[str, ...], family: str = ""
     ) -> Self:
-        """A tf question about `statement`; its polarity is the expected verdict."""
+        """A tf question about `statement`, whose polarity is the expected verdict; `family` if it names none."""
         return cls.child(
             statement,
             produced_by=produced_by,
@@ -66,7 +66,7 @@ class Question(Row):
             context=statement.context,
             expected="yes" if statement.polarity == "true" else "no",
             fact=statement.fact,
-            family=statement.family,
+            family=statement.family or family,
             negated=statement.negated,
             checks=checks,
         )

@@ -32,8 +32,8 @@ def comparison_form_without(text: str, marks: str) -> str:
     return comparison_form("".join(character for character in text if character not in marks))
 
 
-def false_statement(
-    true: Statement,
+def altered_statement(
+    before: Statement,
     produced_by: ProducedBy,
     text: str,
     joined: Literal["negation", "replacement"],
@@ -41,10 +41,11 @@ def false_statement(
     answer: Span | None,
     seam: Span | None = None,
 ) -> Statement:
-    """The false statement `text`, made from a true one."""
+    """The statement `text` of the opposite truth value, made of `before` by a negation or by another answer."""
     return Statement.child(
-        true, produced_by=produced_by, polarity="false", text=text, joined=joined, answer=answer, seam=seam,
-        context=true.context, fact=true.fact, family=true.family, negated=joined == "negation", checks=tuple(checks),
+        before, produced_by=produced_by, polarity="false" if before.polarity == "true" else "true", text=text,
+        joined=joined, answer=answer, seam=seam, context=before.context, fact=before.fact, family=before.family,
+        negated=(joined == "negation") != before.negated, checks=tuple(checks),
     )  # fmt: skip
 
 

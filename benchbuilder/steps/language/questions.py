@@ -1,13 +1,10 @@
-"""Checks of every generated question, and the choice between a fact's true and false statement."""
+"""Checks of every generated question."""
 
 from __future__ import annotations
 
-import random
-from typing import Any, Literal
-
 import regex
 
-from benchbuilder.core import LengthUnit, ProducedBy, Question, Statement, Table, contains_text, to_half_width
+from benchbuilder.core import LengthUnit, ProducedBy, Question, Statement, contains_text, to_half_width
 
 _STOP = "."
 _POINTS = regex.compile(r"(?<=\p{Nd})\.(?=\p{Nd})|(?<=[\p{LC}\p{M}])\.(?=[\p{LC}\p{Nd}])|\.(?=[,;:)])")
@@ -55,49 +52,3 @@ def leaks_answer(answer: str, question: str, ignore: str, matching: LengthUnit =
     True
     """
     return contains_text(question, answer, matching, ignore)
-
-
-def is_asked_as_true(seed: int, fact: str) -> bool:
-    """Whether the tf question of `fact` is about its true statement: with probability 1/2, and reproducibly.
-
-    >>> is_asked_as_true(1, "fact-a") == is_asked_as_true(1, "fact-a")
-    True
-    """
-    return _coin(seed, fact) < 0.5
-
-
-def _coin(seed: int, fact: str) -> float:
-    return random.Random(f"{seed}:polarity:{fact}").random()
-
-
-PolarityRule = Literal["balanced", "even", "true_only"]
-
-
-class Polarities:
-    """Chooses the statement of each fact for its tf question: by `is_asked_as_true`, or always the true one.
-
-    For facts without a false statement in the table `statements`, it is the true one. Without a table, every fact is
-    assumed to have a false one. With the rule ``even``, half of the facts in the table are asked about a false
-    statement, or all that have one.
-    """
-
-    def __init__(self, rule: PolarityRule, seed: int, statements: Table[Any] | None) -> None:
-        self._always_true = rule == "true_only"
-        self._seed = seed
-        self._falsified: frozenset[str] | None = None
-        self._even: frozenset[str] | None = None
-        if statements is not None and not self._always_true:
-            facts: list[str] = statements.column("fact")
-            pairs = zip(facts, statements.column("polarity"), strict=True)
-            self._falsified = frozenset(fact for fact, polarity in pairs if polarity == "false")
-            if rule == "even":
-                drawn = sorted(self._falsified, key=lambda fact: (_coin(seed, fact), fact), reverse=True)
-                self._even = frozenset(drawn[: len(set(facts)) // 2])
-
-    def polarity_of(self, fact: str) -> Literal["true", "false"]:
-        """The polarity of the statement that is asked about."""
-        if self._even is not None:
-            return "false" if fact in self._even else "true"
-        if self._always_true or is_asked_as_true(self._seed, fact):
-            return "true"
-        return "true" if self._falsified is not None and fact not in self._falsified else "false"
