@@ -209,7 +209,10 @@ def test_a_form_without_the_statement_is_refused():
 
 
 def assembled(denied):
-    asked, tables = make("ask_tf", RULES["ask_tf_choice"]), {"stated": [], "replaced": [], "negated": []}
+    asked, tables = (
+        make("ask_tf", {**RULES["ask_tf_choice"], "polarity": "balanced"}),
+        {"stated": [], "replaced": [], "negated": []},
+    )
     questions = []
     for fact in FACTS:
         true, false = pair(fact)

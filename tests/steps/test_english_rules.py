@@ -21,7 +21,9 @@ LEFT = [row for row in ROWS if len(row) == 2]
 
 @pytest.fixture(scope="module")
 def stages() -> dict[str, Any]:
-    recipe = load_recipe(["recipe=medicine_en"], cwd=Path("/nowhere"), environ={}).recipe
+    recipe = load_recipe(
+        ["recipe=medicine_en", "steps.ask_tf_choice.polarity=true_only"], cwd=Path("/nowhere"), environ={}
+    ).recipe
     made: dict[str, Any] = {}
     for step in ("state_choice", "negate_choice", "replace_choice", "ask_tf_choice", "ask_oe_choice"):
         spec = recipe.steps[step]
@@ -109,9 +111,7 @@ def test_an_option_of_another_shape_is_named_as_the_reason(stages):
 )
 def test_a_statement_begins_small_inside_a_question(stages, question, answer, asked):
     row = state(stages, question, answer)
-    stage = stages["ask_tf_choice"]
-    stage._polarity._always_true = True
-    assert text_of(stage.map(row, {})) == asked
+    assert text_of(stages["ask_tf_choice"].map(row, {})) == asked
 
 
 def test_what_is_negative_already_is_not_negated_again(stages):

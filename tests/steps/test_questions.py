@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from itertools import product
+
 import pytest
-from claim_rows import REFERENCE, RULES, choice, kept, make, model_made, reason, statement
+from claim_rows import REFERENCE, RULES, choice, kept, make, model_made, reason, statement, tokenizer
 from pydantic import ValidationError
 
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.outcomes import Kept
-from benchbuilder.core.records.roles import Statement
-from benchbuilder.core.records.row import ProducedBy
+from benchbuilder.core.records.roles import Question, Statement
+from benchbuilder.core.records.row import ProducedBy, Span
 from benchbuilder.steps.writer import ReplyFault
 
 # --- ask tf ----------------------------------------------------------------------------------------------------------
@@ -17,10 +20,11 @@ from benchbuilder.steps.writer import ReplyFault
 SPEC = RULES["ask_tf_choice"]
 STATE = make("state_choice", RULES["state_choice"])
 REPLACE = make("replace", RULES["replace_choice"])
+NEGATE = make("negate", {**RULES["negate_choice"], "tokenizer": tokenizer("whitespace")})
 
 
 def test_each_fact_is_asked_about_once_and_both_verdicts_occur():
-    stage = make("ask_tf", SPEC)
+    stage = make("ask_tf", {**SPEC, "polarity": "balanced"})
     verdicts = []
     for number in range(60):
         fact = choice(f"第{number}产程首选的处理是", "甲法", "乙法")
@@ -51,6 +55,65 @@ def test_even_asks_about_as_many_false_statements_as_there_can_be():
     asked = [outcome.row.expected for row in few for outcome in stage.map(row, {}) if isinstance(outcome, Kept)]
     assert asked.count("no") == len({row.fact for row in few if row.polarity == "false"})
     assert len(asked) == 40
+
+
+def family_rows(number: int, answer: str = "甲法") -> list[Statement]:
+    """The true and the false statement of a fact, and the negation of each."""
+    fact = choice(f"第{number}产程首选的处理是", answer, "乙法")
+    true = kept(STATE.map(fact, {}))
+    pair = [true, kept(REPLACE.map(true, {"fact": fact}))]
+    return [*pair, *(kept(NEGATE.map(row, {})) for row in pair)]
+
+
+def asked_questions(rows: list[Statement], polarity: str = "family") -> tuple[list[Question], list[str]]:
+    stage = make("ask_tf", {**SPEC, "polarity": polarity})
+    stage.open({"statements": Table.of(rows, Statement)})
+    outcomes = [outcome for row in rows for outcome in stage.map(row, {})]
+    questions = [outcome.row for outcome in outcomes if isinstance(outcome, Kept)]
+    return questions, [outcome.reason for outcome in outcomes if not isinstance(outcome, Kept)]
+
+
+def test_a_family_is_asked_as_a_whole_and_half_of_them_are_negated():
+    rows = [row for number in range(40) for row in family_rows(number)]
+    questions, reasons = asked_questions(rows)
+    assert (len(questions), set(reasons)) == (80, {"other_form"})
+    by_fact = {row.fact: [q for q in questions if q.fact == row.fact] for row in rows}
+    assert all(sorted(q.expected for q in asked) == ["no", "yes"] for asked in by_fact.values())
+    assert all(len({q.negated for q in asked}) == 1 for asked in by_fact.values())
+    assert Counter((q.negated, q.expected) for q in questions) == dict.fromkeys(
+        product((True, False), ("yes", "no")), 20
+    )
+    assert {q.id for q in asked_questions(rows[::-1])[0]} == {q.id for q in questions}
+    assert len(asked_questions(rows, "every")[0]) == 160
+
+
+def test_a_statement_without_its_counterpart_is_not_asked():
+    """A question that only a true statement could be behind gives its verdict away."""
+    true, false, no_true, no_false = family_rows(1)
+    assert asked_questions([true, no_true])[1] == ["no_counterpart"] * 2
+    assert {q.of for q in asked_questions([true, false, no_true])[0]} == {true.id, false.id}
+    assert {q.of for q in asked_questions([true, no_true, no_false])[0]} == {no_true.id, no_false.id}
+    elsewhere = false.model_copy(
+        update={"text": "另一句话" + false.text[false.answer.start :], "answer": Span(start=4, end=6)}
+    )
+    assert asked_questions([true, elsewhere])[1] == ["no_counterpart"] * 2
+
+
+def test_a_family_of_two_facts_needs_both():
+    first, second = ([row.model_copy(update={"family": "family-1"}) for row in family_rows(n)] for n in (1, 2))
+    questions, _ = asked_questions([*first, *second])
+    assert len(questions) == 4
+    assert {(q.family, q.negated) for q in questions} == {("family-1", questions[0].negated)}
+    assert asked_questions(first)[1] == ["family_incomplete"] * 4
+    assert set(asked_questions([*first, *second[:1]])[1]) == {"no_counterpart"}
+
+
+def test_the_questions_of_a_family_have_one_frame():
+    """Where one answer holds a negation, the whole family is asked about the saying, and not one of its questions."""
+    fact = choice("首选的处理是", "是否出血的检查", "乙法")
+    true = kept(STATE.map(fact, {}))
+    questions, _ = asked_questions([true, kept(REPLACE.map(true, {"fact": fact}))])
+    assert [q.text.endswith("，这种说法对吗？") for q in questions] == [True, True]
 
 
 @pytest.mark.parametrize(
@@ -91,7 +154,7 @@ def test_a_fact_without_a_false_statement_is_asked_about_its_true_one():
     true = [kept(STATE.map(fact, {})) for fact in facts]
     false = [kept(REPLACE.map(row, {"fact": fact})) for fact, row in zip(facts[:10], true, strict=False)]
     everything = Table.of([*true, *false], Statement)
-    stage = make("ask_tf", SPEC, lookups={"statements": everything})
+    stage = make("ask_tf", {**SPEC, "polarity": "balanced"}, lookups={"statements": everything})
     outcomes = [outcome for row in everything for outcome in stage.map(row, {})]
     asked = [outcome.row for outcome in outcomes if isinstance(outcome, Kept)]
     assert sorted(question.fact for question in asked) == sorted(fact.id for fact in facts)
