@@ -17,11 +17,13 @@ from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import LoadedRecipe, display_path, load_recipe
 from benchbuilder.core import DataError, Problem, RecipeError, count_phrase
 from benchbuilder.evaluation import (
+    BENCHMARK,
     Evaluation,
     PeopleSpec,
     RatingsScorer,
     ScoreAnswers,
     answer_sheet,
+    asked_items,
     benchmark_items,
     chooses_model,
     evaluation_tables,
@@ -137,7 +139,7 @@ def recipe_of_single_task(args: argparse.Namespace, overrides: Sequence[str] | N
 
 def _write_sheet(loaded: LoadedRecipe, evaluation: Evaluation, path: Path) -> int:
     """Write a sheet with as many questions as the rating project of the human baseline draws; their number."""
-    items = benchmark_items(evaluation)
+    items = asked_items(evaluation)
     baselines = (spec for spec in evaluation.spec.baselines.values() if isinstance(spec, PeopleSpec))
     review = next((loaded.recipe.reviews.get(spec.review) for spec in baselines), None)
     wanted = (None if review is None else review.rows.sample) or len(items)
@@ -186,17 +188,20 @@ def _print_report(evaluation: Evaluation, report: BuildReport, console: Console)
     for waiting in report.waiting.values():
         say(str(waiting))
     answers = [name for name in report.manifests if name.startswith("answer.")]
-    folder, benchmark = evaluation.store.folder, report.manifests[evaluation.plan.recipe.items]
-    items = benchmark.rows
+    folder, benchmark = evaluation.store.folder, report.manifests[BENCHMARK]
+    items = report.manifests[evaluation.plan.recipe.items].rows
     lost = Counter({reason: n for _, outcome, reason, n in benchmark.units if outcome == "dropped"})
     reasons = ", ".join(f"{reason} {n}" for reason, n in lost.items())
-    if not items:
+    if not benchmark.rows:
         raise DataError(
             "no row of the benchmark could be used", why=reasons or "its files hold none",
             where=display_path(folder / "ledger.tsv"), next="the ledger names file and line of each row",
         )  # fmt: skip
     if reasons:
-        say(f"note: {lost.total()} of {lost.total() + items} rows of the benchmark were not used: {reasons}")
+        rows = lost.total() + benchmark.rows
+        say(f"note: {lost.total()} of {rows} rows of the benchmark were not used: {reasons}")
+    if items < benchmark.rows:
+        say(f"note: one question of each family is asked: {items} of {count_phrase(benchmark.rows, 'item')}")
     task = f"{evaluation.task}: " if evaluation.task else ""
     say(f"{task}{count_phrase(len(answers), 'model')} on {count_phrase(items, 'item')}, in {display_path(folder)}:")
     for line in file_lines(report.written_files):

@@ -95,6 +95,7 @@ BUILT_IN_KINDS: dict[str, dict[str, str]] = {
         "retrieve": "benchbuilder.steps.retrieve:Retrieve",
         "annotate": "benchbuilder.steps.annotate:Annotate",
         "vote": "benchbuilder.steps.vote:VoteOnRows",
+        "one_of_family": "benchbuilder.evaluation.steps.one_of_family:OneOfFamily",
         "answer": "benchbuilder.evaluation.steps.answer:AnswerItems",
         "follow_up": "benchbuilder.evaluation.steps.answer:FollowUp",
         "answer_by_rule": "benchbuilder.evaluation.steps.answer:AnswerByRule",

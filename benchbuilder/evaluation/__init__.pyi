@@ -2,6 +2,7 @@ from .baselines.base import Baseline as Baseline
 from .baselines.base import BaselineSpec as BaselineSpec
 from .baselines.people import PeopleSpec as PeopleSpec
 from .baselines.people import answer_sheet as answer_sheet
+from .benchmark import BENCHMARK as BENCHMARK
 from .judge_report.report import JUDGE_REPORT_STEM as JUDGE_REPORT_STEM
 from .judge_report.report import write_judge_report as write_judge_report
 from .judge_training.finetune import ALL_PART as ALL_PART
@@ -68,6 +69,7 @@ from .metrics import MetricSpec as MetricSpec
 from .parsing.score_replies import neutralise_tags as neutralise_tags
 from .parsing.score_replies import tag_names as tag_names
 from .plan import Evaluation as Evaluation
+from .plan import asked_items as asked_items
 from .plan import benchmark_items as benchmark_items
 from .plan import chooses_model as chooses_model
 from .plan import evaluation_tables as evaluation_tables

@@ -13,6 +13,9 @@ from benchbuilder.evaluation.scorers.base import Scorer
 from benchbuilder.evaluation.solvers import ANSWER, ITEM, EvaluatedModel, Solver
 from benchbuilder.evaluation.usable_judges import JudgeScorer
 
+ASKED = "asked"
+"""The step that draws one item of each family."""
+
 
 class EvaluationFlow:
     """Declares the steps of an evaluation.
@@ -30,6 +33,12 @@ class EvaluationFlow:
     def read_steps(self) -> dict[str, StepSpec]:
         """The steps, each validated by the spec of its kind."""
         return {name: read_kind_spec("step", step) for name, step in self._steps.items()}
+
+    def add_one_of_family(self) -> str:
+        """Add the step that draws one item of each family, and wire later steps to it; its name."""
+        self._steps[ASKED] = {"kind": "one_of_family", "from": self._items}
+        self._items = ASKED
+        return ASKED
 
     def add_answer_steps(self, *, with_model: bool, rated_only: bool) -> None:
         """Add the steps by which baselines (not with `rated_only`), recorded answers and models answer.

@@ -13,6 +13,7 @@ from benchbuilder.config import EvaluationSpec, LoadedRecipe, Recipe
 from benchbuilder.core import Item, Kept, Problem, RecipeError, SourceUnit, create_from_spec
 from benchbuilder.evaluation.benchmark import BENCHMARK, benchmark_card, benchmark_source, without_recipe_files
 from benchbuilder.evaluation.flow import EvaluationFlow
+from benchbuilder.evaluation.steps.one_of_family import draw_one_of_family
 from benchbuilder.evaluation.usable_judges import find_usable_judges
 from benchbuilder.models import Model, missing_price_problem, model_price, remaining_budget, sibling_journals
 from benchbuilder.pipeline import Checksums, Plan, Store, make_plan
@@ -64,13 +65,14 @@ def plan_evaluation(
     folder = built.folder / loaded.task
     store = Store(_evaluation_folder(spec, folder, cwd), built.workplace, journal)
     flow = EvaluationFlow(recipe, spec, f"sources.{BENCHMARK}")
+    items = flow.add_one_of_family() if spec.one_of_family else BENCHMARK
     flow.add_answer_steps(with_model=with_model, rated_only=rated_only)
     folders = (judges_folder(loaded, cwd), folder / "judges")
     judges, notes = ((), ()) if rated_only else find_usable_judges(recipe, spec, folders)
     flow.add_score_steps(judges, rated_only=rated_only)
     journals = sibling_journals(folder, built.journal.name) if loaded.task and journal is None else []
     evaluated = recipe.model_copy(update={
-        "sources": {BENCHMARK: benchmark_source(loaded, spec, built)}, "steps": flow.read_steps(), "items": BENCHMARK,
+        "sources": {BENCHMARK: benchmark_source(loaded, spec, built)}, "steps": flow.read_steps(), "items": items,
         "reviews": {}, "outputs": spec.outputs, "evaluation": spec, "card": benchmark_card(recipe, spec),
         "budget": remaining_budget(recipe.budget, journals),
     })  # fmt: skip
@@ -141,10 +143,19 @@ def chooses_model(overrides: Sequence[str]) -> bool:
 
 def benchmark_items(evaluation: Evaluation) -> list[Item[Any]]:
     """The items of the benchmark, read from its source."""
-    source = evaluation.plan.nodes[evaluation.plan.recipe.items].producer
+    source = evaluation.plan.nodes[BENCHMARK].producer
     units = source.read() if isinstance(source, Source) else iter(())
     rows = [unit.outcome.row for unit in units if isinstance(unit, SourceUnit) and isinstance(unit.outcome, Kept)]
     return [row for row in rows if isinstance(row, Item)]
+
+
+def asked_items(evaluation: Evaluation) -> list[Item[Any]]:
+    """The items that are asked: those of the benchmark, or one of each family."""
+    items = benchmark_items(evaluation)
+    if not evaluation.spec.one_of_family:
+        return items
+    drawn = draw_one_of_family(items, evaluation.plan.recipe.seed)
+    return [item for item in items if drawn[item.family_name] == item.id]
 
 
 def evaluation_tables(evaluation: Evaluation, role: str) -> Mapping[str, Any]:

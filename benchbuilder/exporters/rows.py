@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -28,10 +29,16 @@ from benchbuilder.exporters.base import Exporter, FileName, FinishedBuild
 
 
 class RowsSpec(KindSpec):
-    """`step` is the step whose rows are written (``null``: the recipe's `items`), `file` the name of the file."""
+    """`step` is the step whose rows are written (``null``: the recipe's `items`), `file` the name of the file.
+
+    `order` is the order of the rows. ``random`` is one fixed order, drawn by the recipe's seed and the ids: rows that
+    were made together are not neighbours, and any part of the file is a random sample. ``table`` is the order in which
+    the rows were made.
+    """
 
     step: str | None = None
     file: FileName
+    order: Literal["random", "table"] = "random"
 
 
 class RowsExporter(Exporter):
@@ -51,6 +58,19 @@ class RowsExporter(Exporter):
         """Its rows."""
         return finished.tables[self.source_step(finished)]
 
+    def positions(self, finished: FinishedBuild) -> list[int]:
+        """The positions of the rows in the table, in the order of the file."""
+        ids = self.table(finished).ids()
+        if self.spec.order == "table":
+            return list(range(len(ids)))
+        keys = [_order_key(finished.recipe["seed"], row_id) for row_id in ids]
+        return sorted(range(len(ids)), key=keys.__getitem__)
+
+
+def _order_key(seed: int, row_id: str) -> bytes:
+    """Where a row stands in the random order. Samples use other hashes, so the head of a file is none of them."""
+    return hashlib.blake2b(f"order:{seed}:{row_id}".encode(), digest_size=16).digest()
+
 
 class Jsonl(RowsExporter):
     """One JSON object a line, UTF-8, keys in a fixed order; paragraphs are a list of objects."""
@@ -59,9 +79,10 @@ class Jsonl(RowsExporter):
     spec_class: ClassVar[type[KindSpec]] = RowsSpec
 
     def write(self, finished: FinishedBuild, folder: Path) -> list[Path]:
-        """Write the rows in table order."""
+        """Write the rows in the chosen order."""
         lines = [json.dumps(record, ensure_ascii=False) for record in flat_records(self.table(finished))]
-        return [write_atomically(folder / self.spec.file, "".join(f"{line}\n" for line in lines))]
+        text = "".join(f"{lines[place]}\n" for place in self.positions(finished))
+        return [write_atomically(folder / self.spec.file, text)]
 
 
 class Parquet(RowsExporter):
@@ -71,9 +92,10 @@ class Parquet(RowsExporter):
     spec_class: ClassVar[type[KindSpec]] = RowsSpec
 
     def write(self, finished: FinishedBuild, folder: Path) -> list[Path]:
-        """Write the rows in table order."""
+        """Write the rows in the chosen order."""
         table = self.table(finished)
         arrow = pa.Table.from_pylist(list(flat_records(table)), schema=flat_record_schema(table.row))
+        arrow = arrow.take(pa.array(self.positions(finished), pa.int64())).combine_chunks()
         buffer = io.BytesIO()
         pq.write_table(arrow, buffer, compression="zstd", version="2.6")
         return [write_atomically(folder / self.spec.file, buffer.getvalue())]
@@ -104,15 +126,17 @@ class Tsv(RowsExporter):
         self.columns = spec.columns
 
     def write(self, finished: FinishedBuild, folder: Path) -> list[Path]:
-        """Write the rows in table order; DataError if a column is not there."""
+        """Write the rows in the chosen order; DataError if a column is not there."""
         table = self.table(finished)
         columns = self._columns(table.row)
         stream = io.StringIO(newline="")
         writer = csv.writer(stream, delimiter="\t", lineterminator="\n")
         writer.writerow(columns)
+        lines: list[list[str]] = []
         for row, record in zip(table, flat_records(table), strict=True):
             cells = {**record, **cells_of(row)}
-            writer.writerow([escape_cell(str(cells[name])) for name in columns])
+            lines.append([escape_cell(str(cells[name])) for name in columns])
+        writer.writerows(lines[place] for place in self.positions(finished))
         return [write_atomically(folder / self.spec.file, stream.getvalue())]
 
     def _columns(self, cls: type[Row]) -> Sequence[str]:

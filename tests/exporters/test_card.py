@@ -66,6 +66,13 @@ def test_links_lead_to_the_web_only(tmp_path):
     assert markdown_link("a", "https://example.org/x)y") == "a (https://example.org/x)y)"
 
 
+def test_the_card_names_the_seed_of_the_order_unless_a_file_of_items_has_another_order(tmp_path):
+    assert "fixed random order, drawn by the seed 11" in card(tmp_path)
+    build = finished()
+    build.recipe["outputs"]["items_jsonl"]["order"] = "table"
+    assert "random order" not in card(tmp_path, build=build)
+
+
 def test_what_a_recipe_says_cannot_become_markup(tmp_path):
     text = card(tmp_path, summary="<script>x</script> | [a](b)\n\n# Not a heading", not_for=("1. *first*",))
     assert "<script>" not in text

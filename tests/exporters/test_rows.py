@@ -1,4 +1,5 @@
 import csv
+import itertools
 import json
 from collections.abc import Callable, Sequence
 from typing import ClassVar, Self
@@ -18,13 +19,13 @@ from benchbuilder.exporters.rows import Jsonl, Parquet, RowsSpec, Tsv, TsvSpec
 COLUMNS = ("q-type", "source", "full-question", "answer", "answer-wrong", "evidence", "id", "expected")
 
 
-def jsonl(build, folder, step=None):
-    (path,) = Jsonl(RowsSpec(kind="jsonl", file="rows.jsonl", step=step)).write(build, folder)
+def jsonl(build, folder, step=None, order="table"):
+    (path,) = Jsonl(RowsSpec(kind="jsonl", file="rows.jsonl", step=step, order=order)).write(build, folder)
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-def tsv(build, folder, columns=COLUMNS):
-    (path,) = Tsv(TsvSpec(kind="tsv", file="rows.tsv", columns=columns)).write(build, folder)
+def tsv(build, folder, columns=COLUMNS, order="table"):
+    (path,) = Tsv(TsvSpec(kind="tsv", file="rows.tsv", columns=columns, order=order)).write(build, folder)
     with path.open(encoding="utf-8", newline="") as stream:
         return list(csv.reader(stream, delimiter="\t"))
 
@@ -82,7 +83,32 @@ def test_items_wait_for_votes():
 def test_parquet_holds_what_the_json_lines_hold(tmp_path):
     build = finished()
     (path,) = Parquet(RowsSpec(kind="parquet", file="items.parquet")).write(build, tmp_path)
-    assert pq.read_table(path).to_pylist() == jsonl(build, tmp_path)
+    assert pq.read_table(path).to_pylist() == jsonl(build, tmp_path, order="random")
+
+
+def test_rows_are_in_one_random_order_that_other_rows_do_not_change(tmp_path):
+    build = finished(count=400)
+    ids = [record["id"] for record in jsonl(build, tmp_path, order="random")]
+    assert ids == [line[0] for line in tsv(build, tmp_path, ("id",), order="random")[1:]]
+    table = build.tables["items"]
+    assert sorted(ids) == sorted(table.ids())
+    assert ids != table.ids()
+    some = [row for row in reversed(list(table)) if row.payload.type == "tf"]
+    kept = {row.id for row in some}
+    assert [record["id"] for record in jsonl(replaced(build, *some), tmp_path, order="random")] == [
+        name for name in ids if name in kept
+    ]
+    other = type(build)(**{**build.__dict__, "recipe": {**build.recipe, "seed": 12}})
+    assert [record["id"] for record in jsonl(other, tmp_path, order="random")] != ids
+
+
+def test_neighbours_share_their_verdict_as_often_as_chance(tmp_path):
+    verdicts = [verdict for verdict in ("yes", "no") for _ in range(500)]
+    rows = [item(type="tf", expected=verdict, question=f"{n}？") for n, verdict in enumerate(verdicts)]
+    found = [record["expected"] for record in jsonl(replaced(finished(), *rows), tmp_path, order="random")]
+    same = sum(left == right for left, right in itertools.pairwise(found))
+    assert 440 < same < 560  # 3.8 standard deviations
+    assert 210 < found[:500].count("yes") < 290
 
 
 def test_an_empty_table_has_the_schema_of_a_full_one(tmp_path):

@@ -47,6 +47,8 @@ class EvaluationSpec(Spec):
     """
 
     benchmark: Annotated[Any, Slot("source")] = None
+    one_of_family: bool = False
+    """Whether only one question of each item family is asked, drawn by the recipe's seed."""
     models: Annotated[dict[str, Any], Slot("model")] = {}
     solver: Annotated[Any, Slot("solver")] = None
     """The phases in which a model answers; ``null``: it is asked once."""

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from statistics import median
 
+from benchbuilder.evaluation.benchmark import BENCHMARK
 from benchbuilder.evaluation.results.context import ResultsFrame, table_line
 from benchbuilder.exporters import (
     FinishedBuild,
@@ -89,9 +90,18 @@ def _losses(account: StepCounts) -> Counter[tuple[str, str]]:
     return losses
 
 
+def unasked_items_note(frame: ResultsFrame, finished: FinishedBuild) -> str:
+    """A note on items that are not asked, as one question of each family is; empty if every item is asked."""
+    account = next((counts for counts in finished.step_counts if counts.step == finished.items), None)
+    lost = 0 if account is None else sum(n for (_, outcome, _), n in account.counts.items() if outcome == "dropped")
+    if account is None or not account.inputs or not lost:
+        return ""
+    return frame.t("results.one_of_family", n=account.rows, items=account.rows + lost)
+
+
 def unused_rows_note(frame: ResultsFrame, finished: FinishedBuild) -> str:
     """A note on rows of the benchmark that did not become items, with reasons; empty if there are none."""
-    account = next((counts for counts in finished.step_counts if counts.step == finished.items), None)
+    account = next((counts for counts in finished.step_counts if counts.step == BENCHMARK), None)
     if account is None:
         return ""
     lost: Counter[str] = Counter()

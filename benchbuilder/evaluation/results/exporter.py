@@ -15,7 +15,7 @@ from benchbuilder.core import write_atomically
 from benchbuilder.evaluation.published import recipe_published_results
 from benchbuilder.evaluation.results import PACKAGES
 from benchbuilder.evaluation.results.context import PAGE_FUNCTIONS, ResultsFrame, bootstrap_settings
-from benchbuilder.evaluation.results.costs import unused_rows_note
+from benchbuilder.evaluation.results.costs import unasked_items_note, unused_rows_note
 from benchbuilder.evaluation.results.findings import ResultsFindings, collect_findings
 from benchbuilder.evaluation.results.means import expected_verdicts
 from benchbuilder.evaluation.results.run import VERDICT, EvaluationRun, gather_run
@@ -121,6 +121,7 @@ def _context(
         "run": run, "found": findings, "frame": frame, "spec": spec, "recipe": finished.recipe, "card": card,
         "colours": ChartColours(run.sources, run.types), "always": constant_answer_scores(frame, spec.class_imbalance),
         "tiles": _tiles(frame, finished), "unused": unused_rows_note(frame, finished),
+        "unasked": unasked_items_note(frame, finished),
         "has_sample_ratings": bool(card["illustrative"]) and any(measure.role == "people" for measure in run.measures),
         **PAGE_FUNCTIONS, "level": f"{frame.bootstrap['level'] * 100:g} %",
     }  # fmt: skip

@@ -89,6 +89,7 @@ def _context(finished: FinishedBuild, made: Sequence[ReportEntry], spec: Dataset
         "reviewed": any(entry.reviewed for entry in made),
         "judged_items": sum(entry.reviewed for entry in made),
         "total": len(made),
+        "in_random_order": _in_random_order(finished.recipe.get("outputs") or {}),
         "sources": sources,
         "types": types_of(made),
         "counts": count_entries(made),
@@ -129,8 +130,19 @@ def _licence(declared: str) -> dict[str, str]:
 
 def _data_file(outputs: Mapping[str, Mapping[str, Any]]) -> str:
     """The file that loads the items: Parquet if there is one, else JSON lines."""
-    files = {node.get("kind"): node["file"] for node in outputs.values() if "step" in node and node["step"] is None}
+    files = {node.get("kind"): node["file"] for node in _item_outputs(outputs)}
     return str(files.get("parquet") or files.get("jsonl") or "")
+
+
+def _in_random_order(outputs: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Whether every file of items has its rows in random order."""
+    orders = {node.get("order", "random") for node in _item_outputs(outputs)}
+    return orders == {"random"}
+
+
+def _item_outputs(outputs: Mapping[str, Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The outputs that are files of the items."""
+    return [node for node in outputs.values() if "step" in node and node["step"] is None]
 
 
 _PROMPTS = ("system", "prompt", "pairs", "repair")

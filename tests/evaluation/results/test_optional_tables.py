@@ -119,3 +119,16 @@ def test_settings_that_the_server_understands_are_sent(tmp_path):
 def test_no_settings_table_without_a_model(tmp_path):
     done = evaluation_with_settings()
     assert settings_rows(tmp_path, replace(done, step_counts=done.step_counts[:1])) == []
+
+
+def test_the_page_says_how_many_items_of_a_benchmark_are_asked_if_one_of_each_family_is(tmp_path):
+    build = evaluation(tmp_path)
+    asked = StepCounts("asked", "one_of_family", "item", 4, {"each": ("benchmark",)}, {
+        ("chat", "kept", ""): 2, ("exam", "kept", ""): 2, ("chat", "dropped", "family_is_asked"): 1_300,
+    }, {}, {}, {}, {})  # fmt: skip
+    tables = {**build.tables, "asked": build.tables["benchmark"]}
+    said = "One question of each item family was asked: 4 of 1,304 items"
+    assert said not in write(tmp_path, build)["results.html"].read_text(encoding="utf-8")
+    build = replace(build, items="asked", tables=tables, step_counts=(*build.step_counts, asked))
+    files = write(tmp_path, build)
+    assert all(said in files[f"results.{kind}"].read_text(encoding="utf-8") for kind in ("html", "md"))
