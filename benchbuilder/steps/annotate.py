@@ -67,11 +67,14 @@ class AnnotateSpec(StepSpec):
     """`votes` names who judges what, and how votes travel; by default the recipe's `annotation`.
 
     `sample` is for a pilot round: only so many candidates go on, drawn by the recipe's seed in proportion to their
-    sources. The others are dropped. A later, larger sample contains most of it, and its votes stay valid.
+    sources, and the rest of their families. The others are dropped. A later, larger sample contains most of it, and its
+    votes stay valid. With `whole_families`, all true/false items of a family are dropped if one of them is: what is
+    left of a family tells a little about its verdicts.
     """
 
     votes: Annotated[KindSpec | None, Slot("annotation", inherit="annotation")] = None
     sample: Annotated[int | None, Field(ge=1)] = None
+    whole_families: bool = False
 
 
 class Annotate(ReviewStep):
@@ -89,6 +92,7 @@ class Annotate(ReviewStep):
     output: ClassVar[type[Row] | None] = Item[Claim]
     reasons: ClassVar[Mapping[str, str]] = {
         "outside_sample": "Not drawn for the pilot round; `sample` is its size.",
+        "family_incomplete": "People dropped another true/false question of the family.",
         "too_little_evidence": "Fewer paragraphs than the recipe requires support the right answer.",
         "not_supporting": "Unused paragraph: people judged that the right answer does not follow from it.",
         "repeated_paragraph": "Unused paragraph: it is the same as another one of its candidate.",
@@ -121,6 +125,8 @@ class Annotate(ReviewStep):
             tasks = make_candidate_tasks(candidates, evidence)
             votes = self.collect(annotation, tasks.tasks)
             result = self._apply_decisions(annotation, tasks, votes, candidates, evidence)
+            if self.spec.whole_families:
+                result = _without_broken_families(result, candidates, evidence)
         if len(candidates) == len(every):
             return result
         outside = {candidate.id for candidate in every} - {candidate.id for candidate in candidates}
@@ -134,7 +140,11 @@ class Annotate(ReviewStep):
         if size is None or size >= len(candidates):
             return candidates
         return proportional_sample(
-            candidates, size, name=lambda row: row.id, group=lambda row: row.partition, seed=self.context.seed
+            candidates,
+            size,
+            name=lambda row: row.family or row.id,
+            group=lambda row: row.partition,
+            seed=self.context.seed,
         )
 
     def _keep_unreviewed(self, candidates: list[Candidate], evidence: list[Evidence]) -> GatherResult:
@@ -194,6 +204,25 @@ class Annotate(ReviewStep):
             candidate, *evidence, produced_by=produced_by, payload=claim, candidate=candidate.id, fact=candidate.fact,
             family=candidate.family, reviewed=reviewed,
         )  # fmt: skip
+
+
+def _without_broken_families(
+    result: GatherResult, candidates: Iterable[Candidate], evidence: Iterable[Evidence]
+) -> GatherResult:
+    """The result without the true/false items of families of which people dropped one."""
+    families = {row.id: row.family for row in candidates if row.type == "tf"}
+    broken = {
+        families[name] for name, outcomes in result.outcomes if name in families and not isinstance(outcomes[0], Kept)
+    }
+    lost = {
+        name for name, outcomes in result.outcomes if families.get(name) in broken and isinstance(outcomes[0], Kept)
+    }
+    rest: list[tuple[str, list[Outcome]]] = [
+        (name, [Dropped("family_incomplete", families[name])] if name in lost else outcomes)
+        for name, outcomes in result.outcomes
+    ]
+    unused = {row.id: "candidate_dropped" for row in evidence if row.of in lost}
+    return GatherResult(rest, {"evidence": {**result.unused["evidence"], **unused}}, result.notes)
 
 
 def _evidence_by_candidate(evidence: Iterable[Evidence]) -> dict[str, list[Evidence]]:

@@ -421,3 +421,29 @@ def test_a_pilot_round_asks_about_a_sample_and_drops_the_rest(world):
     assert notes["votes"]["stale"] > 0  # those on the other two, given in advance
     unused = [line["reason"] for line in outcomes.values() if line["outcome"] == "unused"]
     assert unused == ["candidate_dropped"] * 8
+
+
+def test_a_family_falls_as_a_whole_if_the_recipe_says_so(world):
+    """What is left of a family tells a little about its verdicts: its answer is right once and wrong never."""
+    families = ("family-1", "family-1", "family-2", "family-2", "")
+    world.candidates = [
+        row.model_copy(update={"family": family}) for row, family in zip(world.candidates, families, strict=True)
+    ]
+    doubted = world.candidates[0].id
+    world.votes(lambda person, row, paragraph, question: int(not (row.id == doubted and question == "wrong_is_wrong")))
+    assert len(world.run()[0]) == 4
+    stage = world.stage()
+    stage.spec = stage.spec.model_copy(update={"whole_families": True})
+    items, outcomes, _ = world.run(stage)
+    assert len(items) == 3
+    reasons = sorted(line["reason"] for line in outcomes.values() if line["outcome"] == "dropped" and line["reason"])
+    assert "family_incomplete" in reasons
+
+
+def test_a_sample_divides_no_family(world):
+    world.candidates = [row.model_copy(update={"family": "family-1"}) for row in world.candidates]
+    stage = world.stage()
+    stage.spec = stage.spec.model_copy(update={"sample": 3})
+    with pytest.raises(WaitingForPeople) as waiting:
+        world.run(stage)
+    assert waiting.value.missing["a: claim"] == 5 * 5
