@@ -1,0 +1,144 @@
+"""The inverse of I + K, K the Gram matrix of sparse rows: exact for few rows, approximate for many."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchbuilder.evaluation.audit.features import Integers, Reals, ViewFeatures
+
+Matrix = NDArray[np.float32]
+
+EXACT_ROWS = 3000
+"""Up to so many rows the Gram matrix is inverted; above, the ridge is solved in the space of features."""
+WIDTH = 2048
+"""How many features the ridge in the space of features has; the others count as if each row had its own."""
+_DENSE = 48
+_LEAF = 128
+
+
+class KernelInverse(Protocol):
+    """(I + K)^-1."""
+
+    def times(self, columns: Matrix) -> Matrix:
+        """Its product with columns."""
+        ...
+
+    def block(self, rows: Integers) -> Matrix:
+        """Its square block of these rows."""
+        ...
+
+
+def kernel_inverse(rows: ViewFeatures) -> KernelInverse:
+    """The inverse for rows that are scaled already."""
+    return ExactInverse(rows) if rows.rows <= EXACT_ROWS else FeatureSpaceInverse(rows)
+
+
+class ExactInverse:
+    """The inverse itself."""
+
+    def __init__(self, rows: ViewFeatures) -> None:
+        kernel = gram(rows)
+        kernel[np.diag_indices(rows.rows)] += 1
+        self._inverse = _inverted(kernel)
+
+    def times(self, columns: Matrix) -> Matrix:
+        """Its product with columns."""
+        return self._inverse @ columns
+
+    def block(self, rows: Integers) -> Matrix:
+        """Its square block of these rows."""
+        return self._inverse[np.ix_(rows, rows)]
+
+
+class FeatureSpaceInverse:
+    """The inverse by Woodbury's identity, with the features that make most of the similarity of different rows.
+
+    The similarity that a feature contributes over all pairs of rows is the square of its sum minus the sum of its
+    squares. The rule sees no label, so it favours none. A feature that is left out keeps its part of the row's length.
+    """
+
+    def __init__(self, rows: ViewFeatures) -> None:
+        squares = np.bincount(rows.indices, rows.values**2, minlength=rows.width)
+        similarity = np.bincount(rows.indices, np.abs(rows.values), minlength=rows.width) ** 2 - squares
+        chosen = np.sort(np.argsort(-similarity, kind="stable")[:WIDTH])
+        place = np.full(rows.width, -1)
+        place[chosen] = np.arange(len(chosen))
+        inside = place[rows.indices] >= 0
+        owner = rows.row_of_entry
+        rest = np.bincount(owner[~inside], rows.values[~inside] ** 2, minlength=rows.rows)
+        self._scale = (1 / np.sqrt(1 + rest)).astype(np.float32)
+        table = np.zeros((rows.rows, len(chosen)), np.float32)
+        table[owner[inside], place[rows.indices[inside]]] = rows.values[inside]
+        table *= self._scale[:, None]
+        inner = table.T @ table
+        inner[np.diag_indices(len(chosen))] += 1
+        root = np.linalg.cholesky(inner.astype(np.float64))
+        self._whitened = table @ np.linalg.inv(root).T.astype(np.float32)
+
+    def times(self, columns: Matrix) -> Matrix:
+        """Its product with columns."""
+        scaled = columns * self._scale[:, None]
+        scaled -= self._whitened @ (self._whitened.T @ scaled)
+        scaled *= self._scale[:, None]
+        return scaled
+
+    def block(self, rows: Integers) -> Matrix:
+        """Its square block of these rows."""
+        part = self._whitened[rows]
+        scale = self._scale[rows]
+        block = -(part @ part.T)
+        block[np.diag_indices(len(rows))] += 1
+        return block * scale[:, None] * scale[None, :]
+
+
+def gram(rows: ViewFeatures) -> Matrix:
+    """The Gram matrix: frequent features by a dense product, rare ones pair by pair."""
+    owner = rows.row_of_entry
+    often = np.bincount(rows.indices, minlength=rows.width)
+    place = np.full(rows.width, -1)
+    frequent = np.flatnonzero(often > _DENSE)
+    place[frequent] = np.arange(len(frequent))
+    inside = place[rows.indices] >= 0
+    table = np.zeros((rows.rows, len(frequent)), np.float32)
+    table[owner[inside], place[rows.indices[inside]]] = rows.values[inside]
+    kernel = table @ table.T
+    order = np.argsort(rows.indices[~inside], kind="stable")
+    items, values = owner[~inside][order], rows.values[~inside][order]
+    counts = often[rows.indices[~inside][order]]
+    kernel += _pairs(items, values, counts, rows.rows).reshape(kernel.shape)
+    return kernel
+
+
+def _pairs(items: Integers, values: Reals, counts: Integers, size: int) -> Reals:
+    """The sum over rare features of all products of two entries, by place in the flat matrix."""
+    places: list[Integers] = []
+    products: list[Reals] = []
+    for count in np.unique(counts):
+        chosen = counts == count
+        item, value = items[chosen].reshape(-1, count), values[chosen].reshape(-1, count)
+        places.append((item[:, :, None] * size + item[:, None, :]).ravel())
+        products.append((value[:, :, None] * value[:, None, :]).ravel())
+    if not places:
+        return np.zeros(size * size)
+    return np.bincount(np.concatenate(places), np.concatenate(products), minlength=size * size)
+
+
+def _inverted(matrix: Matrix) -> Matrix:
+    """The inverse of a symmetric positive definite matrix, by halves: nearly all of it is matrix products."""
+    size = len(matrix)
+    if size <= _LEAF:
+        return np.linalg.inv(matrix.astype(np.float64)).astype(np.float32)
+    half = size // 2
+    first = _inverted(matrix[:half, :half])
+    side = matrix[half:, :half] @ first
+    second = _inverted(matrix[half:, half:] - side @ matrix[:half, half:])
+    across = second @ side
+    inverse = np.empty_like(matrix)
+    inverse[:half, :half] = first + side.T @ across
+    inverse[half:, :half] = -across
+    inverse[:half, half:] = -across.T
+    inverse[half:, half:] = second
+    return inverse

@@ -1,0 +1,167 @@
+"""Runs the checks of the audit: scores, permutations over all checks together, intervals, and the four words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+import numpy as np
+
+from benchbuilder.evaluation.audit.estimator import HeldOutRidge, fold_numbers
+from benchbuilder.evaluation.audit.family_bootstrap import family_draws
+from benchbuilder.evaluation.audit.features import Integers, Reals
+from benchbuilder.evaluation.audit.findings import (
+    FEWEST_FAMILIES,
+    AuditCheck,
+    AuditFinding,
+    AuditSettings,
+    AuditWord,
+)
+from benchbuilder.evaluation.audit.permutation import Labels, PermutationDraws, family_p_values, single_p
+
+Z_SEEN = 1.6449 + 0.8416
+"""Quantiles of .95 (the level) and of .80 (how often the leak would be seen)."""
+
+
+@dataclass(frozen=True)
+class _MeasuredCheck:
+    observed: float
+    permuted: Reals
+    finding: AuditFinding
+
+
+class _CheckedItems:
+    """The items of a target in a scope, by id: what all views of them share."""
+
+    def __init__(self, check: AuditCheck, draws: PermutationDraws, settings: AuditSettings) -> None:
+        self.order = np.argsort(np.asarray(check.ids, np.str_), kind="stable")
+        self.names, codes = np.unique(np.asarray(check.families, np.str_), return_inverse=True)
+        self.codes: Integers = codes[self.order].astype(np.int64)
+        self.folds = [
+            fold_numbers(self.codes, settings.folds, settings.seed, number) for number in range(settings.repetitions)
+        ]
+        names = [str(name) for name in self.names]
+        if check.features.signed:
+            self.labels = np.ones(len(self.order), np.int8)
+            self.permuted = draws.sides(self.codes, names)
+        else:
+            self.labels = np.asarray(check.labels, np.int8)[self.order]
+            self.permuted = draws.labels(self.labels, self.codes, names)
+
+
+def run_checks(checks: Sequence[AuditCheck], settings: AuditSettings) -> list[AuditFinding]:
+    """One finding per check, in their order. Neither the order of checks nor that of items changes a finding."""
+    findings: dict[int, AuditFinding] = {}
+    measured: dict[int, _MeasuredCheck] = {}
+    for place, check in enumerate(checks):
+        why = why_not_measured(check)
+        if why:
+            findings[place] = _unmeasured(check, why)
+    draws = PermutationDraws(
+        [name for check in checks for name in check.families], settings.permutations, settings.seed
+    )
+    for places in _by_scope(checks, [place for place in range(len(checks)) if place not in findings]):
+        measured |= _measure_scope({place: checks[place] for place in places}, draws, settings)
+    order = sorted(measured)
+    together = family_p_values(
+        np.array([measured[place].observed for place in order]),
+        np.array([measured[place].permuted for place in order]).reshape(len(order), settings.permutations),
+    )
+    for place, p_family in zip(order, together, strict=True):
+        finding = replace(measured[place].finding, p_family=float(p_family))
+        findings[place] = replace(finding, word=audit_word(finding, settings))
+    return [findings[place] for place in range(len(checks))]
+
+
+def why_not_measured(check: AuditCheck) -> str:
+    """Why nothing can be measured; empty if something can."""
+    if not check.ids:
+        return "there are no questions"
+    if len(set(check.families)) < 2:
+        return "all questions are of one family, so none can be held out"
+    if not check.features.signed and len(set(check.labels)) < 2:
+        return "all questions have the same label"
+    return ""
+
+
+def audit_word(finding: AuditFinding, settings: AuditSettings) -> AuditWord:
+    """Whether the view leaks; see `AuditFinding`."""
+    if finding.score is None or finding.p_family is None or finding.upper is None:
+        return "cannot tell"
+    excess = finding.score - 0.5
+    if finding.p_family <= settings.level and excess > 0:
+        return "leaks" if excess > settings.limit else "hint"
+    if finding.families >= FEWEST_FAMILIES and finding.upper <= 0.5 + settings.limit:
+        return "clean"
+    return "cannot tell"
+
+
+def _by_scope(checks: Sequence[AuditCheck], places: Sequence[int]) -> Iterator[list[int]]:
+    for _, group in groupby(
+        sorted(places, key=lambda place: checks[place].scope), key=lambda place: checks[place].scope
+    ):
+        yield list(group)
+
+
+def _measure_scope(
+    checks: dict[int, AuditCheck], draws: PermutationDraws, settings: AuditSettings
+) -> dict[int, _MeasuredCheck]:
+    """Checks of equal items share permutations; those of equal features and families share a solver too."""
+    shared: dict[object, _CheckedItems] = {}
+    same: dict[object, list[int]] = {}
+    for place, check in checks.items():
+        same.setdefault((check.features.key(), tuple(check.ids), tuple(check.families)), []).append(place)
+    measured: dict[int, _MeasuredCheck] = {}
+    for places in same.values():
+        ridge: HeldOutRidge | None = None
+        for place in places:
+            check = checks[place]
+            key = (tuple(check.ids), tuple(check.families), tuple(check.labels), check.features.signed)
+            if key not in shared:
+                shared[key] = _CheckedItems(check, draws, settings)
+            items = shared[key]
+            if ridge is None:
+                ridge = HeldOutRidge(check.features.take(items.order), items.codes)
+            measured[place] = _measure(check, items, ridge, settings)
+    return measured
+
+
+def _measure(check: AuditCheck, items: _CheckedItems, ridge: HeldOutRidge, settings: AuditSettings) -> _MeasuredCheck:
+    hits = [ridge.hits(items.labels, folds) for folds in items.folds]
+    permuted = ridge.scores(items.permuted, items.folds[0])
+    observed = _balanced(hits[0], items.labels)
+    mean_hits: Reals = np.mean(hits, axis=0)
+    score = _balanced(mean_hits, items.labels)
+    drawn = family_draws(mean_hits, items.labels, items.codes, settings.samples, settings.seed)
+    low, high, upper = (float(bound) for bound in np.quantile(drawn, [0.025, 0.975, 0.95]))
+    finding = AuditFinding(
+        target=check.target,
+        view=check.view,
+        scope=check.scope,
+        n=len(items.order),
+        families=len(items.names),
+        score=score,
+        low=low,
+        high=high,
+        upper=max(upper, 0.5 + upper - score),
+        p=single_p(observed, permuted),
+        p_family=None,
+        smallest_visible=Z_SEEN * float(permuted.std()),
+        word="cannot tell",
+        gates=check.gates,
+    )
+    return _MeasuredCheck(observed, permuted, finding)
+
+
+def _balanced(hits: Reals, labels: Labels) -> float:
+    """Balanced accuracy; with one label only, the accuracy."""
+    return float(np.mean([hits[labels == label].mean() for label in np.unique(labels)]))
+
+
+def _unmeasured(check: AuditCheck, why: str) -> AuditFinding:
+    nothing = (None,) * 7
+    many = len(set(check.families))
+    return AuditFinding(
+        check.target, check.view, check.scope, len(check.ids), many, *nothing, "cannot tell", check.gates, why=why
+    )
