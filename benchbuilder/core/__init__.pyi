@@ -150,12 +150,12 @@ from .text.answers import answers_overlap as answers_overlap
 from .text.answers import comparison_key as comparison_key
 from .text.answers import contains_text as contains_text
 from .text.answers import edit_distance as edit_distance
-from .text.answers import first_number as first_number
 from .text.answers import has_number_sign as has_number_sign
 from .text.answers import is_on_boundaries as is_on_boundaries
 from .text.answers import is_whole_token as is_whole_token
 from .text.answers import last_whole_match as last_whole_match
 from .text.answers import locate_answer as locate_answer
+from .text.answers import number_range as number_range
 from .text.answers import split_words as split_words
 from .text.answers import text_differences as text_differences
 from .text.answers import without_numbers as without_numbers

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from benchbuilder.config import CasingSpec, FileRef, Spec, StepSpec, open_casing, open_word_forms
+from benchbuilder.config import CasingSpec, FileRef, StepSpec, open_casing, open_word_forms
 from benchbuilder.core import (
     Choice,
     Dropped,
@@ -24,28 +24,15 @@ from benchbuilder.core import (
     comparison_key,
     contains_text,
     find_all,
-    first_number,
-    has_number_sign,
     is_on_boundaries,
     last_whole_match,
     locate_answer,
     strip_marks,
-    without_numbers,
 )
 from benchbuilder.steps.base import Map, Port
+from benchbuilder.steps.language.bounds import NumericBound, bound_before, may_be_implied
 from benchbuilder.steps.language.edits import altered_statement, replace_span
 from benchbuilder.steps.language.frames import SentenceFrames
-
-
-class NumericBound(Spec):
-    """A predicate that sets a bound: a wrong number beyond the right one would be true as well.
-
-    What weighs less than 1500 g also weighs less than 3500 g. So after ``less than``, the wrong number must be lower.
-    """
-
-    before: Regex
-    """Pattern of the text before the answer."""
-    wrong: Literal["lower", "higher"]
 
 
 class ReplaceSpec(StepSpec):
@@ -76,14 +63,15 @@ class ReplaceSpec(StepSpec):
     casing: CasingSpec | None = None
     """The case of an option at the start of a sentence or inside it; ``null``: unchanged."""
     bounds: tuple[NumericBound, ...]
-    """Predicates that restrict the wrong number to one side; the first that fits counts."""
+    """Bounds that restrict the wrong number to one side. The first that fits before the answer counts, and the first
+    that fits in the answer; the latter wins."""
 
 
 class Replace(Map):
     """A false statement: the true one with a wrong option of its question instead of the answer."""
 
     kind = "replace"
-    version = 3
+    version = 4
     spec_class = ReplaceSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Statement), "fact": Port(Fact[Choice], mode="parent")}
     output: ClassVar[type[Row] | None] = Statement
@@ -92,7 +80,7 @@ class Replace(Map):
         "no_wrong_option": "Every other option equals the right answer after normalisation, or fits no sentence.",
         "other_shape": "Every other option has another shape than the answer, and would not fit the sentence.",
         "ambiguous_option": "Every other option contains the right answer or is part of it, and might be true.",
-        "implied_by_true": "The statement sets a bound, and every other option would make it true as well.",
+        "implied_by_true": "By a bound or a range, every other option would make the statement true as well.",
     }
 
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:  # noqa: ARG002
@@ -108,7 +96,7 @@ class Replace(Map):
         span = self._answer_span(true, choice)
         if span is None:
             return [Dropped("no_answer_span", f"{choice.answer}: {true.text}")]
-        option = self._choose_option(true, choice, self._bound_side(true.text[: span.start]))
+        option = self._choose_option(true, choice, span)
         if isinstance(option, Dropped):
             return [option]
         if self._casing is not None:
@@ -137,12 +125,8 @@ class Replace(Map):
         rules = (self.spec.matching, self.spec.ignore)
         return not key or contains_text(option, answer, *rules) or contains_text(answer, option, *rules)
 
-    def _bound_side(self, before: str) -> str:
-        fitting = (bound.wrong for bound in self.spec.bounds if find_all(bound.before, before))
-        return next(fitting, "")
-
-    def _choose_option(self, true: Statement, choice: Choice, side: str) -> str | Dropped:
-        """The text of the wrong option, or the drop if there is none."""
+    def _choose_option(self, true: Statement, choice: Choice, span: Span) -> str | Dropped:
+        """The text of the wrong option for the answer's place `span`, or the drop if there is none."""
         spec: ReplaceSpec = self.spec
         options = [strip_marks(option.text, spec.marks) for option in choice.wrong_options()]
         if spec.option == "random":
@@ -150,6 +134,7 @@ class Replace(Map):
         accepted = comparison_key(choice.answer, spec.ignore)
         answer = strip_marks(choice.answer, spec.marks)
         shapes = self._shapes.shapes_of(answer)
+        side, after = bound_before(true.text[: span.start], spec.bounds), true.text[span.end :]
         reason = "no_wrong_option"
         for option in options:
             if not option or option == answer or any(find_all(pattern, option) for pattern in spec.not_options):
@@ -163,23 +148,8 @@ class Replace(Map):
             if shapes != self._shapes.shapes_of(option):
                 reason = "other_shape"
                 continue
-            if side and not _is_beyond_bound(option, side, answer, spec.ignore):
+            if spec.bounds and may_be_implied(option, answer, after, side, spec.bounds, spec.ignore):
                 reason = "implied_by_true"
                 continue
             return option
         return Dropped(reason, " | ".join(options))
-
-
-def _is_beyond_bound(option: str, side: str, answer: str, ignore: str) -> bool:
-    """Whether the wrong number is certainly on the required side; true if neither text has a number.
-
-    Numbers with different units (2.5 kg and 1500 g) and spelled numbers are never certain.
-    """
-    if has_number_sign(option) or has_number_sign(answer):
-        return False
-    wrong, right = first_number(option), first_number(answer)
-    if wrong is None or right is None:
-        return wrong is None and right is None
-    if comparison_key(without_numbers(option), ignore) != comparison_key(without_numbers(answer), ignore):
-        return False
-    return wrong < right if side == "lower" else wrong > right

@@ -60,6 +60,60 @@ def test_numbers_of_another_unit_are_not_known_to_lie_on_the_near_side():
     assert kept(replaced(fact)).text == "极低出生体重儿的体重低于1000g。"
 
 
+@pytest.mark.parametrize(
+    ("question", "answer", "implied", "wrong"),
+    [
+        # a bound in the predicate; a negated one has the other side
+        ("生活饮用水的余氯应不低于", "0.8", "0.2", "1.2"),
+        ("每次监测的间隔应不少于", "3天", "2天", "5天"),
+        ("产后出血量不应小于", "500ml", "400ml", "900ml"),
+        ("首次产检不得早于", "12周", "8周", "16周"),
+        ("每日食盐量不应超过", "6g", "8g", "4g"),
+        ("该菌潜伏期未达到", "7天", "9天", "3天"),
+        ("患儿年龄不满", "3岁", "5岁", "1岁"),
+        ("该患者血压控制目标至少是", "130/80mmHg", "120/80mmHg", "150/90mmHg"),
+        ("出现休克，表明至少已丢失全身总血量的", "20%", "15%", "50%"),
+        ("每年体检至少为", "2次", "1次", "4次"),
+        ("每日至少需要睡眠", "8小时", "6小时", "10小时"),
+        ("每次输液至多", "500ml", "1000ml", "200ml"),
+        ("每次输液最多是", "500ml", "1000ml", "200ml"),
+        ("尿量最少应为", "30ml", "20ml", "90ml"),
+        # a bound in the answer
+        ("报告疫情的时间为", "2小时内", "8小时内", "1小时内"),
+        ("胆碱酯酶活力应为", "30%以下", "60%以下", "10%以下"),
+        ("慢性腹泻的病程是", "≥2个月", "≥1个月", "≥3个月"),
+        ("观察的时间为", "不超过3天", "不超过5天", "不超过1天"),
+        ("疗程应该是", "大于21天", "大于14天", "小于5天"),  # which cannot be true as well
+        # a bound or a range that holds the exact number
+        ("胸廓畸形出现的月龄是", "12个月", "6个月以上", "3个月以下"),
+        ("正常孕妇尿液的pH为", "5.5～6.5", "4.5～7.5", "＜4.5"),
+    ],
+)
+def test_a_number_that_the_true_bound_implies_is_not_wrong(question, answer, implied, wrong):
+    stage, true = make("replace", SPEC), model_made(f"{question}{answer}。", answer)
+    assert reason(stage.map(true, {"fact": choice(question, answer, implied)})) == "implied_by_true"
+    assert kept(stage.map(true, {"fact": choice(question, answer, implied, wrong)})).text == f"{question}{wrong}。"
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "wrong"),
+    [
+        ("大量蛋白尿应为", "尿蛋白>0.05g", "尿红细胞>3个/HP"),  # another quantity
+        ("可以诊断胆管细胞癌的是", "AFP＜20ug/L", "血管造影"),
+        ("痰中带血最多见的年龄是", "60岁", "40岁"),  # no bound
+        ("受损的部位是", "一侧颅内", "双侧颅内"),
+    ],
+)
+def test_what_no_bound_compares_may_be_wrong(question, answer, wrong):
+    assert kept(replaced(choice(question, answer, wrong))).answer.slice_of(f"{question}{wrong}。") == wrong
+
+
+@pytest.mark.parametrize("bound", [{"wrong": "lower"}, {"wrong": "lower", "before": "a", "answer": "b"}])
+def test_a_bound_is_written_in_one_place(bound):
+    with pytest.raises(ValidationError, match="before or answer"):
+        replaced(choice("甲是", "乙", "丙"), bounds=[bound])
+
+
 def test_an_answer_is_never_read_as_a_pattern():
     fact = choice("对抗原有记忆作用的离子是", "Na+", "K+")
     assert kept(replaced(fact)).text == "对抗原有记忆作用的离子是K+。"

@@ -15,6 +15,8 @@ from benchbuilder.core.text.normalise import comparison_form, compose_characters
 
 _NUMBER = re.compile(r"(?<![\d)）])[-−]?\d+(?:,\d{3})*(?:\.\d+)?")
 _RANGE = re.compile(r"(?<=\d)\s*[~〜～\-–—－−]\s*(?=\d)")
+_RANGE_END = re.compile(r"[^\d\s,;，；、()（）]{0,3}\s*[~〜～\-–—－−]\s*(\d+(?:,\d{3})*(?:\.\d+)?)")
+"""The rest of a range behind its first number; a unit may come first."""
 _DIGITS = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 _LATIN = re.compile(r"[A-Za-z]+")
 _ZEROS = re.compile(r"(?<=\d)\.0+(?!\d)|(\.\d*?[1-9])0+(?!\d)")
@@ -44,14 +46,25 @@ def answers_overlap(left: str, right: str) -> bool:
     return left in right or right in left
 
 
-def first_number(text: str) -> float | None:
-    """The first number in `text`, in digits of any width; ``None`` without one.
+def number_range(text: str) -> tuple[float, float] | None:
+    """The first number in `text` twice, or both ends of the range that it begins; ``None`` without a number.
 
-    >>> first_number("at most 1.5 litres"), first_number("3,500 g"), first_number("-2 SD")
-    (1.5, 3500.0, -2.0)
+    Digits may have any width. The unit may be on both ends of a range.
+
+    >>> number_range("at most 1.5 litres"), number_range("-2 SD"), number_range("50%~60%")
+    ((1.5, 1.5), (-2.0, -2.0), (50.0, 60.0))
     """
-    found = _NUMBER.search(to_half_width(text))
-    return float(found.group().replace(",", "").replace("−", "-")) if found else None
+    plain = to_half_width(text)
+    found = _NUMBER.search(plain)
+    if found is None:
+        return None
+    first = _value(found.group())
+    following = _RANGE_END.match(plain, found.end())
+    return first, _value(following[1]) if following else first
+
+
+def _value(number: str) -> float:
+    return float(number.replace(",", "").replace("−", "-"))
 
 
 def has_number_sign(text: str) -> bool:

@@ -14,9 +14,9 @@ from benchbuilder.core.text.answers import (
     all_numbers,
     comparison_key,
     contains_text,
-    first_number,
     is_on_boundaries,
     last_whole_match,
+    number_range,
 )
 from benchbuilder.core.text.lengths import split_characters, text_length, truncate_code_points, truncate_text
 from benchbuilder.core.text.normalise import fold_text
@@ -83,7 +83,7 @@ def test_full_stops_end_sentences_as_the_script_writes_them():
 
 
 def test_digits_of_every_script_are_numbers():
-    assert first_number("٢٫٥ ملغم") == 2.5
+    assert number_range("٢٫٥ ملغم") == (2.5, 2.5)
     assert all_numbers("६० मि.ग्रा.") == all_numbers("60 mg") == ["60"]
     assert comparison_key("๖๐ มก.", ".") == comparison_key("60 มก", ".")
     asked = GuidingQuestion(order=1, subject="claim", label="?", text="?", answer="scalar")

@@ -1,0 +1,103 @@
+"""Bounds on numbers: whether a wrong number makes a statement that follows from the true one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Self
+
+from pydantic import model_validator
+
+from benchbuilder.config import Spec
+from benchbuilder.core import (
+    Regex,
+    comparison_key,
+    find_all,
+    has_number_sign,
+    number_range,
+    replace_all,
+    without_numbers,
+)
+
+Side = Literal["lower", "higher", ""]
+_DASHES = "~〜～-–—－−"
+_UNIT = 6
+"""The longest text around a number that counts as its unit. Units may differ in size: 24 hours and 2 days."""
+
+
+class NumericBound(Spec):
+    """A bound on a number: a wrong number beyond the right one would make a true statement as well.
+
+    What weighs less than 1500 g also weighs less than 3500 g. So after ``less than``, the wrong number must be lower.
+    Either `before` or `answer` says where the bound is written.
+    """
+
+    before: Regex = ""
+    """Pattern of the text before the answer: the predicate sets the bound."""
+    answer: Regex = ""
+    """Pattern of the bound in the answer itself, or right after it: ``5 or more``. It matches no digit."""
+    wrong: Literal["lower", "higher"]
+    """The side on which a number is wrong: ``lower`` for at most, ``higher`` for at least."""
+
+    @model_validator(mode="after")
+    def _one_place(self) -> Self:
+        if bool(self.before) == bool(self.answer):
+            raise ValueError("either before or answer says where the bound is written, not both")
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class _Amount:
+    """The numbers that a text allows, and the text around the number."""
+
+    low: float
+    high: float
+    exact: bool
+    unit: str
+
+    def includes(self, other: _Amount) -> bool:
+        return self.low <= other.low and other.high <= self.high
+
+
+def bound_before(before: str, bounds: Sequence[NumericBound]) -> Side:
+    """The side on which a number is wrong behind the text `before`: that of the first bound that fits."""
+    return next((bound.wrong for bound in bounds if bound.before and find_all(bound.before, before)), "")
+
+
+def may_be_implied(
+    option: str, answer: str, after: str, side: Side, bounds: Sequence[NumericBound], ignore: str
+) -> bool:
+    """Whether a statement with `option` may follow from the true one with `answer`; both are followed by `after`.
+
+    `side` is the bound before them. With a bound, numbers in other units and spelled numbers are never certain. Without
+    one, an option may be implied only if it is a range or a bound that includes the number of the answer.
+    """
+    wrong, right = (_amount(text, after, side, bounds, ignore) for text in (option, answer))
+    if wrong is None or right is None:
+        spelled = has_number_sign(option) or has_number_sign(answer)
+        return bool(side) and (spelled or (wrong is None) != (right is None))
+    bounded = math.inf in (wrong.high, right.high, -wrong.low, -right.low)
+    if wrong.exact and right.exact:
+        return False
+    if bounded and (has_number_sign(option) or has_number_sign(answer)):
+        return True
+    if wrong.unit != right.unit:
+        return bool(side) or (bounded and max(len(wrong.unit), len(right.unit)) <= _UNIT)
+    return wrong.includes(right)
+
+
+def _amount(text: str, after: str, side: Side, bounds: Sequence[NumericBound], ignore: str) -> _Amount | None:
+    numbers = number_range(text)
+    if numbers is None:
+        return None
+    own = next((bound for bound in bounds if bound.answer and find_all(bound.answer, text + after)), None)
+    bare = replace_all(own.answer, "", text) if own is not None else text
+    unit = "".join(mark for mark in without_numbers(bare) if mark not in _DASHES)
+    (low, high), kind = numbers, own.wrong if own is not None else side
+    return _Amount(
+        low=-math.inf if kind == "lower" else low,
+        high=math.inf if kind == "higher" else high,
+        exact=not kind and low == high,
+        unit=comparison_key(unit, ignore),
+    )
