@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from benchbuilder.config import FileRef, KindSpec, Slot, open_word_forms
 from benchbuilder.core import (
@@ -22,9 +22,11 @@ from benchbuilder.core import (
     Table,
     create_from_spec,
     end_with,
+    fill_template,
     find_all,
     find_word,
     strip_wrapping,
+    template_faults,
     word_boundaries,
 )
 from benchbuilder.retrieval import Tokenizer, word_boundary_problem
@@ -52,6 +54,23 @@ class SeamNegation(FrozenModel):
     negated: str | None
 
 
+class AdverbNegation(FrozenModel):
+    """Words of the predicate before an end, and how both are negated: over ``{adverb}`` and ``{end}``.
+
+    Between the two, a negation would say something else (``most does not depend on``). An adverb before the adverb is
+    negated in the same way, with the rest as its ``{end}``. With ``negated: null``, no rule applies.
+    """
+
+    adverb: Annotated[Regex, Field(min_length=1)]
+    negated: str | None
+
+    @model_validator(mode="after")
+    def _only_its_parts(self) -> Self:
+        if self.negated is not None and (faults := template_faults(self.negated, ("adverb", "end"))):
+            raise ValueError(f"negated: {'; '.join(faults)}")
+        return self
+
+
 class Exchange(FrozenModel):
     """A model may negate by replacing `old` with one of `new`."""
 
@@ -69,8 +88,10 @@ class NegateSpec(WriterSpec):
     """
     forms: tuple[FileRef, ...] = ()
     """Tables of word forms, whose columns `seams` may name."""
+    adverbs: tuple[AdverbNegation, ...] = ()
+    """For ``seam``: adverbs right before an end, which is negated together with them; the first that fits counts."""
     whole_words: tuple[str, ...]
-    """Words that an end must not split."""
+    """Words that an end or an adverb must not split."""
     blocked: tuple[Regex, ...]
     """For ``seam``: patterns before the answer that would change the scope of the negation."""
     blocked_answers: tuple[Regex, ...]
@@ -114,7 +135,7 @@ class Negate(Writer):
     """
 
     kind = "negate"
-    version = 3
+    version = 4
     spec_class = NegateSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Statement)}
     output: ClassVar[type[Row] | None] = Statement
@@ -288,7 +309,25 @@ class Negate(Writer):
         rule = max(rules, key=lambda rule: len(rule.end), default=None)
         if rule is None or rule.negated is None:
             return None
-        return Span(start=end - len(rule.end), end=end), rule.negated
+        return self._with_adverbs(true.text[:end], end - len(rule.end), rule.negated)
+
+    def _with_adverbs(self, before: str, start: int, negated: str) -> tuple[Span, str] | None:
+        """The span of the predicate with the adverbs before `start`, where its end begins, and its negated form."""
+        while (found := self._adverb_before(before, start)) is not None:
+            adverb, rule = found
+            if rule.negated is None:
+                return None
+            words = {"adverb": adverb.slice_of(before), "end": before[start:]}
+            start, negated = adverb.start, fill_template(rule.negated, words)[0]
+        return Span(start=start, end=len(before)), negated
+
+    def _adverb_before(self, before: str, start: int) -> tuple[Span, AdverbNegation] | None:
+        """The adverb that ends at `start`, and the first rule that it fits."""
+        for rule in self.spec.adverbs:
+            for span in find_all(rule.adverb, before):
+                if span.end == start and not cuts_word(before, span.start, self.spec.whole_words):
+                    return span, rule
+        return None
 
     def _predicate_end(self, true: Statement) -> int | None:
         if true.joined != "model":

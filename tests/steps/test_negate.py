@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 from claim_rows import REFERENCE, RULES, kept, make, model_made, reason, statement, tokenizer
+from pydantic import ValidationError
 
 from benchbuilder.core.records.row import ProducedBy, Span
 from benchbuilder.steps.writer import ReplyFault
@@ -25,14 +26,14 @@ def reference():
         ("唯一能通过胎盘的免疫球蛋白是", "IgG", "唯一能通过胎盘的免疫球蛋白不是IgG。"),
         ("最可能的诊断为", "胎盘早剥", "最可能的诊断不是胎盘早剥。"),
         ("5岁儿童的头围约为", "50cm", "5岁儿童的头围并非约为50cm。"),  # the adverb moves
-        ("该患儿的诊断最可能是", "支气管哮喘", "该患儿的诊断不可能是支气管哮喘。"),
+        ("该患儿的诊断最可能是", "支气管哮喘", "该患儿的诊断最可能不是支气管哮喘。"),
         ("最可能合并损伤的神经是", "桡神经", "最可能合并损伤的神经不是桡神经。"),  # 最可能 stays
         ("首先出现的反应是", "网织红细胞增高", "首先出现的反应不是网织红细胞增高。"),  # not 反不应是
         ("其肠道病理改变为", "纤维素性炎", "其肠道病理改变不是纤维素性炎。"),  # not 改不变为
         ("痰呈铁锈色最常见于", "大叶性肺炎", "痰呈铁锈色并非最常见于大叶性肺炎。"),
         ("治疗先兆子痫应首选", "硫酸镁", "治疗先兆子痫不应首选硫酸镁。"),
-        ("低氧血症常可致", "代谢性酸中毒", "低氧血症不会导致代谢性酸中毒。"),
-        ("首次哺乳应开始于", "生后1小时内", "首次哺乳不应开始于生后1小时内。"),
+        ("低氧血症常可致", "代谢性酸中毒", "低氧血症并不常导致代谢性酸中毒。"),
+        ("首次哺乳应开始于", "生后半小时", "首次哺乳不应开始于生后半小时。"),
         ("婴儿手足搐搦症最常见的发作形式是", "无热惊厥", "婴儿手足搐搦症最常见的发作形式不是无热惊厥。"),
         ("对该患儿有效的紧急处理是", "氢化可的松注射", "对该患儿有效的紧急处理不是氢化可的松注射。"),
         ("羊膜腔穿刺的适宜时间应为", "妊娠16周", "羊膜腔穿刺的适宜时间不应为妊娠16周。"),
@@ -48,6 +49,49 @@ def test_the_predicate_before_the_answer_is_negated(stage, question, answer, tex
     assert row.seam.end == row.answer.start
     assert "one_negation_more" in row.checks
     assert row.fact == true.fact
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "text"),
+    [
+        ("正常人全血的黏滞性最主要取决于", "红细胞的数量", "正常人全血的黏滞性并非最主要取决于红细胞的数量。"),
+        ("肺癌最常来源于", "支气管黏膜", "肺癌并非最常来源于支气管黏膜。"),
+        ("甲状腺癌的肿块多是", "反曲状", "甲状腺癌的肿块并非多是反曲状。"),
+        ("构成结核结节的细胞主要是", "上皮样细胞", "构成结核结节的细胞并非主要是上皮样细胞。"),
+        ("5-羟色胺主要来源于", "肥大细胞", "5-羟色胺并非主要来源于肥大细胞。"),
+        ("病人最优先的需要常常是", "安全的需要", "病人最优先的需要并不常常是安全的需要。"),
+        ("该病大多见于", "儿童", "该病并非大多见于儿童。"),  # not 大并不多见于
+        ("该病更多见于", "儿童", "该病并非更多见于儿童。"),
+        ("这种情况可能属于", "病人角色强化", "这种情况不可能属于病人角色强化。"),  # 可能不属于 leaves it open
+        ("脑转移癌最可能主要来源于", "肺癌", "脑转移癌最可能并非主要来源于肺癌。"),
+        ("该药可能主要作用于", "心脏", "该药不可能主要作用于心脏。"),  # an adverb before an adverb
+        ("该药直接作用于", "心脏", "该药并非直接作用于心脏。"),
+        ("囊肿必须位于", "皮下", "囊肿不必位于皮下。"),
+        # what may stand before a negation, and nouns
+        ("血站每次采集血液量一般为", "200ml", "血站每次采集血液量一般不是200ml。"),
+        ("新生儿的身长平均是", "50cm", "新生儿的身长平均不是50cm。"),  # not 平并非均是
+        ("最高层次的需要是", "自我实现", "最高层次的需要不是自我实现。"),
+        ("外周血中增多为", "淋巴细胞", "外周血中增多不是淋巴细胞。"),
+        ("发生出血的最大可能是", "肝硬化", "发生出血的最大可能不是肝硬化。"),
+    ],
+)
+def test_an_adverb_before_the_predicate_is_negated_with_it(stage, question, answer, text):
+    assert kept(stage.map(statement(question, answer), {})).text == text
+
+
+@pytest.mark.parametrize("question", ["该病很少见于", "该病仅位于", "该病少见于", "该病偶来源于", "红细胞数应少于"])
+def test_an_adverb_that_is_half_a_negation_and_a_bound_need_a_model(stage, question):
+    assert reason(stage.map(statement(question, "3岁儿童"), {})) == "needs_model"
+
+
+@pytest.mark.parametrize("answer", ["24小时内", "30%以下", "≥3个月", "大于21天", "不超过3天"])
+def test_a_bound_in_the_answer_needs_a_model(stage, answer):
+    assert reason(stage.map(statement("报告的时间为", answer), {})) in ("needs_model", "already_negative")
+
+
+def test_the_negation_of_an_adverb_names_only_its_parts():
+    with pytest.raises(ValidationError, match="adverbs"):
+        make("negate", {**SPEC, "adverbs": [{"adverb": "最", "negated": "并非{adverbs}"}]})
 
 
 @pytest.mark.parametrize(

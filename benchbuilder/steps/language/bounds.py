@@ -62,7 +62,8 @@ class _Amount:
 
 def bound_before(before: str, bounds: Sequence[NumericBound]) -> Side:
     """The side on which a number is wrong behind the text `before`: that of the first bound that fits."""
-    return next((bound.wrong for bound in bounds if bound.before and find_all(bound.before, before)), "")
+    found = next((bound for bound in bounds if bound.before and find_all(bound.before, before)), None)
+    return found.wrong if found is not None else ""
 
 
 def may_be_implied(
