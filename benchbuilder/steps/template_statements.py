@@ -20,6 +20,7 @@ from benchbuilder.core import (
     Statement,
     Triple,
     fill_template,
+    find_all,
 )
 from benchbuilder.steps.base import Map, Port
 from benchbuilder.steps.language.edits import (
@@ -80,22 +81,27 @@ class NegateTripleSpec(RelationStepSpec):
     """Patterns of negations; without any, negations are not checked."""
     harmless: tuple[Regex, ...]
     """Words that contain such a pattern without negating anything."""
+    blocked_answers: tuple[Regex, ...] = ()
+    """Patterns of answers that would make it unclear what is negated."""
 
 
 class NegateTriple(RelationStep):
     """The negation of a statement about a triple: its relation's negated sentence, with the statement's own answer.
 
-    Of a true statement it is false, of a false one true.
+    Of a true statement it is false, of a false one true. A negation inside an end counts as well: two negations in one
+    sentence are hard to read and easy to miss.
     """
 
     kind = "negate_triple"
-    version = 3
+    version = 4
     spec_class = NegateTripleSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Statement), "fact": Port(Fact[Triple], mode="parent")}
     output: ClassVar[type[Row] | None] = Statement
     reasons: ClassVar[Mapping[str, str]] = {
         **UNKNOWN_RELATION,
         "needs_model": "No rule applies and the model is `none`.",
+        "already_negative": "An end contains a negation; a second one would be hard to read.",
+        "unclear_scope": "The negation might cover only a part of the answer.",
         "same_as_true": "The result equals the true statement.",
         "not_one_negation_more": "The result does not have exactly one negation more than the true statement.",
     }
@@ -105,14 +111,21 @@ class NegateTriple(RelationStep):
         before: Statement = row
         fact: Fact[Triple] = parents["fact"]
         spec: NegateTripleSpec = self.spec
+        ends = (fact.payload.head, fact.payload.tail, answer_text(before))
+        if any(count_negations(end, spec.negations, spec.harmless) for end in ends):
+            return [Dropped("already_negative", before.text)]
+        if any(find_all(pattern, answer_text(before)) for pattern in spec.blocked_answers):
+            return [Dropped("unclear_scope", before.text)]
         negated = self._negate_by_search(before) if spec.method == "search" else self._negate_by_table(before, fact)
         if isinstance(negated, Dropped):
             return [negated]
         text, answer, rule = negated
         if text == before.text:
             return [Dropped("same_as_true", text)]
-        names = (fact.payload.head, fact.payload.tail, fact.payload.relation, answer_text(before))
-        if spec.negations and self._count_negations(text, names) != self._count_negations(before.text, names) + 1:
+        before_count, count = (
+            self._count_negations(each, (*ends, fact.payload.relation)) for each in (before.text, text)
+        )
+        if spec.negations and count != before_count + 1:
             return [Dropped("not_one_negation_more", text)]
         checks = ["differs_from_true", *(["one_negation_more"] if spec.negations else [])]
         if answer is not None:

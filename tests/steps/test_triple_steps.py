@@ -98,9 +98,32 @@ def test_a_negated_sentence_holds_one_negation_more(state, tmp_path):
 
     assert reason(negated("病因", "过期妊娠")) == "not_one_negation_more"
     assert reason(negated("症状", "胎动减少")) == "not_one_negation_more"
-    row = kept(negated("并发症", "宫缩不协调、无力"))  # what the ends say is no negation of the sentence
-    assert row.text == "羊水过少不会并发宫缩不协调、无力。"
+    row = kept(negated("并发症", "宫缩不良、无力"))  # words that only look like a negation
+    assert row.text == "羊水过少不会并发宫缩不良、无力。"
     assert row.checks == ("differs_from_true", "one_negation_more", "answer_untouched")
+
+
+@pytest.mark.parametrize(
+    ("tail", "fault"),
+    [
+        ("无传染性", "already_negative"),
+        ("3-6个月，长期复查", "unclear_scope"),
+        ("是否复发", "unclear_scope"),
+        ("14天以内", "unclear_scope"),
+    ],
+)
+def test_an_end_that_a_negation_would_not_deny_as_a_whole_is_not_negated(tmp_path, tail, fault):
+    file = tmp_path / "relations.tsv"
+    header = "relation\tstatement\tnegated\ttf\toe\tanswer_end"
+    file.write_text(
+        f"{header}\n*\t{{head}}的{{relation}}是{{tail}}。\t{{head}}的{{relation}}不是{{tail}}。\t{{head}}的{{relation}}是{{tail}}吗？\t\ttail\n"
+    )
+    spec = {"relations": {"default": str(file)}}
+    true, negate = make("state_triple", spec), make("negate_triple", {**RULES["negate_triple"], **spec})
+    fact = triple("结核性胸膜炎", "治疗周期", tail)
+    assert reason(negate.map(kept(true.map(fact, {})), {"fact": fact})) == fault
+    reference = make("negate_triple", {**RULES["negate_triple"], **spec, **REFERENCE["negate_triple"]})
+    assert "不是" in kept(reference.map(kept(true.map(fact, {})), {"fact": fact})).text
 
 
 def test_every_bundled_relation_has_one_negation_more(state, negate):

@@ -23,6 +23,8 @@ for step in ("state_choice", "negate_triple", "ask_tf_choice"):
     for name in ("negations", "harmless"):  # which the YAML takes from the other step
         assert RULES[step][name] == f"${{steps.negate_choice.{name}}}"
         RULES[step][name] = RULES["negate_choice"][name]
+assert RULES["negate_triple"]["blocked_answers"] == "${steps.negate_choice.blocked_answers}"
+RULES["negate_triple"]["blocked_answers"] = RULES["negate_choice"]["blocked_answers"]
 for step in ("negate_choice", "ask_tf_choice", "ask_oe_choice"):
     assert RULES[step]["openers"] == "${steps.state_choice.openers}"
     RULES[step]["openers"] = RULES["state_choice"]["openers"]
