@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import AfterValidator, Field, model_validator
@@ -33,6 +33,7 @@ from benchbuilder.steps.language.edits import (
     comparison_form_without,
     count_negations,
     exchanges,
+    mask_harmless,
 )
 from benchbuilder.steps.language.questions import is_one_sentence, with_end_mark
 from benchbuilder.steps.language.statement_choice import (
@@ -52,6 +53,8 @@ class TfForm(FrozenModel):
 
     form: str | None
     when: Regex = ""
+    harmless: bool = True
+    """Whether `when` also sees the words of the step's `harmless`, which only look like a negation."""
 
     @model_validator(mode="after")
     def _holds_statement(self) -> Self:
@@ -153,7 +156,7 @@ class AskTf(Writer):
         statement: Statement = row
         spec: AskTfSpec = self.spec
         texts = self._choice.texts_beside(statement)
-        form = next((f.form for f in spec.forms if not f.when or any(find_all(f.when, text) for text in texts)), None)
+        form = next((form.form for form in spec.forms if self._applies(form, texts)), None)
         if form is None:
             return NeedsModel(statement.text)
         bare = statement.text.removesuffix(spec.stop)
@@ -168,6 +171,11 @@ class AskTf(Writer):
             family=self._choice.family_of(statement),
         )  # fmt: skip
         return Kept(question)
+
+    def _applies(self, form: TfForm, texts: Sequence[str]) -> bool:
+        if not form.harmless:
+            texts = [mask_harmless(text, self.spec.harmless) for text in texts]
+        return not form.when or any(find_all(form.when, text) for text in texts)
 
     def prompt_values(self, row: Any, parents: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002
         """Context and statement."""

@@ -122,6 +122,10 @@ def test_the_questions_of_a_family_have_one_frame():
         ("Auer小体不见于", "淋巴细胞白血病", "Auer小体不见于淋巴细胞白血病，这种说法对吗？"),
         ("还应询问的病史是", "是否有盗汗", "还应询问的病史是是否有盗汗，这种说法对吗？"),
         ("不显影的结石是", "尿酸结石", "不显影的结石是尿酸结石吗？"),
+        # words that only look like a negation
+        ("链霉素最严重的不良反应是", "耳毒性", "链霉素最严重的不良反应是耳毒性吗？"),
+        ("两者最根本的不同点在于", "病因", "两者最根本的不同点在于病因吗？"),
+        ("患者不良反应后不应选用", "链霉素", "患者不良反应后不应选用链霉素，这种说法对吗？"),
     ],
 )
 def test_negative_predicates_are_not_asked_with_a_rhetorical_particle(question, answer, text):

@@ -196,9 +196,17 @@ def count_negations(text: str, negations: Sequence[Regex], harmless: Sequence[Re
     """
     if not negations:
         return 0
-    if harmless:
-        text = replace_all("|".join(f"(?:{pattern})" for pattern in harmless), "\0", text)
-    return len(find_all("|".join(f"(?:{pattern})" for pattern in negations), text))
+    pattern = "|".join(f"(?:{pattern})" for pattern in negations)
+    return len(find_all(pattern, mask_harmless(text, harmless)))
+
+
+def mask_harmless(text: str, harmless: Sequence[Regex]) -> str:
+    """`text` with one mark instead of each match of `harmless`.
+
+    >>> mask_harmless("not a non-stick pan", ["non-stick"]).replace("\0", "*")
+    'not a * pan'
+    """
+    return replace_all("|".join(f"(?:{pattern})" for pattern in harmless), "\0", text) if harmless else text
 
 
 def without_negations(text: str, negations: Sequence[Regex], harmless: Sequence[Regex]) -> str:
