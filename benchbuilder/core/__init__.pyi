@@ -172,6 +172,8 @@ from .text.names import is_language as is_language
 from .text.names import public_path as public_path
 from .text.names import recipe_name as recipe_name
 from .text.names import same_language as same_language
+from .text.ngrams import NgramTable as NgramTable
+from .text.ngrams import find_ngrams as find_ngrams
 from .text.normalise import Conversion as Conversion
 from .text.normalise import Fold as Fold
 from .text.normalise import NormalForm as NormalForm

@@ -90,6 +90,7 @@ BUILT_IN_KINDS: dict[str, dict[str, str]] = {
         "translate": "benchbuilder.steps.translate:Translate",
         "normalise_term": "benchbuilder.steps.terms:NormaliseTerm",
         "merge_terms": "benchbuilder.steps.terms:MergeTerms",
+        "choose_forms": "benchbuilder.steps.choose_forms:ChooseForms",
         "assemble": "benchbuilder.steps.assemble:Assemble",
         "paragraphs": "benchbuilder.steps.paragraphs:Paragraphs",
         "retrieve": "benchbuilder.steps.retrieve:Retrieve",

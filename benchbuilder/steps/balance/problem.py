@@ -1,0 +1,207 @@
+"""The balanced choice as numbers: which variants exclude each other, and which sums must stay near zero."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchbuilder.steps.balance.variants import Variant
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class SparseColumns:
+    """A sparse matrix by column: column `c` has ``values[i]`` in ``rows[i]``, i from ``starts[c]`` on."""
+
+    starts: Ints
+    rows: Ints
+    values: Floats
+    height: int
+
+    @classmethod
+    def of(cls, entries: tuple[Ints, Ints, Floats], width: int, height: int) -> SparseColumns:
+        """The matrix of `entries` (columns, rows, values)."""
+        columns, rows, values = entries
+        order = np.lexsort((rows, columns))
+        starts = np.searchsorted(columns[order], np.arange(width + 1))
+        return cls(starts.astype(np.int64), rows[order], values[order].astype(float), height)
+
+    def column(self, at: int) -> tuple[Ints, Floats]:
+        """The rows and values of a column."""
+        part = slice(int(self.starts[at]), int(self.starts[at + 1]))
+        return self.rows[part], self.values[part]
+
+    def columns(self) -> Ints:
+        """The column of each entry."""
+        return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+
+    def sums(self, chosen: Ints) -> Floats:
+        """The sum of the `chosen` columns, by row."""
+        marked = np.zeros(len(self.starts) - 1)
+        marked[chosen] = 1
+        return np.bincount(self.rows, self.values * marked[self.columns()], minlength=self.height)
+
+
+@dataclass(frozen=True)
+class BalanceProblem:
+    """Choose variants with the most questions: no fact twice, and every balance row within ``±allowed``.
+
+    `worth` is the number of questions of a variant, `family` the number of its family, `facts` and `balance` have a
+    column for each variant.
+    """
+
+    worth: Ints
+    family: Ints
+    facts: SparseColumns
+    balance: SparseColumns
+    allowed: Floats
+
+    def excess(self, chosen: Ints) -> Floats:
+        """By how much each balance row exceeds what is allowed."""
+        return np.maximum(np.abs(self.balance.sums(chosen)) - self.allowed, 0)
+
+    def value(self, chosen: Ints) -> int:
+        """The number of questions of the `chosen` variants."""
+        return int(self.worth[chosen].sum())
+
+
+@dataclass(frozen=True)
+class Slack:
+    """A sum may reach `least`, or `share` of the questions that it counts, whichever is more."""
+
+    least: float
+    share: float
+
+
+@dataclass(frozen=True)
+class FeaturePairs:
+    """Question ``questions[i]`` has feature ``features[i]``; features are numbers below `size`.
+
+    Only features of at least `least` questions must be balanced.
+    """
+
+    questions: Ints
+    features: Ints
+    size: int
+    least: int
+
+
+def state_problem(
+    variants: Sequence[Variant],
+    scopes: Ints,
+    views: Iterable[FeaturePairs],
+    groups: Sequence[str] | None,
+    slack: Slack,
+    packing: Callable[[BalanceProblem], Ints],
+) -> BalanceProblem:
+    """The problem for `variants`.
+
+    Args:
+        variants: The variants, those of a family side by side.
+        scopes: The number of the scope of each question; every scope is balanced by itself.
+        views: The features of questions.
+        groups: The group of each variant in which both forms must be equally frequent; ``None``: forms are free.
+        slack: What sums may reach.
+        packing: Chooses variants of a problem without balance; gives the number of questions to expect.
+    """
+    names = {name: at for at, name in enumerate(dict.fromkeys(variant.family for variant in variants))}
+    family = np.array([names[variant.family] for variant in variants], np.int64)
+    worth = np.array([len(variant.questions) for variant in variants], np.int64)
+    width = len(variants)
+    facts, free = _fact_columns(variants), SparseColumns.of((_NONE, _NONE, _NONE.astype(float)), width, 0)
+    bare = BalanceProblem(worth, family, facts, free, np.zeros(0))
+    share = bare.value(packing(bare)) / max(1, int(worth.sum()))
+    parts = [_balance_rows(variants, scopes, view, slack, share) for view in views]
+    if groups is not None:
+        parts.append(_form_rows(variants, groups))
+    entries, allowed = _stack(parts)
+    entries, allowed = _reduce_rows(entries, allowed, family)
+    return BalanceProblem(worth, family, facts, SparseColumns.of(entries, width, len(allowed)), allowed)
+
+
+_NONE: Any = np.zeros(0, np.int64)
+_Rows = tuple[tuple[Ints, Ints, Floats], Floats]
+"""Entries (variants, rows, values), and what each row is allowed."""
+
+
+def _fact_columns(variants: Sequence[Variant]) -> SparseColumns:
+    """A row for each fact, and for each family whose variants share no fact: at most one variant may be chosen."""
+    numbers: dict[str, int] = {}
+    pairs = [
+        (at, numbers.setdefault(fact, len(numbers)))
+        for at, variant in enumerate(variants)
+        for fact in sorted({question.fact for question in variant.questions})
+    ]
+    columns, rows = np.array(pairs, np.int64).reshape(-1, 2).T
+    return SparseColumns.of((columns, rows, np.ones(len(rows))), len(variants), len(numbers))
+
+
+def _balance_rows(variants: Sequence[Variant], scopes: Ints, view: FeaturePairs, slack: Slack, share: float) -> _Rows:
+    """For each feature in each scope and variant: questions with the verdict yes minus those with no."""
+    owner, sign = np.full(len(scopes), -1, np.int64), np.zeros(len(scopes))
+    for at, variant in enumerate(variants):
+        for question in variant.questions:
+            owner[question.row], sign[question.row] = at, 1 if question.yes else -1
+    used = owner[view.questions] >= 0
+    questions = view.questions[used]
+    keys, features = np.unique(scopes[questions] * view.size + view.features[used], return_inverse=True)
+    counts = np.bincount(features, minlength=len(keys))
+    pairs, inverse = np.unique(owner[questions] * max(1, len(keys)) + features, return_inverse=True)
+    sums = np.bincount(inverse, sign[questions], minlength=len(pairs))
+    columns, rows = np.divmod(pairs, max(1, len(keys)))
+    counted = (sums != 0) & (counts[rows] >= view.least)
+    allowed = np.maximum(slack.least, np.floor(slack.share * share * counts))
+    return (columns[counted], rows[counted], sums[counted]), allowed
+
+
+def _form_rows(variants: Sequence[Variant], groups: Sequence[str]) -> _Rows:
+    """In each group that has both forms: affirmed families minus negated ones, which may differ by one."""
+    forms: dict[str, set[bool]] = {}
+    for variant, group in zip(variants, groups, strict=True):
+        forms.setdefault(group, set()).add(variant.negated)
+    numbers = {group: at for at, group in enumerate(name for name, found in forms.items() if len(found) > 1)}
+    entries = [
+        (at, numbers[group], -1 if variant.negated else 1)
+        for at, (variant, group) in enumerate(zip(variants, groups, strict=True)) if group in numbers
+    ]  # fmt: skip
+    columns, rows, values = np.array(entries, np.int64).reshape(-1, 3).T
+    return (columns, rows, values.astype(float)), np.ones(len(numbers))
+
+
+def _stack(parts: Sequence[_Rows]) -> _Rows:
+    columns, rows, values, limits = [_NONE], [_NONE], [_NONE.astype(float)], [_NONE.astype(float)]
+    height = 0
+    for (column, row, value), allowed in parts:
+        columns.append(column)
+        rows.append(row + height)
+        values.append(value)
+        limits.append(allowed)
+        height += len(allowed)
+    return (np.concatenate(columns), np.concatenate(rows), np.concatenate(values)), np.concatenate(limits)
+
+
+def _reduce_rows(entries: tuple[Ints, Ints, Floats], allowed: Floats, family: Ints) -> _Rows:
+    """Without the rows that no choice can violate, and with equal rows once."""
+    columns, rows, values = entries
+    if not len(rows):
+        return entries, np.zeros(0)
+    keys, inverse = np.unique(rows * (int(family.max()) + 1) + family[columns], return_inverse=True)
+    most = np.zeros(len(keys))
+    np.maximum.at(most, inverse, np.abs(values))
+    reach = np.bincount(keys // (int(family.max()) + 1), most, minlength=len(allowed))
+    draws = np.random.default_rng(0).integers(1, 1 << 40, (2, int(columns.max()) + 1)).astype(float)
+    prints = [np.bincount(rows, values * draw[columns], minlength=len(allowed)) for draw in draws]
+    order = np.lexsort((allowed, *prints))
+    first = np.ones(len(order), bool)
+    first[1:] = (prints[0][order][1:] != prints[0][order][:-1]) | (prints[1][order][1:] != prints[1][order][:-1])
+    needed = np.zeros(len(allowed), bool)
+    needed[order[first]] = True
+    needed &= reach > allowed
+    kept = needed[rows]
+    return (columns[kept], (np.cumsum(needed) - 1)[rows[kept]], values[kept]), allowed[needed]

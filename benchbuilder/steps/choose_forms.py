@@ -1,0 +1,182 @@
+"""Chooses the families and forms of true/false questions so that no word and no length tells the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import version
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from benchbuilder.config import Spec, StepSpec
+from benchbuilder.core import (
+    Dropped,
+    Fact,
+    GatherResult,
+    Kept,
+    LengthUnit,
+    NotApplicable,
+    Outcome,
+    Question,
+    Table,
+    Triple,
+    find_ngrams,
+    text_length,
+)
+from benchbuilder.steps.balance.exact import choose_exactly, require_scipy
+from benchbuilder.steps.balance.greedy import choose_greedily, pack_families
+from benchbuilder.steps.balance.problem import BalanceProblem, FeaturePairs, Ints, Slack, state_problem
+from benchbuilder.steps.balance.variants import AskRule, TfQuestion, Variant, list_variants
+from benchbuilder.steps.base import Gather, Port
+
+_BINS = 8
+
+
+class SlackSpec(Spec):
+    """How far "yes" and "no" may differ: by `least` questions, or by `share` of the questions, whichever is more."""
+
+    least: Annotated[int, Field(ge=0)] = 1
+    share: Annotated[float, Field(ge=0, le=1)] = 0.01
+
+
+class ChooseFormsSpec(StepSpec):
+    """Which questions are chosen, and how."""
+
+    method: Literal["greedy", "exact"] = "greedy"
+    """``greedy`` needs no further library; ``exact`` keeps the most questions and needs the extra `audit`."""
+    ask: AskRule = "both"
+    """``both``: every fact of a family is asked in its true and its false version; ``one``: each fact is asked once."""
+    unit: LengthUnit = "characters"
+    """The unit of lengths, and of n-grams of one to three."""
+    words: Annotated[int, Field(ge=1)] = 10
+    """An n-gram is balanced if at least this number of questions have it."""
+    slack: SlackSpec = SlackSpec()
+    even_forms: bool = True
+    """Whether half of the families of every relation are affirmed and half negated, where both forms exist."""
+    gap: Annotated[float, Field(ge=0, le=1)] = 0.01
+    """``exact`` stops if no choice can be better by this proportion."""
+    seconds: Annotated[float, Field(gt=0)] = 60.0
+    """``exact`` stops after this time with the best choice so far."""
+
+
+class ChooseForms(Gather):
+    """Keeps whole families of true/false questions, each in one form, so that "yes" and "no" are balanced.
+
+    Within each partition and form, every bin of lengths and every frequent n-gram has as many questions with the
+    verdict yes as with no, up to the slack. A fact is asked in one family only. As many families as possible are kept.
+    Open-ended questions are kept as they are. The port ``facts`` gives the relations of triples, and how many facts
+    share a head, which is balanced too.
+    """
+
+    kind = "choose_forms"
+    spec_class = ChooseFormsSpec
+    ports: ClassVar[Mapping[str, Port]] = {
+        "each": Port(Question),
+        "facts": Port(Fact[Triple], mode="lookup", optional=True),
+    }
+    reasons: ClassVar[Mapping[str, str]] = {
+        "other_form": "Another form of the same family was chosen.",
+        "balance": "With this family, a word or a length would tell the verdict.",
+        "fact_taken": "A fact of this family is asked about in another family.",
+        "family_incomplete": "A question of the family is missing, so the rest would tell the verdict.",
+    }
+
+    spec: ChooseFormsSpec
+
+    def fingerprint(self) -> Mapping[str, str]:
+        """The version of scipy; InstallationError if it is needed and missing."""
+        if self.spec.method == "greedy":
+            return {}
+        require_scipy()
+        return {"scipy": version("scipy")}
+
+    def open(self, lookups: Mapping[str, Table[Any]]) -> None:
+        """Read the relation and the head of each fact."""
+        facts = lookups.get("facts")
+        self._facts: dict[str, tuple[str, str]] = {}
+        if facts is not None:
+            columns = (facts.ids(), facts.column("payload.relation"), facts.column("payload.head"))
+            self._facts = {name: (relation, head) for name, relation, head in zip(*columns, strict=True)}
+
+    def gather(self, tables: Mapping[str, Table[Any]]) -> GatherResult:
+        """Every question, kept or not."""
+        rows = sorted(tables["each"], key=lambda row: row.id)
+        questions = [
+            TfQuestion(at, row.fact, row.family or row.fact, row.negated, row.expected == "yes")
+            for at, row in enumerate(rows) if row.type == "tf"
+        ]  # fmt: skip
+        variants = list_variants(questions, self.spec.ask, self.context.seed)
+        problem = self._state_problem(rows, variants)
+        chosen = choose_greedily(problem)
+        notes = {"families": len({question.family for question in questions}), "variants": len(variants)}
+        if self.spec.method == "exact":
+            exact = choose_exactly(problem, chosen, self.spec.gap, self.spec.seconds)
+            chosen = exact.variants
+            notes |= {"gap": round(exact.gap, 4), "finished": exact.finished}
+        notes |= {"kept": len(chosen), "balanced": problem.balance.height}
+        outcomes = _outcomes(questions, variants, chosen)
+        results = {rows[at].id: outcome for at, outcome in outcomes.items()}
+        return GatherResult([(row.id, [results.get(row.id) or Kept(row)]) for row in tables["each"]], notes=notes)
+
+    def _state_problem(self, rows: Sequence[Question], variants: Sequence[Variant]) -> BalanceProblem:
+        names = [f"{row.partition}\0{row.negated}" for row in rows]
+        numbers = {name: at for at, name in enumerate(sorted(set(names)))}
+        scopes = np.array([numbers[name] for name in names], np.int64)
+        groups = [self._group(rows[variant.questions[0].row]) for variant in variants] if self.spec.even_forms else None
+        slack = Slack(self.spec.slack.least, self.spec.slack.share)
+        return state_problem(variants, scopes, list(self._views(rows, scopes)), groups, slack, pack_families)
+
+    def _group(self, row: Question) -> str:
+        """Partition and relation of a question."""
+        return f"{row.partition}\0{self._facts.get(row.fact, ('', ''))[0]}"
+
+    def _views(self, rows: Sequence[Question], scopes: Ints) -> Iterator[FeaturePairs]:
+        every = np.arange(len(rows))
+        yield FeaturePairs(every, np.zeros(len(rows), np.int64), 1, 1)
+        lengths = [text_length(row.text, self.spec.unit) for row in rows]
+        yield FeaturePairs(every, _quantile_bins(lengths, scopes), _BINS + 1, 1)
+        if self._facts:
+            heads: dict[str, int] = {}
+            for _, head in self._facts.values():
+                heads[head] = heads.get(head, 0) + 1
+            popularity = [heads.get(self._facts.get(row.fact, ("", ""))[1], 0) for row in rows]
+            yield FeaturePairs(every, _quantile_bins(popularity, scopes), _BINS + 1, 1)
+        words = find_ngrams((row.text for row in rows), self.spec.unit)
+        yield FeaturePairs(words.texts, words.grams, max(1, words.size), self.spec.words)
+
+
+def _quantile_bins(values: Sequence[int], scopes: Ints) -> Ints:
+    """The bin of each value among those of its scope."""
+    numbers, bins = np.array(values, float), np.zeros(len(values), np.int64)
+    for scope in np.unique(scopes):
+        rows = scopes == scope
+        edges = np.unique(np.quantile(numbers[rows], np.arange(1, _BINS) / _BINS))
+        bins[rows] = np.searchsorted(edges, numbers[rows], side="left")
+    return bins
+
+
+def _outcomes(questions: Sequence[TfQuestion], variants: Sequence[Variant], chosen: Ints) -> dict[int, Outcome]:
+    """What becomes of each question, by its row, except for those that are kept."""
+    kept = [variants[at] for at in chosen]
+    rows = {question.row for variant in kept for question in variant.questions}
+    families = {variant.family for variant in kept}
+    complete = {variant.family for variant in variants}
+    taken = {question.fact: variant.family for variant in kept for question in variant.questions}
+    rivals: dict[str, str] = {}
+    for question in questions:
+        if question.fact in taken:
+            rivals.setdefault(question.family, question.fact)
+    outcomes: dict[int, Outcome] = {}
+    for question in questions:
+        if question.row in rows:
+            continue
+        if question.family in families:
+            outcomes[question.row] = NotApplicable("other_form")
+        elif question.family not in complete:
+            outcomes[question.row] = Dropped("family_incomplete", question.family)
+        elif (fact := rivals.get(question.family)) is not None:
+            outcomes[question.row] = Dropped("fact_taken", f"{fact} in {taken[fact]}")
+        else:
+            outcomes[question.row] = Dropped("balance", question.family)
+    return outcomes
