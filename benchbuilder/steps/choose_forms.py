@@ -101,7 +101,8 @@ class ChooseForms(Gather):
 
     def gather(self, tables: Mapping[str, Table[Any]]) -> GatherResult:
         """Every question, kept or not."""
-        rows = sorted(tables["each"], key=lambda row: row.id)
+        given = list(tables["each"])
+        rows = sorted(given, key=lambda row: row.id)
         questions = [
             TfQuestion(at, row.fact, row.family or row.fact, row.negated, row.expected == "yes")
             for at, row in enumerate(rows) if row.type == "tf"
@@ -117,7 +118,7 @@ class ChooseForms(Gather):
         notes |= {"kept": len(chosen), "balanced": problem.balance.height}
         outcomes = _outcomes(questions, variants, chosen)
         results = {rows[at].id: outcome for at, outcome in outcomes.items()}
-        return GatherResult([(row.id, [results.get(row.id) or Kept(row)]) for row in tables["each"]], notes=notes)
+        return GatherResult([(row.id, [results.get(row.id) or Kept(row)]) for row in given], notes=notes)
 
     def _state_problem(self, rows: Sequence[Question], variants: Sequence[Variant]) -> BalanceProblem:
         names = [f"{row.partition}\0{row.negated}" for row in rows]

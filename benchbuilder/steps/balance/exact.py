@@ -11,6 +11,8 @@ import numpy as np
 from benchbuilder.core import InstallationError
 from benchbuilder.steps.balance.problem import BalanceProblem, Ints, SparseColumns
 
+_ROUNDING = 1e-6
+
 
 @dataclass(frozen=True)
 class ExactChoice:
@@ -33,29 +35,45 @@ def require_scipy() -> None:
 def choose_exactly(problem: BalanceProblem, start: Ints, gap: float, seconds: float) -> ExactChoice:
     """The choice with the most questions, within `gap` of the best, or the best that was found in `seconds`.
 
-    `start` is a choice that meets every constraint; it counts if the solver finds none that is better.
+    `start` is a choice that meets every constraint. It counts if the solver finds none that is better, or if it is
+    good enough already.
     """
     require_scipy()
+    best, bound = start, _most_questions(problem)
+    if problem.value(best) * (1 + gap) < bound:
+        chosen, limit = _solve(problem, gap, seconds)
+        bound = min(bound, limit)
+        if problem.value(chosen) > problem.value(best) and _is_valid(problem, chosen):
+            best = chosen
+    value = problem.value(best)
+    rest = bound / value - 1 if value else float(bound > 0)
+    return ExactChoice(best, max(0.0, rest), finished=rest <= gap + _ROUNDING)
+
+
+def _most_questions(problem: BalanceProblem) -> float:
+    """A bound: every fact has as many questions as in the variant that asks most about each of its facts."""
+    facts = problem.facts
+    each = (problem.worth / np.maximum(1, np.diff(facts.starts)))[facts.columns()]
+    most = np.zeros(facts.height)
+    np.maximum.at(most, facts.rows, each)
+    return float(most.sum())
+
+
+def _solve(problem: BalanceProblem, gap: float, seconds: float) -> tuple[Ints, float]:
+    """The solver's choice, and its bound for the number of questions."""
     from scipy.optimize import Bounds, LinearConstraint, milp
 
     width = len(problem.worth)
-    if width == 0:
-        return ExactChoice(start, 0.0, finished=True)
     constraints: list[Any] = [LinearConstraint(_matrix(_distinct_rows(problem.facts)), -np.inf, 1)]
     if problem.balance.height:
-        constraints.append(LinearConstraint(_matrix(problem.balance), -problem.allowed, problem.allowed))
+        limits: Any = problem.allowed
+        constraints.append(LinearConstraint(_matrix(problem.balance), -limits, limits))
     found: Any = milp(
         -problem.worth.astype(float), integrality=np.ones(width), bounds=Bounds(0, 1), constraints=constraints,
-        options={"mip_rel_gap": gap, "time_limit": seconds},
+        options={"mip_rel_gap": gap, "time_limit": seconds, "presolve": False},  # probing outlasts the time limit
     )  # fmt: skip
-    best = start
-    if found.x is not None:
-        variants = np.flatnonzero(np.round(found.x) > 0)
-        if problem.value(variants) > problem.value(start) and _is_valid(problem, variants):
-            best = variants
-    bound = float("inf") if found.mip_dual_bound is None else -float(found.mip_dual_bound)
-    value = problem.value(best)
-    return ExactChoice(best, max(0.0, bound / value - 1) if value else 0.0, finished=found.status == 0)
+    chosen = np.flatnonzero(np.round(found.x) > 0) if found.x is not None else np.zeros(0, np.int64)
+    return chosen, float("inf") if found.mip_dual_bound is None else -float(found.mip_dual_bound)
 
 
 def _is_valid(problem: BalanceProblem, variants: Ints) -> bool:

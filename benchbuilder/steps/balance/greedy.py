@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from benchbuilder.steps.balance.problem import BalanceProblem, Floats, Ints
+from benchbuilder.steps.balance.problem import BalanceProblem, Floats, Ints, add_up
 
 _SWEEPS = 6
 _ROUNDS = 4
@@ -157,4 +157,4 @@ class GreedyChoice:
         now = self._sums[rows]
         allowed = self._problem.allowed[rows]
         after = np.maximum(np.abs(now - values) - allowed, 0) ** 2 - np.maximum(np.abs(now) - allowed, 0) ** 2
-        return np.bincount(columns, after, minlength=len(marked))[chosen]
+        return add_up(columns, after, len(marked))[chosen]

@@ -15,6 +15,11 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
+def add_up(places: Ints, values: Floats, size: int) -> Floats:
+    """The sum of the `values` at each of `size` places."""
+    return np.bincount(places, values, minlength=size).astype(float)
+
+
 @dataclass(frozen=True)
 class SparseColumns:
     """A sparse matrix by column: column `c` has ``values[i]`` in ``rows[i]``, i from ``starts[c]`` on."""
@@ -45,7 +50,7 @@ class SparseColumns:
         """The sum of the `chosen` columns, by row."""
         marked = np.zeros(len(self.starts) - 1)
         marked[chosen] = 1
-        return np.bincount(self.rows, self.values * marked[self.columns()], minlength=self.height)
+        return add_up(self.rows, self.values * marked[self.columns()], self.height)
 
 
 @dataclass(frozen=True)
@@ -153,7 +158,7 @@ def _balance_rows(variants: Sequence[Variant], scopes: Ints, view: FeaturePairs,
     keys, features = np.unique(scopes[questions] * view.size + view.features[used], return_inverse=True)
     counts = np.bincount(features, minlength=len(keys))
     pairs, inverse = np.unique(owner[questions] * max(1, len(keys)) + features, return_inverse=True)
-    sums = np.bincount(inverse, sign[questions], minlength=len(pairs))
+    sums = add_up(inverse, sign[questions], len(pairs))
     columns, rows = np.divmod(pairs, max(1, len(keys)))
     counted = (sums != 0) & (counts[rows] >= view.least)
     allowed = np.maximum(slack.least, np.floor(slack.share * share * counts))
