@@ -15,6 +15,7 @@ from benchbuilder.core import (
     LengthUnit,
     NotApplicable,
     Outcome,
+    Patterns,
     ProducedBy,
     Question,
     Regex,
@@ -24,6 +25,7 @@ from benchbuilder.core import (
     comparison_form,
     fill_template,
     find_all,
+    first_match,
     matches_whole,
     split_words,
     strip_wrapping,
@@ -97,6 +99,9 @@ class AskOeSpec(WriterSpec):
     """Words that an end must not split."""
     unsafe: tuple[Regex, ...]
     """Patterns of questions that are misleading."""
+    too_open: Patterns = ()
+    """Patterns of statements, with ``%answer%`` for the answer, that ask for one of many without the options of their
+    fact; as a list or by names. They may name the forms of words and the parts. Their facts keep other questions."""
     checks: tuple[OeCheckName, ...]
     """The checks of questions made by rule; questions made by a model must pass all checks."""
     stop: str
@@ -146,6 +151,7 @@ class AskOe(Writer):
         **MODEL_REASONS,
         "false_statement": "Open-ended questions are asked about true statements only.",
         "no_answer_span": "The position of the answer in the statement is unknown, and every rule needs it.",
+        "too_open": "Only the options make the question answerable; without them, many answers are right.",
         **faults,
     }
     prompt_variables: ClassVar[Mapping[str, str]] = {
@@ -159,20 +165,25 @@ class AskOe(Writer):
         """Sort the rules by length of their ends, longest first, and read the prompts."""
         super().open(lookups)
         spec: AskOeSpec = self.spec
-        self._frames = SentenceFrames(
-            spec.frames, spec.shapes, open_word_forms(spec.forms, spec.parts), open_casing(spec.casing)
-        )
+        forms = open_word_forms(spec.forms, spec.parts)
+        self._frames = SentenceFrames(spec.frames, spec.shapes, forms, open_casing(spec.casing))
+        named = spec.too_open if isinstance(spec.too_open, dict) else {pattern: pattern for pattern in spec.too_open}
+        self._too_open = {name: forms.expand(pattern) for name, pattern in named.items()}
         rules: tuple[OeRule, ...] = spec.rules
         self._rules = sorted(((end, rule) for rule in rules for end in rule.ends), key=lambda pair: -len(pair[0]))
 
     def exclusion(self, row: Any, parents: Mapping[str, Any]) -> Outcome | None:  # noqa: ARG002
-        """Only true statements; with a model, only those whose context does not contain the answer."""
+        """Only true statements with one answer; with a model, only those whose context does not contain it."""
         statement: Statement = row
         spec: AskOeSpec = self.spec
         if statement.polarity != "true":
             return NotApplicable("false_statement")
         if statement.answer is None and (spec.method == "seam" or self.model_spec is not None):
             return Dropped("no_answer_span", statement.text)
+        if statement.answer is not None and self._too_open:
+            asked = with_gap(statement.text.removesuffix(spec.stop), statement.answer)
+            if (name := first_match(self._too_open, asked)) is not None:
+                return Dropped("too_open", f"{name}: {statement.text[: statement.answer.start]}")
         if (
             self.model_spec is not None
             and "no_leak" in spec.checks

@@ -265,8 +265,73 @@ def test_the_question_word_fits_the_answer(stage, question, answer, text):
 
 
 @pytest.mark.parametrize(
+    ("question", "answer", "text"),
+    [
+        # an age, where no noun before it says so
+        ("腮腺导管口平对上颌第二磨牙颊黏膜处是", "12岁", "腮腺导管口平对上颌第二磨牙颊黏膜处是在几岁？"),
+        ("乳牙出齐的年龄一般为", "2.5岁", "乳牙出齐的年龄一般是多大？"),
+        ("前囟闭合的时间是", "1～1.5岁", "前囟闭合的时间是什么时候？"),
+        ("开始添加辅食的时间是", "6个月", "开始添加辅食的时间是什么时候？"),
+        ("首次出现疼痛的持续时间是", "30分钟", "首次出现疼痛的持续时间是多久？"),
+        ("抗生素的疗程至少为", "7天", "抗生素的疗程至少是多久？"),
+        # people
+        ("提出六经辨证的医家是", "张仲景", "提出六经辨证的医家是谁？"),
+        ("最早提出该学说的学者是", "华生", "最早提出该学说的学者是谁？"),
+        ("负责报告的国家是", "中国", "负责报告的国家是什么？"),
+        # moments
+        ("该药服用的最佳时间是", "空腹", "该药服用的最佳时间是什么时候？"),
+        ("该药服用的最佳时间是", "餐中", "该药服用的最佳时间是什么时候？"),
+        ("该药服用的最佳时间是", "睡前", "该药服用的最佳时间是什么时候？"),
+        ("术前常规禁食的时间是", "禁食8～12小时，禁饮4小时", "术前常规禁食的时间是多久？"),
+    ],
+)
+def test_ages_people_and_moments_have_question_words_of_their_own(stage, question, answer, text):
+    assert kept(stage.map(statement(question, answer), {})).text == text
+
+
+@pytest.mark.parametrize(
     ("question", "answer"),
-    [("成熟卵泡能分泌大量的", "雌激素"), ("该病的病程分为", "三期"), ("动脉瓣关闭见于", "等容舒张期初")],
+    [
+        ("有腐蚀性的药品是", "甲醛"),
+        ("可引起低血钾的是", "氢氯噻嗪"),
+        ("属于抗凝药物的是", "低分子量肝素"),
+        ("在胃液中可激活胃蛋白酶原的物质是", "盐酸"),
+        ("生物转化的类型中，属于第二相反应的是", "结合反应"),
+        ("由下丘脑产生的激素为", "精氨酸加压素"),
+    ],
+)
+def test_what_only_its_options_make_answerable_is_asked_true_or_false_alone(stage, question, answer):
+    true = statement(question, answer)
+    [outcome] = stage.map(true, {})
+    assert (outcome.reason, outcome.detail.endswith(question)) == ("too_open", True)
+    assert kept(make("ask_tf", {**SPEC, "polarity": "true_only"}).map(true, {})).text == f"{question}{answer}吗？"
+    assert reason(stage.map(model_made(true.text, answer), {})) == "too_open"  # nor can a model help
+    kept(make("ask_oe", {**OPEN, **REFERENCE["ask_oe_choice"]}).map(true, {}))
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("抑制胃酸分泌作用最强的是", "奥美拉唑"),
+        ("给予青霉素治疗的目的是", "清除链球菌"),
+        ("可以申请重新鉴定的期限是", "15日"),
+        ("有机磷中毒的首选药物是", "阿托品"),
+        ("可卡因的不良反应是", "成瘾"),
+        ("《千金方》的内容是", "医学"),
+    ],
+)
+def test_one_of_many_that_stands_out_is_asked_for(stage, question, answer):
+    assert kept(stage.map(statement(question, answer), {})).text.startswith(question[:-1])
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("恢复活动的条件是", "3天"),
+        ("成熟卵泡能分泌大量的", "雌激素"),
+        ("该病的病程分为", "三期"),
+        ("动脉瓣关闭见于", "等容舒张期初"),
+    ],
 )
 def test_where_no_form_is_safe_a_model_is_needed(stage, question, answer):
     assert reason(stage.map(statement(question, answer), {})) == "needs_model"
