@@ -19,6 +19,7 @@ Then p is one half, and no constant answer scores more than that.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
 
@@ -30,100 +31,102 @@ from benchbuilder.evaluation.audit.kernels import KernelInverse, Matrix, kernel_
 
 _NOTHING = 1e-5
 """A prediction up to this size is rounding noise and counts as 0; targets are between -1 and 1."""
+_MIX = np.array([0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB], np.uint64)
+"""Odd factors that mix the entries of a row into a number by which rows are compared."""
 
 
 class HeldOutRidge:
     """The ridge of one view of the items of a scope, for any labels and folds."""
 
     def __init__(self, features: ViewFeatures, families: Integers) -> None:
-        self.signed = features.signed
-        unit_of_item, first = _units(features, families)
-        self._order = np.argsort(unit_of_item, kind="stable")
-        self._starts = np.searchsorted(unit_of_item[self._order], np.arange(len(first)))
-        self.unit_of_item = unit_of_item
-        self.first = first
-        self.counts = np.bincount(unit_of_item).astype(np.float32)
-        self._features = features.take(first)
+        self._signed = features.signed
+        self._unit, self._first = _units(features, families)
+        self._order = np.argsort(self._unit, kind="stable")
+        self._starts = np.searchsorted(self._unit[self._order], np.arange(len(self._first)))
+        self._counts = np.bincount(self._unit).astype(np.float32)
+        self._features = features.take(self._first)
 
     def scores(self, labels: NDArray[np.int8], folds: Integers) -> Reals:
         """The balanced accuracy for each column of 0/1 labels; the number of yes must be the same in all columns."""
-        return self._score(*self._predicted(labels, folds))
+        yes = self._yes(labels)
+        agreed, total = np.zeros(yes.shape[1]), np.zeros(yes.shape[1])
+        for units, signs in self._signs(yes, folds[self._first]):
+            agreed += np.einsum("up,up->p", signs, yes[units])
+            total += self._counts[units] @ signs
+        n, positive = float(self._counts.sum()), float(yes[:, 0].sum())
+        if self._signed:
+            return 0.5 + (2 * agreed - total) / (2 * n)
+        return 0.5 + (agreed / positive - (total - agreed) / (n - positive)) / 4
 
     def hits(self, labels: NDArray[np.int8], folds: Integers) -> Reals:
         """For each item 1, 0 or a half: whether its label is guessed from the other folds."""
-        signs, _ = self._predicted(labels[:, None], folds)
-        guess = signs[self.unit_of_item, 0]
-        return np.where(labels == 1, 0.5 + guess / 2, 0.5 - guess / 2).astype(np.float64)
+        guess = np.zeros(len(self._counts))
+        for units, signs in self._signs(self._yes(labels[:, None]), folds[self._first]):
+            guess[units] = signs[:, 0]
+        return 0.5 + np.where(labels == 1, 0.5, -0.5) * guess[self._unit]
 
-    def _score(self, signs: Matrix, yes: Matrix) -> Reals:
-        agreed = np.einsum("up,up->p", signs, yes).astype(np.float64)
-        total = np.einsum("up,u->p", signs, self.counts).astype(np.float64)
-        n = float(self.counts.sum())
-        if self.signed:
-            return 0.5 + (2 * agreed - total) / (2 * n)
-        positive = float(yes[:, 0].sum())
-        return 0.5 + (agreed / positive - (total - agreed) / (n - positive)) / 4
+    def _yes(self, labels: NDArray[np.int8]) -> Matrix:
+        """The number of yes in each unit."""
+        if len(self._first) == len(self._unit):
+            return labels[self._first].astype(np.float32)
+        yes = labels[self._order[self._starts]].astype(np.float32)
+        for member in range(1, int(self._counts.max())):
+            units = np.flatnonzero(self._counts > member)
+            yes[units] += labels[self._order[self._starts[units] + member]]
+        return yes
 
-    def _predicted(self, labels: NDArray[np.int8], folds: Integers) -> tuple[Matrix, Matrix]:
-        """The sign of the prediction for each unit and column, and the number of yes in each unit."""
-        yes = np.add.reduceat(labels[self._order], self._starts, axis=0, dtype=np.float32)
-        fold_of_unit = folds[self.first]
-        if self._features.one_hot and not self.signed:
-            return self._by_category(yes, fold_of_unit), yes
-        return self._by_ridge(yes, fold_of_unit), yes
+    def _signs(self, yes: Matrix, folds: Integers) -> Iterator[tuple[Integers, Matrix]]:
+        """The signs of the predictions, for some units at a time."""
+        if self._features.one_hot and not self._signed:
+            return self._by_category(yes, folds)
+        return self._by_ridge(yes, folds)
 
-    def _by_category(self, yes: Matrix, folds: Integers) -> Matrix:
+    def _by_category(self, yes: Matrix, folds: Integers) -> Iterator[tuple[Integers, Matrix]]:
         """In whole numbers: the sign of (yes in the category) * n - (all yes) * (size of the category), in training."""
-        signs = np.empty_like(yes)
-        order = np.lexsort((folds, self._features.indices))
-        codes = self._features.indices[order]
-        starts = np.flatnonzero(np.r_[True, codes[1:] != codes[:-1]])
-        category = np.cumsum(np.r_[False, codes[1:] != codes[:-1]])
-        in_category = np.add.reduceat(yes[order], starts, axis=0, dtype=np.float64)
-        size = np.add.reduceat(self.counts[order], starts, dtype=np.float64)
-        everything, n = yes.sum(axis=0, dtype=np.float64), float(self.counts.sum())
+        cells, cell = np.unique(self._features.indices * (int(folds.max()) + 1) + folds, return_inverse=True)
+        order = np.argsort(cell, kind="stable")
+        cell_yes = np.add.reduceat(yes[order], np.searchsorted(cell[order], np.arange(len(cells))), axis=0, dtype=float)
+        cell_size = np.bincount(cell, self._counts)
+        fold_of_cell = cells % (int(folds.max()) + 1)
+        codes, category = np.unique(cells // (int(folds.max()) + 1), return_inverse=True)
+        starts = np.searchsorted(category, np.arange(len(codes)))
+        category_yes, category_size = np.add.reduceat(cell_yes, starts, axis=0), np.bincount(category, cell_size)
+        all_yes, n = cell_yes.sum(axis=0), float(cell_size.sum())
         for fold in np.unique(folds):
-            held = np.flatnonzero(folds[order] == fold)
-            codes_held = category[held]
-            begins = np.flatnonzero(np.r_[True, codes_held[1:] != codes_held[:-1]])
-            present = codes_held[begins]
-            own = np.add.reduceat(yes[order[held]], begins, axis=0, dtype=np.float64)
-            own_size = np.add.reduceat(self.counts[order[held]], begins, dtype=np.float64)
-            train_yes, train_n = everything - own.sum(axis=0), n - own_size.sum()
-            seen = (in_category[present] - own) * train_n - train_yes * (size[present] - own_size)[:, None]
-            signs[order[held]] = np.sign(seen)[np.searchsorted(present, codes_held)]
-        return signs
+            own = np.flatnonzero(fold_of_cell == fold)
+            train_yes, train_n = all_yes - cell_yes[own].sum(axis=0), n - cell_size[own].sum()
+            size = category_size[category[own]] - cell_size[own]
+            signs = np.sign((category_yes[category[own]] - cell_yes[own]) * train_n - train_yes * size[:, None])
+            units = np.flatnonzero(folds == fold)
+            yield units, signs.astype(np.float32)[np.searchsorted(own, cell[units])]
 
-    def _by_ridge(self, yes: Matrix, folds: Integers) -> Matrix:
-        weight = np.sqrt(self.counts)[:, None]
-        n = float(self.counts.sum())
-        middle = 0.5 if self.signed else float(yes[:, 0].sum()) / n
-        targets = (yes / self.counts[:, None] - np.float32(middle)) * weight
-        columns = targets if self.signed else np.column_stack([targets, weight])
-        signs = np.empty_like(yes)
-        for rows, inverse in self._inverses:
-            solved = inverse.times(columns[rows])
-            own = folds[rows]
-            for fold in np.unique(own):
-                held = np.flatnonzero(own == fold)
-                block = inverse.block(held)
-                predicted = columns[rows[held]] - np.linalg.solve(block, solved[held])
-                predicted /= weight[rows[held]]
-                if not self.signed:
-                    outside = folds != fold
-                    train = yes[outside].sum(axis=0, dtype=np.float64) / float(self.counts[outside].sum())
-                    predicted = predicted[:, :-1] - (train - middle).astype(np.float32) * predicted[:, -1:]
-                predicted[np.abs(predicted) <= _NOTHING] = 0
-                signs[rows[held]] = np.sign(predicted)
-        return signs
+    def _by_ridge(self, yes: Matrix, folds: Integers) -> Iterator[tuple[Integers, Matrix]]:
+        weight = np.sqrt(self._counts)[:, None]
+        n, all_yes = float(self._counts.sum()), yes.sum(axis=0, dtype=np.float64)
+        middle = 0.5 if self._signed else float(all_yes[0]) / n
+        targets = (yes / self._counts[:, None] - np.float32(middle)) * weight
+        columns = targets if self._signed else np.column_stack([targets, weight])
+        solved = [inverse.times(columns[units]) for units, inverse in self._inverses]
+        for fold in np.unique(folds):
+            inside = folds == fold
+            train_n = n - float(self._counts[inside].sum())
+            shift = ((all_yes - yes[inside].sum(axis=0, dtype=np.float64)) / train_n - middle).astype(np.float32)
+            for (units, inverse), part in zip(self._inverses, solved, strict=True):
+                held = np.flatnonzero(inside[units])
+                own = units[held]
+                predicted = columns[own] - np.linalg.solve(inverse.block(held), part[held])
+                if not self._signed:
+                    predicted = predicted[:, :-1] - shift * predicted[:, -1:]
+                noise = _NOTHING * weight[own]
+                yield own, (predicted > noise).astype(np.float32) - (predicted < -noise)
 
     @cached_property
     def _inverses(self) -> list[tuple[Integers, KernelInverse]]:
         rows = self._features.unit_rows()
-        rows = replace(rows, values=rows.values * np.sqrt(self.counts)[rows.row_of_entry])
+        rows = replace(rows, values=rows.values * np.sqrt(self._counts)[rows.row_of_entry])
         groups = np.zeros(rows.rows, np.int64) if rows.groups is None else rows.groups
         return [
-            (chosen, kernel_inverse(_compact(rows.take(chosen))))
+            (chosen, kernel_inverse(rows.take(chosen)))
             for group in np.unique(groups)
             for chosen in [np.flatnonzero(groups == group)]
         ]
@@ -141,19 +144,18 @@ def fold_numbers(families: Integers, folds: int, seed: int, repetition: int) -> 
 
 def _units(features: ViewFeatures, families: Integers) -> tuple[Integers, Integers]:
     """The unit of each item, and the first item of each unit: items of a family with equal rows."""
-    numbers: dict[tuple[int, bytes, bytes], int] = {}
-    units = np.empty(features.rows, np.int64)
-    first: list[int] = []
-    for row in range(features.rows):
-        entries = slice(features.indptr[row], features.indptr[row + 1])
-        key = (int(families[row]), features.indices[entries].tobytes(), features.values[entries].tobytes())
-        units[row] = numbers.setdefault(key, len(numbers))
-        if units[row] == len(first):
-            first.append(row)
-    return units, np.array(first, np.int64)
-
-
-def _compact(features: ViewFeatures) -> ViewFeatures:
-    """Without the numbers of features that these rows do not have."""
-    used, indices = np.unique(features.indices, return_inverse=True)
-    return replace(features, indices=indices.astype(np.int64), names=tuple(features.names[i] for i in used))
+    entries = features.indices.astype(np.uint64) * _MIX[0] + features.values.view(np.uint64)
+    keys = [families.astype(np.uint64)]
+    for factor in _MIX[1:]:
+        mixed = entries * factor
+        mixed ^= mixed >> np.uint64(29)
+        mixed *= factor
+        mixed ^= mixed >> np.uint64(32)
+        sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(mixed, dtype=np.uint64)])
+        keys.append(sums[features.indptr[1:]] - sums[features.indptr[:-1]])
+    order = np.lexsort(keys)
+    table = np.stack(keys)[:, order]
+    new = np.concatenate([[True], (table[:, 1:] != table[:, :-1]).any(axis=0)])
+    unit_of_item = np.empty(features.rows, np.int64)
+    unit_of_item[order] = np.cumsum(new) - 1
+    return unit_of_item, order[new]

@@ -16,7 +16,9 @@ EXACT_ROWS = 3000
 WIDTH = 2048
 """How many features the ridge in the space of features has; the others count as if each row had its own."""
 _DENSE = 48
-_LEAF = 128
+_LEAF = 64
+_CHUNK = 1024
+"""Sums over more rows than this are in double precision; a matrix of similar rows is nearly singular without the I."""
 
 
 class KernelInverse(Protocol):
@@ -40,9 +42,10 @@ class ExactInverse:
     """The inverse itself."""
 
     def __init__(self, rows: ViewFeatures) -> None:
-        kernel = gram(rows)
+        kernel = gram(rows).astype(np.float64)
         kernel[np.diag_indices(rows.rows)] += 1
-        self._inverse = _inverted(kernel)
+        root = _triangle_inverted(np.linalg.cholesky(kernel)).astype(np.float32)
+        self._inverse = root.T @ root
 
     def times(self, columns: Matrix) -> Matrix:
         """Its product with columns."""
@@ -73,10 +76,11 @@ class FeatureSpaceInverse:
         table = np.zeros((rows.rows, len(chosen)), np.float32)
         table[owner[inside], place[rows.indices[inside]]] = rows.values[inside]
         table *= self._scale[:, None]
-        inner = table.T @ table
-        inner[np.diag_indices(len(chosen))] += 1
-        root = np.linalg.cholesky(inner.astype(np.float64))
-        self._whitened = table @ np.linalg.inv(root).T.astype(np.float32)
+        inner = np.eye(len(chosen))
+        for start in range(0, rows.rows, _CHUNK):
+            part = table[start : start + _CHUNK]
+            inner += part.T @ part
+        self._whitened = table @ _triangle_inverted(np.linalg.cholesky(inner)).T.astype(np.float32)
 
     def times(self, columns: Matrix) -> Matrix:
         """Its product with columns."""
@@ -126,19 +130,15 @@ def _pairs(items: Integers, values: Reals, counts: Integers, size: int) -> Reals
     return np.bincount(np.concatenate(places), np.concatenate(products), minlength=size * size)
 
 
-def _inverted(matrix: Matrix) -> Matrix:
-    """The inverse of a symmetric positive definite matrix, by halves: nearly all of it is matrix products."""
-    size = len(matrix)
+def _triangle_inverted(triangle: Reals) -> Reals:
+    """The inverse of a lower triangle, by halves: nearly all of it is matrix products."""
+    size = len(triangle)
     if size <= _LEAF:
-        return np.linalg.inv(matrix.astype(np.float64)).astype(np.float32)
+        return np.linalg.inv(triangle)
     half = size // 2
-    first = _inverted(matrix[:half, :half])
-    side = matrix[half:, :half] @ first
-    second = _inverted(matrix[half:, half:] - side @ matrix[:half, half:])
-    across = second @ side
-    inverse = np.empty_like(matrix)
-    inverse[:half, :half] = first + side.T @ across
-    inverse[half:, :half] = -across
-    inverse[:half, half:] = -across.T
+    first, second = _triangle_inverted(triangle[:half, :half]), _triangle_inverted(triangle[half:, half:])
+    inverse = np.zeros_like(triangle)
+    inverse[:half, :half] = first
     inverse[half:, half:] = second
+    inverse[half:, :half] = -second @ (triangle[half:, :half] @ first)
     return inverse
