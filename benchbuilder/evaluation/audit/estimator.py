@@ -46,24 +46,22 @@ class HeldOutRidge:
         self._counts = np.bincount(self._unit).astype(np.float32)
         self._features = features.take(self._first)
 
-    def scores(self, labels: NDArray[np.int8], folds: Integers) -> Reals:
-        """The balanced accuracy for each column of 0/1 labels; the number of yes must be the same in all columns."""
+    def guess(self, labels: NDArray[np.int8], folds: Integers) -> tuple[Reals, Reals]:
+        """The balanced accuracy for each column of 0/1 `labels`, and the hits of the first: 1, 0 or a half per item.
+
+        Each item is guessed from the other folds. The number of yes must be the same in all columns.
+        """
         yes = self._yes(labels)
-        agreed, total = np.zeros(yes.shape[1]), np.zeros(yes.shape[1])
+        agreed, total, first = np.zeros(yes.shape[1]), np.zeros(yes.shape[1]), np.zeros(len(yes))
         for units, signs in self._signs(yes, folds[self._first]):
             agreed += np.einsum("up,up->p", signs, yes[units])
             total += self._counts[units] @ signs
+            first[units] = signs[:, 0]
+        hits = 0.5 + np.where(labels[:, 0] == 1, 0.5, -0.5) * first[self._unit]
         n, positive = float(self._counts.sum()), float(yes[:, 0].sum())
         if self._signed:
-            return 0.5 + (2 * agreed - total) / (2 * n)
-        return 0.5 + (agreed / positive - (total - agreed) / (n - positive)) / 4
-
-    def hits(self, labels: NDArray[np.int8], folds: Integers) -> Reals:
-        """For each item 1, 0 or a half: whether its label is guessed from the other folds."""
-        guess = np.zeros(len(self._counts))
-        for units, signs in self._signs(self._yes(labels[:, None]), folds[self._first]):
-            guess[units] = signs[:, 0]
-        return 0.5 + np.where(labels == 1, 0.5, -0.5) * guess[self._unit]
+            return 0.5 + (2 * agreed - total) / (2 * n), hits
+        return 0.5 + (agreed / positive - (total - agreed) / (n - positive)) / 4, hits
 
     def _yes(self, labels: NDArray[np.int8]) -> Matrix:
         """The number of yes in each unit."""
@@ -114,7 +112,7 @@ class HeldOutRidge:
             for (units, inverse), part in zip(self._inverses, solved, strict=True):
                 held = np.flatnonzero(inside[units])
                 own = units[held]
-                predicted = columns[own] - np.linalg.solve(inverse.block(held), part[held])
+                predicted = columns[own] - inverse.solved(held, part[held])
                 if not self._signed:
                     predicted = predicted[:, :-1] - shift * predicted[:, -1:]
                 noise = _NOTHING * weight[own]

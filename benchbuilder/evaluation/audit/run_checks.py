@@ -128,9 +128,9 @@ def _measure_scope(
 
 
 def _measure(check: AuditCheck, items: _CheckedItems, ridge: HeldOutRidge, settings: AuditSettings) -> _MeasuredCheck:
-    hits = [ridge.hits(items.labels, folds) for folds in items.folds]
-    permuted = ridge.scores(items.permuted, items.folds[0])
-    observed = _balanced(hits[0], items.labels)
+    scores, first = ridge.guess(np.column_stack([items.labels, items.permuted]), items.folds[0])
+    observed, permuted = float(scores[0]), scores[1:]
+    hits = [first, *(ridge.guess(items.labels[:, None], folds)[1] for folds in items.folds[1:])]
     mean_hits: Reals = np.mean(hits, axis=0)
     score = _balanced(mean_hits, items.labels)
     drawn = family_draws(mean_hits, items.labels, items.codes, settings.samples, settings.seed)

@@ -5,8 +5,8 @@ import pytest
 
 from benchbuilder.evaluation.audit import kernels
 from benchbuilder.evaluation.audit.estimator import HeldOutRidge, fold_numbers
-from benchbuilder.evaluation.audit.features import ViewFeatures, category_rows, joined, signed_rows, sparse_rows
 from benchbuilder.evaluation.audit.family_bootstrap import family_draws
+from benchbuilder.evaluation.audit.features import ViewFeatures, category_rows, joined, signed_rows, sparse_rows
 
 LETTERS = list("abcdefghijklmnopqrstuvwxyz")
 
@@ -71,10 +71,10 @@ def test_hits_and_scores_are_those_of_a_plain_refit(kind: str) -> None:
         labels = np.stack([random.permutation(np.arange(n) % 3 == 0) for _ in range(4)], axis=1).astype(np.int8)
     folds = fold_numbers(families, 10, 5, 0)
     ridge = HeldOutRidge(features, families)
-    scores = ridge.scores(labels, folds)
+    scores, _ = ridge.guess(labels, folds)
     for column in range(4):
         expected = refitted_hits(features, labels[:, column], folds)
-        np.testing.assert_array_equal(ridge.hits(labels[:, column], folds), expected)
+        np.testing.assert_array_equal(ridge.guess(labels[:, column:], folds)[1], expected)
         assert scores[column] == pytest.approx(balanced(expected, labels[:, column]), abs=1e-9)
 
 
@@ -83,9 +83,9 @@ def test_many_rows_are_solved_in_the_space_of_features(monkeypatch: pytest.Monke
     features, families = features_of("joined", n), np.arange(n) // 2
     labels = np.random.default_rng(4).integers(0, 2, n).astype(np.int8)
     folds = fold_numbers(families, 10, 5, 0)
-    exact = HeldOutRidge(features, families).hits(labels, folds)
+    exact = HeldOutRidge(features, families).guess(labels[:, None], folds)[1]
     monkeypatch.setattr(kernels, "EXACT_ROWS", 50)
-    np.testing.assert_array_equal(HeldOutRidge(features, families).hits(labels, folds), exact)
+    np.testing.assert_array_equal(HeldOutRidge(features, families).guess(labels[:, None], folds)[1], exact)
 
 
 def test_features_left_out_of_the_space_keep_their_length(monkeypatch: pytest.MonkeyPatch) -> None:
