@@ -12,6 +12,7 @@ from rich.table import Table
 from benchbuilder.annotation import DATABASE_FILE as REVIEW_FILE
 from benchbuilder.annotation import AppSpec
 from benchbuilder.authoring import quote_plan
+from benchbuilder.cli.audit import audit_line
 from benchbuilder.cli.costs import print_quote, receipt_lines
 from benchbuilder.cli.session import (
     add_overrides,
@@ -23,7 +24,8 @@ from benchbuilder.cli.session import (
 )
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import Recipe, display_path
-from benchbuilder.core import InstallationError
+from benchbuilder.core import GateClosed, InstallationError
+from benchbuilder.evaluation import BuildAuditor
 from benchbuilder.pipeline import BuildReport, build_benchmark, require_libraries
 
 _MANY = 500
@@ -45,9 +47,25 @@ def run_build(args: argparse.Namespace, console: Console) -> int:
     with build_progress(console) as watcher, receipts_if_stopped(session.plan, session.store, watcher):
         report = build_benchmark(
             session.plan, session.store, session.loaded.yaml, watcher, refresh=frozenset(args.refresh or ()),
-            overrides=args.overrides,
+            overrides=args.overrides, auditor=build_auditor(session.plan.recipe),
         )  # fmt: skip
-    return print_report(report, console, session.plan.recipe)
+    exit_code = print_report(report, console, session.plan.recipe)
+    if not exit_code and session.plan.recipe.audit.gate == "build" and _closed_tasks(report):
+        raise GateClosed(
+            f"the audit closes the gate of {', '.join(_closed_tasks(report))}", where="audit.gate: build",
+            next="benchbuild audit with the same arguments says what leaks; audit.allow allows it with a reason",
+        )  # fmt: skip
+    return exit_code
+
+
+def build_auditor(recipe: Recipe) -> BuildAuditor | None:
+    """What audits the builds of a recipe; None if its gate is ``none``."""
+    return None if recipe.audit.gate == "none" else BuildAuditor(recipe.audit, recipe.seed)
+
+
+def _closed_tasks(report: BuildReport) -> list[str]:
+    """The tasks whose gate is closed, or the benchmark as a whole."""
+    return [task or "the benchmark" for task, audit in report.audits.items() if audit.closed]
 
 
 def print_report(report: BuildReport, console: Console, recipe: Recipe) -> int:
@@ -94,6 +112,10 @@ def _remarks(report: BuildReport, recipe: Recipe) -> Iterator[str]:
     if report.receipts:
         yield "\n".join(receipt_lines(report.receipts))
     yield from _emptiness_notes(report, recipe)
+    for task, audit in report.audits.items():
+        if audit.checks:
+            more = f"; benchbuild audit recipe={recipe.name}" if audit.closed else ""
+            yield f"{audit_line(audit)}{f' ({task})' if task else ''}{more}"
     if (report.folder / "annotation" / REVIEW_FILE).exists() and not isinstance(recipe.annotation, AppSpec):
         yield "The review app holds votes of this build, which are not counted here: annotation=app counts them."
     if recipe.card.illustrative:

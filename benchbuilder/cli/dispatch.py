@@ -116,6 +116,10 @@ _GROUPS: dict[str, dict[str, Command]] = {"Build": {
         "_replies",
     ),
 }, "Evaluate and judge": {
+    "audit": Command(
+        "audit", "show what somebody could guess who knows nothing, and close the gate if that is too much",
+        ("benchbuild audit recipe=care_mi", "benchbuild audit recipe=care_mi --benchmark items.tsv"),
+    ),
     "evaluate": Command(
         "evaluate", "ask models the questions of the benchmark and score their answers",
         ("benchbuild evaluate recipe=care_mi",
@@ -236,8 +240,8 @@ def _help() -> str:
         "benchbuild COMMAND --help lists the arguments of a command.",
         "",
         *(line for group, commands in _GROUPS.items() for line in _group_lines(group, commands)),
-        "Exit codes: 0 done, 2 recipe or installation, 3 data, 4 service, 5 too many failures, 70 bug,",
-        "            75 waiting for people or for a batch, 130 stopped by Ctrl-C",
+        "Exit codes: 0 done, 2 recipe or installation, 3 data, 4 service, 5 too many failures,",
+        "            6 the audit closes the gate, 70 bug, 75 waiting for people or for a batch, 130 stopped by Ctrl-C",
         "",
         "Examples:",
         *(f"  {example}" for example in COMMANDS["build"].examples),

@@ -20,6 +20,12 @@ from .spec.annotation import GuidingQuestion as GuidingQuestion
 from .spec.annotation import Name as Name
 from .spec.annotation import ProjectSpec as ProjectSpec
 from .spec.annotation import ReviewProjectSpec as ReviewProjectSpec
+from .spec.audit import AllowedLeak as AllowedLeak
+from .spec.audit import AuditScope as AuditScope
+from .spec.audit import AuditSpec as AuditSpec
+from .spec.audit import AuditTarget as AuditTarget
+from .spec.audit import ViewSpec as ViewSpec
+from .spec.audit import WordTestSpec as WordTestSpec
 from .spec.base import CasingSpec as CasingSpec
 from .spec.base import DescriptiveField as DescriptiveField
 from .spec.base import FileRef as FileRef

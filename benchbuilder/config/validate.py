@@ -19,6 +19,7 @@ from benchbuilder.config.file_refs import FileResolver, user_only_key_problems
 from benchbuilder.config.origins import ValueOrigins
 from benchbuilder.config.recipe_index import RecipeIndex, did_you_mean
 from benchbuilder.config.search_path import display_path
+from benchbuilder.config.spec.audit import AuditSpec
 from benchbuilder.config.spec.base import FileRef, KindSpec, Slot, Spec
 from benchbuilder.config.spec.evaluation import EvaluationSpec
 from benchbuilder.config.spec.recipe import Recipe, RunSpec, TaskSpec
@@ -120,8 +121,9 @@ class _SpecBuilder:
                 data[name] = _drop_null_entries(data[name]) if name in ("outputs", "steps") else data[name]
                 data[name] = self._slot(slots[name], Recipe.model_fields[name].annotation, data[name], (name,))
                 self.top[name] = data[name]
-        if isinstance(data.get("evaluation"), dict):
-            data["evaluation"] = self._evaluation(data["evaluation"], ("evaluation",))
+        for name, cls in (("evaluation", EvaluationSpec), ("audit", AuditSpec)):
+            if isinstance(data.get(name), dict):
+                data[name] = self._kinds_within(cls, data[name], (name,))
         if isinstance(data.get("run"), dict) and "executor" in data["run"]:
             slot, annotation = _slots(RunSpec)["executor"], RunSpec.model_fields["executor"].annotation
             made = self._slot(slot, annotation, data["run"]["executor"], ("run", "executor"))
@@ -137,7 +139,7 @@ class _SpecBuilder:
             return raw
         data: dict[str, Any] = {**raw}
         if isinstance(data.get("evaluation"), dict):
-            data["evaluation"] = self._evaluation(data["evaluation"], (*key, "evaluation"))
+            data["evaluation"] = self._kinds_within(EvaluationSpec, data["evaluation"], (*key, "evaluation"))
         if isinstance(data.get("outputs"), dict):
             slot, annotation = _slots(TaskSpec)["outputs"], TaskSpec.model_fields["outputs"].annotation
             given: dict[str, Any] = data["outputs"]
@@ -145,11 +147,11 @@ class _SpecBuilder:
             data["outputs"] = {name: made.get(name) for name in given}
         return data
 
-    def _evaluation(self, raw: Mapping[str, Any], key: KeyPath) -> dict[str, Any]:
-        """The data of the evaluation, with the specs of its kinds; ``null`` removes one kind or all."""
+    def _kinds_within(self, cls: type[Spec], raw: Mapping[str, Any], key: KeyPath) -> dict[str, Any]:
+        """The data of a part of the recipe, with the specs of its kinds; ``null`` removes one kind or all."""
         data = dict(raw)
-        for name, slot in _slots(EvaluationSpec).items():
-            annotation, given = EvaluationSpec.model_fields[name].annotation, data.get(name)
+        for name, slot in _slots(cls).items():
+            annotation, given = cls.model_fields[name].annotation, data.get(name)
             if get_origin(annotation) is dict and name in data:
                 given = _drop_null_entries(given or {})
             if given is not None:

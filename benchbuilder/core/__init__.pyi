@@ -16,6 +16,7 @@ from .errors import AccountingError as AccountingError
 from .errors import BenchbuilderError as BenchbuilderError
 from .errors import BudgetReached as BudgetReached
 from .errors import DataError as DataError
+from .errors import GateClosed as GateClosed
 from .errors import InstallationError as InstallationError
 from .errors import Problem as Problem
 from .errors import RecipeError as RecipeError
@@ -81,6 +82,7 @@ from .records.row import Origin as Origin
 from .records.row import ProducedBy as ProducedBy
 from .records.row import Row as Row
 from .records.row import Span as Span
+from .registry import BUILT_IN_KINDS as BUILT_IN_KINDS
 from .registry import ROLES as ROLES
 from .registry import SLOTS as SLOTS
 from .registry import create_from_spec as create_from_spec

@@ -10,6 +10,7 @@
     ├── ServiceError        4    a model or another service does not answer
     │   └── BudgetReached   4    the next model call could cost more than the recipe's budget
     ├── TooManyFailures     5    more rows failed than the recipe tolerates
+    ├── GateClosed          6    the audit found shortcuts that forbid a release; everything was written
     ├── AccountingError    70    the row accounting does not add up: a bug in a kind
     └── Waiting            75    something that takes time is missing: the same command resumes once it exists
         ├── WaitingForPeople     judgements
@@ -121,6 +122,12 @@ class TooManyFailures(BenchbuilderError):
     """More rows failed than the recipe tolerates."""
 
     exit_code = 5
+
+
+class GateClosed(BenchbuilderError):
+    """The audit found shortcuts that the recipe does not allow; everything was written."""
+
+    exit_code = 6
 
 
 class AccountingError(BenchbuilderError):

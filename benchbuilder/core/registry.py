@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 SLOTS = (
     "source", "payload", "step", "tokenizer", "retriever", "model", "annotation", "baseline", "solver", "scorer",
-    "metric", "judge", "exporter", "executor",
+    "metric", "judge", "view", "exporter", "executor",
 )  # fmt: skip
 
 BUILT_IN_KINDS: dict[str, dict[str, str]] = {
@@ -131,6 +131,30 @@ BUILT_IN_KINDS: dict[str, dict[str, str]] = {
         "decoder": "benchbuilder.evaluation.judges.decoder:DecoderJudge",
         "prompted": "benchbuilder.evaluation.judges.prompted:PromptedJudge",
         "openai_finetuned": "benchbuilder.evaluation.judges.openai_finetuned:OpenAIFinetunedJudge",
+    },
+    "view": {
+        "majority": "benchbuilder.evaluation.audit.views.facts:MajorityView",
+        "source": "benchbuilder.evaluation.audit.views.facts:SourceView",
+        "relation": "benchbuilder.evaluation.audit.views.facts:RelationView",
+        "length": "benchbuilder.evaluation.audit.views.texts:LengthView",
+        "ending": "benchbuilder.evaluation.audit.views.texts:EndingView",
+        "negation": "benchbuilder.evaluation.audit.views.texts:NegationView",
+        "cue_words": "benchbuilder.evaluation.audit.views.texts:CueWordsView",
+        "frame": "benchbuilder.evaluation.audit.views.texts:FrameView",
+        "question_words": "benchbuilder.evaluation.audit.views.texts:QuestionWordsView",
+        "answer_words": "benchbuilder.evaluation.audit.views.texts:AnswerWordsView",
+        "answer_identity": "benchbuilder.evaluation.audit.views.texts:AnswerIdentityView",
+        "concept_words": "benchbuilder.evaluation.audit.views.texts:ConceptWordsView",
+        "answer_with_relation": "benchbuilder.evaluation.audit.views.texts:AnswerWithRelationView",
+        "popularity": "benchbuilder.evaluation.audit.views.facts:PopularityView",
+        "shared_letters": "benchbuilder.evaluation.audit.views.facts:SharedLettersView",
+        "position": "benchbuilder.evaluation.audit.views.facts:PositionView",
+        "letter": "benchbuilder.evaluation.audit.views.facts:LetterView",
+        "longest_option": "benchbuilder.evaluation.audit.views.facts:LongestOptionView",
+        "evidence_overlap": "benchbuilder.evaluation.audit.views.facts:EvidenceOverlapView",
+        "together": "benchbuilder.evaluation.audit.views.facts:TogetherView",
+        "relatedness": "benchbuilder.evaluation.audit.views.facts:RelatednessView",
+        "all": "benchbuilder.evaluation.audit.views.combined:AllView",
     },
     "executor": {"local": "benchbuilder.pipeline.executors.local:LocalExecutor"},
     "exporter": {

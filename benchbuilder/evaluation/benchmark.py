@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from benchbuilder.config import (
     CardSpec,
@@ -35,19 +37,30 @@ def benchmark_source(loaded: LoadedRecipe, spec: EvaluationSpec, built: Store) -
     if spec.benchmark is not None:
         return spec.benchmark
     items = loaded.recipe.items
-    manifest = _items_manifest(loaded, built)
-    if manifest is None or not manifest.rows:
-        state = "holds no items" if manifest is not None else "is not built yet"
-        if manifest is None and (built.folder / "recipe.yaml").exists():
-            state = f"has no {items} yet: the build waits, or was stopped"
-        raise DataError(
-            f"there is nothing to evaluate on: {display_path(built.folder)} {state}",
-            where=f"the step {items!r}",
-            why=built.former_layout_note(),
-            next="build the benchmark first (the same command without `evaluate`), or give --benchmark FILE",
-        )
+    manifest = require_items(loaded, built, "evaluate")
     parts = [FileRef(path=f"{items}/{part.name}", resolved_path=str(part.absolute())) for part in built.parts(manifest)]
     return read_kind_spec("source", {"kind": "built_items", "parts": parts, "row": manifest.row})
+
+
+def require_items(loaded: LoadedRecipe, built: Store, verb: Literal["evaluate", "audit"]) -> Manifest:
+    """The items of the recipe's build, for the command `verb`.
+
+    Raises:
+        DataError: There are no items yet, or they were built with other settings than the recipe has now.
+    """
+    items, manifest = loaded.recipe.items, _items_manifest(loaded, built)
+    if manifest is not None and manifest.rows:
+        return manifest
+    state = "holds no items" if manifest is not None else "is not built yet"
+    if manifest is None and (built.folder / "recipe.yaml").exists():
+        state = f"has no {items} yet: the build waits, or was stopped"
+    what = {"evaluate": "evaluate on", "audit": "audit"}[verb]
+    raise DataError(
+        f"there is nothing to {what}: {display_path(built.folder)} {state}",
+        where=f"the step {items!r}",
+        why=built.former_layout_note(),
+        next=f"build the benchmark first (the same command without `{verb}`), or give --benchmark FILE",
+    )
 
 
 def _items_manifest(loaded: LoadedRecipe, built: Store) -> Manifest | None:
@@ -77,6 +90,13 @@ def _items_manifest(loaded: LoadedRecipe, built: Store) -> Manifest | None:
         why="; ".join(changes[0][:_LISTED_CHANGES]) + (f" ({former})" if former else ""),
         next="build first, with the arguments of this command (without `evaluate`), or give those of that build",
     )
+
+
+def folder_of_benchmark(what: str, file: Path) -> str:
+    """The name of the folder for `what` (evaluation, audit) of a benchmark from elsewhere, by its file."""
+    path = file.absolute()
+    stem = re.sub(r"[^A-Za-z0-9_-]+", "_", path.stem).strip("_") or BENCHMARK
+    return f"{what}-{stem}-{hashlib.blake2b(str(path).encode(), digest_size=3).hexdigest()}"
 
 
 def benchmark_card(recipe: Recipe, spec: EvaluationSpec) -> CardSpec:

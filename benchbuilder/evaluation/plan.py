@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +9,13 @@ from typing import Any
 
 from benchbuilder.config import EvaluationSpec, LoadedRecipe, Recipe
 from benchbuilder.core import Item, Kept, Problem, RecipeError, SourceUnit, create_from_spec
-from benchbuilder.evaluation.benchmark import BENCHMARK, benchmark_card, benchmark_source, without_recipe_files
+from benchbuilder.evaluation.benchmark import (
+    BENCHMARK,
+    benchmark_card,
+    benchmark_source,
+    folder_of_benchmark,
+    without_recipe_files,
+)
 from benchbuilder.evaluation.flow import EvaluationFlow
 from benchbuilder.evaluation.steps.one_of_family import draw_one_of_family
 from benchbuilder.evaluation.usable_judges import find_usable_judges
@@ -98,9 +102,7 @@ def _evaluation_folder(spec: EvaluationSpec, built: Path, cwd: Path) -> Path:
         return cwd / spec.dir
     if spec.benchmark is None:
         return built / "evaluation"
-    file = spec.benchmark.path.file.absolute()
-    stem = re.sub(r"[^A-Za-z0-9_-]+", "_", file.stem).strip("_") or BENCHMARK
-    return built / f"evaluation-{stem}-{hashlib.blake2b(str(file).encode(), digest_size=3).hexdigest()}"
+    return built / folder_of_benchmark("evaluation", spec.benchmark.path.file)
 
 
 def _without_questions(plan: Plan, store: Store) -> Recipe:

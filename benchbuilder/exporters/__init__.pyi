@@ -1,7 +1,14 @@
+from .audit_result import EVERYTHING as EVERYTHING
+from .audit_result import AuditedView as AuditedView
+from .audit_result import AuditedWord as AuditedWord
+from .audit_result import AuditResult as AuditResult
 from .base import Exporter as Exporter
 from .base import FileName as FileName
 from .base import FinishedBuild as FinishedBuild
 from .base import StepCounts as StepCounts
+from .render.dot_charts import ChartDot as ChartDot
+from .render.dot_charts import ChartRow as ChartRow
+from .render.dot_charts import row_chart as row_chart
 from .render.i18n import DEFAULT_LANGUAGE as DEFAULT_LANGUAGE
 from .render.i18n import Language as Language
 from .render.i18n import ReportTexts as ReportTexts
@@ -14,6 +21,7 @@ from .render.svg import CHART_WIDTH as CHART_WIDTH
 from .render.svg import Bar as Bar
 from .render.svg import Series as Series
 from .render.svg import bar_chart as bar_chart
+from .render.svg import chart_picture as chart_picture
 from .render.svg import column_chart as column_chart
 from .render.svg import shorten_label as shorten_label
 from .render.svg import svg_element as svg_element
@@ -37,9 +45,13 @@ from .render.tables import text_cell as text_cell
 from .render.templates import markdown_text as markdown_text
 from .render.templates import render_html as render_html
 from .render.templates import render_markdown as render_markdown
+from .report.audit import AuditSentences as AuditSentences
+from .report.audit import shown_charts as shown_charts
 from .report.charts import ChartColours as ChartColours
 from .report.dataset_card import PromptingStep as PromptingStep
 from .report.dataset_card import prompting_steps as prompting_steps
 from .report.entries import ReportEntry as ReportEntry
+from .report.entries import candidate_entries as candidate_entries
+from .report.entries import entry_of as entry_of
 from .report.entries import item_entries as item_entries
 from .report.entries import types_of as types_of

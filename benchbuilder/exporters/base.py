@@ -12,6 +12,7 @@ from pydantic import Field
 
 from benchbuilder.config import KindSpec
 from benchbuilder.core import Table
+from benchbuilder.exporters.audit_result import AuditResult
 from benchbuilder.models import Receipt
 
 
@@ -50,6 +51,7 @@ class FinishedBuild:
         state: ``done``, or ``waiting`` while people's votes are missing.
         waiting: What people still have to do.
         receipts: Requests to models and their cost, by step and model, over all runs.
+        audit: What an audit of the build found, if there was one.
     """
 
     tables: Mapping[str, Table[Any]]
@@ -61,6 +63,7 @@ class FinishedBuild:
     state: str
     waiting: str = ""
     receipts: tuple[Receipt, ...] = ()
+    audit: AuditResult | None = None
 
 
 class Exporter(ABC):

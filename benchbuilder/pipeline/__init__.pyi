@@ -5,6 +5,10 @@ from .accounting.shard import account_gather as account_gather
 from .accounting.shard import account_map as account_map
 from .accounting.shard import check_unique as check_unique
 from .accounting.shard import filter_outcomes as filter_outcomes
+from .audits import AuditKeeper as AuditKeeper
+from .audits import Auditor as Auditor
+from .audits import audit_folder as audit_folder
+from .audits import committed_manifests as committed_manifests
 from .build import BuildReport as BuildReport
 from .build import build_benchmark as build_benchmark
 from .build import open_gateway as open_gateway
@@ -16,6 +20,7 @@ from .executors.base import Executor as Executor
 from .executors.base import StepWork as StepWork
 from .last_command import last_command_hint as last_command_hint
 from .node_inputs import step_job_of as step_job_of
+from .outputs import finished_build as finished_build
 from .outputs import outputs_match as outputs_match
 from .plan import Node as Node
 from .plan import Plan as Plan

@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchbuilder.core import ServiceError, TooManyFailures, Waiting, create_from_spec
+from benchbuilder.exporters import AuditResult
 from benchbuilder.models import Receipt
+from benchbuilder.pipeline.audits import Auditor
 from benchbuilder.pipeline.last_command import save_last_command
 from benchbuilder.pipeline.ledger import write_ledger
 from benchbuilder.pipeline.outputs import OutputWriter
@@ -31,7 +33,8 @@ class BuildReport:
     """What a build did.
 
     `waiting` says, by step, what people still have to do or which batches are to come. `removed_files` are outdated
-    outputs of an earlier build. `receipts` say what models were asked and what it cost, over all runs.
+    outputs of an earlier build. `receipts` say what models were asked and what it cost, over all runs. `audits` are the
+    results of the auditor by task.
     """
 
     folder: Path
@@ -44,11 +47,13 @@ class BuildReport:
     removed_files: list[Path] = field(default_factory=list[Path])
     manifests: dict[str, Manifest] = field(default_factory=dict[str, Manifest])
     receipts: tuple[Receipt, ...] = ()
+    audits: Mapping[str, AuditResult] = field(default_factory=dict[str, AuditResult])
 
 
 def build_benchmark(
     plan: Plan, store: Store, recipe_yaml: str, watcher: Watcher, refresh: frozenset[str] = frozenset(),
     overrides: Sequence[str] = (), write_outputs: bool = True, keep_outputs: bool = False,
+    auditor: Auditor | None = None,
 ) -> BuildReport:  # fmt: skip
     """Bring every step of a plan up to date and write the outputs.
 
@@ -65,6 +70,7 @@ def build_benchmark(
         overrides: The overrides of the command line, which the store keeps.
         write_outputs: Whether to write outputs; otherwise those of an earlier build stay as they are.
         keep_outputs: Whether the outputs of an earlier build stay if this build stops early.
+        auditor: Audits what was built, before the outputs are written.
 
     Raises:
         InstallationError: A library of a model is missing; raised before any step.
@@ -73,7 +79,7 @@ def build_benchmark(
         ServiceError: A model or a worker cannot be reached.
     """
     report = BuildReport(store.folder)
-    outputs = OutputWriter(plan, store, recipe_yaml)
+    outputs = OutputWriter(plan, store, recipe_yaml, auditor)
     with store.lock():
         if note := store.former_layout_note():
             watcher.note(note)
@@ -90,7 +96,7 @@ def build_benchmark(
                 save_last_command(store, overrides)
         if write_outputs:
             files = outputs.write(report.manifests, report.waiting, report.receipts)
-            report.written_files, report.removed_files = files.written, files.removed
+            report.written_files, report.removed_files, report.audits = files.written, files.removed, files.audits
         return report
 
 

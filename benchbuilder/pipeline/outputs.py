@@ -5,15 +5,18 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from benchbuilder import __version__
+from benchbuilder.config import Recipe
 from benchbuilder.core import Table, Waiting, create_from_spec, write_atomically
-from benchbuilder.exporters import Exporter, FinishedBuild, StepCounts
+from benchbuilder.exporters import AuditResult, Exporter, FinishedBuild, StepCounts
 from benchbuilder.models import Receipt
+from benchbuilder.pipeline.audits import AuditKeeper, Auditor, audit_folder
 from benchbuilder.pipeline.cache_key import kind_key_inputs, spec_key_inputs
 from benchbuilder.pipeline.ledger import write_ledger
 from benchbuilder.pipeline.plan import Plan
@@ -25,19 +28,24 @@ from benchbuilder.pipeline.store.manifest import Manifest
 
 @dataclass(frozen=True)
 class OutputFiles:
-    """The outputs that are in the folder now, and those of an earlier build that were removed as outdated."""
+    """The outputs that are in the folder now, and those of an earlier build that were removed as outdated.
+
+    `audits` are the results of the auditor by task, if there is an auditor.
+    """
 
     written: list[Path]
     removed: list[Path]
+    audits: Mapping[str, AuditResult] = field(default_factory=dict[str, AuditResult])
 
 
 @dataclass(frozen=True)
 class OutputWriter:
-    """Writes the outputs of `plan` into the folder of `store`."""
+    """Writes the outputs of `plan` into the folder of `store`; an `auditor` looks at the build first."""
 
     plan: Plan
     store: Store
     recipe_yaml: str
+    auditor: Auditor | None = None
 
     def write(
         self, manifests: Mapping[str, Manifest], waiting: Mapping[str, Waiting], receipts: Sequence[Receipt]
@@ -49,22 +57,39 @@ class OutputWriter:
         folder = self.store.folder
         mark = _OutputsMark(folder)
         state = self._state(manifests, waiting, receipts)
+        text = "\n".join(str(wait) for wait in waiting.values())
+        tasks = [self._task_build(task, part, manifests, text, tuple(receipts))
+                 for task, part in self.plan.recipe.by_task().items()]  # fmt: skip
         if mark.state == state and _sizes(folder, mark.files) == mark.files:
-            return OutputFiles([folder / name for name in mark.files], [])
+            return OutputFiles([folder / name for name in mark.files], [], self._audits(tasks))
         mark.write("", mark.files)  # until all is written, the mark fits no state but names what may be there
         written = self._write_recipe_and_ledger(manifests)
-        text = "\n".join(str(wait) for wait in waiting.values())
-        for task, part in self.plan.recipe.by_task().items():
-            (folder / task).mkdir(exist_ok=True)
-            plan = replace(self.plan, recipe=part)
-            needed = plan.ancestors_of([part.items]) if task else set(manifests)
-            chosen = {name: manifest for name, manifest in manifests.items() if name in needed}
-            finished = finished_build(plan, self.store, chosen, self.recipe_yaml, text, tuple(receipts))
-            for spec in part.outputs.values():
+        audits = self._audits(tasks)
+        for task in tasks:
+            (folder / task.name).mkdir(exist_ok=True)
+            finished = replace(task.finished(), audit=audits.get(task.name))
+            for spec in task.recipe.outputs.values():
                 exporter: Exporter = create_from_spec("exporter", spec)
                 if exporter.can_write(finished):
-                    written += exporter.write(finished, folder / task)
-        return self._finish(mark, state, written)
+                    written += exporter.write(finished, folder / task.name)
+        return replace(self._finish(mark, state, written), audits=audits)
+
+    def _task_build(
+        self, task: str, recipe: Recipe, manifests: Mapping[str, Manifest], waiting: str, receipts: tuple[Receipt, ...]
+    ) -> _TaskBuild:
+        """One task with the steps that it needs."""
+        plan = replace(self.plan, recipe=recipe)
+        needed = plan.ancestors_of([recipe.items]) if task else set(manifests)
+        chosen = {name: manifest for name, manifest in manifests.items() if name in needed}
+        finished = partial(finished_build, plan, self.store, chosen, self.recipe_yaml, waiting, receipts)
+        return _TaskBuild(task, recipe, chosen, cache(finished))
+
+    def _audits(self, tasks: Sequence[_TaskBuild]) -> dict[str, AuditResult]:
+        """What the auditor finds in each task."""
+        if self.auditor is None:
+            return {}
+        keeper = AuditKeeper(audit_folder(self.store), self.auditor)
+        return {task.name: keeper.result(task.name, task.recipe, task.manifests, task.finished) for task in tasks}
 
     def write_partial(self, manifests: Mapping[str, Manifest]) -> OutputFiles | None:
         """Write the ledger of a build that stopped; ``None`` if the outputs fit its steps and may stay.
@@ -93,6 +118,7 @@ class OutputWriter:
             "recipe": self.recipe_yaml,
             "exporters": exporters,
             "version": __version__,
+            "auditor": None if self.auditor is None else self.auditor.version,
             "waiting": {name: str(wait) for name, wait in waiting.items()},
             "receipts": [asdict(receipt) for receipt in receipts],
         }
@@ -113,6 +139,16 @@ class OutputWriter:
             file.unlink(missing_ok=True)
         mark.write(state, _sizes(folder, names))
         return OutputFiles(written, removed)
+
+
+@dataclass(frozen=True)
+class _TaskBuild:
+    """A task of the benchmark, and how to read its build."""
+
+    name: str
+    recipe: Recipe
+    manifests: Mapping[str, Manifest]
+    finished: Callable[[], FinishedBuild]
 
 
 class _OutputsMark:

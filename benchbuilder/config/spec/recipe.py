@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from benchbuilder.config.spec.annotation import Name, ReviewProjectSpec
+from benchbuilder.config.spec.audit import AuditSpec
 from benchbuilder.config.spec.base import KindSpec, RuntimeOption, Slot, Spec, StepSpec
 from benchbuilder.config.spec.evaluation import EvaluationSpec
 from benchbuilder.core import Problem, RecipeError
@@ -118,6 +119,8 @@ class Recipe(Spec):
     """Further projects in the review app by name; no step depends on them."""
     evaluation: EvaluationSpec | None = None
     """How models are evaluated on the items; no step of the build depends on it."""
+    audit: AuditSpec = AuditSpec()
+    """What the audit looks for, and when it closes the gate; no step of the build depends on it."""
     outputs: Annotated[dict[str, Any], Slot("exporter")]
     tolerate: ToleranceSpec = ToleranceSpec()
     budget: BudgetSpec = BudgetSpec()

@@ -10,8 +10,8 @@ from markupsafe import Markup
 
 from benchbuilder.evaluation.judge_report.held_out import THRESHOLD, HeldOutAnswers
 from benchbuilder.evaluation.judge_report.robustness_card import ProbeFinding
-from benchbuilder.evaluation.results.charts import ChartDot, ChartRow, UnitSquare, row_chart
-from benchbuilder.exporters import ReportTexts, ResultTable, format_value, svg_element
+from benchbuilder.evaluation.results.charts import UnitSquare
+from benchbuilder.exporters import ChartDot, ChartRow, ReportTexts, ResultTable, format_value, row_chart, svg_element
 
 _SQUARE = UnitSquare(320.0, 48.0)
 _POINTS = 1200

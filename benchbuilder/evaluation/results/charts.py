@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import floor, sqrt
 from typing import NamedTuple
@@ -13,41 +13,23 @@ from markupsafe import Markup
 from benchbuilder.evaluation.results.compare import AspectPair
 from benchbuilder.exporters import (
     CHART_WIDTH,
+    ChartDot,
+    ChartRow,
     ResultTable,
     ValueFormat,
+    chart_picture,
     format_value,
+    row_chart,
     shorten_label,
     svg_element,
     width_of,
 )
 
-_ROW = 24.0
-_LABEL = 112.0
 _VALUE = 46.0
 _CELLS = 20
 _LINE = 13.0
 _WIDE = 110.0
 _GROUP = {"model": "c0", "people": "c2", "rule": "all"}
-
-
-@dataclass(frozen=True)
-class ChartDot:
-    """A value on a line of a chart, with its interval and CSS class."""
-
-    value: float
-    low: float | None
-    high: float | None
-    css: str
-
-
-@dataclass(frozen=True)
-class ChartRow:
-    """A line of a chart: its label, its dots, and the text at its end; secondary lines have smaller texts."""
-
-    label: str
-    dots: Sequence[ChartDot]
-    text: str = ""
-    secondary: bool = False
 
 
 def means_chart(table: ResultTable, column: int = 1) -> Markup:
@@ -89,53 +71,6 @@ def _scaled_chart(rows: Sequence[ChartRow], title: str, form: ValueFormat, *, ma
     return row_chart(rows, title, ticks, margin=margin + 4)
 
 
-def row_chart(
-    rows: Sequence[ChartRow], title: str, ticks: Mapping[float, str], *, margin: float, label: float = _LABEL,
-    height: float = _ROW, zero: str = "grid",
-) -> Markup:  # fmt: skip
-    """One line per row with its dots and their intervals on a shared scale from the first to the last tick.
-
-    `margin` is the width at the right of the scale, `label` that of the labels, `height` the height of a row, and
-    `zero` the CSS class of the line at zero.
-    """
-    low, high = min(ticks), max(ticks)
-    room, bottom = CHART_WIDTH - label - 10 - margin, len(rows) * height + 6
-
-    def x(value: float) -> float:
-        return label + 10 + (min(max(value, low), high) - low) / (high - low) * room
-
-    elements: list[Markup] = []
-    for value, text in ticks.items():
-        elements.append(
-            svg_element("line", x1=x(value), x2=x(value), y1=2.0, y2=bottom, class_="grid" if value else zero)
-        )
-        elements.append(svg_element("text", text, x=x(value), y=bottom + 14, text_anchor="middle", class_="t s"))
-    for index, row in enumerate(rows):
-        elements += _drawn_row(row, index * height + 4 + height / 2, label, x)
-    return picture(bottom + 20, title, elements)
-
-
-def _drawn_row(row: ChartRow, y: float, width: float, x: Callable[[float], float]) -> list[Markup]:
-    """The label of a row, its dots with their intervals, a line between several dots, and its text."""
-    name = shorten_label(row.label, width)
-    css = "t s" if row.secondary else "t"
-    elements = [svg_element("text", name, x=width, y=y + 4, text_anchor="end", class_=css)]
-    step = 5.0 if len(row.dots) > 1 else 0.0
-    if len(row.dots) > 1:
-        ends = [x(dot.value) for dot in row.dots]
-        elements.append(svg_element("line", x1=min(ends), x2=max(ends), y1=y, y2=y, class_="link"))
-    for place, dot in enumerate(row.dots):
-        level = y + (place - (len(row.dots) - 1) / 2) * step
-        if dot.low is not None and dot.high is not None:
-            whisker = {"x1": x(dot.low), "x2": x(dot.high), "y1": level, "y2": level}
-            elements.append(svg_element("line", class_=f"{dot.css} whisker", **whisker))
-        elements.append(svg_element("circle", cx=x(dot.value), cy=level, r=4.5, class_=dot.css))
-    if row.text:
-        css = "t s" if row.secondary else "t v"
-        elements.append(svg_element("text", row.text, x=float(CHART_WIDTH), y=y + 4, text_anchor="end", class_=css))
-    return elements
-
-
 def _edge(value: float, form: ValueFormat) -> str:
     return f"{value * 100:.0f} %" if form == "percent" else f"{value:.2f}".rstrip("0").rstrip(".")
 
@@ -158,7 +93,7 @@ class UnitSquare:
 
     def picture(self, title: str, drawn: Sequence[Markup]) -> Markup:
         """The chart of these elements, with room for the labels of the horizontal axis."""
-        return picture(self.top + self.side + 42, title, drawn)
+        return chart_picture(self.top + self.side + 42, title, *drawn)
 
     def axes(self, x_label: str, y_label: str, threshold: float | None = None) -> list[Markup]:
         """The grid with its labels; the lines of a `threshold` are marked."""
@@ -239,15 +174,3 @@ def _around(x: float, y: float, width: float) -> list[tuple[_Box, float, str]]:
         places.append((_Box(x + 8, top, x + 8 + width, bottom), x + 8, "start"))
         places.append((_Box(x - 8 - width, top, x - 8, bottom), x - 8, "end"))
     return places
-
-
-def picture(height: float, title: str, drawn: Sequence[Markup]) -> Markup:
-    """A chart with a title for screen readers."""
-    return svg_element(
-        "svg",
-        svg_element("title", title),
-        *drawn,
-        class_="chart",
-        role="img",
-        viewBox=f"0 0 {CHART_WIDTH} {height:.0f}",
-    )

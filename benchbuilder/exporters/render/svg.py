@@ -84,7 +84,8 @@ def axis_ticks(top: float, count: int = 4) -> list[float]:
     return [step * index for index in range(math.ceil(max(top, 1.0) / step) + 1)]
 
 
-def _picture(height: float, title: str, *children: Markup) -> Markup:
+def chart_picture(height: float, title: str, *children: Markup) -> Markup:
+    """A chart with a title for screen readers."""
     return svg_element(
         "svg",
         svg_element("title", title),
@@ -109,7 +110,7 @@ def bar_chart(rows: Sequence[Bar], title: str, label_width: float = 104) -> Mark
             svg_element("rect", x=label_width + 8, y=y, width=length, height=18.0, rx=2.0, class_=row.css),
             svg_element("text", row.display, x=label_width + 14 + length, y=y + 13, class_="t v"),
         ]
-    return _picture(len(rows) * _ROW + 4, title, *drawn)
+    return chart_picture(len(rows) * _ROW + 4, title, *drawn)
 
 
 def column_chart(
@@ -149,7 +150,7 @@ def column_chart(
             )
     drawn.append(_grid(0, head + _PLOT))
     drawn += _axis(labels, pitch, head + _PLOT, axis, marked)
-    return _picture(head + _PLOT + 40, title, *drawn)
+    return chart_picture(head + _PLOT + 40, title, *drawn)
 
 
 def _grid(value: float, y: float) -> Markup:

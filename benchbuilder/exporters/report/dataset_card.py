@@ -17,6 +17,7 @@ from benchbuilder.exporters.render.i18n import Language, ReportTexts
 from benchbuilder.exporters.render.templates import markdown_text, render_markdown
 from benchbuilder.exporters.report import funnel
 from benchbuilder.exporters.report.annotation import annotation_summaries
+from benchbuilder.exporters.report.audit import AuditSentences
 from benchbuilder.exporters.report.entries import (
     ReportEntry,
     count_entries,
@@ -66,7 +67,7 @@ class DatasetCard(Exporter):
         """Write the card."""
         t = ReportTexts(self.spec.language)
         made = item_entries(finished)
-        text = render_markdown("card.md.j2", t=_card_texts(t), text=t, **_context(finished, made, self.spec))
+        text = render_markdown("card.md.j2", t=_card_texts(t), text=t, **_context(finished, made, self.spec, t))
         return [write_atomically(folder / self.spec.file, text)]
 
 
@@ -79,7 +80,9 @@ def _card_texts(t: ReportTexts) -> Any:
     return card_text
 
 
-def _context(finished: FinishedBuild, made: Sequence[ReportEntry], spec: DatasetCardSpec) -> dict[str, Any]:
+def _context(
+    finished: FinishedBuild, made: Sequence[ReportEntry], spec: DatasetCardSpec, t: ReportTexts
+) -> dict[str, Any]:
     sources = groups_of(made, sources_of(finished))
     judged = annotation_summaries(finished)
     return {
@@ -101,6 +104,7 @@ def _context(finished: FinishedBuild, made: Sequence[ReportEntry], spec: Dataset
         "steps": [(account, funnel.outcome_totals(account)) for account in finished.step_counts],
         "authors": prompting_steps(finished),
         "judged": judged,
+        "audit": None if finished.audit is None else AuditSentences(finished.audit, t),
         "baselines": score_blind_baselines(made, sources, spec.cue_words),
         "cue_words": spec.cue_words,
         "sample_votes": funnel.holds_sample_votes(finished.recipe),

@@ -73,7 +73,12 @@ def item_entries(finished: FinishedBuild) -> list[ReportEntry]:
     """The items, empty while votes are missing."""
     if finished.items not in finished.tables:
         return []
-    return [ReportEntry(row, cells_of(row), _support(row)) for row in finished.tables[finished.items]]
+    return [entry_of(row) for row in finished.tables[finished.items]]
+
+
+def entry_of(row: Row) -> ReportEntry:
+    """The entry of an item."""
+    return ReportEntry(row, cells_of(row), _support(row))
 
 
 def candidate_entries(finished: FinishedBuild) -> list[ReportEntry]:

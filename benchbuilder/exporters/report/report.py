@@ -16,6 +16,7 @@ from benchbuilder.exporters.render.i18n import Language, ReportTexts
 from benchbuilder.exporters.render.templates import render_html
 from benchbuilder.exporters.report import charts, funnel
 from benchbuilder.exporters.report.annotation import annotation_summaries
+from benchbuilder.exporters.report.audit import AuditSentences, shown_charts
 from benchbuilder.exporters.report.entries import (
     ReportEntry,
     candidate_entries,
@@ -119,6 +120,8 @@ def _context(finished: FinishedBuild, spec: ReportSpec, t: ReportTexts) -> dict[
         "aside": funnel.reason_counts(finished, "not_applicable"),
         "failed": funnel.reason_counts(finished, "failed"),
         "receipts": funnel.receipts_in_flow_order(finished),
+        "audit": None if finished.audit is None else AuditSentences(finished.audit, t),
+        "audit_charts": [] if finished.audit is None else shown_charts(finished.audit, t),
         "partitions": list(
             dict.fromkeys([*(account.step for account in finished.step_counts if not account.inputs), *sources])
         ),

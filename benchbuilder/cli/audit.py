@@ -1,0 +1,118 @@
+"""``benchbuild audit``: can the answers be guessed by somebody who knows nothing?"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from benchbuilder.cli.evaluate import add_benchmark_arguments, file_lines, recipes_of_tasks
+from benchbuilder.cli.session import add_overrides
+from benchbuilder.cli.terminal import print_line
+from benchbuilder.config import display_path
+from benchbuilder.core import GateClosed, Problem, RecipeError, count_phrase
+from benchbuilder.evaluation import AuditOfTask, audit_of_file, audits_of_build, write_audit
+from benchbuilder.exporters import DEFAULT_LANGUAGE, AuditedView, AuditResult, AuditSentences, ReportTexts
+
+_WORDS = ("leaks", "hint", "clean", "cannot tell")
+_GUIDE = "docs/how-to/evaluate-and-judge/is-my-benchmark-valid.md"
+_SHOWN = 12
+"""So many sentences of one sort are printed; the page has all."""
+
+
+def register(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_overrides(parser)
+    add_benchmark_arguments(parser)
+
+
+def run(args: argparse.Namespace, console: Console) -> int:
+    """Audit each task; GateClosed if the gate of one is closed, after all files are written."""
+    audits = _audits(args)
+    for audit in audits:
+        _print_audit(audit, console, named=len(audits) > 1)
+    if closed := [audit for audit in audits if audit.result.closed]:
+        pages = ", ".join(display_path(audit.folder / "audit.html") for audit in closed)
+        raise GateClosed(
+            "the audit closes the gate: " + "; ".join(audit_line(audit.result) for audit in closed),
+            where=pages, next=f"repair what leaks, or allow it with a reason (audit.allow): {_GUIDE}",
+        )  # fmt: skip
+    return 0
+
+
+def _audits(args: argparse.Namespace) -> list[AuditOfTask]:
+    if args.expected and not args.benchmark:
+        raise RecipeError([Problem("--expected needs a benchmark from elsewhere", hint="--benchmark FILE",
+                                   where=f"command line: --expected {args.expected}")])  # fmt: skip
+    recipe_arguments = argparse.Namespace(recipes=args.recipes, task=args.task, overrides=args.overrides)
+    parts = recipes_of_tasks(recipe_arguments)
+    if args.benchmark:
+        return [audit_of_file(parts[0], args.benchmark, args.expected, Path.cwd())]
+    return list(audits_of_build(parts, Path.cwd()))
+
+
+def _print_audit(audit: AuditOfTask, console: Console, *, named: bool) -> None:
+    """Print what an audit found, and its files."""
+    say, result = partial(print_line, console), audit.result
+    says = AuditSentences(result, ReportTexts(DEFAULT_LANGUAGE))
+    files = write_audit(audit)
+    if named:
+        say(f"{audit.loaded.task}:")
+    for note in audit.notes:
+        say(f"note: {note}")
+    if result.checks:
+        console.print(_table(result, says))
+        for title, sentences in _sentences(says).items():
+            for sentence in sentences[:_SHOWN]:
+                say(f"{title}: {sentence}")
+            if len(sentences) > _SHOWN:
+                say(f"{title}: and {len(sentences) - _SHOWN} more, in audit.html")
+        say(says.sample())
+    else:
+        say(says.t("audit.nothing"))
+    say(f"{audit_line(result)}; in {display_path(audit.folder)}:")
+    for line in file_lines(files):
+        say(f"  {line}")
+
+
+def _sentences(says: AuditSentences) -> Mapping[str, list[str]]:
+    return {
+        "leaks": says.leaks(), "allowed": says.allowed(), "cannot tell": says.unclear(), "information":
+        says.information(), "not applicable": says.skipped(),
+    }  # fmt: skip
+
+
+def _table(result: AuditResult, says: AuditSentences) -> Table:
+    """One line for each target and group: how many checks have each finding, and the highest score."""
+    table = Table(box=None, pad_edge=False, header_style="bold", width=78)
+    for name in ("guessed", "in"):
+        table.add_column(name, overflow="ellipsis", no_wrap=True, max_width=16)
+    for name in ("leaks", "hint", "clean", "unsure"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("highest", justify="right", no_wrap=True)
+    table.add_column("from", overflow="ellipsis", no_wrap=True)
+    groups: dict[tuple[str, str], list[AuditedView]] = {}
+    for check in result.checks:
+        if check.gates:
+            groups.setdefault((check.target, check.group), []).append(check)
+    for (target, group), checks in groups.items():
+        counts = Counter("hint" if check.allowed else check.word for check in checks)
+        best = max(checks, key=lambda check: (check.score, check.view))
+        numbers = [str(counts[word]) if counts[word] else "-" for word in _WORDS]
+        table.add_row(target, group, *numbers, f"{best.score * 100:.1f} %", says.view(best.view))
+    return table
+
+
+def audit_line(result: AuditResult) -> str:
+    """What an audit found, in a few words."""
+    leaks, checks = result.leak_count(), result.check_count()
+    if not checks:
+        return "audit: nothing to check"
+    words = result.leaking_word_count()
+    more = f", and {count_phrase(words, 'word')}" if words else ""
+    return f"audit: {leaks} of {count_phrase(checks, 'check')} leak{'' if leaks != 1 else 's'}{more}"

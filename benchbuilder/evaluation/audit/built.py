@@ -1,0 +1,90 @@
+"""The benchmarks that ``benchbuild audit`` looks at: the tasks of a build, or a file from elsewhere."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from benchbuilder.config import LoadedRecipe, display_path, read_kind_spec
+from benchbuilder.core import DataError, Item, Kept, SourceUnit, create_from_spec
+from benchbuilder.evaluation.audit.auditor import BuildAuditor
+from benchbuilder.evaluation.benchmark import BENCHMARK, folder_of_benchmark, require_items
+from benchbuilder.exporters import AuditResult
+from benchbuilder.pipeline import (
+    AuditKeeper,
+    Checksums,
+    Plan,
+    Store,
+    audit_folder,
+    committed_manifests,
+    finished_build,
+    make_plan,
+)
+from benchbuilder.sources import Source
+
+
+@dataclass(frozen=True)
+class AuditOfTask:
+    """An audit, its recipe, its title, and the folder of its files; `notes` say what was left out."""
+
+    loaded: LoadedRecipe
+    title: str
+    folder: Path
+    result: AuditResult
+    notes: tuple[str, ...] = ()
+
+
+def audits_of_build(parts: list[LoadedRecipe], cwd: Path) -> Iterator[AuditOfTask]:
+    """The audit of each task of a build.
+
+    Raises:
+        DataError: There are neither items nor candidates yet, or they were built with other settings.
+    """
+    for part in parts:
+        store = Store(part.recipe.build_folder(cwd))
+        checksums = Checksums(store.checksums)
+        plan = make_plan(part.whole, store, checksums.sha256_of)
+        checksums.save()
+        result = _result(part, plan, store)
+        yield AuditOfTask(part, part.recipe.card.title, store.folder / part.task / "audit", result)
+
+
+def _result(part: LoadedRecipe, plan: Plan, store: Store) -> AuditResult:
+    own = replace(plan, recipe=part.recipe)
+    needed = own.ancestors_of([part.recipe.items]) if part.task else set(plan.nodes)
+    manifests = {name: found for name, found in committed_manifests(plan, store).items() if name in needed}
+    if not any(name == part.recipe.items or plan.nodes[name].row_name == "candidate" for name in manifests):
+        require_items(part, store, "audit")
+    keeper = AuditKeeper(audit_folder(store), BuildAuditor(part.recipe.audit, part.recipe.seed))
+    return keeper.result(part.task, part.recipe, manifests, lambda: finished_build(own, store, manifests, part.yaml))
+
+
+def audit_of_file(part: LoadedRecipe, path: str, expected: str | None, cwd: Path) -> AuditOfTask:
+    """The audit of a benchmark from elsewhere, of which only the texts are known.
+
+    Raises:
+        DataError: The file cannot be read, or has no row that could be used.
+    """
+    file = cwd / path
+    data: dict[str, Any] = {
+        "kind": BENCHMARK, "path": {"path": path, "resolved_path": str(file)},
+        **({"expected": expected} if expected else {}),
+    }  # fmt: skip
+    source: Source = create_from_spec("source", read_kind_spec("source", data), BENCHMARK, part.recipe.language)
+    source.check()
+    units = [unit for unit in source.read() if isinstance(unit, SourceUnit)]
+    items = [unit.outcome.row for unit in units if isinstance(unit.outcome, Kept)]
+    lost = Counter(unit.outcome.reason for unit in units if not isinstance(unit.outcome, Kept))
+    reasons = ", ".join(f"{reason} {count}" for reason, count in lost.items())
+    if not items:
+        raise DataError(
+            "no row of the benchmark could be used", where=display_path(file), why=reasons or "it holds none"
+        )
+    notes = (f"{lost.total()} of {len(units)} rows of the benchmark were not used: {reasons}",) if lost else ()
+    rows = [row for row in items if isinstance(row, Item)]
+    result = BuildAuditor(part.recipe.audit, part.recipe.seed).audit_items(rows)
+    folder = part.recipe.build_folder(cwd) / part.task / folder_of_benchmark("audit", file)
+    return AuditOfTask(part, file.name, folder, result, notes)

@@ -1,0 +1,1 @@
+"""The views of the audit: what somebody sees who does not see all of an item."""

@@ -1,0 +1,88 @@
+"""N-grams of many texts at once, as sparse features."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import regex
+from numpy.typing import NDArray
+
+from benchbuilder.core import LengthUnit
+from benchbuilder.evaluation.audit.features import ViewFeatures
+
+_WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+|[^\s\p{L}\p{M}\p{N}]")
+_BITS = 21
+"""Bits of one code: enough for every character, and for two million words."""
+_SEPARATED = 0.06
+"""Proportion of white space from which on the words of texts count as separated."""
+
+Codes = NDArray[np.int64]
+
+
+def guess_unit(texts: Sequence[str]) -> LengthUnit:
+    """``words`` if the texts separate their words by spaces.
+
+    >>> guess_unit(["Is milk good for babies?"])
+    'words'
+    """
+    joined = "".join(texts[:2000])
+    return "words" if joined and sum(map(str.isspace, joined)) / len(joined) >= _SEPARATED else "characters"
+
+
+def ngram_rows(texts: Sequence[str], unit: LengthUnit, longest: int = 3) -> ViewFeatures:
+    """Which n-grams of 1 to `longest` units (3 at most) each text has; n-grams of a single text are left out."""
+    codes, lengths, vocabulary = _coded([text.casefold() for text in texts], unit)
+    owners = np.repeat(np.arange(len(texts)), lengths)
+    parts = [_ngrams(codes, owners, size) for size in range(1, longest + 1)]
+    keys = np.concatenate([key for key, _ in parts])
+    rows = np.concatenate([owner for _, owner in parts])
+    known, places = np.unique(keys, return_inverse=True)
+    entries = np.unique(rows * max(len(known), 1) + places)
+    rows, places = np.divmod(entries, max(len(known), 1))
+    shared = np.bincount(places, minlength=len(known)) > 1
+    chosen = shared[places]
+    rows, places, known = rows[chosen], (np.cumsum(shared) - 1)[places[chosen]], known[shared]
+    names = _names(known, vocabulary)
+    order = np.argsort(np.array(names, np.str_) if names else np.zeros(0, np.str_), kind="stable")
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    places = rank[places]
+    sorting = np.lexsort((places, rows))
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(texts)))]).astype(np.int64)
+    return ViewFeatures(indptr, places[sorting], np.ones(len(places)), tuple(names[place] for place in order.tolist()))
+
+
+def _coded(texts: Sequence[str], unit: LengthUnit) -> tuple[Codes, Codes, Sequence[str] | None]:
+    """All units of the texts as numbers from 1, how many each text has, and the words by number."""
+    if unit == "characters":
+        bare = ["".join(text.split()) for text in texts]
+        codes = np.frombuffer("".join(bare).encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.int64) + 1
+        return codes, np.array([len(text) for text in bare], np.int64), None
+    numbers: dict[str, int] = {}
+    tokens = [[numbers.setdefault(word, len(numbers) + 1) for word in _WORD.findall(text)] for text in texts]
+    codes = np.array([number for found in tokens for number in found], np.int64)
+    return codes, np.array([len(found) for found in tokens], np.int64), ["", *numbers]
+
+
+def _ngrams(codes: Codes, owners: Codes, size: int) -> tuple[Codes, Codes]:
+    """The key and the text of every n-gram of `size` units inside one text."""
+    count = len(codes) - size + 1
+    if count <= 0:
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    keys = np.zeros(count, np.int64)
+    for place in range(size):
+        keys = (keys << _BITS) | codes[place : place + count]
+    inside = owners[:count] == owners[size - 1 :]
+    return keys[inside], owners[:count][inside]
+
+
+def _names(keys: Codes, vocabulary: Sequence[str] | None) -> list[str]:
+    mask = (1 << _BITS) - 1
+    found: list[str] = []
+    for key in keys.tolist():
+        codes = [code for shift in (2, 1, 0) if (code := (key >> (shift * _BITS)) & mask)]
+        found.append(
+            "".join(chr(c - 1) for c in codes) if vocabulary is None else " ".join(vocabulary[c] for c in codes)
+        )
+    return found

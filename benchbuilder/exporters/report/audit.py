@@ -1,0 +1,187 @@
+"""How the card, the report and the page of the audit show what an audit found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from markupsafe import Markup
+
+from benchbuilder.exporters.audit_result import EVERYTHING, AuditedView, AuditResult
+from benchbuilder.exporters.render.dot_charts import ChartDot, ChartRow, row_chart
+from benchbuilder.exporters.render.i18n import ReportTexts, format_percent
+
+_DOTS = {"leaks": "fail", "hint": "c4", "clean": "c2", "cannot tell": "all"}
+
+
+class AuditSentences:
+    """What an audit found, in sentences of one language."""
+
+    def __init__(self, result: AuditResult, t: ReportTexts) -> None:
+        self.result, self.t = result, t
+
+    def headline(self) -> str:
+        """The finding in one sentence."""
+        result = self.result
+        key = "audit.headline_closed" if result.closed else "audit.headline_open"
+        return self.t(key, n=result.leak_count(), total=result.check_count(), words=result.leaking_word_count())
+
+    def leaks(self) -> list[str]:
+        """One sentence for each target and group that leaks, the strongest views first; then one for each word."""
+        return [*self._leaking_views(lambda check: check.is_closing), *self._leaking_words()]
+
+    def information(self) -> list[str]:
+        """One sentence for each target and group in which views that only inform find something."""
+        return self._leaking_views(lambda check: check.word == "leaks" and not check.gates)
+
+    def allowed(self) -> list[str]:
+        """One sentence for each finding that the author allows."""
+        checks = [
+            self.t("audit.allowed", view=self.view(c.view), group=self.group(c.group), target=self.target(c.target),
+                   until=f"{c.until:.2f}", why=c.allowed)
+            for c in self.result.checks if c.allowed
+        ]  # fmt: skip
+        words = [self.t("audit.allowed_word", word=w.text, group=self.group(w.group), why=w.allowed)
+                 for w in self.result.words if w.allowed]  # fmt: skip
+        return list(dict.fromkeys([*checks, *words]))
+
+    def unclear(self) -> list[str]:
+        """One sentence for each target and group in which some check cannot tell."""
+        found: dict[tuple[str, str], list[AuditedView]] = {}
+        for check in self.result.checks:
+            if check.word == "cannot tell" and check.gates and (check.scope, check.group) in self._shown(check.target):
+                found.setdefault((check.target, check.group), []).append(check)
+        return [self._unclear(target, group, checks) for (target, group), checks in found.items()]
+
+    def skipped(self) -> list[str]:
+        """One sentence for each view that does not apply."""
+        return [self.t("audit.skipped", view=self.view(view), why=self.t.get(f"audit.why.{why}", why))
+                for view, why in self.result.skipped]  # fmt: skip
+
+    def sample(self) -> str:
+        """What was audited."""
+        r = self.result
+        key = "audit.sampled" if r.items < r.whole else "audit.whole"
+        unit = self.t(f"report.unit_{r.kind}")
+        return self.t(key, items=r.items, families=r.families, whole=r.whole, unit=unit, permutations=r.permutations)
+
+    def cell(self, target: str, view: str, scope: str, group: str) -> str:
+        """A check in few words: score, interval, smallest leak that would be seen, and finding."""
+        check = self.result.find(target, view, scope, group)
+        if check is None:
+            return "–"
+        seen = self.t("audit.cell_smallest", points=f"{check.smallest * 100:.0f}")
+        return f"{check.score * 100:.1f} [{check.low * 100:.0f}, {check.high * 100:.0f}], {seen}: {self.finding(check)}"
+
+    def finding(self, check: AuditedView) -> str:
+        """The word of a check as readers see it: allowed leaks, and leaks that only inform, have their own."""
+        if check.allowed:
+            return self.word("allowed")
+        return self.word("informs" if check.word == "leaks" and not check.gates else check.word)
+
+    def colours(self) -> list[tuple[str, str]]:
+        """The findings with the CSS classes of their dots."""
+        return list(_DOTS.items())
+
+    def view(self, name: str) -> str:
+        """The label of a view."""
+        base, _, form = name.partition(" x ")
+        label = self.t.get(f"audit.view.{base}", base)
+        return self.t("audit.crossed", view=label) if form else label
+
+    def target(self, name: str) -> str:
+        """The label of a target."""
+        return self.t(f"audit.target.{name}")
+
+    def group(self, name: str) -> str:
+        """The label of a group."""
+        return self.t.get(f"audit.group.{name}", name)
+
+    def word(self, name: str) -> str:
+        """The label of a finding."""
+        return self.t(f"audit.word.{name.replace(' ', '_')}")
+
+    def _unclear(self, target: str, group: str, checks: Sequence[AuditedView]) -> str:
+        limit, n, worst = self.result.limit, checks[0].n, max(check.smallest for check in checks)
+        return self.t(
+            "audit.unclear", group=self.group(group), target=self.target(target), n=n,
+            unit=self.t(f"audit.unit_{target}"), points=f"{100 * worst:.0f}", limit=f"{100 * limit:g}",
+            needed=_rounded_up(n * (worst / limit) ** 2) if limit else "∞",
+        )  # fmt: skip
+
+    def _shown(self, target: str) -> list[tuple[str, str]]:
+        return self.result.groups(target)
+
+    def _leaking_views(self, chosen: Callable[[AuditedView], bool]) -> list[str]:
+        found: dict[tuple[str, str, str], list[AuditedView]] = {}
+        for check in self.result.checks:
+            if chosen(check):
+                found.setdefault((check.target, check.scope, check.group), []).append(check)
+        sentences: list[str] = []
+        for (target, _, group), checks in found.items():
+            best, *others = sorted(checks, key=lambda c: (-c.score, c.view))
+            views = self.t("report.list_comma").join(self.view(c.view) for c in others)
+            sentences.append(
+                self.t("audit.leak", target=self.target(target), group=self.group(group), view=self.view(best.view),
+                       score=format_percent(best.score), low=f"{best.low * 100:.1f}", high=f"{best.high * 100:.1f}",
+                       n=best.n, unit=self.t(f"audit.unit_{target}"), p=format_p(best.p_family))
+                + (self.t("audit.leak_others", views=views) if others else "")
+            )  # fmt: skip
+        return sentences
+
+    def _leaking_words(self) -> list[str]:
+        return [
+            self.t("audit.leak_word", word=w.text, target=self.target(w.target), group=self.group(w.group), n=w.n,
+                   yes=format_percent(w.yes), z=f"{w.z:.1f}")
+            for w in self.result.words if w.is_closing
+        ]  # fmt: skip
+
+
+def format_p(p: float) -> str:
+    """A p value with three decimals.
+
+    >>> format_p(0.001), format_p(0.0004)
+    ('0.001', '< 0.001')
+    """
+    return f"{p:.3f}" if p >= 0.0005 else "< 0.001"
+
+
+def _rounded_up(number: float) -> int:
+    """The number with two figures, at least as large.
+
+    >>> _rounded_up(1011.3), _rounded_up(77.0)
+    (1100, 77)
+    """
+    whole = int(number) + (number > int(number))
+    unit = 10 ** max(len(str(whole)) - 2, 0)
+    return -(-whole // unit) * unit
+
+
+def audit_chart(checks: Sequence[AuditedView], sentences: AuditSentences, title: str) -> Markup:
+    """A dot for each check with its interval, and the limit as a dashed line."""
+    limit = 0.5 + sentences.result.limit
+    low = min([0.4, *(check.low for check in checks)])
+    ticks = {value: f"{value * 100:.0f} %" for value in (low, 0.5, 0.75, 1.0)}
+    rows = [
+        ChartRow(
+            sentences.view(check.view), [ChartDot(check.score, check.low, check.high, _DOTS[check.word])],
+            format_percent(check.score), secondary=not check.gates,
+        )
+        for check in checks
+    ]  # fmt: skip
+    return row_chart(rows, title, ticks, margin=60, label=150, zero="base", limit=limit)
+
+
+def shown_charts(result: AuditResult, t: ReportTexts) -> list[tuple[str, Markup]]:
+    """A chart for each target over all items: its title and the plot."""
+    sentences = AuditSentences(result, t)
+    charts: list[tuple[str, Markup]] = []
+    for target in result.targets():
+        checks = [c for c in _overall(result.checks, target) if c.view in result.views(target)]
+        if checks:
+            title = sentences.target(target)
+            charts.append((title, audit_chart(checks, sentences, title)))
+    return charts
+
+
+def _overall(checks: Iterable[AuditedView], target: str) -> list[AuditedView]:
+    return [check for check in checks if check.target == target and check.scope == EVERYTHING]
