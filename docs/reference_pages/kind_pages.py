@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from benchbuilder.config.load import load_recipe
 from benchbuilder.config.spec.annotation import AnnotationSpec, ProjectSpec, ReviewProjectSpec
+from benchbuilder.config.spec.audit import AuditSpec
 from benchbuilder.config.spec.base import StepSpec
 from benchbuilder.config.spec.evaluation import EvaluationSpec
 from benchbuilder.config.spec.recipe import BudgetSpec, CardSpec, Recipe, RunSpec, ToleranceSpec
@@ -32,6 +33,7 @@ SLOTS = {
     "scorer": "Scorers (`evaluation.scorers.NAME`)",
     "metric": "Metrics (`evaluation.metrics.NAME`)",
     "judge": "Judges (`evaluation.judges.NAME`)",
+    "view": "Views of the audit (`audit.views.NAME`)",
     "exporter": "Outputs (`outputs.NAME`, `evaluation.outputs.NAME`)",
 }
 
@@ -51,6 +53,7 @@ TOP = {
     "annotation": "Who judges candidates, by which questions, and what is kept.",
     "steps": "The flow.",
     "evaluation": "How models are evaluated on the items; no step of the build depends on it.",
+    "audit": "Whether the answers can be guessed, and when that closes the gate; no step of the build depends on it.",
     "outputs": "The files that are written.",
     "tolerate": "How much may fail.",
     "budget": "What calls of models may cost, over all runs of a build.",
@@ -69,6 +72,7 @@ def recipe_schema() -> str:
     """Top-level keys and the keys of every kind."""
     top = {
         "run": RunSpec, "tolerate": ToleranceSpec, "budget": BudgetSpec, "card": CardSpec, "evaluation": EvaluationSpec,
+        "audit": AuditSpec,
     }  # fmt: skip
     parts = [
         "# Recipe schema",
