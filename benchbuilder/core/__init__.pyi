@@ -133,11 +133,16 @@ from .stats.intervals import bootstrap_estimates as bootstrap_estimates
 from .stats.intervals import mean_estimate as mean_estimate
 from .stats.intervals import paired_mean_difference as paired_mean_difference
 from .stats.intervals import sample_sd as sample_sd
+from .stats.kernels import KernelInverse as KernelInverse
+from .stats.kernels import Matrix as Matrix
+from .stats.kernels import kernel_inverse as kernel_inverse
 from .stats.overlap import chrf as chrf
 from .stats.overlap import content_tokens as content_tokens
 from .stats.overlap import relative_closeness as relative_closeness
 from .stats.overlap import rouge_l as rouge_l
 from .stats.overlap import truncate_for_overlap as truncate_for_overlap
+from .stats.predictability import FamilyRows as FamilyRows
+from .stats.predictability import predictability as predictability
 from .stats.prediction_powered import MeanInterval as MeanInterval
 from .stats.prediction_powered import PredictionPowered as PredictionPowered
 from .stats.prediction_powered import clustered_prediction_powered_mean as clustered_prediction_powered_mean

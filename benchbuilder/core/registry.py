@@ -91,6 +91,7 @@ BUILT_IN_KINDS: dict[str, dict[str, str]] = {
         "normalise_term": "benchbuilder.steps.terms:NormaliseTerm",
         "merge_terms": "benchbuilder.steps.terms:MergeTerms",
         "choose_forms": "benchbuilder.steps.choose_forms:ChooseForms",
+        "filter_predictable": "benchbuilder.steps.filter_predictable:FilterPredictable",
         "assemble": "benchbuilder.steps.assemble:Assemble",
         "paragraphs": "benchbuilder.steps.paragraphs:Paragraphs",
         "retrieve": "benchbuilder.steps.retrieve:Retrieve",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from typing import Annotated, Any, ClassVar, Literal
@@ -31,6 +32,7 @@ from benchbuilder.steps.balance.variants import AskRule, TfQuestion, Variant, li
 from benchbuilder.steps.base import Gather, Port
 
 _BINS = 8
+_COLUMNS = ("type", "fact", "family", "negated", "expected", "partition", "text")
 
 
 class SlackSpec(Spec):
@@ -101,14 +103,17 @@ class ChooseForms(Gather):
 
     def gather(self, tables: Mapping[str, Table[Any]]) -> GatherResult:
         """Every question, kept or not."""
-        given = list(tables["each"])
-        rows = sorted(given, key=lambda row: row.id)
+        table = tables["each"]
+        ids = table.ids()
+        order = sorted(range(len(ids)), key=ids.__getitem__)
+        columns = {name: [values[at] for at in order] for name in _COLUMNS for values in [table.column(name)]}
+        cells = zip(*(columns[name] for name in _COLUMNS), strict=True)
         questions = [
-            TfQuestion(at, row.fact, row.family or row.fact, row.negated, row.expected == "yes")
-            for at, row in enumerate(rows) if row.type == "tf"
+            TfQuestion(at, fact, family or fact, negated, expected == "yes")
+            for at, (type_, fact, family, negated, expected, *_) in enumerate(cells) if type_ == "tf"
         ]  # fmt: skip
         variants = list_variants(questions, self.spec.ask, self.context.seed)
-        problem = self._state_problem(rows, variants)
+        problem = self._state_problem(columns, variants)
         chosen = choose_greedily(problem)
         notes = {"families": len({question.family for question in questions}), "variants": len(variants)}
         if self.spec.method == "exact":
@@ -116,34 +121,33 @@ class ChooseForms(Gather):
             chosen = exact.variants
             notes |= {"gap": round(exact.gap, 4), "finished": exact.finished}
         notes |= {"kept": len(chosen), "balanced": problem.balance.height}
-        outcomes = _outcomes(questions, variants, chosen)
-        results = {rows[at].id: outcome for at, outcome in outcomes.items()}
-        return GatherResult([(row.id, [results.get(row.id) or Kept(row)]) for row in given], notes=notes)
+        others = {ids[order[at]]: outcome for at, outcome in _outcomes(questions, variants, chosen).items()}
+        kept = {row.id: Kept(row) for row in table.find(set(ids) - set(others))}
+        return GatherResult([(name, [others.get(name) or kept[name]]) for name in ids], notes=notes)
 
-    def _state_problem(self, rows: Sequence[Question], variants: Sequence[Variant]) -> BalanceProblem:
-        names = [f"{row.partition}\0{row.negated}" for row in rows]
+    def _state_problem(self, columns: Mapping[str, Sequence[Any]], variants: Sequence[Variant]) -> BalanceProblem:
+        partitions, facts = columns["partition"], columns["fact"]
+        names = [f"{partition}\0{negated}" for partition, negated in zip(partitions, columns["negated"], strict=True)]
         numbers = {name: at for at, name in enumerate(sorted(set(names)))}
         scopes = np.array([numbers[name] for name in names], np.int64)
-        groups = [self._group(rows[variant.questions[0].row]) for variant in variants] if self.spec.even_forms else None
+        groups: list[str] | None = None
+        if self.spec.even_forms:
+            firsts = [variant.questions[0].row for variant in variants]
+            groups = [f"{partitions[at]}\0{self._facts.get(facts[at], ('', ''))[0]}" for at in firsts]
         slack = Slack(self.spec.slack.least, self.spec.slack.share)
-        return state_problem(variants, scopes, list(self._views(rows, scopes)), groups, slack, pack_families)
+        views = list(self._views(columns["text"], facts, scopes))
+        return state_problem(variants, scopes, views, groups, slack, pack_families)
 
-    def _group(self, row: Question) -> str:
-        """Partition and relation of a question."""
-        return f"{row.partition}\0{self._facts.get(row.fact, ('', ''))[0]}"
-
-    def _views(self, rows: Sequence[Question], scopes: Ints) -> Iterator[FeaturePairs]:
-        every = np.arange(len(rows))
-        yield FeaturePairs(every, np.zeros(len(rows), np.int64), 1, 1)
-        lengths = [text_length(row.text, self.spec.unit) for row in rows]
+    def _views(self, texts: Sequence[str], facts: Sequence[str], scopes: Ints) -> Iterator[FeaturePairs]:
+        every = np.arange(len(texts))
+        yield FeaturePairs(every, np.zeros(len(texts), np.int64), 1, 1)
+        lengths = [text_length(text, self.spec.unit) for text in texts]
         yield FeaturePairs(every, _quantile_bins(lengths, scopes), _BINS + 1, 1)
         if self._facts:
-            heads: dict[str, int] = {}
-            for _, head in self._facts.values():
-                heads[head] = heads.get(head, 0) + 1
-            popularity = [heads.get(self._facts.get(row.fact, ("", ""))[1], 0) for row in rows]
+            heads = Counter(head for _, head in self._facts.values())
+            popularity = [heads[self._facts.get(fact, ("", ""))[1]] for fact in facts]
             yield FeaturePairs(every, _quantile_bins(popularity, scopes), _BINS + 1, 1)
-        words = find_ngrams((row.text for row in rows), self.spec.unit)
+        words = find_ngrams(texts, self.spec.unit)
         yield FeaturePairs(words.texts, words.grams, max(1, words.size), self.spec.words)
 
 

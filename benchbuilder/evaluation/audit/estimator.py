@@ -26,8 +26,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from benchbuilder.core import KernelInverse, Matrix, kernel_inverse
 from benchbuilder.evaluation.audit.features import Integers, Reals, ViewFeatures
-from benchbuilder.evaluation.audit.kernels import KernelInverse, Matrix, kernel_inverse
 
 _NOTHING = 1e-5
 """A prediction up to this size is rounding noise and counts as 0; targets are between -1 and 1."""

@@ -7,8 +7,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from benchbuilder.evaluation.audit.features import Integers, Reals, ViewFeatures
-
+Integers = NDArray[np.int64]
+Reals = NDArray[np.float64]
 Matrix = NDArray[np.float32]
 
 EXACT_ROWS = 1500
@@ -28,6 +28,35 @@ _CHUNK = 1024
 """Sums over more rows than this are in double precision; a matrix of similar rows is nearly singular without the I."""
 
 
+class SparseRows(Protocol):
+    """Sparse rows: entry i has the feature ``indices[i]``, with ``values[i]``, in row ``row_of_entry[i]``."""
+
+    @property
+    def indices(self) -> Integers:
+        """The feature of each entry."""
+        ...
+
+    @property
+    def values(self) -> Reals:
+        """The value of each entry."""
+        ...
+
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        ...
+
+    @property
+    def width(self) -> int:
+        """The number of features."""
+        ...
+
+    @property
+    def row_of_entry(self) -> Integers:
+        """The row of each entry."""
+        ...
+
+
 class KernelInverse(Protocol):
     """(I + K)^-1."""
 
@@ -40,7 +69,7 @@ class KernelInverse(Protocol):
         ...
 
 
-def kernel_inverse(rows: ViewFeatures) -> KernelInverse:
+def kernel_inverse(rows: SparseRows) -> KernelInverse:
     """The inverse for rows that are scaled already."""
     return ExactInverse(rows) if rows.rows <= EXACT_ROWS else FeatureSpaceInverse(rows)
 
@@ -48,7 +77,7 @@ def kernel_inverse(rows: ViewFeatures) -> KernelInverse:
 class ExactInverse:
     """The inverse itself."""
 
-    def __init__(self, rows: ViewFeatures) -> None:
+    def __init__(self, rows: SparseRows) -> None:
         kernel = gram(rows).astype(np.float64)
         kernel[np.diag_indices(rows.rows)] += 1
         root = _triangle_inverted(np.linalg.cholesky(kernel)).astype(np.float32)
@@ -70,7 +99,7 @@ class FeatureSpaceInverse:
     squares. The rule sees no label, so it favours none. A feature that is left out keeps its part of the row's length.
     """
 
-    def __init__(self, rows: ViewFeatures) -> None:
+    def __init__(self, rows: SparseRows) -> None:
         squares = np.bincount(rows.indices, rows.values**2, minlength=rows.width)
         similarity = np.bincount(rows.indices, np.abs(rows.values), minlength=rows.width) ** 2 - squares
         chosen = np.sort(np.argsort(-similarity, kind="stable")[:WIDTH])
@@ -125,7 +154,7 @@ def _conjugate_gradients(part: Matrix, columns: Matrix) -> Matrix:
     return found.astype(np.float32)
 
 
-def gram(rows: ViewFeatures) -> Matrix:
+def gram(rows: SparseRows) -> Matrix:
     """The Gram matrix: frequent features by a dense product, rare ones pair by pair."""
     owner = rows.row_of_entry
     often = np.bincount(rows.indices, minlength=rows.width)
