@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from benchbuilder.evaluation.audit import kernels
+from benchbuilder.core.stats import kernels
 from benchbuilder.evaluation.audit.estimator import HeldOutRidge, fold_numbers
 from benchbuilder.evaluation.audit.family_bootstrap import family_draws
 from benchbuilder.evaluation.audit.features import ViewFeatures, category_rows, joined, signed_rows, sparse_rows
