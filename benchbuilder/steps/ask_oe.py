@@ -15,7 +15,6 @@ from benchbuilder.core import (
     LengthUnit,
     NotApplicable,
     Outcome,
-    Patterns,
     ProducedBy,
     Question,
     Regex,
@@ -99,9 +98,9 @@ class AskOeSpec(WriterSpec):
     """Words that an end must not split."""
     unsafe: tuple[Regex, ...]
     """Patterns of questions that are misleading."""
-    too_open: Patterns = ()
+    too_open: tuple[Regex, ...] = ()
     """Patterns of statements, with ``%answer%`` for the answer, that ask for one of many without the options of their
-    fact; as a list or by names. They may name the forms of words and the parts. Their facts keep other questions."""
+    fact. They may name the forms of words and the parts. The facts keep their other questions."""
     checks: tuple[OeCheckName, ...]
     """The checks of questions made by rule; questions made by a model must pass all checks."""
     stop: str
@@ -167,8 +166,7 @@ class AskOe(Writer):
         spec: AskOeSpec = self.spec
         forms = open_word_forms(spec.forms, spec.parts)
         self._frames = SentenceFrames(spec.frames, spec.shapes, forms, open_casing(spec.casing))
-        named = spec.too_open if isinstance(spec.too_open, dict) else {pattern: pattern for pattern in spec.too_open}
-        self._too_open = {name: forms.expand(pattern) for name, pattern in named.items()}
+        self._too_open = tuple(map(forms.expand, spec.too_open))
         rules: tuple[OeRule, ...] = spec.rules
         self._rules = sorted(((end, rule) for rule in rules for end in rule.ends), key=lambda pair: -len(pair[0]))
 
@@ -182,8 +180,8 @@ class AskOe(Writer):
             return Dropped("no_answer_span", statement.text)
         if statement.answer is not None and self._too_open:
             asked = with_gap(statement.text.removesuffix(spec.stop), statement.answer)
-            if (name := first_match(self._too_open, asked)) is not None:
-                return Dropped("too_open", f"{name}: {statement.text[: statement.answer.start]}")
+            if first_match(self._too_open, asked) is not None:
+                return Dropped("too_open", asked)
         if (
             self.model_spec is not None
             and "no_leak" in spec.checks
