@@ -82,6 +82,7 @@ BUILT_IN_KINDS: dict[str, dict[str, str]] = {
         "negate_triple": "benchbuilder.steps.template_statements:NegateTriple",
         "deny": "benchbuilder.steps.template_statements:Deny",
         "replace": "benchbuilder.steps.replace:Replace",
+        "swap_triple": "benchbuilder.steps.swap_triple:SwapTriple",
         "replace_triple": "benchbuilder.steps.replace_triple:ReplaceTriple",
         "ask_tf": "benchbuilder.steps.ask_tf:AskTf",
         "ask_tf_triple": "benchbuilder.steps.triple_questions:AskTfTriple",

@@ -5,13 +5,11 @@ from __future__ import annotations
 import hashlib
 import os
 import random
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from benchbuilder.config import StepSpec
 from benchbuilder.core import (
@@ -27,61 +25,11 @@ from benchbuilder.core import (
     Table,
     Triple,
     answers_overlap,
-    combined_column,
     comparison_key,
-    text_leaves,
 )
 from benchbuilder.steps.base import Map, Port
-from benchbuilder.steps.language.columns import comparison_keys
 from benchbuilder.steps.language.edits import altered_statement, answer_text, replace_span
-
-TRIPLE_COLUMNS = ("head", "relation", "tail", "head_terms", "tail_terms")
-_SCHEMA = pa.schema(
-    [pa.field(name, pa.list_(pa.string()) if name.endswith("terms") else pa.string()) for name in TRIPLE_COLUMNS]
-)
-_SIDES = (("head", "head_terms"), ("tail", "tail_terms"))
-
-
-def triples_naming(table: Table[Any], keys: Collection[str], ignore: str) -> pa.Table:
-    """The triples of `table` with a concept of `keys`, or a synonym of one, at either end.
-
-    Synonyms are all names of an end with one of `keys`. The result has the columns `TRIPLE_COLUMNS`.
-    """
-    first = _triples_touching(table, keys, ignore)
-    synonyms = set(keys)
-    for heads, _, tails in triple_edges(first, ignore):
-        for names in (heads, tails):
-            if not names.isdisjoint(keys):
-                synonyms |= names
-    return first if synonyms == set(keys) else _triples_touching(table, synonyms, ignore)
-
-
-def triple_edges(triples: pa.Table, ignore: str) -> Iterator[tuple[set[str], str, set[str]]]:
-    """The keys of all names of the head, the relation, and the keys of all names of the tail."""
-    for batch in triples.to_batches(max_chunksize=4096):
-        for row in batch.to_pylist():
-            heads, tails = ({comparison_key(name, ignore) for name in (row[end], *row[terms])} for end, terms in _SIDES)
-            yield heads, row["relation"], tails
-
-
-def triple_columns(table: Table[Any]) -> Iterator[pa.Table]:
-    """The columns `TRIPLE_COLUMNS` of a table of triples, batch by batch."""
-    for batch in table.batches([f"payload.{name}" for name in TRIPLE_COLUMNS]):
-        columns = [combined_column(batch, f"payload.{name}").cast(_SCHEMA.field(name).type) for name in TRIPLE_COLUMNS]
-        yield pa.table(columns, schema=_SCHEMA)
-
-
-def _triples_touching(table: Table[Any], keys: Collection[str], ignore: str) -> pa.Table:
-    names, pieces = pa.array(sorted(keys), pa.string()), list[pa.Table]()
-    for piece in triple_columns(table):
-        marked = np.zeros(piece.num_rows, bool)
-        for name in (name for side in _SIDES for name in side):
-            for rows, texts in text_leaves(combined_column(piece, name)):
-                matches: Any = pc.is_in(comparison_keys(texts, ignore), value_set=names)
-                marked[rows[matches.to_numpy(zero_copy_only=False)]] = True
-        if marked.any():
-            pieces.append(piece.filter(pa.array(marked)))
-    return pa.concat_tables([_SCHEMA.empty_table(), *pieces])
+from benchbuilder.steps.language.known_triples import directed_edge, triple_columns, triple_edges, triples_naming
 
 
 class ReplaceTripleSpec(StepSpec):
@@ -187,7 +135,7 @@ class ReplaceTriple(Map):
                 self._linked.setdefault(name, set()).update(tails)
             for name in tails if self.spec.any_relation else ():
                 self._linked.setdefault(name, set()).update(heads)
-            first, second, forward = self._directed(heads, relation, tails)
+            first, second, forward = directed_edge(heads, relation, tails, self.spec.inverse_suffix)
             for head in first:
                 self._known.setdefault((head, f"{forward}>"), set()).update(second)
             for tail in second:
@@ -218,13 +166,7 @@ class ReplaceTriple(Map):
         """All names of both ends in reading direction, and the relation without its inverse suffix."""
         ends = ((triple.head, *triple.head_terms), (triple.tail, *triple.tail_terms))
         heads, tails = ({comparison_key(name, self.spec.ignore) for name in names} for names in ends)
-        return self._directed(heads, triple.relation, tails)
-
-    def _directed(self, heads: set[str], relation: str, tails: set[str]) -> tuple[set[str], set[str], str]:
-        suffix: str = self.spec.inverse_suffix
-        if suffix and relation.endswith(suffix):
-            return tails, heads, relation.removesuffix(suffix)
-        return heads, tails, relation
+        return directed_edge(heads, triple.relation, tails, self.spec.inverse_suffix)
 
     def _choose_entity(self, seed_id: str, triple: Triple, replaces_tail: bool) -> str | None:
         type_ = triple.tail_type if replaces_tail else triple.head_type

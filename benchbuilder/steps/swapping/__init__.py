@@ -1,0 +1,1 @@
+"""Exchanges the answers of two facts: what bars a pair, and which pairs are made."""

@@ -1,0 +1,103 @@
+"""Makes pairs of facts: the scarcest first, then exchanges that make room for facts that are left."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+
+class Pairing:
+    """Pairs of rows that `allowed` (a symmetric matrix) lets exchange their answers, none twice.
+
+    Rows come in the order in which ties are decided. No two pairs make the same statement: `concepts` and `answers`
+    number the ends of the rows. `mate` has the partner of each row, or -1.
+    """
+
+    def __init__(self, allowed: Any, concepts: Any, answers: Any, relatedness: Any,
+                 partner: Literal["far", "any", "near"]) -> None:  # fmt: skip
+        self._allowed = allowed
+        self._concepts, self._answers = concepts, answers
+        self.degrees = allowed.sum(axis=1)
+        self.mate = np.full(len(allowed), -1)
+        self._made = np.zeros((concepts.max(initial=0) + 1, answers.max(initial=0) + 1), bool)
+        self._distance = _distances(relatedness, partner)
+        for row in np.argsort(self.degrees, kind="stable").tolist():
+            if self.mate[row] < 0 and (other := self._best(row, self._free(row))) is not None:
+                self._join(row, other)
+        while self._exchange_all():
+            pass
+
+    def first_choice(self, row: int) -> int | None:
+        """The partner that a row would have if nothing barred it; ``None`` if the row is alone."""
+        others = np.ones(len(self.mate), bool)
+        others[row] = False
+        allowed = self._allowed[row]
+        return self._best(row, allowed if allowed.any() else others)
+
+    def _best(self, row: int, candidates: Any) -> int | None:
+        """The preferred one among candidates: by distance, then the scarcer one, then the first."""
+        places = np.flatnonzero(candidates)
+        if not len(places):
+            return None
+        order = self._distance[row, places].astype(np.int64) * (len(self.mate) + 1) + self.degrees[places]
+        return int(places[np.argmin(order)])
+
+    def _free(self, row: int) -> Any:
+        """The partners that a row may have now."""
+        return self._allowed[row] & (self.mate < 0) & ~self._repeats(row)
+
+    def _repeats(self, row: int) -> Any:
+        """For each partner, whether the pair would make a statement that another pair makes."""
+        return self._made[self._concepts[row], self._answers] | self._made[self._concepts, self._answers[row]]
+
+    def _join(self, row: int, other: int) -> None:
+        self.mate[row], self.mate[other] = other, row
+        self._mark(row, other, made=True)
+
+    def _part(self, row: int, other: int) -> None:
+        self.mate[row] = self.mate[other] = -1
+        self._mark(row, other, made=False)
+
+    def _mark(self, row: int, other: int, *, made: bool) -> None:
+        self._made[self._concepts[row], self._answers[other]] = made
+        self._made[self._concepts[other], self._answers[row]] = made
+
+    def _exchange_all(self) -> bool:
+        """Give pairs of left rows a partner each, by parting a pair; False if no pair can be parted so."""
+        alone = self.mate < 0
+        waiting = self._allowed[:, alone].sum(axis=1)  # how many left rows each row could have
+        changed = False
+        for row in np.flatnonzero(alone & (self.degrees > 0)).tolist():
+            if self.mate[row] >= 0:
+                continue
+            found = self._exchange(row, waiting)
+            if found is not None:
+                waiting -= self._allowed[:, row].astype(waiting.dtype) + self._allowed[:, found]
+                changed = True
+        return changed
+
+    def _exchange(self, row: int, waiting: Any) -> int | None:
+        """Part one pair so that `row` and another left row have partners; the other row, or ``None``."""
+        places = np.flatnonzero(self._allowed[row] & (self.mate >= 0))
+        mates = self.mate[places]
+        places = places[waiting[mates] > self._allowed[mates, row]]
+        for other in places[np.argsort(self._distance[row, places], kind="stable")].tolist():
+            mate = int(self.mate[other])
+            self._part(other, mate)
+            if not self._repeats(row)[other]:
+                self._join(row, other)
+                candidates = self._free(mate)
+                if (third := self._best(mate, candidates)) is not None:
+                    self._join(mate, third)
+                    return third
+                self._part(row, other)
+            self._join(other, mate)
+        return None
+
+
+def _distances(relatedness: Any, partner: str) -> Any:
+    """Relatedness as something that preferred partners have little of."""
+    if partner == "any":
+        return np.zeros_like(relatedness)
+    return relatedness if partner == "far" else relatedness.max(initial=0) - relatedness
