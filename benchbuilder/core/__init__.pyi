@@ -82,8 +82,8 @@ from .records.row import Origin as Origin
 from .records.row import ProducedBy as ProducedBy
 from .records.row import Row as Row
 from .records.row import Span as Span
-from .registry import BUILT_IN_KINDS as BUILT_IN_KINDS
 from .records.row import content_id as content_id
+from .registry import BUILT_IN_KINDS as BUILT_IN_KINDS
 from .registry import ROLES as ROLES
 from .registry import SLOTS as SLOTS
 from .registry import create_from_spec as create_from_spec

@@ -74,7 +74,7 @@ class Popularity:
                 kinds.setdefault(name, texts[place])
             sides = self._sides.get(key, set())
             if any(len(self._holders.get((key, side), ())) < self._most_holders for side in sides):
-                for row in piece.take(pa.array(order[starts[place] : starts[place + 1]])).to_pylist():
+                for row in piece.take(order[starts[place] : starts[place + 1]]).to_pylist():
                     self._add_holder(key, row, end, other)
 
     def _add_holder(self, key: str, row: Mapping[str, Any], end: str, other: str) -> None:
