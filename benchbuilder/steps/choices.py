@@ -184,8 +184,8 @@ class SplitStemSpec(StepSpec):
     `stops` end a sentence anywhere; `soft_stops` only if they are not part of a number, name or abbreviation
     (`abbreviations`, written without the stop). `blank` matches the place of the answer. A question of more than
     `max_question` characters or words (`unit`) is split at its last `clause_mark`. `trailing` lists the marks that a
-    question must not begin or end with. `joiner` separates sentences and ends every context: a space in languages with
-    spaces between sentences, else nothing.
+    question must not begin or end with, `leading` those that a context must not begin with. `joiner` separates
+    sentences and ends every context: a space in languages with spaces between sentences, else nothing.
     """
 
     stops: tuple[str, ...]
@@ -196,6 +196,7 @@ class SplitStemSpec(StepSpec):
     unit: LengthUnit
     clause_mark: str
     trailing: tuple[str, ...]
+    leading: tuple[str, ...] = ()
     joiner: str
 
 
@@ -228,7 +229,7 @@ class SplitStem(Map):
         last = sentences[-1]
         before = self._context(row.payload.context, text[: last.start])
         context, question = self._shorten(before, strip_marks(last.slice_of(text), spec.trailing))
-        return [_with_stem(self, row, row.payload, context, question)]
+        return [_with_stem(self, row, row.payload, context.lstrip("".join(spec.leading)), question)]
 
     def _context(self, *parts: str) -> str:
         """`parts` as one context, which ends in the joiner unless it is empty."""

@@ -195,6 +195,13 @@ def test_the_last_sentence_is_the_question(stem, context, question):
     assert split(stem) == (context, question)
 
 
+@pytest.mark.parametrize("opening", ["（　　），", "，", "。、"])
+def test_a_context_begins_with_no_mark(opening):
+    stem = f"{opening}女，30岁。停经8周，首选的检查是（）。"
+    assert split(stem) == ("女，30岁。", "停经8周，首选的检查是")
+    assert split("首选的检查是（）。", context="，女，30岁。") == ("女，30岁。", "首选的检查是")
+
+
 def test_a_question_of_just_the_limit_is_not_cut():
     question = "甲" * 10 + "，" + "乙" * 9
     assert split(question) == ("", question)

@@ -26,6 +26,8 @@ def stage():
         ("羊水栓塞属于", "分娩期并发症", "属于"),
         ("体温调节的重要中枢位于", "下丘脑", "于"),
         ("乳腺癌最常发生于乳房的", "外上象限", "的"),
+        ("成人两上肢占体表面积的", "18%", "的"),
+        ("成熟的卵泡能分泌大量的", "雌激素", "的"),
         ("低氧血症常可致", "代谢性酸中毒", "可致"),
         ("为明确诊断，首选的检查是", "骨髓穿刺", "是"),
         ("与胎盘早剥关系密切的几乎总是", "高血压", "是"),
@@ -55,6 +57,9 @@ def test_marks_around_the_answer_do_not_stay_in_the_statement(stage):
         ("最符合内分泌腺特征的是", "为无导管腺体"),  # the answer brings its own predicate
         ("未取得医师执业证书的", "不得进行执业活动"),
         ("胎儿窘迫（急性是", "缺氧"),  # a bracket was cut
+        ("控制气道炎症最有效的", "糖皮质激素"),  # what describes the answer makes no sentence of it
+        ("好发于儿童的", "麻疹"),
+        ("被甲类传染病病原体污染的", "污水"),
     ],
 )
 def test_what_no_rule_can_join_needs_a_model(stage, question, answer):
