@@ -180,6 +180,14 @@ from .text.names import is_language as is_language
 from .text.names import public_path as public_path
 from .text.names import recipe_name as recipe_name
 from .text.names import same_language as same_language
+from .text.near_duplicates import GroupMember as GroupMember
+from .text.near_duplicates import equality_key as equality_key
+from .text.near_duplicates import item_families as item_families
+from .text.near_duplicates import jaccard as jaccard
+from .text.near_duplicates import join_groups as join_groups
+from .text.near_duplicates import near_pairs as near_pairs
+from .text.near_duplicates import near_rows as near_rows
+from .text.near_duplicates import trigrams as trigrams
 from .text.ngrams import NgramTable as NgramTable
 from .text.ngrams import find_ngrams as find_ngrams
 from .text.normalise import Conversion as Conversion

@@ -94,6 +94,7 @@ BUILT_IN_KINDS: dict[str, dict[str, str]] = {
         "choose_forms": "benchbuilder.steps.choose_forms:ChooseForms",
         "filter_predictable": "benchbuilder.steps.filter_predictable:FilterPredictable",
         "assemble": "benchbuilder.steps.assemble:Assemble",
+        "group_families": "benchbuilder.steps.group_families:GroupFamilies",
         "paragraphs": "benchbuilder.steps.paragraphs:Paragraphs",
         "retrieve": "benchbuilder.steps.retrieve:Retrieve",
         "annotate": "benchbuilder.steps.annotate:Annotate",

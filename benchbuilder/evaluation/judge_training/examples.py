@@ -9,8 +9,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from benchbuilder.config import TrainingSpec
-from benchbuilder.core import Answer, DataError, Item, Score
-from benchbuilder.evaluation.judge_training.item_groups import GroupMember, item_families
+from benchbuilder.core import Answer, DataError, GroupMember, Item, Score, item_families
 from benchbuilder.evaluation.judges.base import Case, Example, make_case
 
 

@@ -14,8 +14,8 @@ from judge_world import MODELS, TRAINING, World, answer, item, score, world
 
 from benchbuilder.core.errors import DataError
 from benchbuilder.core.records.payloads import Item
+from benchbuilder.core.text.near_duplicates import jaccard, trigrams
 from benchbuilder.evaluation.judge_training.examples import make_examples
-from benchbuilder.evaluation.judge_training.item_groups import jaccard, trigrams
 from benchbuilder.evaluation.judge_training.splits import Split, split_examples
 from benchbuilder.evaluation.judges.base import Example
 

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import random
-import string
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from judge_world import TRAINING, World, answer, item, score, world
 
 from benchbuilder.core.errors import DataError
 from benchbuilder.evaluation.judge_training.examples import drop_some_evidence, examples_digest, make_examples
-from benchbuilder.evaluation.judge_training.item_groups import GroupMember, item_families, jaccard, near_pairs, trigrams
 from benchbuilder.evaluation.judges.base import Example
 
 
@@ -92,67 +88,3 @@ def test_a_share_of_the_examples_loses_its_paragraphs_and_always_the_same_ones()
     more = {place for place, example in enumerate(drop_some_evidence(examples, 0.6, 5)) if not example.case.evidence}
     assert lost < more
     assert drop_some_evidence(examples, 0.3, 6) != fewer
-
-
-WORDS = st.text("abcdef", min_size=0, max_size=12)
-SETS = st.lists(st.frozensets(st.sampled_from(string.ascii_lowercase[:12]), max_size=9), max_size=25, unique=True)
-
-
-@settings(max_examples=200)
-@given(SETS, st.floats(0.05, 1.0))
-def test_every_pair_above_the_border_is_found_and_no_other(sets: list[frozenset[str]], near: float):
-    wanted = {
-        (one, other)
-        for one in range(len(sets))
-        for other in range(one + 1, len(sets))
-        if jaccard(sets[one], sets[other]) > near
-    }
-    found = [tuple(sorted(pair)) for pair in near_pairs(sets, near)]
-    assert len(found) == len(set(found))
-    assert set(found) == wanted
-
-
-@settings(max_examples=100)
-@given(st.lists(st.tuples(st.sampled_from(["", "f1", "f2", "f3"]), st.tuples(WORDS, WORDS)), max_size=12),
-       st.randoms())  # fmt: skip
-def test_the_order_of_items_makes_no_difference_and_kin_stays_together(
-    rows: list[tuple[str, tuple[str, str]]], rng: random.Random
-):
-    members = [GroupMember(f"i{place}", fact, texts) for place, (fact, texts) in enumerate(rows)]
-    families = item_families(members, 0.5)
-    assert item_families(rng.sample(members, len(members)), 0.5) == families
-    for one in members:
-        for other in members:
-            texts = [(trigrams(a), trigrams(b)) for a in one.texts for b in other.texts]
-            near = any(jaccard(a, b) > 0.5 or (a and a == b) for a, b in texts)
-            if near or (one.fact and one.fact == other.fact):
-                assert families[one.id] == families[other.id]
-
-
-def test_marks_widths_and_case_do_not_tell_questions_apart():
-    members = [
-        GroupMember("a", "f1", ("早产儿的胎龄小于３７周吗？",)),
-        GroupMember("b", "f2", ("早产儿的胎龄小于37周吗?",)),
-    ]
-    assert len(set(item_families(members, 1.0).values())) == 1
-
-
-def test_kin_of_kin_is_kin_and_a_family_has_its_first_name():
-    members = [
-        GroupMember("a", "f9", ("abcdefgh",)),
-        GroupMember("b", "f1", ("bcdefghi",)),
-        GroupMember("c", "f5", ("cdefghij",)),
-        GroupMember("d", "f7", ("zzzzzzzz",)),
-    ]
-    assert jaccard(trigrams("abcdefgh"), trigrams("cdefghij")) <= 0.6
-    assert item_families(members, 0.6) == {"a": "f1", "b": "f1", "c": "f1", "d": "f7"}
-
-
-def test_items_without_a_fact_and_without_texts_are_alone():
-    members = [
-        GroupMember("a", "", ("",)),
-        GroupMember("b", "", ("！？",)),
-        GroupMember("c", "", ("ab",)),
-        GroupMember("d", "", ("abc",)),
-    ]
-    assert item_families(members, 0.1) == {name: name for name in "abcd"}

@@ -19,11 +19,11 @@ from benchbuilder.core.text.answers import (
     number_range,
 )
 from benchbuilder.core.text.lengths import split_characters, text_length, truncate_code_points, truncate_text
+from benchbuilder.core.text.near_duplicates import trigrams
 from benchbuilder.core.text.normalise import fold_text
 from benchbuilder.core.text.replies import odd_characters
 from benchbuilder.core.text.sentences import split_sentences
 from benchbuilder.core.text.wordlist import WordFinder, load_words
-from benchbuilder.evaluation.judge_training.item_groups import trigrams
 from benchbuilder.evaluation.parsing.chosen_options import read_chosen_options
 from benchbuilder.exporters.render.svg import shorten_label, width_of
 from benchbuilder.exporters.render.templates import visible_text

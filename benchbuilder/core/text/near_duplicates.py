@@ -1,4 +1,4 @@
-"""Item families: items that share a fact or are near duplicates; no split may divide a family."""
+"""Near duplicates: texts with overlapping character trigrams, and the families that items with such texts form."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from benchbuilder.core import comparison_form
+from benchbuilder.core.text.normalise import comparison_form
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,27 +28,44 @@ def item_families(members: Iterable[GroupMember], threshold: float) -> dict[str,
     are ignored. Families are transitive: members related to the same member belong together.
     """
     ordered = sorted(members, key=lambda member: member.id)
-    groups = _UnionFind(len(ordered))
-    facts: dict[str, int] = {}
-    for place, member in enumerate(ordered):
-        if member.fact:
-            groups.join(facts.setdefault(member.fact, place), place)
-    owners: dict[frozenset[str], list[int]] = defaultdict(list)
-    for place, member in enumerate(ordered):
-        for text in member.texts:
-            if grams := trigrams(text):
-                owners[grams].append(place)
-    texts = list(owners)
-    for places in owners.values():
-        for place in places:
-            groups.join(places[0], place)
-    for left, right in near_pairs(texts, threshold):
-        groups.join(owners[texts[left]][0], owners[texts[right]][0])
-    names: dict[int, str] = {}
-    for place, member in enumerate(ordered):
-        root, name = groups.root(place), member.fact or member.id
-        names[root] = min(names.get(root, name), name)
-    return {member.id: names[groups.root(place)] for place, member in enumerate(ordered)}
+    pairs = near_rows([[trigrams(text) for text in member.texts] for member in ordered], threshold)
+    names = join_groups([member.fact or member.id for member in ordered], pairs)
+    return dict(zip((member.id for member in ordered), names, strict=True))
+
+
+def join_groups(names: Sequence[str], pairs: Iterable[tuple[int, int]]) -> list[str]:
+    """The group of each row: rows of one name and rows of a pair belong together. A group has its smallest name.
+
+    >>> join_groups(["b", "b", "a", "c"], [(1, 2)])
+    ['a', 'a', 'a', 'c']
+    """
+    groups = _UnionFind(len(names))
+    first: dict[str, int] = {}
+    for place, name in enumerate(names):
+        groups.join(first.setdefault(name, place), place)
+    for left, right in pairs:
+        groups.join(left, right)
+    smallest: dict[int, str] = {}
+    for place, name in enumerate(names):
+        root = groups.root(place)
+        smallest[root] = min(smallest.get(root, name), name)
+    return [smallest[groups.root(place)] for place in range(len(names))]
+
+
+def near_rows(rows: Sequence[Sequence[frozenset[str]]], threshold: float) -> Iterator[tuple[int, int]]:
+    """Pairs of positions of rows with sets that are equal, or whose Jaccard index exceeds `threshold`.
+
+    Not every such pair is given, but those that are given connect all of them.
+    """
+    owner: dict[frozenset[str], int] = {}
+    for place, sets in enumerate(rows):
+        for grams in filter(None, sets):
+            first = owner.setdefault(grams, place)
+            if first != place:
+                yield first, place
+    known = list(owner)
+    for left, right in near_pairs(known, threshold):
+        yield owner[known[left]], owner[known[right]]
 
 
 def trigrams(text: str) -> frozenset[str]:
@@ -61,6 +78,31 @@ def trigrams(text: str) -> frozenset[str]:
     if len(bare) < 3:
         return frozenset({bare} - {""})
     return frozenset(bare[start : start + 3] for start in range(len(bare) - 2))
+
+
+_DROPPED = frozenset({"Po", "Ps", "Pe", "Pi", "Pf", "Pc", "Zs", "Zl", "Zp", "Cc", "Cf"})
+_SIGNS = frozenset("%&#@*/\\\u2030\u2031\u2032\u2033")
+"""Punctuation marks that change what a text says."""
+
+
+def equality_key(text: str) -> str:
+    """The form in which two texts count as equal: without widths, case, white space and the punctuation of sentences.
+
+    Signs such as ``+``, ``-`` and ``%`` remain, and so does every mark between digits.
+
+    >>> equality_key("Ｂ超（1.5 ℃）？") == equality_key("b超, 1.5°C")
+    True
+    >>> equality_key("1.5") == equality_key("15"), equality_key("(+)") == equality_key("(-)")
+    (False, False)
+    """
+    bare = comparison_form(unicodedata.normalize("NFKC", text))
+    return "".join(mark for place, mark in enumerate(bare) if not _is_dropped(bare, place, mark))
+
+
+def _is_dropped(text: str, place: int, mark: str) -> bool:
+    if mark in _SIGNS or unicodedata.category(mark) not in _DROPPED:
+        return False
+    return not (text[place - 1 : place].isdigit() and text[place + 1 : place + 2].isdigit())
 
 
 def near_pairs(sets: Sequence[frozenset[str]], threshold: float) -> Iterator[tuple[int, int]]:
