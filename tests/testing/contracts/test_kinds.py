@@ -119,6 +119,11 @@ def _sample(sample: Sample) -> tuple[Any, dict[str, Table[Any]]]:
     return load("step", "sample").spec_class.model_validate(given), {"each": each}
 
 
+def _one_of_family(sample: Sample) -> tuple[Any, dict[str, Table[Any]]]:
+    spec = load("step", "one_of_family").spec_class.model_validate({"kind": "one_of_family", "from": "items"})
+    return spec, {"each": sample.store.rows(sample.manifests["items"])}
+
+
 def _vote(sample: Sample) -> tuple[Any, dict[str, Table[Any]]]:
     """Without people; tests/steps/test_vote.py checks the step with votes."""
     spec = load("step", "vote").spec_class.model_validate({"kind": "vote", "from": "items"})
@@ -131,6 +136,7 @@ SPECIAL: dict[str, Callable[[Sample], tuple[Any, dict[str, Table[Any]]]]] = {
     "replace_triple": _replace_triple,
     "convert_script": _convert_script,
     "sample": _sample,
+    "one_of_family": _one_of_family,
     "vote": _vote,
     "split_answers": lambda _: several_answers(),
     "state_option": lambda _: right_options(),
