@@ -33,6 +33,7 @@ from benchbuilder.steps.base import Map, Port
 from benchbuilder.steps.language.bounds import NumericBound, bound_before, may_be_implied
 from benchbuilder.steps.language.edits import altered_statement, replace_span
 from benchbuilder.steps.language.frames import SentenceFrames
+from benchbuilder.steps.language.rewording import Rewording
 
 
 class ReplaceSpec(StepSpec):
@@ -66,6 +67,9 @@ class ReplaceSpec(StepSpec):
     """Bounds that restrict the wrong number to one side. The first that fits before the answer counts, and the first
     that fits in the answer; the latter wins."""
 
+    rewording: Rewording | None = None
+    """The options that may be paraphrases of the answer, and are not taken; ``null``: none are looked for."""
+
 
 class Replace(Map):
     """A false statement: the true one with a wrong option of its question instead of the answer."""
@@ -80,6 +84,7 @@ class Replace(Map):
         "no_wrong_option": "Every other option equals the right answer after normalisation, or fits no sentence.",
         "other_shape": "Every other option has another shape than the answer, and would not fit the sentence.",
         "ambiguous_option": "Every other option contains the right answer or is part of it, and might be true.",
+        "paraphrase": "Every other option says what the right one says, in another order of words.",
         "implied_by_true": "By a bound or a range, every other option would make the statement true as well.",
     }
 
@@ -105,6 +110,8 @@ class Replace(Map):
         checks = ["differs_from_true"]
         if self.spec.strict:
             checks += ["option_not_accepted", "no_containment", "not_implied"]
+        if self.spec.rewording is not None:
+            checks.append("no_paraphrase")
         text, answer = replace_span(true.text, span, option), Span(start=span.start, end=span.start + len(option))
         seam = true.seam if true.seam is not None and true.seam.end <= span.start else None
         produced_by = self.produced_by(f"{self.spec.option}_option")
@@ -144,6 +151,9 @@ class Replace(Map):
                 continue
             if spec.strict and self._overlaps(option, answer, key):
                 reason = "ambiguous_option"
+                continue
+            if spec.rewording and spec.rewording.fits(option, answer, true.text, spec.matching, spec.ignore):
+                reason = "paraphrase"
                 continue
             if shapes != self._shapes.shapes_of(option):
                 reason = "other_shape"

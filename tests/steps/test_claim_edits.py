@@ -108,6 +108,26 @@ def test_what_no_bound_compares_may_be_wrong(question, answer, wrong):
     assert kept(replaced(choice(question, answer, wrong))).answer.slice_of(f"{question}{wrong}。") == wrong
 
 
+@pytest.mark.parametrize(
+    ("question", "answer", "wrong", "fault"),
+    [
+        ("其治法是", "健胃理气，利湿和中", "行气化湿，健脾和胃", "paraphrase"),
+        ("主要临床表现是", "水肿，少尿，血尿，高血压", "血尿，少尿，水肿，蛋白尿", "paraphrase"),
+        ("其治法是", "疏肝理气，和胃止痛", "疏肝泄热，和胃止痛", ""),  # another word in one place
+        ("好发部位依次是", "胰头、胰体、胰尾", "胰尾、胰体、胰头", ""),  # a sequence
+        ("诊断为", "炎性乳腺癌", "急性乳腺炎", ""),  # too short to tell
+        ("碱基互补配对规律是", "A-T，G-C", "A-C，G-T", ""),
+    ],
+)
+def test_a_wrong_option_that_rewords_the_answer_is_not_taken(question, answer, wrong, fault):
+    if fault:
+        assert reason(replaced(choice(question, answer, wrong))) == fault
+    row = kept(replaced(choice(question, answer, wrong, "补气养血"), option="first"))
+    assert row.text == f"{question}{'补气养血' if fault else wrong}。"
+    assert "no_paraphrase" in row.checks
+    assert kept(replaced(choice(question, answer, wrong), rewording=None)).text == f"{question}{wrong}。"
+
+
 @pytest.mark.parametrize("bound", [{"wrong": "lower"}, {"wrong": "lower", "before": "a", "answer": "b"}])
 def test_a_bound_is_written_in_one_place(bound):
     with pytest.raises(ValidationError, match="before or answer"):
