@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 import random
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -29,7 +27,14 @@ from benchbuilder.core import (
 )
 from benchbuilder.steps.base import Map, Port
 from benchbuilder.steps.language.edits import altered_statement, answer_text, replace_span
-from benchbuilder.steps.language.known_triples import directed_edge, triple_columns, triple_edges, triples_naming
+from benchbuilder.steps.language.known_triples import (
+    directed_edge,
+    load_triples,
+    save_triples,
+    triple_columns,
+    triple_edges,
+    triples_naming,
+)
 
 
 class ReplaceTripleSpec(StepSpec):
@@ -77,16 +82,9 @@ class ReplaceTriple(Map):
         if not (self.spec.enabled and self.spec.unknown_only):
             return ()
         near = triples_naming(lookups["known"], self._names_in(lookups["pool"]), self.spec.ignore)
-        self.context.cache.mkdir(parents=True, exist_ok=True)
-        draft = self.context.cache / f"known-{self.context.step}.{os.getpid()}.draft"
-        try:
-            with pa.OSFile(str(draft), "wb") as sink, pa.ipc.new_file(sink, near.schema) as writer:
-                writer.write_table(near)
-            with draft.open("rb") as file:
-                self._near = f"known-{hashlib.file_digest(file, 'sha256').hexdigest()[:20]}.arrow"
-            return (draft.replace(self.context.cache / self._near),)
-        finally:
-            draft.unlink(missing_ok=True)
+        path = save_triples(near, self.context.cache, self.context.step)
+        self._near = path.name
+        return (path,)
 
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:
         """Collect the entities of the pool by type, and the known ends of each concept and relation."""
@@ -101,8 +99,7 @@ class ReplaceTriple(Map):
         self._concepts = self._names_in(lookups["pool"])
         self._all = lookups["known"]
         if self._near:
-            with pa.memory_map(str(self.context.cache / self._near)) as file:
-                near = pa.ipc.open_file(file).read_all()
+            near = load_triples(self.context.cache / self._near)
         else:
             near = triples_naming(self._all, self._concepts, self.spec.ignore)
         self._index_triples([near])

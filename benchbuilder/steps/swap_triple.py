@@ -25,11 +25,11 @@ from benchbuilder.core import (
 )
 from benchbuilder.steps.base import Gather, Port
 from benchbuilder.steps.language.edits import replace_span
+from benchbuilder.steps.language.known_graph import KnownGraph, KnownRule, Side, functionality
 from benchbuilder.steps.swapping.bars import PairBars
 from benchbuilder.steps.swapping.explain import PairReasons
 from benchbuilder.steps.swapping.fact_bars import FactBars
 from benchbuilder.steps.swapping.facts import SwapFact, groups_of
-from benchbuilder.steps.swapping.graph import KnownGraph, KnownRule, Side, functionality
 from benchbuilder.steps.swapping.mentions import Mentions
 from benchbuilder.steps.swapping.names import NameForms
 from benchbuilder.steps.swapping.pairing import Pairing

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
+import pyarrow as pa
 from pydantic import AfterValidator
 
 from benchbuilder.core import (
@@ -20,10 +22,19 @@ from benchbuilder.core import (
     Statement,
     Table,
     Triple,
+    comparison_key,
     fill_template,
     template_faults,
 )
 from benchbuilder.steps.base import Port
+from benchbuilder.steps.language.known_graph import KnownGraph, KnownRule, Side
+from benchbuilder.steps.language.known_triples import (
+    EMPTY_TRIPLES,
+    load_triples,
+    save_triples,
+    triple_columns,
+    triple_edges,
+)
 from benchbuilder.steps.language.questions import is_one_sentence, leaks_answer, open_question
 from benchbuilder.steps.language.relations import UNKNOWN_RELATION, RelationStep, RelationStepSpec, fill_relation
 from benchbuilder.steps.language.statement_choice import (
@@ -130,23 +141,88 @@ class AskOeTripleSpec(_QuestionSpec):
     """Characters that are ignored when the question is searched for the answer."""
     matching: LengthUnit = "characters"
     """Whether the question reveals the answer by its characters anywhere, or by whole words only."""
+    inverse_suffix: str = ""
+    """The suffix of relations that read from tail to head (empty: none): X and X with the suffix are one relation."""
+    synonyms: tuple[str, ...] = ()
+    """Relations that state synonyms. Both ends of such a triple are names of one concept."""
 
 
 class AskOeTriple(RelationStep):
-    """One open-ended question per true statement, by the relation's template, if enabled."""
+    """One open-ended question per true statement, by the relation's template, if enabled.
+
+    With the port ``known``, the concept of a question has one known end in the relation: the answer, by any synonym.
+    With the port ``statements``, its fact has a false statement there, which makes the wrong answer.
+    """
 
     kind = "ask_oe_triple"
     spec_class = AskOeTripleSpec
-    ports: ClassVar[Mapping[str, Port]] = {"each": Port(Statement), "fact": Port(Fact[Triple], mode="parent")}
+    version = 2
+    ports: ClassVar[Mapping[str, Port]] = {
+        "each": Port(Statement),
+        "fact": Port(Fact[Triple], mode="parent"),
+        "known": Port(Fact[Triple], mode="lookup", optional=True),
+        "statements": Port(Statement, mode="lookup", optional=True),
+    }
     output: ClassVar[type[Row] | None] = Question
     reasons: ClassVar[Mapping[str, str]] = {
         "switched_off": "The recipe asks no open-ended questions about triples.",
         "false_statement": "Open-ended questions are asked about true statements only.",
+        "no_counterpart": "No false statement of the fact could be the wrong answer.",
         **UNKNOWN_RELATION,
+        "several_answers": "The concept has another known end in the relation.",
         "no_template": "The relation has no open-ended question.",
         "not_one_question": "The result is not one sentence that ends in the question mark.",
         "leaks_answer": "The question contains the answer.",
     }
+
+    _near: str = ""
+
+    def prepare(self, lookups: Mapping[str, Table[Any]]) -> tuple[Path, ...]:
+        """Find, once for all workers, the known triples of the facts that have a false statement."""
+        if not self.spec.enabled or not {"known", "statements"} <= lookups.keys():
+            return ()
+        known, ignore = lookups["known"], self.spec.ignore
+        wanted = set(lookups["statements"].column("fact"))
+        facts = known.find(wanted)
+        if len(facts) < len(wanted):
+            return ()  # facts that are not known as they are: all known triples are needed
+        keys = {name for piece in triple_columns(facts) for heads, _, tails in triple_edges(piece, ignore)
+                for name in heads | tails}  # fmt: skip
+        near = KnownGraph.around([known], keys, {}, self._rule()).triples
+        path = save_triples(near, self.context.cache, self.context.step)
+        self._near = path.name
+        return (path,)
+
+    def open(self, lookups: Mapping[str, Table[Any]]) -> None:
+        """Read the relation tables, the known triples and the facts with a false statement."""
+        super().open(lookups)
+        self._graph: KnownGraph | None = None
+        self._falsified: frozenset[str] | None = None
+        if not self.spec.enabled:
+            return
+        if "statements" in lookups:
+            statements = lookups["statements"]
+            pairs = zip(statements.column("fact"), statements.column("polarity"), strict=True)
+            self._falsified = frozenset(fact for fact, polarity in pairs if polarity == "false")
+        if self._near:
+            self._graph = KnownGraph(load_triples(self.context.cache / self._near), self._rule())
+        elif "known" in lookups:
+            pieces = [EMPTY_TRIPLES, *triple_columns(lookups["known"])]
+            self._graph = KnownGraph(pa.concat_tables(pieces), self._rule())
+
+    def _rule(self) -> KnownRule:
+        return KnownRule(self.spec.ignore, self.spec.inverse_suffix, frozenset(self.spec.synonyms))
+
+    def _other_end(self, triple: Triple, answer_end: str) -> str | None:
+        """A known triple with another end of the concept in the relation, or ``None``."""
+        if self._graph is None:
+            return None
+        concept, answer = (triple.head, triple.tail) if answer_end == "tail" else (triple.tail, triple.head)
+        concept, answer = (comparison_key(name, self.spec.ignore) for name in (concept, answer))
+        side = Side.of(triple.relation, answer_end, self.spec.inverse_suffix)
+        answers = self._graph.synonyms(answer)
+        others = [number for name, number in self._graph.ends(concept, side).items() if name not in answers]
+        return self._graph.edges[min(others)].text if others else None
 
     def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Outcome]:
         """One branch per statement."""
@@ -156,6 +232,8 @@ class AskOeTriple(RelationStep):
             return [NotApplicable("switched_off")]
         if statement.polarity != "true":
             return [NotApplicable("false_statement")]
+        if self._falsified is not None and statement.fact not in self._falsified:
+            return [Dropped("no_counterpart", statement.text)]
         fact: Fact[Triple] = parents["fact"]
         triple = fact.payload
         entry = self.find_row(fact.partition, triple)
@@ -163,6 +241,8 @@ class AskOeTriple(RelationStep):
             return [entry]
         if not entry.oe:
             return [Dropped("no_template", triple.relation)]
+        if (other := self._other_end(triple, entry.answer_end)) is not None:
+            return [Dropped("several_answers", other)]
         text, _ = fill_relation(entry.oe, triple)
         if not is_one_sentence(text, spec.mark, spec.ends):
             return [Dropped("not_one_question", text)]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 from collections.abc import Collection, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +19,7 @@ TRIPLE_COLUMNS = ("head", "relation", "tail", "head_terms", "tail_terms")
 _SCHEMA = pa.schema(
     [pa.field(name, pa.list_(pa.string()) if name.endswith("terms") else pa.string()) for name in TRIPLE_COLUMNS]
 )
+EMPTY_TRIPLES = _SCHEMA.empty_table()
 _SIDES = (("head", "head_terms"), ("tail", "tail_terms"))
 
 
@@ -59,7 +63,27 @@ def triples_touching(table: Table[Any], keys: Collection[str], ignore: str) -> p
                 marked[rows[matches.to_numpy(zero_copy_only=False)]] = True
         if marked.any():
             pieces.append(piece.filter(pa.array(marked)))
-    return pa.concat_tables([_SCHEMA.empty_table(), *pieces])
+    return pa.concat_tables([EMPTY_TRIPLES, *pieces])
+
+
+def save_triples(triples: pa.Table, folder: Path, name: str) -> Path:
+    """Write triples to a file in `folder` that is named by their content, and return it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    draft = folder / f"known-{name}.{os.getpid()}.draft"
+    try:
+        with pa.OSFile(str(draft), "wb") as sink, pa.ipc.new_file(sink, triples.schema) as writer:
+            writer.write_table(triples)
+        with draft.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()[:20]
+        return draft.replace(folder / f"known-{digest}.arrow")
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def load_triples(path: Path) -> pa.Table:
+    """The triples that `save_triples` wrote."""
+    with pa.memory_map(str(path)) as file:
+        return pa.ipc.open_file(file).read_all()
 
 
 def directed_edge(

@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from benchbuilder.steps.language.known_graph import KnownGraph, Side
 from benchbuilder.steps.swapping.facts import SwapFact
-from benchbuilder.steps.swapping.graph import KnownGraph, Side
 from benchbuilder.steps.swapping.mentions import Mentions
 from benchbuilder.steps.swapping.names import NameForms
 from benchbuilder.steps.swapping.spec import SwapBars
@@ -82,7 +82,8 @@ class PairBars:
         table = np.zeros((len(profiles), _COLUMNS), np.float32)
         for row, profile in enumerate(profiles):
             table[row, list(profile)] = 1
-        table *= np.rint(2 * np.log2(len(profiles) / np.maximum(table.sum(axis=0), 1))).astype(np.float32)
+        rarity = np.log2(len(profiles) / np.maximum(table.sum(axis=0, dtype=np.float64), 1))
+        table *= np.rint(2 + 2 * rarity).astype(np.float32)
         sums = (table @ table.T).astype(np.float64)
         sizes = np.sqrt(np.maximum(np.diagonal(sums), 1))
         return np.floor(FULLY_RELATED * sums / (sizes[:, None] * sizes[None, :])).astype(np.uint16)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from benchbuilder.core import Dropped
+from benchbuilder.steps.language.known_graph import KnownGraph
 from benchbuilder.steps.swapping.bars import FULLY_RELATED, PAIR_BARS, PairBars
 from benchbuilder.steps.swapping.facts import SwapFact
-from benchbuilder.steps.swapping.graph import KnownGraph
 from benchbuilder.steps.swapping.mentions import Mentions
 from benchbuilder.steps.swapping.names import NameForms
 from benchbuilder.steps.swapping.spec import SwapBars

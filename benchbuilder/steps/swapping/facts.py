@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from benchbuilder.core import Statement, Triple, compose_characters
-from benchbuilder.steps.swapping.graph import Side, triple_text
+from benchbuilder.steps.language.known_graph import Side, triple_text
 from benchbuilder.steps.swapping.names import NameForms
 
 

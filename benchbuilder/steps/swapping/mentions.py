@@ -9,7 +9,7 @@ import numpy as np
 
 from benchbuilder.core import Table, head_excerpt
 from benchbuilder.steps.language.columns import Scanner
-from benchbuilder.steps.swapping.graph import KnownGraph
+from benchbuilder.steps.language.known_graph import KnownGraph
 from benchbuilder.steps.swapping.names import NameForms
 
 _SHOWN = 120

@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from benchbuilder.core import Table, combined_column
 from benchbuilder.steps.language.columns import Scanner
+from benchbuilder.steps.language.known_graph import Side, triple_text
 from benchbuilder.steps.language.known_triples import triple_columns
 from benchbuilder.steps.swapping.facts import SwapFact
-from benchbuilder.steps.swapping.graph import Side, triple_text
 from benchbuilder.steps.swapping.names import NameForms
 from benchbuilder.steps.swapping.spec import SwapTripleSpec
 

@@ -60,6 +60,7 @@ class KnownGraph:
 
     def __init__(self, triples: pa.Table, rule: KnownRule) -> None:
         self._rule = rule
+        self.triples = triples
         self.edges: list[Edge] = []
         self._at: dict[str, list[int]] = {}
         self._same: dict[str, set[str]] = {}

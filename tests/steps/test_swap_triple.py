@@ -1,0 +1,356 @@
+"""Two facts exchange their answers: what bars a pair, and that nothing is barred on one side alone."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import pytest
+from claim_rows import envelope, triple
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchbuilder.core.context import StepContext
+from benchbuilder.core.errors import DataError
+from benchbuilder.core.records.arrow.table import Table
+from benchbuilder.core.records.outcomes import Kept
+from benchbuilder.core.records.payloads import Fact, Triple
+from benchbuilder.core.records.roles import Passage, Statement
+from benchbuilder.core.text.answers import comparison_key
+from benchbuilder.steps import swap_triple
+from benchbuilder.steps.swap_triple import SwapTriple
+from benchbuilder.steps.swapping.spec import SwapTripleSpec
+from benchbuilder.steps.template_statements import StateTriple
+from benchbuilder.testing import check_step
+
+NO_BARS = {
+    "known": True, "any_relation": True, "synonyms": ["同义词"], "kin": "none", "near_known": "none",
+    "popular_answer": None, "general_concept": None, "plausible": None, "together": True, "shared_letters": "allowed",
+    "alike": None, "related": None, "generic": [],
+}  # fmt: skip
+ALL_BARS = {
+    **NO_BARS, "kin": "bigram", "near_known": "letter", "popular_answer": 2, "general_concept": 2, "plausible": 0.0,
+    "shared_letters": "both_sides", "alike": 1, "related": 0.5, "generic": ["症状"],
+}  # fmt: skip
+NAMES = ["甲乙", "丙丁", "戊己", "庚辛", "壬癸", "子丑", "寅卯", "辰巳", "午未", "申酉", "甲丙", "乙"]
+NAME = st.sampled_from(NAMES)
+EDGE = st.tuples(NAME, st.sampled_from(["治", "治（反向）", "因"]), NAME, st.lists(NAME, max_size=1))
+
+
+def made(tmp_path, bars=NO_BARS, *, seed=1, **more):
+    plain = {
+        "relations": {}, "bar": bars, "partner": "far", "unit": "characters", "ignore": "。",
+        "inverse_suffix": "（反向）",
+    }  # fmt: skip
+    spec = SwapTripleSpec.model_validate({"kind": "swap_triple", "from": "rows", **plain, **more})
+    return SwapTriple(spec, StepContext(seed=seed, language="zh", step="swap", cache=tmp_path, workplace=tmp_path))
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    """A relation table for any relation."""
+    file = tmp_path_factory.mktemp("relations") / "relations.tsv"
+    header = "relation\tstatement\tnegated\ttf\toe\tanswer_end"
+    rows = ["治（反向）\t{tail}治{head}。\t{tail}不治{head}。\t{tail}治{head}吗？\t\thead",
+            "*\t{head}{relation}{tail}。\t{head}不{relation}{tail}。\t{head}{relation}{tail}吗？\t\ttail"]  # fmt: skip
+    file.write_text("\n".join([header, *rows]), encoding="utf-8")
+    return str(file)
+
+
+@pytest.fixture(scope="module")
+def state(table, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("state")
+    context = StepContext(seed=1, language="zh", step="state", cache=folder, workplace=folder)
+    spec = {"kind": "state_triple", "from": "rows", "relations": {"default": table}}
+    step = StateTriple(StateTriple.spec_class.model_validate(spec), context)
+    step.open({})
+
+    def stated(facts):
+        outcomes = (next(iter(step.map(fact, {}))) for fact in facts)
+        return [outcome.row for outcome in outcomes if isinstance(outcome, Kept)]
+
+    return stated
+
+
+def facts_of(*edges, partition="cpubmed"):
+    """Facts of (head, relation, tail) and perhaps further names of the tail."""
+    return [
+        triple(head, relation, tail, line=line, partition=partition, head_type="病", tail_type="药",
+               head_terms=(head,), tail_terms=(tail, *more))
+        for line, (head, relation, tail, *more) in enumerate(edges, 1)
+    ]  # fmt: skip
+
+
+def run(step, stated, facts, known=(), passages=None):
+    """The outcome of each statement by its text, and the notes."""
+    tables = {
+        "each": Table.of(stated, Statement), "fact": Table.of(facts, Fact[Triple]),
+        "known": Table.of([*facts, *known], Fact[Triple]),
+    }  # fmt: skip
+    if passages is not None:
+        rows = (
+            Passage.build(base="book", document="1", text=text, **envelope(n, "book"))
+            for n, text in enumerate(passages)
+        )
+        tables["passages"] = Table.of(rows, Passage)
+    result = step.gather(tables)
+    texts = {row.id: row.text for row in stated}
+    return {texts[row]: outcome for row, [outcome] in result.outcomes}, result.notes
+
+
+def test_two_facts_make_a_family_of_four_statements(tmp_path, state):
+    facts = facts_of(("甲乙", "治", "丙丁"), ("戊己", "治", "庚辛"))
+    stated = state(facts)
+    outcomes, notes = run(made(tmp_path, ALL_BARS), stated, facts)
+    one, two = (outcomes[row.text].row for row in stated)
+    assert [one.text, two.text] == ["甲乙治庚辛。", "戊己治丙丁。"]
+    assert (one.answer.slice_of(one.text), two.answer.slice_of(two.text)) == ("庚辛", "丙丁")
+    assert one.family == two.family != ""
+    assert {one.fact, two.fact} == {fact.id for fact in facts}
+    assert (one.polarity, one.joined, one.negated, one.of) == ("false", "replacement", False, stated[0].id)
+    assert one.parents == (stated[0].id, stated[1].id, facts[0].id, facts[1].id)
+    assert "shares_letters" in one.checks
+    assert notes == {"relations": {"治": {"facts": 2, "families": 1, "functionality": 1.0}}}
+
+
+@pytest.mark.parametrize(
+    ("bars", "known", "reason", "names"),
+    [
+        ({}, [("甲乙", "治", "庚辛")], "known_end", "甲乙 | 治 | 庚辛"),
+        ({}, [("甲乙", "治", "别名", "庚辛")], "known_end", "甲乙 | 治 | 别名"),
+        ({}, [("庚辛", "治（反向）", "甲乙")], "known_end", "庚辛 | 治（反向） | 甲乙"),
+        ({}, [("别名", "同义词", "甲乙"), ("别名", "治", "庚辛")], "known_end", "别名 | 治 | 庚辛"),
+        ({}, [("庚辛", "因", "甲乙")], "known_elsewhere", "庚辛 | 因 | 甲乙"),
+        ({"near_known": "contained"}, [("甲乙", "治", "重庚辛")], "near_known", "重庚辛"),
+        ({"near_known": "bigram"}, [("甲乙", "治", "庚辛寅")], "near_known", "庚辛寅"),
+        ({"near_known": "letter"}, [("甲乙", "治", "寅辛")], "near_known", "寅辛"),
+        ({"kin": "contained"}, [("小甲乙", "治", "庚辛")], "kin_has_it", "小甲乙"),
+        ({"kin": "bigram"}, [("甲乙寅", "治", "庚辛")], "kin_has_it", "甲乙寅"),
+        ({"plausible": 0.0}, [("甲乙", "因", "x"), ("y", "因", "x"), ("y", "治", "庚辛")], "plausible", "y | 治"),
+        ({"related": 0.05}, [("甲乙", "因", "寅卯"), ("戊己", "因", "寅卯丑")], "heads_alike", ": 0.09"),
+        ({"popular_answer": 1}, [("子", "治", "庚辛")], "popular_answer", "子 | 治 | 庚辛"),
+        ({"popular_answer": 1}, [("子", "因", "大庚辛")], "popular_answer", "大庚辛"),
+        ({"general_concept": 1}, [("小甲乙", "因", "x"), ("y", "因", "甲乙丑")], "general_concept", "小甲乙, 甲乙丑"),
+    ],
+)  # fmt: skip
+def test_known_triples_bar_a_pair_and_are_named(tmp_path, state, bars, known, reason, names):
+    facts = facts_of(("甲乙", "治", "丙丁"), ("戊己", "治", "庚辛"))
+    outcomes, _ = run(made(tmp_path, {**NO_BARS, **bars}), state(facts), facts, facts_of(*known))
+    found = {outcome.reason: outcome.detail for outcome in outcomes.values()}
+    assert reason in found
+    assert names in found[reason]
+    assert set(found) <= {reason, "no_partner"}
+    plain, _ = run(made(tmp_path, {**NO_BARS, "known": False}), state(facts), facts, facts_of(*known))
+    assert all(isinstance(outcome, Kept) for outcome in plain.values())
+
+
+@pytest.mark.parametrize(
+    ("bars", "two", "reasons"),
+    [
+        ({"shared_letters": "both_sides"}, ("戊己", "治", "庚甲"), {"shares_letters"}),
+        ({"shared_letters": "both_sides"}, ("戊己", "治", "己辛"), {"shares_letters", "no_partner"}),
+        ({"alike": 1}, ("甲乙子", "治", "庚辛"), {"heads_alike"}),
+        ({"alike": 1}, ("戊己", "治", "丙丁子"), {"answers_alike"}),
+        ({"alike": 2}, ("甲乙子", "治", "庚辛"), {"heads_alike"}),  # one contains the other
+        ({"generic": ["^庚"]}, ("戊己", "治", "庚辛"), {"generic_answer", "no_partner"}),
+        ({}, ("戊己", "因", "庚辛"), {"no_partner"}),
+    ],
+)
+def test_texts_bar_a_pair(tmp_path, state, bars, two, reasons):
+    facts = facts_of(("甲乙", "治", "丙丁"), two)
+    outcomes, _ = run(made(tmp_path, {**NO_BARS, **bars}), state(facts), facts)
+    assert {outcome.reason for outcome in outcomes.values()} == reasons
+
+
+def test_relations_are_sorted_by_what_a_graph_can_say(tmp_path, state):
+    facts = facts_of(("甲乙", "治", "丙丁"), ("戊己", "治", "庚辛"), ("甲乙", "因", "壬癸"), ("戊己", "因", "子丑"))
+
+    def kept(**lists):
+        outcomes, _ = run(made(tmp_path, {**NO_BARS, "popular_answer": 1}, relations=lists), state(facts), facts, known)
+        return {text for text, outcome in outcomes.items() if isinstance(outcome, Kept)}
+
+    known = facts_of(("午未", "治", "庚辛"))
+    cause = {"甲乙因壬癸。", "戊己因子丑。"}
+    treatment = {"甲乙治丙丁。", "戊己治庚辛。"}
+    assert kept() == kept(open=["治"]) == kept(checkable=["因"]) == cause
+    assert kept(functional=["治"]) == cause | treatment
+
+
+def test_a_paragraph_bars_a_pair_and_is_named(tmp_path, state):
+    facts = facts_of(("甲乙", "治", "丙丁"), ("戊己", "治", "庚辛"))
+    step = made(tmp_path)
+    outcomes, _ = run(step, state(facts), facts, passages=["无关。", "甲乙与庚 辛。"])
+    assert {outcome.reason for outcome in outcomes.values()} == {"together_in_text"}
+    assert all("甲乙与庚" in outcome.detail for outcome in outcomes.values())
+    outcomes, _ = run(step, state(facts), facts, passages=["甲乙与丙丁。", "戊己。庚辛。"])
+    assert all(isinstance(outcome, Kept) for outcome in outcomes.values())
+
+
+def test_words_are_compared_whole(tmp_path, state):
+    facts = facts_of(("ear pain", "cure", "art"), ("foot sore", "cure", "iron"))
+    step = made(tmp_path, {**ALL_BARS, "near_known": "contained", "kin": "bigram"}, unit="words", ignore="- ")
+    known = facts_of(("ear pain", "harm", "environment"), ("heart pains", "cure", "tin"))
+    outcomes, _ = run(step, state(facts), facts, known)
+    assert all(isinstance(outcome, Kept) for outcome in outcomes.values())
+    known = facts_of(("ear pain", "harm", "iron pill"))
+    outcomes, _ = run(step, state(facts), facts, known)
+    assert {outcome.reason for outcome in outcomes.values()} == {"near_known"}
+
+
+def test_sources_and_types_are_not_mixed(tmp_path, state):
+    facts = [*facts_of(("甲乙", "治", "丙丁")), *facts_of(("戊己", "治", "庚辛"), partition="bios")]
+    outcomes, _ = run(made(tmp_path), state(facts), facts)
+    assert {outcome.reason for outcome in outcomes.values()} == {"no_partner"}
+
+
+def test_the_answer_may_be_the_head(tmp_path, state):
+    facts = facts_of(("丙丁", "治（反向）", "甲乙"), ("庚辛", "治（反向）", "戊己"))
+    outcomes, _ = run(made(tmp_path, ALL_BARS), state(facts), facts)
+    assert {outcome.row.text for outcome in outcomes.values()} == {"甲乙治庚辛。", "戊己治丙丁。"}
+    outcomes, _ = run(made(tmp_path, ALL_BARS), state(facts), facts, facts_of(("甲乙", "治", "庚辛")))
+    assert {outcome.reason for outcome in outcomes.values()} == {"known_end"}
+
+
+def test_a_fact_that_is_not_there_is_an_error(tmp_path, state):
+    facts = facts_of(("甲乙", "治", "丙丁"), ("戊己", "治", "庚辛"))
+    with pytest.raises(DataError, match="not in the port"):
+        run(made(tmp_path), state(facts), facts[:1])
+
+
+def test_partners_are_far_or_near(tmp_path, state):
+    facts = facts_of(("甲", "治", "一"), ("乙", "治", "二"), ("丙", "治", "三"), ("丁", "治", "四"))
+    known = facts_of(("甲", "因", "共同"), ("乙", "因", "共同"), ("丙", "因", "其他"), ("丁", "因", "其他"))
+
+    def partner_of_first(partner):
+        outcomes, _ = run(made(tmp_path, partner=partner), state(facts), facts, known)
+        return outcomes["甲治一。"].row.text
+
+    assert partner_of_first("near") == "甲治二。"
+    assert partner_of_first("far") in {"甲治三。", "甲治四。"}
+
+
+# --- the symmetry rule ------------------------------------------------------------------------------------------------
+
+
+def sides(pairs):
+    """For each feature of concept and answer that their texts show, how many true and false statements have it."""
+    found = {"true": Counter(), "false": Counter()}
+    for polarity, concept, answer in pairs:
+        found[polarity].update(["all", f"shared {len(set(concept) & set(answer))}", f"in {concept in answer}",
+                                f"holds {answer in concept}", f"first {concept[0] == answer[0]}"])  # fmt: skip
+    return found
+
+
+def swapped_pairs(step, state, facts):
+    """Polarity, concept and answer of every statement of a family."""
+    outcomes, _ = run(step, state(facts), facts)
+    heads = {fact.id: fact.payload for fact in facts}
+    for outcome in outcomes.values():
+        if isinstance(outcome, Kept):
+            own = heads[outcome.row.fact]
+            yield "true", own.head, own.tail
+            yield "false", own.head, outcome.row.answer.slice_of(outcome.row.text)
+
+
+def graph_with_shared_letters(count=160):
+    """Facts of which a third shares a letter between head and tail."""
+    draw = random.Random(3)
+    letters = [chr(0x4E00 + n) for n in range(900)]
+    edges = []
+    for n in range(count):
+        head, tail = "".join(draw.sample(letters, 3)), "".join(draw.sample(letters, 3))
+        edges.append((f"{head}病", "治", tail if n % 3 else f"{tail}{head[0]}{'病' if n % 2 else ''}"))
+    return facts_of(*edges)
+
+
+def test_no_bar_on_texts_holds_on_one_side_alone(tmp_path, state, monkeypatch):
+    facts = graph_with_shared_letters()
+    bars = {**NO_BARS, "shared_letters": "both_sides"}
+    both = sides(swapped_pairs(made(tmp_path, bars), state, facts))
+    assert both["true"] == both["false"]
+    assert both["true"]["all"] > 60
+    assert both["true"]["shared 0"] == both["true"]["all"]
+    # the same check without its true side: the letters of a statement tell its verdict
+    monkeypatch.setattr(swap_triple.FactBars, "by_text", lambda self, fact: None)
+    one_sided = sides(swapped_pairs(made(tmp_path, bars), state, facts))
+    assert one_sided["true"] != one_sided["false"]
+
+
+def test_every_end_is_as_often_true_as_false(tmp_path, state):
+    facts = graph_with_shared_letters()
+    pairs = list(swapped_pairs(made(tmp_path, ALL_BARS), state, facts))
+    for end in (1, 2):
+        counts = Counter((pair[0], pair[end]) for pair in pairs)
+        assert all(counts["true", name] == counts["false", name] for _, name in counts)
+    assert len(pairs) > 100
+
+
+# --- properties -------------------------------------------------------------------------------------------------------
+
+
+def names_of(facts):
+    """One-hop synonyms: all names that share an end with a name."""
+    same = {}
+    for fact in facts:
+        for terms in ({fact.payload.head, *fact.payload.head_terms}, {fact.payload.tail, *fact.payload.tail_terms}):
+            keys = {comparison_key(term, "。") for term in terms}
+            for key in keys:
+                same.setdefault(key, set()).update(keys)
+    return same
+
+
+@settings(max_examples=30)
+@given(st.lists(EDGE, min_size=2, max_size=12), st.lists(EDGE, max_size=6), st.booleans(), st.data())
+def test_no_swapped_statement_is_known(tmp_path_factory, state, own, others, strict, data):
+    folder = tmp_path_factory.mktemp("swap", numbered=True)
+    facts = list({row.id: row for row in facts_of(*((a, b, c, *more) for a, b, c, more in own))}.values())
+    known = facts_of(*((a, b, c, *more) for a, b, c, more in others))
+    bars = {**ALL_BARS, "related": None} if strict else NO_BARS
+    stated = state(facts)
+    outcomes, _ = run(made(folder, bars), stated, facts, known)
+    kept = {text: outcome.row for text, outcome in outcomes.items() if isinstance(outcome, Kept)}
+    same = names_of([*facts, *known])
+    linked = {
+        frozenset((one, two))
+        for fact in (*facts, *known)
+        for one in (fact.payload.head, *fact.payload.head_terms)
+        for two in (fact.payload.tail, *fact.payload.tail_terms)
+    }
+    payloads = {fact.id: fact.payload for fact in facts}
+    for row in kept.values():
+        own_triple, answer = payloads[row.fact], row.answer.slice_of(row.text)
+        concept = own_triple.head if own_triple.relation != "治（反向）" else own_triple.tail
+        assert not any(frozenset((a, b)) in linked for a in same[concept] for b in same[answer])
+        assert not strict or not set(concept) & set(answer)
+    assert set(Counter(row.family for row in kept.values()).values()) <= {2}
+    assert len({row.text for row in kept.values()}) == len(kept)
+    mixed = data.draw(st.permutations(stated))
+    again, _ = run(made(folder, bars), mixed, data.draw(st.permutations(facts)), data.draw(st.permutations(known)))
+    assert {text: getattr(outcome, "reason", outcome) for text, outcome in again.items()} == {
+        text: getattr(outcome, "reason", outcome) for text, outcome in outcomes.items()
+    }
+
+
+def test_large_groups_are_cut_and_still_paired(tmp_path, state, monkeypatch):
+    facts = graph_with_shared_letters(90)
+    monkeypatch.setattr(swap_triple, "_BLOCK", 16)
+    outcomes, _ = run(made(tmp_path, {**NO_BARS, "shared_letters": "both_sides"}), state(facts), facts)
+    kept = [outcome.row for outcome in outcomes.values() if isinstance(outcome, Kept)]
+    assert len(kept) > 40
+    assert set(Counter(row.family for row in kept).values()) == {2}
+
+
+def test_the_seed_draws_other_pairs(tmp_path, state):
+    facts = graph_with_shared_letters(40)
+    texts = [
+        {outcome.row.text for outcome in run(made(tmp_path, partner="any", seed=seed), state(facts), facts)[0].values()}
+        for seed in (1, 2)
+    ]
+    assert texts[0] != texts[1]
+
+
+def test_contract(tmp_path, state):
+    facts = facts_of(("甲乙", "治", "丙丁"), ("戊己", "治", "庚辛"), ("寅卯", "治", "卯辰"), ("午未", "因", "申酉"))
+    tables = {"each": Table.of(state(facts), Statement), "fact": Table.of(facts, Fact[Triple]),
+              "known": Table.of(facts, Fact[Triple])}  # fmt: skip
+    check_step(lambda: made(tmp_path, ALL_BARS), tables)
