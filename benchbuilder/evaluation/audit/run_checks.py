@@ -22,6 +22,7 @@ from benchbuilder.evaluation.audit.permutation import Labels, PermutationDraws, 
 
 Z_SEEN = 1.6449 + 0.8416
 """Quantiles of .95 (the level) and of .80 (how often the leak would be seen)."""
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -89,10 +90,10 @@ def audit_word(finding: AuditFinding, settings: AuditSettings) -> AuditWord:
     """Whether the view leaks; see `AuditFinding`."""
     if finding.score is None or finding.p_family is None or finding.upper is None:
         return "cannot tell"
-    excess = finding.score - 0.5
+    excess, bar = finding.score - 0.5, settings.limit + _ROUNDING
     if finding.p_family <= settings.level and excess > 0:
-        return "leaks" if excess > settings.limit else "hint"
-    if finding.families >= FEWEST_FAMILIES and finding.upper <= 0.5 + settings.limit:
+        return "leaks" if excess > bar else "hint"
+    if finding.families >= FEWEST_FAMILIES and finding.upper <= 0.5 + bar:
         return "clean"
     return "cannot tell"
 
