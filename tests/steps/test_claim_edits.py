@@ -102,6 +102,7 @@ def test_a_number_that_the_true_bound_implies_is_not_wrong(question, answer, imp
         ("可以诊断胆管细胞癌的是", "AFP＜20ug/L", "血管造影"),
         ("痰中带血最多见的年龄是", "60岁", "40岁"),  # no bound
         ("受损的部位是", "一侧颅内", "双侧颅内"),
+        ("锋电位的超射顶端接近于", "Na+平衡电位", "Ca2+内流"),  # 接近于 is no bound
     ],
 )
 def test_what_no_bound_compares_may_be_wrong(question, answer, wrong):
