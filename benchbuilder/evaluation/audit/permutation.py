@@ -20,6 +20,7 @@ permutation scores exactly one half: the null sd is 0 and p is 1.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,29 +34,34 @@ _EQUAL = 1e-9
 
 
 class PermutationDraws:
-    """Random numbers for each family, the same in every target and scope.
+    """Random numbers for each family: permutation b of one check belongs to permutation b of all others.
 
-    So permutation number b of one check belongs to permutation number b of another, and the largest score over all
-    checks has the distribution that their overlap gives it.
+    So the largest score over all checks has the distribution that their overlap gives it. A family that is turned round
+    is turned round in every target and scope. Exchanges agree between scopes, but not between targets: verdict and
+    truth of single questions differ by a form that is drawn. Drawn apart they count as independent, which can only
+    make p larger.
     """
 
     def __init__(self, families: Sequence[str], permutations: int, seed: int) -> None:
-        names = sorted(set(families))
+        self._names = sorted(set(families))
+        self._row = {name: row for row, name in enumerate(self._names)}
         self._seed = seed
-        self._row = {name: row for row, name in enumerate(names)}
         self.permutations = permutations
-        self._numbers = np.random.default_rng([seed, 1]).random((len(names), permutations), np.float32)
+        self._turning = self._numbers(0)
+        self._exchanging: dict[str, NDArray[np.float32]] = {}
 
-    def labels(self, labels: Labels, codes: Integers, names: Sequence[str]) -> Labels:
+    def labels(self, target: str, labels: Labels, codes: Integers, names: Sequence[str]) -> Labels:
         """The 0/1 `labels` of items in columns, one per permutation; `codes` are the places of families in `names`."""
+        if target not in self._exchanging:
+            self._exchanging[target] = self._numbers(1 + crc32(target.encode()))
+        rows = [self._row[name] for name in names]
         sizes = np.bincount(codes, minlength=len(names))
         yes = np.bincount(codes, labels, minlength=len(names)).astype(np.int64)
-        numbers = self._numbers[[self._row[name] for name in names]]
         drawn = np.repeat(labels[:, None], self.permutations, axis=1)
         balanced = 2 * yes == sizes
-        turned = (numbers < 0.5) & balanced[:, None]
-        drawn ^= turned[codes]
+        drawn ^= ((self._turning[rows] < 0.5) & balanced[:, None])[codes]
         single = (yes == 0) | (yes == sizes)
+        numbers = self._exchanging[target][rows]
         for size in np.unique(sizes[single]):
             chosen = np.flatnonzero(single & (sizes == size))
             swapped = _exchange((yes[chosen] > 0).astype(np.int8), numbers[chosen])
@@ -65,14 +71,16 @@ class PermutationDraws:
             drawn[own] = swapped[place[own]]
         for family in np.flatnonzero(~single & ~balanced):
             own = np.flatnonzero(codes == family)
-            random = np.random.default_rng([self._seed, 2, self._row[names[family]]])
+            random = np.random.default_rng([self._seed, 2, crc32(target.encode()), self._row[names[family]]])
             drawn[own] = _exchange(labels[own], random.random((len(own), self.permutations), np.float32))
         return drawn
 
+    def _numbers(self, stream: int) -> NDArray[np.float32]:
+        return np.random.default_rng([self._seed, 1, stream]).random((len(self._names), self.permutations), np.float32)
+
     def sides(self, codes: Integers, names: Sequence[str]) -> Labels:
         """Which side of each pair is right, per permutation: 1 as it is, 0 turned round."""
-        numbers = self._numbers[[self._row[name] for name in names]]
-        return (numbers >= 0.5).astype(np.int8)[codes]
+        return (self._turning[[self._row[name] for name in names]] >= 0.5).astype(np.int8)[codes]
 
 
 def single_p(observed: float, permuted: Reals) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -48,7 +49,7 @@ class _CheckedItems:
             self.permuted = draws.sides(self.codes, names)
         else:
             self.labels = np.asarray(check.labels, np.int8)[self.order]
-            self.permuted = draws.labels(self.labels, self.codes, names)
+            self.permuted = draws.labels(check.target, self.labels, self.codes, names)
 
 
 def run_checks(checks: Sequence[AuditCheck], settings: AuditSettings) -> list[AuditFinding]:
@@ -62,8 +63,9 @@ def run_checks(checks: Sequence[AuditCheck], settings: AuditSettings) -> list[Au
     draws = PermutationDraws(
         [name for check in checks for name in check.families], settings.permutations, settings.seed
     )
-    for places in _by_scope(checks, [place for place in range(len(checks)) if place not in findings]):
-        measured |= _measure_scope({place: checks[place] for place in places}, draws, settings)
+    with _one_thread():
+        for places in _by_scope(checks, [place for place in range(len(checks)) if place not in findings]):
+            measured |= _measure_scope({place: checks[place] for place in places}, draws, settings)
     order = sorted(measured)
     together = family_p_values(
         np.array([measured[place].observed for place in order]),
@@ -98,6 +100,15 @@ def audit_word(finding: AuditFinding, settings: AuditSettings) -> AuditWord:
     return "cannot tell"
 
 
+def _one_thread() -> AbstractContextManager[object]:
+    """One thread for products of matrices: most are small, and more threads would mostly wait for each other."""
+    try:
+        from threadpoolctl import threadpool_limits
+    except ImportError:
+        return nullcontext()
+    return threadpool_limits(1)
+
+
 def _by_scope(checks: Sequence[AuditCheck], places: Sequence[int]) -> Iterator[list[int]]:
     for _, group in groupby(
         sorted(places, key=lambda place: checks[place].scope), key=lambda place: checks[place].scope
@@ -118,7 +129,7 @@ def _measure_scope(
         ridge: HeldOutRidge | None = None
         for place in places:
             check = checks[place]
-            key = (tuple(check.ids), tuple(check.families), tuple(check.labels), check.features.signed)
+            key = (check.target, tuple(check.ids), tuple(check.families), tuple(check.labels), check.features.signed)
             if key not in shared:
                 shared[key] = _CheckedItems(check, draws, settings)
             items = shared[key]

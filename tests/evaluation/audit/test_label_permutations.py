@@ -18,7 +18,7 @@ def codes_of(families: list[str]) -> tuple[np.ndarray, list[str]]:
 
 def permuted(permutations: int = 400, seed: int = 1) -> np.ndarray:
     codes, names = codes_of(FAMILIES)
-    return PermutationDraws(FAMILIES, permutations, seed).labels(LABELS, codes, names)
+    return PermutationDraws(FAMILIES, permutations, seed).labels("verdict", LABELS, codes, names)
 
 
 def test_a_balanced_family_is_turned_round_as_a_whole() -> None:
@@ -41,9 +41,17 @@ def test_families_of_one_label_exchange_with_families_of_their_size() -> None:
 def test_a_family_draws_the_same_in_every_scope() -> None:
     codes, names = codes_of(FAMILIES[:4])
     draws = PermutationDraws(FAMILIES, 50, 1)
-    alone = draws.labels(LABELS[:4], codes, names)
+    alone = draws.labels("verdict", LABELS[:4], codes, names)
     np.testing.assert_array_equal(alone, permuted(50)[:4])
     np.testing.assert_array_equal(draws.sides(codes, names)[0], alone[0])
+
+
+def test_targets_turn_families_round_together_and_exchange_apart() -> None:
+    codes, names = codes_of(FAMILIES)
+    draws = PermutationDraws(FAMILIES, 50, 1)
+    verdict, truth = (draws.labels(target, LABELS, codes, names) for target in ("verdict", "truth"))
+    np.testing.assert_array_equal(verdict[:4], truth[:4])
+    assert (verdict[13:] != truth[13:]).any()
 
 
 def test_p_is_uniform_if_the_labels_are_a_permutation() -> None:
@@ -52,7 +60,7 @@ def test_p_is_uniform_if_the_labels_are_a_permutation() -> None:
     codes, names = codes_of(families)
     labels = np.array([n % 2 for n in range(60)] + [int(n < 20) for n in range(60)], np.int8)
     words = [[str(word) for word in random.choice(list("abcdefghijklmno"), 4)] for _ in families]
-    many = PermutationDraws(families, 4000, 3).labels(labels, codes, names)
+    many = PermutationDraws(families, 4000, 3).labels("verdict", labels, codes, names)
     scores, _ = HeldOutRidge(sparse_rows(words), codes).guess(many, fold_numbers(codes, 10, 1, 0))
     scores = np.round(scores, 9) + random.random(len(scores)) * 1e-6
     p = np.sort([single_p(row[0], row[1:]) for row in scores.reshape(100, 40)])
