@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
@@ -15,10 +15,12 @@ from benchbuilder.core import (
     Fact,
     Kept,
     LengthUnit,
+    Option,
     Outcome,
     Regex,
     Row,
     Span,
+    SpecIssue,
     Statement,
     Table,
     comparison_key,
@@ -33,14 +35,16 @@ from benchbuilder.steps.base import Map, Port
 from benchbuilder.steps.language.bounds import NumericBound, bound_before, may_be_implied
 from benchbuilder.steps.language.edits import altered_statement, replace_span
 from benchbuilder.steps.language.frames import SentenceFrames
+from benchbuilder.steps.language.option_weights import OptionWeights
 from benchbuilder.steps.language.rewording import Rewording
 
 
 class ReplaceSpec(StepSpec):
     """How the wrong option is chosen and inserted."""
 
-    option: Literal["random", "first"]
-    """Which wrong option: by seed, or the first in order."""
+    option: Literal["balanced", "random", "first"]
+    """Which wrong option: by seed, or the first in order. ``balanced`` draws by seed too, so that the wrong answers
+    have the letters and length ranks that the right ones of their source have; it needs the port ``facts``."""
     place: Literal["span", "last_match"]
     """``span``: the answer's span in the statement; ``last_match``: the last literal occurrence of the answer."""
     rescue_distance: Annotated[int, Field(ge=0, le=5)]
@@ -75,9 +79,13 @@ class Replace(Map):
     """A false statement: the true one with a wrong option of its question instead of the answer."""
 
     kind = "replace"
-    version = 4
+    version = 5
     spec_class = ReplaceSpec
-    ports: ClassVar[Mapping[str, Port]] = {"each": Port(Statement), "fact": Port(Fact[Choice], mode="parent")}
+    ports: ClassVar[Mapping[str, Port]] = {
+        "each": Port(Statement),
+        "fact": Port(Fact[Choice], mode="parent"),
+        "facts": Port(Fact[Choice], mode="lookup", optional=True),
+    }
     output: ClassVar[type[Row] | None] = Statement
     reasons: ClassVar[Mapping[str, str]] = {
         "no_answer_span": "The answer cannot be found in the statement.",
@@ -88,9 +96,16 @@ class Replace(Map):
         "implied_by_true": "By a bound or a range, every other option would make the statement true as well.",
     }
 
-    def open(self, lookups: Mapping[str, Table[Any]]) -> None:  # noqa: ARG002
-        """Read the word forms, and the words that keep their capital."""
+    def validate_inputs(self, rows: Mapping[str, type[Row]]) -> Iterable[SpecIssue]:
+        """A balanced choice where the port ``facts`` is left out."""
+        if self.spec.option == "balanced" and rows and "facts" not in rows:
+            yield SpecIssue("option", "the choice needs the port `facts`", "balanced", ("random", "first"))
+
+    def open(self, lookups: Mapping[str, Table[Any]]) -> None:
+        """Read the word forms, the words that keep their capital, and how right answers are distributed."""
         spec: ReplaceSpec = self.spec
+        facts = lookups.get("facts") if spec.option == "balanced" else None
+        self._weights = None if facts is None else OptionWeights(facts)
         self._casing = open_casing(spec.casing)
         self._shapes = SentenceFrames({}, spec.alike, open_word_forms(spec.forms, spec.parts), self._casing)
 
@@ -132,12 +147,19 @@ class Replace(Map):
         rules = (self.spec.matching, self.spec.ignore)
         return not key or contains_text(option, answer, *rules) or contains_text(answer, option, *rules)
 
+    def _ordered_options(self, true: Statement, choice: Choice) -> Sequence[Option]:
+        """The wrong options in the order in which they are tried."""
+        seed, wrong = f"{self.context.seed}:{true.id}", list(choice.wrong_options())
+        if self._weights is not None:
+            return self._weights.in_random_order(true.partition, choice.options, choice.answer_key, seed)
+        if self.spec.option == "random":
+            random.Random(seed).shuffle(wrong)
+        return wrong
+
     def _choose_option(self, true: Statement, choice: Choice, span: Span) -> str | Dropped:
         """The text of the wrong option for the answer's place `span`, or the drop if there is none."""
         spec: ReplaceSpec = self.spec
-        options = [strip_marks(option.text, spec.marks) for option in choice.wrong_options()]
-        if spec.option == "random":
-            random.Random(f"{self.context.seed}:{true.id}").shuffle(options)
+        options = [strip_marks(option.text, spec.marks) for option in self._ordered_options(true, choice)]
         accepted = comparison_key(choice.answer, spec.ignore)
         answer = strip_marks(choice.answer, spec.marks)
         shapes = self._shapes.shapes_of(answer)
