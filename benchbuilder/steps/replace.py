@@ -152,7 +152,7 @@ class Replace(Map):
         seed, wrong = f"{self.context.seed}:{true.id}", list(choice.wrong_options())
         if self._weights is not None:
             return self._weights.in_random_order(true.partition, choice.options, choice.answer_key, seed)
-        if self.spec.option == "random":
+        if self.spec.option != "first":
             random.Random(seed).shuffle(wrong)
         return wrong
 
