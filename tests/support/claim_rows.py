@@ -28,6 +28,9 @@ RULES["negate_triple"]["blocked_answers"] = RULES["negate_choice"]["blocked_answ
 for step in ("negate_choice", "ask_tf_choice", "ask_oe_choice"):
     assert RULES[step]["openers"] == "${steps.state_choice.openers}"
     RULES[step]["openers"] = RULES["state_choice"]["openers"]
+for name in ("inverse_suffix", "synonyms"):
+    assert RULES["ask_oe_triple"][name].startswith("${steps.swap_triple.")
+    RULES["ask_oe_triple"][name] = {**RULES["swap_triple"], **RULES["swap_triple"]["bar"]}[name]
 PROMPTS = Path(__file__).parents[2] / "prompts"
 for spec in RULES.values():  # the loader says where prompts are
     for name in ("prompt", "system", "pairs", "repair"):

@@ -21,7 +21,8 @@ class FactBars:
 
     def by_text(self, fact: SwapFact) -> Dropped | None:
         """The bar of a fact that its text alone decides."""
-        if fact.relation in self._open or (self._checkable and fact.relation not in self._checkable):
+        names = {fact.relation, fact.side.relation}
+        if not names.isdisjoint(self._open) or (self._checkable and names.isdisjoint(self._checkable)):
             return Dropped("open_relation", fact.relation)
         for pattern in self._spec.bar.generic:
             if find_all(pattern, fact.answer):
@@ -45,4 +46,4 @@ class FactBars:
 
     def is_functional(self, fact: SwapFact) -> bool:
         """Whether the author says that a concept has one end in this relation."""
-        return fact.relation in self._functional
+        return not self._functional.isdisjoint((fact.relation, fact.side.relation))

@@ -12,7 +12,10 @@ from benchbuilder.steps.swapping.names import Nearness
 
 
 class SwapRelations(FrozenModel):
-    """Relations by the names of the triples, sorted by what a graph can say about them."""
+    """Relations by the names of the triples, sorted by what a graph can say about them.
+
+    The name of a relation counts for its inverse as well.
+    """
 
     checkable: tuple[str, ...] = ()
     """The relations that are swapped. Without any, all are swapped that are not `open`."""
