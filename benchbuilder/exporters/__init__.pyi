@@ -1,3 +1,4 @@
+from .audit_result import CROSSED as CROSSED
 from .audit_result import EVERYTHING as EVERYTHING
 from .audit_result import AuditedView as AuditedView
 from .audit_result import AuditedWord as AuditedWord

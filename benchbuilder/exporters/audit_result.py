@@ -10,6 +10,8 @@ AuditWord = Literal["leaks", "hint", "clean", "cannot tell"]
 """What a check found: a leak; a small but certain one; none above the limit; or too little to tell."""
 EVERYTHING = "all"
 """The scope and the group of all items together."""
+CROSSED = " x form"
+"""What the name of a view ends with that also sees the form of the question."""
 _TARGETS = ("verdict", "truth", "pair")
 _STRONGEST = 10
 
@@ -111,11 +113,17 @@ class AuditResult(FrozenModel):
         return [key for key in found if key[0] == EVERYTHING] + [key for key in found if key[0] == "source"]
 
     def views(self, target: str) -> list[str]:
-        """The views that the card and the report show: crossed ones only if they found something."""
+        """The views that the card and the report show: crossed ones only where they find what their view does not."""
         shown = set(self.groups(target))
         checks = [check for check in self.checks if check.target == target and (check.scope, check.group) in shown]
-        found = dict.fromkeys(c.view for c in checks if " x " not in c.view or c.word in ("leaks", "hint"))
-        return list(found)
+        found = {(c.view, c.scope, c.group) for c in checks if c.word in ("leaks", "hint")}
+
+        def is_shown(check: AuditedView) -> bool:
+            key = (check.view, check.scope, check.group)
+            plain = (check.view.removesuffix(CROSSED), check.scope, check.group)
+            return plain == key or (key in found and plain not in found)
+
+        return list(dict.fromkeys(check.view for check in checks if is_shown(check)))
 
     def find(self, target: str, view: str, scope: str, group: str) -> AuditedView | None:
         """One check, if it was made."""

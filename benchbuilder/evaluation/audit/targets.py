@@ -13,10 +13,10 @@ from benchbuilder.evaluation.audit.features import ViewFeatures
 from benchbuilder.evaluation.audit.findings import AuditCheck
 from benchbuilder.evaluation.audit.subjects import AuditedBenchmark, AuditSubject
 from benchbuilder.evaluation.audit.views.base import View, ViewContext
+from benchbuilder.exporters import CROSSED
 
 FEWEST_OF_RELATION = 40
 """A relation with fewer families is no scope of its own."""
-_CROSSED = " x form"
 
 
 @dataclass(frozen=True)
@@ -92,6 +92,7 @@ class TargetChecks:
         self.target = target
         self.groups = dict(_groups(target, scopes))
         self.skipped: list[SkippedView] = []
+        self._forms_checked = set[str]()
 
     def checks(
         self, views: Mapping[str, View], context: ViewContext, *, paragraphs_shown: bool
@@ -108,15 +109,24 @@ class TargetChecks:
             gates = view.closes_gate(paragraphs_shown=paragraphs_shown)
             if gates:
                 seen[name] = found.features
-            for scope, group in self.groups.items():
-                rows = [row for row in group if found.applies[row]]
-                if not self._can_be_guessed(rows):
-                    continue
-                part = found.features.take(rows)
+            yield from self._checks_of_view(name, found, gates=gates)
+
+    def _checks_of_view(self, name: str, found: SeenTarget, *, gates: bool) -> Iterator[AuditCheck]:
+        for scope, group in self.groups.items():
+            rows = [row for row in group if found.applies[row]]
+            if not self._can_be_guessed(rows):
+                continue
+            part = found.features.take(rows)
+            says_nothing = _is_constant(part)
+            if not says_nothing or len(rows) == len(self.target.subjects):
                 yield self._check(name, scope, rows, part, gates=gates)
-                negated = [self.target.subjects[row].negated for row in rows]
-                if self.target.target == "verdict" and any(negated) and not all(negated):
-                    yield self._check(name + _CROSSED, scope, rows, part.crossed(negated), gates=gates)
+            negated = [self.target.subjects[row].negated for row in rows]
+            if self.target.target != "verdict" or all(negated) or not any(negated):
+                continue
+            if not says_nothing or scope not in self._forms_checked:
+                yield self._check(name + CROSSED, scope, rows, part.crossed(negated), gates=gates)
+            if says_nothing:
+                self._forms_checked.add(scope)  # what says nothing sees the form alone when crossed with it
 
     def _can_be_guessed(self, rows: Sequence[int]) -> bool:
         """Whether there is anything to guess: two families, and two labels or two answers."""
@@ -131,6 +141,15 @@ class TargetChecks:
             [] if features.signed else [self.target.labels[row] for row in rows],
             [subjects[row].family for row in rows], gates,
         )  # fmt: skip
+
+
+def _is_constant(features: ViewFeatures) -> bool:
+    """Whether all rows say the same, which tells nothing; of pairs, whether no answer differs from the other."""
+    if features.signed:
+        return not len(features.indices)
+    first = features.take([0])
+    same = features.rows * len(first.indices) == len(features.indices)
+    return same and bool(np.all(features.indices == np.tile(first.indices, features.rows)))
 
 
 def _groups(target: TargetSubjects, scopes: Sequence[AuditScope]) -> Iterator[tuple[str, list[int]]]:

@@ -6,10 +6,13 @@ from collections.abc import Callable, Iterable, Sequence
 
 from markupsafe import Markup
 
-from benchbuilder.exporters.audit_result import EVERYTHING, AuditedView, AuditResult
+from benchbuilder.exporters.audit_result import CROSSED, EVERYTHING, AuditedView, AuditedWord, AuditResult
 from benchbuilder.exporters.render.dot_charts import ChartDot, ChartRow, row_chart
 from benchbuilder.exporters.render.i18n import ReportTexts, format_percent
 
+_OTHERS = 8
+"""So many further views are named in one sentence."""
+_WORDS_NAMED = 3
 _DOTS = {"leaks": "fail", "hint": "c4", "clean": "c2", "cannot tell": "all"}
 
 
@@ -84,7 +87,7 @@ class AuditSentences:
 
     def view(self, name: str) -> str:
         """The label of a view."""
-        base, _, form = name.partition(" x ")
+        base, form, _ = name.partition(CROSSED)
         label = self.t.get(f"audit.view.{base}", base)
         return self.t("audit.crossed", view=label) if form else label
 
@@ -116,24 +119,48 @@ class AuditSentences:
         for check in self.result.checks:
             if chosen(check):
                 found.setdefault((check.target, check.scope, check.group), []).append(check)
-        sentences: list[str] = []
-        for (target, _, group), checks in found.items():
-            best, *others = sorted(checks, key=lambda c: (-c.score, c.view))
-            views = self.t("report.list_comma").join(self.view(c.view) for c in others)
-            sentences.append(
-                self.t("audit.leak", target=self.target(target), group=self.group(group), view=self.view(best.view),
-                       score=format_percent(best.score), low=f"{best.low * 100:.1f}", high=f"{best.high * 100:.1f}",
-                       n=best.n, unit=self.t(f"audit.unit_{target}"), p=format_p(best.p_family))
-                + (self.t("audit.leak_others", views=views) if others else "")
-            )  # fmt: skip
-        return sentences
+        return [self._leak(target, group, checks) for (target, _, group), checks in found.items()]
+
+    def _leak(self, target: str, group: str, checks: Sequence[AuditedView]) -> str:
+        """The simplest view that tells most, then the names of the others; a crossed view only without its own view."""
+        plain = {check.view for check in checks}
+        alone = [check for check in checks if check.view.partition(CROSSED)[0] == check.view or
+                 check.view.partition(CROSSED)[0] not in plain]  # fmt: skip
+        best, *others = sorted(alone, key=lambda check: (_is_combined(check.view), -check.score, check.view))
+        shown = [self.view(check.view) for check in others[:_OTHERS]]
+        more = [self.t("report.more_reasons", n=len(others) - _OTHERS)] if len(others) > _OTHERS else []
+        sentence = self.t(
+            "audit.leak", target=self.target(target), group=self.group(group), view=self.view(best.view),
+            score=format_percent(best.score), low=f"{best.low * 100:.1f}", high=f"{best.high * 100:.1f}", n=best.n,
+            unit=self.t(f"audit.unit_{target}"), p=format_p(best.p_family),
+        )  # fmt: skip
+        if not others:
+            return sentence
+        return sentence + self.t("audit.leak_others", views=self.t("report.list_comma").join([*shown, *more]))
 
     def _leaking_words(self) -> list[str]:
-        return [
-            self.t("audit.leak_word", word=w.text, target=self.target(w.target), group=self.group(w.group), n=w.n,
-                   yes=format_percent(w.yes), z=f"{w.z:.1f}")
-            for w in self.result.words if w.is_closing
-        ]  # fmt: skip
+        """One sentence for each target and group, with its strongest words."""
+        found: dict[tuple[str, str, str], list[AuditedWord]] = {}
+        for word in self.result.words:
+            if word.is_closing:
+                found.setdefault((word.target, word.scope, word.group), []).append(word)
+        sentences: list[str] = []
+        for (target, _, group), words in found.items():
+            strong = sorted(words, key=lambda word: (-abs(word.z), word.text))
+            shown = [self.t("audit.leak_word_part", word=w.text, yes=format_percent(w.yes), n=w.n)
+                     for w in strong[:_WORDS_NAMED]]  # fmt: skip
+            rest = len(strong) - len(shown)
+            shown += [self.t("report.more_reasons", n=rest)] if rest else []
+            texts = self.t("report.list_comma").join(shown)
+            sentences.append(
+                self.t("audit.leak_words", target=self.target(target), group=self.group(group), words=texts)
+            )
+        return sentences
+
+
+def _is_combined(view: str) -> bool:
+    """Whether a view is a combination of others."""
+    return CROSSED in view or view.startswith(EVERYTHING)
 
 
 def format_p(p: float) -> str:
