@@ -21,7 +21,7 @@ from benchbuilder.exporters import DEFAULT_LANGUAGE, AuditedView, AuditResult, A
 
 _WORDS = ("leaks", "hint", "clean", "cannot tell")
 _GUIDE = "docs/how-to/evaluate-and-judge/is-my-benchmark-valid.md"
-_SHOWN = 12
+_SHOWN = 6
 """So many sentences of one sort are printed; the page has all."""
 
 

@@ -15,3 +15,4 @@ from .retrieval import check_retriever as check_retriever
 from .retrieval import check_tokenizer as check_tokenizer
 from .sources import check_source as check_source
 from .steps import check_step as check_step
+from .views import check_view as check_view

@@ -13,7 +13,7 @@ from benchbuilder.config import did_you_mean, display_path
 from benchbuilder.core import Problem, RecipeError, kinds_of_slot
 
 SKELETON_SLOTS = (
-    "source", "payload", "step", "tokenizer", "retriever", "baseline", "solver", "scorer", "metric", "judge",
+    "source", "payload", "step", "tokenizer", "retriever", "baseline", "solver", "scorer", "metric", "judge", "view",
     "exporter",
 )  # fmt: skip
 """The slots that a plugin can begin with."""

@@ -93,11 +93,12 @@ class BuildAuditor:
 
     def _checked_word(self, word: WordFinding, target: TargetSubjects, unit: LengthUnit) -> AuditedWord:
         scope, _, group = word.scope.partition("\t")
-        rule = self._allowance(word.target, f"word: {word.name}", group) if word.leaks else None
         texts = [subject.text.casefold() for subject in (*target.subjects, *target.wrong)] if word.leaks else []
+        text = widened(word.name, texts) if unit == "characters" and texts else word.name
+        rule = self._allowance(word.target, f"word: {text}", group) if word.leaks else None
         return AuditedWord(
             target=word.target, scope=scope, group=group, n=word.n, leaks=word.leaks,
-            text=widened(word.name, texts) if unit == "characters" and texts else word.name,
+            text=text,
             allowed=rule.why if rule else "",
             **{name: round(float(getattr(word, name)), 6) for name in ("yes", "z", "p", "share")},
             score=round(word.accuracy, 6),

@@ -205,7 +205,7 @@ def shown_charts(result: AuditResult, t: ReportTexts) -> list[tuple[str, Markup]
     for target in result.targets():
         checks = [c for c in _overall(result.checks, target) if c.view in result.views(target)]
         if checks:
-            title = sentences.target(target)
+            title = t("audit.card_target", target=sentences.target(target))
             charts.append((title, audit_chart(checks, sentences, title)))
     return charts
 

@@ -14,7 +14,7 @@ from benchbuilder.evaluation.audit.features import ViewFeatures
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+|[^\s\p{L}\p{M}\p{N}]")
 _BITS = 21
 """Bits of one code: enough for every character, and for two million words."""
-_SEPARATED = 0.06
+_SEPARATED = 0.1
 """Proportion of white space from which on the words of texts count as separated."""
 
 Codes = NDArray[np.int64]

@@ -1,0 +1,109 @@
+"""``benchbuild audit``: of a build, and of a benchmark from elsewhere."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from benchbuilder.cli.dispatch import main
+from benchbuilder.config import load_recipe
+from benchbuilder.pipeline import Checksums, Store, build_benchmark, make_plan
+from benchbuilder.pipeline.progress import LineProgress
+
+FEW = ["audit.permutations=99", "~audit.views.all", "audit.scopes=[all]"]
+CLOSED = "error: the audit closes the gate: "
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def benchmark(folder: Path, *, leaks: bool) -> Path:
+    """A file of questions, whose verdict is known from a negation or from nothing."""
+    lines = ["q-type\tsource\tfull-question\tanswer\tanswer-wrong\texpected"]
+    for number in range(60):
+        yes = (number // 2 + number) % 2 == 0
+        right, wrong = ("给", "停") if number % 2 else ("停", "给")
+        negation = "不" if leaks and not yes else ""
+        lines.append(
+            f"TF\tnotes\t第{number}种药{negation}能吃吗？\t{right}{number}\t{wrong}{number}\t{'yes' if yes else 'no'}"
+        )
+    path = folder / "items.tsv"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def audit(*words: str) -> int:
+    return main(["audit", "recipe=care_mi", "run.dir=build", *FEW, *words])
+
+
+def test_a_benchmark_from_elsewhere_is_audited(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = benchmark(here, leaks=True)
+    assert audit("--benchmark", str(file)) == 6
+    said = capsys.readouterr()
+    assert "leaks: all items: the verdict can be guessed from negation: 100.0 % [100.0, 100.0] of 60" in said.out
+    assert "not applicable: popularity: not applicable; no item is made from a triple." in said.out
+    assert said.err.startswith(CLOSED)
+    assert all(len(line) <= 80 for line in said.out.split("leaks: ")[0].splitlines())
+    (folder,) = (here / "build").iterdir()
+    assert folder.name.startswith("audit-items-")
+    data = json.loads((folder / "audit.json").read_text("utf-8"))
+    assert (data["schema"], data["closed"], data["items"]) == (1, True, 60)
+    assert {path.name for path in (folder / "tables").iterdir()} == {"checks.csv", "words.csv"}
+    page = (folder / "audit.html").read_text("utf-8")
+    assert "<script" not in page
+    assert "The gate is closed" in page
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert audit("--benchmark", str(file)) == 6
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+
+
+def test_a_sound_benchmark_passes(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert audit("--benchmark", str(benchmark(here, leaks=False))) == 0
+    assert "audit: 0 of " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("why", ["", ', why: " "'])
+def test_an_allowed_leak_needs_a_reason(here: Path, capsys: pytest.CaptureFixture[str], why: str) -> None:
+    local = here / "recipes" / "local" / "default.yaml"
+    local.parent.mkdir(parents=True)
+    local.write_text(f"# @package _global_\naudit:\n  allow:\n    - {{view: length, scope: all{why}}}\n", "utf-8")
+    assert audit("--benchmark", str(benchmark(here, leaks=True))) == 2
+    said = capsys.readouterr().err
+    assert "audit.allow[0].why" in said
+    assert "default.yaml:4" in said
+
+
+def test_before_a_build_there_is_nothing_to_audit(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert audit() == 3
+    said = capsys.readouterr().err
+    assert "there is nothing to audit: build is not built yet" in said
+    assert "build the benchmark first (the same command without `audit`), or give --benchmark FILE" in said
+
+
+def built(overrides: Sequence[str]) -> None:
+    loaded = load_recipe(overrides)
+    store = Store(loaded.recipe.build_folder(Path.cwd()))
+    plan = make_plan(loaded.recipe, store, Checksums(store.checksums).sha256_of)
+    from rich.console import Console
+
+    build_benchmark(plan, store, loaded.yaml, LineProgress(Console(quiet=True)))
+
+
+def test_a_build_is_audited_with_its_facts(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    small = ["recipe=care_mi", "annotation=none", "run.dir=build", "source=[cpubmed]", *FEW]
+    built(small)
+    code = main(["audit", *small])
+    said = capsys.readouterr().out
+    assert code in (0, 6)
+    assert "guessed" in said
+    assert "items in" in said
+    data = json.loads((here / "build" / "audit" / "audit.json").read_text("utf-8"))
+    views = {check["view"] for check in data["checks"]}
+    assert {"relation", "popularity", "shared_letters", "answer_identity", "relatedness"} <= views
+    assert dict(data["skipped"])["letter"] == "no_options"
