@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from benchbuilder.cli.dispatch import main
 from benchbuilder.config import load_recipe
@@ -46,8 +47,10 @@ def test_a_benchmark_from_elsewhere_is_audited(here: Path, capsys: pytest.Captur
     file = benchmark(here, leaks=True)
     assert audit("--benchmark", str(file)) == 6
     said = capsys.readouterr()
-    assert "leaks: all items: the verdict can be guessed from negation: 100.0 % [100.0, 100.0] of 60" in said.out
-    assert "not applicable: popularity: not applicable; no item is made from a triple." in said.out
+    assert "leaks: all items: the verdict can be guessed from ending: 100.0 % [100.0, 100.0] of 60" in said.out
+    assert "Others that leak: negation, cue words, all words, length." in said.out
+    assert "not applicable: relation, concept words, " in said.out
+    assert "no item is made from a triple." in said.out
     assert said.err.startswith(CLOSED)
     assert all(len(line) <= 80 for line in said.out.split("leaks: ")[0].splitlines())
     (folder,) = (here / "build").iterdir()
@@ -90,13 +93,11 @@ def built(overrides: Sequence[str]) -> None:
     loaded = load_recipe(overrides)
     store = Store(loaded.recipe.build_folder(Path.cwd()))
     plan = make_plan(loaded.recipe, store, Checksums(store.checksums).sha256_of)
-    from rich.console import Console
-
     build_benchmark(plan, store, loaded.yaml, LineProgress(Console(quiet=True)))
 
 
 def test_a_build_is_audited_with_its_facts(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    small = ["recipe=care_mi", "annotation=none", "run.dir=build", "source=[cpubmed]", *FEW]
+    small = ["recipe=care_mi", "annotation=none", "run.dir=build", "source=[cpubmed,textbook]", *FEW]
     built(small)
     code = main(["audit", *small])
     said = capsys.readouterr().out

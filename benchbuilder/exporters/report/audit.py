@@ -56,9 +56,12 @@ class AuditSentences:
         return [self._unclear(target, group, checks) for (target, group), checks in found.items()]
 
     def skipped(self) -> list[str]:
-        """One sentence for each view that does not apply."""
-        return [self.t("audit.skipped", view=self.view(view), why=self.t.get(f"audit.why.{why}", why))
-                for view, why in self.result.skipped]  # fmt: skip
+        """One sentence for each reason why views do not apply."""
+        found: dict[str, list[str]] = {}
+        for view, why in self.result.skipped:
+            found.setdefault(self.t.get(f"audit.why.{why}", why), []).append(self.view(view))
+        comma = self.t("report.list_comma")
+        return [self.t("audit.skipped", views=comma.join(views), why=why) for why, views in found.items()]
 
     def sample(self) -> str:
         """What was audited."""
@@ -126,7 +129,7 @@ class AuditSentences:
         plain = {check.view for check in checks}
         alone = [check for check in checks if check.view.partition(CROSSED)[0] == check.view or
                  check.view.partition(CROSSED)[0] not in plain]  # fmt: skip
-        best, *others = sorted(alone, key=lambda check: (_is_combined(check.view), -check.score, check.view))
+        best, *others = sorted(alone, key=lambda check: (_is_combined(check.view), -check.score))
         shown = [self.view(check.view) for check in others[:_OTHERS]]
         more = [self.t("report.more_reasons", n=len(others) - _OTHERS)] if len(others) > _OTHERS else []
         sentence = self.t(

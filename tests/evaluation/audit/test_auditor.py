@@ -42,7 +42,7 @@ def test_a_negation_that_gives_the_verdict_away_closes_the_gate(leaky: AuditResu
 def test_what_does_not_apply_is_said_once(leaky: AuditResult) -> None:
     assert leaky.skipped == (("position", "no_options"),)
     says = AuditSentences(leaky, ReportTexts("en"))
-    assert says.skipped() == ["option position: not applicable; no item is made from options."]
+    assert says.skipped() == ["option position: no item is made from options."]
     assert says.leaks()[0].startswith(
         "all items: the verdict can be guessed from negation: 100.0 % [100.0, 100.0] of 80"
     )
