@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from engine_bench import Bench, Quiet
 
 from benchbuilder.exporters import AuditResult, FinishedBuild
-from benchbuilder.pipeline import AuditKeeper, audit_folder, build_benchmark, committed_manifests
+from benchbuilder.pipeline import audit_folder, build_benchmark, committed_manifests
 
 
 @dataclass
@@ -63,7 +63,6 @@ def test_without_an_auditor_nothing_is_audited(bench: Bench) -> None:
 def test_only_steps_that_are_up_to_date_are_committed(bench: Bench) -> None:
     bench.build()
     assert list(committed_manifests(bench.plan(), bench.store)) == list(bench.plan().nodes)
-    bench.steps["upper"] = {**bench.steps["upper"], "from": "left"}
+    bench.steps["upper"] = {**bench.steps["upper"], "from": "sources.left"}
     assert "upper" not in committed_manifests(bench.plan(), bench.store)
     assert "join" not in committed_manifests(bench.plan(), bench.store)
-    assert AuditKeeper(audit_folder(bench.store), CountingAuditor())
