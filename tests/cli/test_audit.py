@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from benchbuilder.cli.dispatch import main
-from benchbuilder.config import load_recipe
-from benchbuilder.pipeline import Checksums, Store, build_benchmark, make_plan
-from benchbuilder.pipeline.progress import LineProgress
 
 FEW = ["audit.permutations=99", "~audit.views.all", "audit.scopes=[all]"]
 CLOSED = "error: the audit closes the gate: "
@@ -88,23 +83,31 @@ def test_before_a_build_there_is_nothing_to_audit(here: Path, capsys: pytest.Cap
     assert "build the benchmark first (the same command without `audit`), or give --benchmark FILE" in said
 
 
-def built(overrides: Sequence[str]) -> None:
-    loaded = load_recipe(overrides)
-    store = Store(loaded.recipe.build_folder(Path.cwd()))
-    plan = make_plan(loaded.recipe, store, Checksums(store.checksums).sha256_of)
-    build_benchmark(plan, store, loaded.yaml, LineProgress(Console(quiet=True)))
-
-
 @pytest.mark.e2e
-def test_a_build_is_audited_with_its_facts(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_build_ends_with_its_audit_and_keeps_it(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     small = ["recipe=care_mi", "annotation=none", "run.dir=build", "source=[cpubmed,textbook]", *FEW]
-    built(small)
-    code = main(["audit", *small])
+    assert main([*small, "audit.gate=none"]) == 0
+    assert "audit:" not in capsys.readouterr().out
+    assert main(small) == 0
     said = capsys.readouterr().out
-    assert code in (0, 6)
-    assert "guessed" in said
-    assert "items in" in said
+    assert "audit: " in said
+    assert "Guessing without knowledge" in (here / "build" / "README.md").read_text("utf-8")
+    assert 'id="audit"' in (here / "build" / "report.html").read_text("utf-8")
+    kept = (here / "build" / "store" / "audits" / "benchmark.json").stat().st_mtime_ns
+    code = main(["audit", *small])
+    assert (here / "build" / "store" / "audits" / "benchmark.json").stat().st_mtime_ns == kept
     data = json.loads((here / "build" / "audit" / "audit.json").read_text("utf-8"))
+    assert code == (6 if data["closed"] else 0)
     views = {check["view"] for check in data["checks"]}
     assert {"relation", "popularity", "shared_letters", "answer_identity", "relatedness"} <= views
     assert dict(data["skipped"])["letter"] == "no_options"
+
+
+@pytest.mark.e2e
+def test_a_closed_gate_ends_a_build_with_its_own_code(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    small = ["recipe=care_mi", "annotation=none", "run.dir=build", "source=[cpubmed,textbook]", *FEW]
+    assert main([*small, "audit.gate=build", "audit.unknown=close"]) == 6
+    said = capsys.readouterr()
+    assert "items in build" in said.out
+    assert "the audit closes the gate of the benchmark" in said.err
+    assert (here / "build" / "items.jsonl").exists()
