@@ -181,6 +181,7 @@ from .text.names import public_path as public_path
 from .text.names import recipe_name as recipe_name
 from .text.names import same_language as same_language
 from .text.near_duplicates import GroupMember as GroupMember
+from .text.near_duplicates import answers_after as answers_after
 from .text.near_duplicates import equality_key as equality_key
 from .text.near_duplicates import item_families as item_families
 from .text.near_duplicates import jaccard as jaccard

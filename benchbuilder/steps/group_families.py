@@ -19,6 +19,7 @@ from benchbuilder.core import (
     Kept,
     Table,
     Triple,
+    answers_after,
     equality_key,
     jaccard,
     join_groups,
@@ -143,12 +144,12 @@ class GroupFamilies(Gather):
             yield related[left][0], related[right][0]
 
 
-def _group(places: Iterable[int], key: Callable[[int], Hashable]) -> list[list[int]]:
-    """The groups of several positions with the same key, in order."""
+def _group(places: Iterable[int], key: Callable[[int], Hashable], least: int = 2) -> list[list[int]]:
+    """The groups of at least two positions with the same key, in order."""
     groups: defaultdict[Hashable, list[int]] = defaultdict(list)
     for place in places:
         groups[key(place)].append(place)
-    return [group for group in groups.values() if len(group) > 1]
+    return [group for group in groups.values() if len(group) >= least]
 
 
 def _question_key(row: Candidate) -> str:
@@ -187,25 +188,15 @@ def _asked_statement(row: Candidate) -> str:
 
 
 def _answers(rows: Sequence[Candidate], places: Sequence[int]) -> dict[int, str]:
-    """What equal questions must agree in, by position: for true/false questions whether their statement is true.
-
-    The answer of an open question is its right statement from where every statement has left the question. Statements
-    that differ before that, in the verb that joins them to the answer, do not differ in their answers.
-    """
+    """What equal questions must agree in, by position: the answer, or whether the statement that is asked is true."""
     if rows[places[0]].type == "tf":
         return {place: str(_is_true(rows[place])) for place in places}
-    statements = {place: equality_key(rows[place].context + rows[place].answer) for place in places}
-    questions = {place: equality_key(rows[place].context + rows[place].question) for place in places}
-    starts: dict[str, int] = {}
-    for place, question in questions.items():
-        starts[question] = max(starts.get(question, 0), _common_start(question, statements[place]))
-    return {place: statements[place][starts[question] :] for place, question in questions.items()}
-
-
-def _common_start(left: str, right: str) -> int:
-    """How many characters two texts share at their start."""
-    pairs = enumerate(zip(left, right, strict=False))
-    return next((place for place, (a, b) in pairs if a != b), min(len(left), len(right)))
+    answers: dict[int, str] = {}
+    for equal in _group(places, lambda place: _question_key(rows[place]), least=1):
+        row = rows[equal[0]]
+        statements = [rows[place].context + rows[place].answer for place in equal]
+        answers.update(zip(equal, answers_after(row.context + row.question, statements), strict=True))
+    return answers
 
 
 def _drop_contradictions(rows: Sequence[Candidate], alike: Sequence[Sequence[int]], drops: _Drops) -> None:

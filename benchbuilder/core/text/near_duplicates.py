@@ -99,6 +99,25 @@ def equality_key(text: str) -> str:
     return "".join(mark for place, mark in enumerate(bare) if not _is_dropped(bare, place, mark))
 
 
+def answers_after(question: str, statements: Sequence[str]) -> list[str]:
+    """The answers in statements that answer one question: what follows where every statement has left the question.
+
+    Statements that differ before that, in the verb that joins them to the answer, do not differ in their answers.
+
+    >>> answers_after("The largest is what?", ["The largest is Jupiter.", "The largest was Jupiter."])
+    ['jupiter', 'jupiter']
+    """
+    asked, keys = equality_key(question), [equality_key(statement) for statement in statements]
+    start = max((_common_start(asked, key) for key in keys), default=0)
+    return [key[start:] for key in keys]
+
+
+def _common_start(left: str, right: str) -> int:
+    """How many characters two texts share at their start."""
+    pairs = enumerate(zip(left, right, strict=False))
+    return next((place for place, (one, other) in pairs if one != other), min(len(left), len(right)))
+
+
 def _is_dropped(text: str, place: int, mark: str) -> bool:
     if mark in _SIGNS or unicodedata.category(mark) not in _DROPPED:
         return False

@@ -1,0 +1,1 @@
+"""Finds a benchmark in corpora: runs of characters or words that both contain, by hashes and verified by text."""
