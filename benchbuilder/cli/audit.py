@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from benchbuilder.cli.session import add_overrides
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import display_path
 from benchbuilder.core import GateClosed, Problem, RecipeError, count_phrase
-from benchbuilder.evaluation import AuditOfTask, audit_of_file, audits_of_build, write_audit
+from benchbuilder.evaluation import AuditOfTask, TextChecks, audit_of_file, audits_of_build, check_texts, write_audit
 from benchbuilder.exporters import DEFAULT_LANGUAGE, AuditedView, AuditResult, AuditSentences, ReportTexts
 
 _WORDS = ("leaks", "hint", "clean", "cannot tell")
@@ -29,18 +30,29 @@ def register(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_overrides(parser)
     add_benchmark_arguments(parser)
+    parser.add_argument(
+        "--against", metavar="PATH", action="append", default=[],
+        help="look for the items in this file or folder of documents; PATH:COLUMN names the column of records",
+    )  # fmt: skip
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
     """Audit each task; GateClosed if the gate of one is closed, after all files are written."""
-    audits = _audits(args)
+    audits, closed = _audits(args), list[str]()
+    pages = list[str]()
     for audit in audits:
-        _print_audit(audit, console, named=len(audits) > 1)
-    if closed := [audit for audit in audits if audit.result.closed]:
-        pages = ", ".join(display_path(audit.folder / "audit.html") for audit in closed)
+        texts = check_texts(audit, args.against, Path.cwd())
+        _print_audit(audit, texts, console, named=len(audits) > 1)
+        causes = [audit_line(audit.result)] if audit.result.closed else []
+        if texts.contradictions:
+            causes.append(f"{count_phrase(texts.contradictions, 'pair')} of items contradict each other")
+        if causes:
+            closed.append(", and ".join(causes))
+            pages.append(display_path(audit.folder / "audit.html"))
+    if closed:
         raise GateClosed(
-            "the audit closes the gate: " + "; ".join(audit_line(audit.result) for audit in closed),
-            where=pages, next=f"repair what leaks, or allow it with a reason (audit.allow): {_GUIDE}",
+            "the audit closes the gate: " + "; ".join(closed), where=", ".join(pages),
+            next=f"repair what leaks, or allow it with a reason (audit.allow): {_GUIDE}",
         )  # fmt: skip
     return 0
 
@@ -56,11 +68,12 @@ def _audits(args: argparse.Namespace) -> list[AuditOfTask]:
     return list(audits_of_build(parts, Path.cwd()))
 
 
-def _print_audit(audit: AuditOfTask, console: Console, *, named: bool) -> None:
+def _print_audit(audit: AuditOfTask, texts: TextChecks, console: Console, *, named: bool) -> None:
     """Print what an audit found, and its files."""
+    audit = replace(audit, notes=(*audit.notes, *texts.sentences()))
     say, result = partial(print_line, console), audit.result
     says = AuditSentences(result, ReportTexts(DEFAULT_LANGUAGE))
-    files = write_audit(audit)
+    files = [*write_audit(audit), *texts.files]
     if named:
         say(f"{audit.loaded.task}:")
     for note in audit.notes:

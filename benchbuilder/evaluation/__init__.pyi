@@ -1,3 +1,5 @@
+from .audit.against import TextChecks as TextChecks
+from .audit.against import check_texts as check_texts
 from .audit.auditor import AUDIT_VERSION as AUDIT_VERSION
 from .audit.auditor import BuildAuditor as BuildAuditor
 from .audit.built import AuditOfTask as AuditOfTask

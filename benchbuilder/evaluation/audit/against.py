@@ -7,17 +7,31 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchbuilder.core import LengthUnit, Row, cells_of, write_atomically
-from benchbuilder.evaluation.audit.duplicates import DuplicatePair, distinct_part
+from benchbuilder.core import LengthUnit, Row, cells_of, count_phrase, write_atomically
+from benchbuilder.evaluation.audit.built import AuditOfTask
+from benchbuilder.evaluation.audit.duplicates import DuplicatePair, distinct_part, find_duplicates
 from benchbuilder.evaluation.audit.matching.corpora import read_documents
-from benchbuilder.evaluation.audit.matching.matches import BenchmarkText, Matcher, TextMatch
+from benchbuilder.evaluation.audit.matching.matches import (
+    CONTAINED,
+    COPIED,
+    RUN,
+    STRONG_RUN,
+    BenchmarkText,
+    Matcher,
+    TextMatch,
+)
 from benchbuilder.evaluation.audit.matching.units import unit_text
+from benchbuilder.evaluation.audit.views.ngrams import guess_unit
 from benchbuilder.exporters import csv_table
 
 _FIELDS = {"question": "full-question", "answer": "answer"}
 _DUPLICATES = ("kind", "item", "other", "similarity", "question", "answer", "other_answer")
 _MATCHES = ("item", "field", "document", "start", "run", "coverage", "with_answer", "excerpt", "finding")
-FINDINGS = ("copied", "contained", "long run", "run")
+_MEANINGS = {
+    "copied": f"items copied (coverage {COPIED} or more)", "contained": f"contained (coverage {CONTAINED} or more)",
+    "long run": f"with a common run of {STRONG_RUN} or more", "run": f"with one of {RUN} to {STRONG_RUN - 1}",
+}  # fmt: skip
+FINDINGS = tuple(_MEANINGS)
 """What a match may mean, the worst first."""
 
 
@@ -39,9 +53,65 @@ class CorpusMatches:
             worst[match.text.id] = min(worst.get(match.text.id, place), place)
         return Counter(FINDINGS[place] for place in worst.values())
 
+    def sentences(self) -> list[str]:
+        """What was found, for people; nothing found is not shown to be absent."""
+        counts = self.counts()
+        read = f"{count_phrase(self.documents, 'document')} ({self.characters:,} characters)"
+        found = [f"{counts[name]} {meaning}" for name, meaning in _MEANINGS.items() if counts[name]]
+        said = [f"in {read}: " + (", ".join(found) + "; see matches.csv" if found else "no item was found")]
+        if near := self.with_answer():
+            said.append(f"{count_phrase(near, 'item')} with the right answer near the match")
+        if self.too_short:
+            said.append(f"{self.too_short} of {self.texts} texts of items are too short to look for")
+        return said
+
     def with_answer(self) -> int:
         """How many items have a document with their right answer near the match."""
         return len({match.text.id for match in self.matches if match.with_answer})
+
+
+@dataclass(frozen=True)
+class TextChecks:
+    """What was found beside the checks of an audit: pairs inside the benchmark, and matches in corpora, if any."""
+
+    duplicates: tuple[DuplicatePair, ...]
+    corpora: CorpusMatches | None
+    files: tuple[Path, ...]
+
+    @property
+    def contradictions(self) -> int:
+        """How many pairs of items contradict each other; they close the gate."""
+        return sum(pair.kind == "contradiction" for pair in self.duplicates)
+
+    def sentences(self) -> list[str]:
+        """What was found, for people."""
+        kinds = Counter(pair.kind for pair in self.duplicates)
+        said: list[str] = []
+        if kinds:
+            counts = ", ".join(count_phrase(number, kind) for kind, number in kinds.items())
+            said.append(f"pairs of items: {counts}; see duplicates.csv")
+        if self.corpora is not None:
+            said += self.corpora.sentences()
+        return said
+
+
+def check_texts(audit: AuditOfTask, paths: Sequence[str], cwd: Path) -> TextChecks:
+    """Look for pairs of items that repeat or contradict each other, and for the items in the documents of `paths`.
+
+    Writes ``duplicates.csv``, and with `paths` ``matches.csv``, into the folder of the audit.
+
+    Raises:
+        DataError: A path cannot be read.
+    """
+    recipe, rows = audit.loaded.recipe, audit.rows
+    unit = recipe.audit.unit or guess_unit([cells_of(row).get("full-question", "") for row in rows])
+    corpora = match_corpora(rows, paths, unit, cwd, recipe.language) if paths else None
+    pairs = find_duplicates(rows)
+    audit.folder.mkdir(parents=True, exist_ok=True)
+    files = [write_duplicates(pairs, audit.folder)]
+    if corpora is not None:
+        files.append(write_matches(corpora, audit.folder))
+    return TextChecks(tuple(pairs), corpora, tuple(files))
 
 
 def match_corpora(

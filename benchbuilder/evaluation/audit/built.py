@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from benchbuilder.config import LoadedRecipe, display_path, read_kind_spec
-from benchbuilder.core import DataError, Item, Kept, SourceUnit, create_from_spec
+from benchbuilder.core import DataError, Item, Kept, Row, SourceUnit, create_from_spec
 from benchbuilder.evaluation.audit.auditor import BuildAuditor
 from benchbuilder.evaluation.benchmark import BENCHMARK, folder_of_benchmark, require_items
-from benchbuilder.exporters import AuditResult
+from benchbuilder.exporters import AuditResult, candidate_entries, item_entries
 from benchbuilder.pipeline import (
     AuditKeeper,
     Checksums,
@@ -28,12 +28,17 @@ from benchbuilder.sources import Source
 
 @dataclass(frozen=True)
 class AuditOfTask:
-    """An audit, its recipe, its title, and the folder of its files; `notes` say what was left out."""
+    """An audit, its recipe, its title, and the folder of its files.
+
+    `rows` are the items, or the candidates while there are no items. `notes` say what was left out, and what else was
+    found.
+    """
 
     loaded: LoadedRecipe
     title: str
     folder: Path
     result: AuditResult
+    rows: tuple[Row, ...]
     notes: tuple[str, ...] = ()
 
 
@@ -48,18 +53,21 @@ def audits_of_build(parts: list[LoadedRecipe], cwd: Path) -> Iterator[AuditOfTas
         checksums = Checksums(store.checksums)
         plan = make_plan(part.whole, store, checksums.sha256_of)
         checksums.save()
-        result = _result(part, plan, store)
-        yield AuditOfTask(part, part.recipe.card.title, store.folder / part.task / "audit", result)
+        result, rows = _result(part, plan, store)
+        yield AuditOfTask(part, part.recipe.card.title, store.folder / part.task / "audit", result, rows)
 
 
-def _result(part: LoadedRecipe, plan: Plan, store: Store) -> AuditResult:
+def _result(part: LoadedRecipe, plan: Plan, store: Store) -> tuple[AuditResult, tuple[Row, ...]]:
     own = replace(plan, recipe=part.recipe)
     needed = own.ancestors_of([part.recipe.items]) if part.task else set(plan.nodes)
     manifests = {name: found for name, found in committed_manifests(plan, store).items() if name in needed}
     if not any(name == part.recipe.items or plan.nodes[name].row_name == "candidate" for name in manifests):
         require_items(part, store, "audit")
     keeper = AuditKeeper(audit_folder(store), BuildAuditor(part.recipe.audit, part.recipe.seed))
-    return keeper.result(part.task, part.recipe, manifests, lambda: finished_build(own, store, manifests, part.yaml))
+    finished = finished_build(own, store, manifests, part.yaml)
+    entries = item_entries(finished) or candidate_entries(finished)
+    result = keeper.result(part.task, part.recipe, manifests, lambda: finished)
+    return result, tuple(entry.row for entry in entries)
 
 
 def audit_of_file(part: LoadedRecipe, path: str, expected: str | None, cwd: Path) -> AuditOfTask:
@@ -87,4 +95,4 @@ def audit_of_file(part: LoadedRecipe, path: str, expected: str | None, cwd: Path
     rows = [row for row in items if isinstance(row, Item)]
     result = BuildAuditor(part.recipe.audit, part.recipe.seed).audit_items(rows)
     folder = part.recipe.build_folder(cwd) / part.task / folder_of_benchmark("audit", file)
-    return AuditOfTask(part, file.name, folder, result, notes)
+    return AuditOfTask(part, file.name, folder, result, tuple(rows), notes)

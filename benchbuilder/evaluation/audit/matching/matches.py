@@ -21,7 +21,7 @@ CONTAINED, COPIED = 0.5, 0.8
 """The coverage from which a text counts as contained in a document, and as copied."""
 _NEAR = 200
 """Characters around a match in which the answer is looked for."""
-_BATCH = 1 << 20
+_BATCH = 1 << 19
 _BETWEEN = "\x1e"
 """Separates the documents of a batch."""
 _AROUND = 20
@@ -175,7 +175,7 @@ def _groups(hits: RunHits, documents: Places) -> Iterator[tuple[int, int, _Runs]
 
 
 def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
-    """Documents in batches of about a million characters."""
+    """Documents in batches of about half a million characters."""
     batch, size = list[Document](), 0
     for document in documents:
         batch.append(document)
