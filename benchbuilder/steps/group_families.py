@@ -61,9 +61,9 @@ class GroupFamilies(Gather):
     """Joins families of near-duplicate facts, and drops equal questions.
 
     The texts of a fact are its right and its wrong answers and its open questions, with their contexts. Facts in the
-    table of the port `triples` are compared by their two ends, each of which must be near: sentences about triples
-    share their frame, and facts about one concept share its name. Families are joined transitively, and the smallest
-    name is kept.
+    table of the port `triples` are compared by their two ends alone, each of which must be near: sentences about
+    triples share their frame, facts about one concept share its name, and a question may have several answers.
+    Families are joined transitively, and the smallest name is kept.
 
     Open questions with different right answers contradict each other. So do true/false questions about one statement,
     in whatever form, if it is true for one and false for another. All of them are dropped. Of equal questions with
@@ -92,9 +92,11 @@ class GroupFamilies(Gather):
         same = self._same_questions(rows)
         claimed = [place for place, row in enumerate(rows) if row.type == "tf"]
         alike = same + _group(claimed, lambda place: equality_key(rows[place].context + _asked_statement(rows[place])))
-        joins = list(chain.from_iterable(pairwise(places) for places in alike))
+        ends = _ends_of_facts(tables.get("triples"))
+        asked = ([place for place in places if rows[place].fact not in ends] for places in alike)
+        joins = list(chain.from_iterable(pairwise(places) for places in asked))
         if self.spec.near is not None:
-            joins += self._near_facts(rows, tables.get("triples"), self.spec.near)
+            joins += _near_facts(rows, ends, self.spec.near)
         names = join_groups(former, joins)
         drops = _Drops()
         if self.spec.contradictions == "drop":
@@ -122,26 +124,31 @@ class GroupFamilies(Gather):
             *([places[number] for number in numbers] for numbers in near),
         ]
 
-    def _near_facts(
-        self, rows: Sequence[Candidate], triples: Table[Any] | None, near: float
-    ) -> Iterator[tuple[int, int]]:
-        """Pairs of positions of candidates whose facts are near duplicates."""
-        ends: dict[str, tuple[str, str]] = {}
-        if triples is not None:
-            columns = (triples.column(name) for name in ("id", "payload.head", "payload.tail"))
-            ends = {fact: (head, tail) for fact, head, tail in zip(*columns, strict=True)}
-        places: dict[str, int] = {}
-        texts: defaultdict[int, dict[str, None]] = defaultdict(dict)
-        for place, row in enumerate(rows):
-            first = places.setdefault(row.fact, place)
-            if row.fact not in ends:
-                texts[first].update(dict.fromkeys(_texts(row)))
-        order = list(texts)
-        for left, right in near_rows([[trigrams(text) for text in texts[place]] for place in order], near):
-            yield order[left], order[right]
-        related = [(place, ends[fact]) for fact, place in places.items() if fact in ends]
-        for left, right in _near_ends([pair for _, pair in related], near):
-            yield related[left][0], related[right][0]
+
+def _ends_of_facts(triples: Table[Any] | None) -> dict[str, tuple[str, str]]:
+    """The head and the tail of each fact of the port `triples`, by its id."""
+    if triples is None:
+        return {}
+    columns = (triples.column(name) for name in ("id", "payload.head", "payload.tail"))
+    return {fact: (head, tail) for fact, head, tail in zip(*columns, strict=True)}
+
+
+def _near_facts(
+    rows: Sequence[Candidate], ends: Mapping[str, tuple[str, str]], near: float
+) -> Iterator[tuple[int, int]]:
+    """Pairs of positions of candidates whose facts are near duplicates."""
+    places: dict[str, int] = {}
+    texts: defaultdict[int, dict[str, None]] = defaultdict(dict)
+    for place, row in enumerate(rows):
+        first = places.setdefault(row.fact, place)
+        if row.fact not in ends:
+            texts[first].update(dict.fromkeys(_texts(row)))
+    order = list(texts)
+    for left, right in near_rows([[trigrams(text) for text in texts[place]] for place in order], near):
+        yield order[left], order[right]
+    related = [(place, ends[fact]) for fact, place in places.items() if fact in ends]
+    for left, right in _near_ends([pair for _, pair in related], near):
+        yield related[left][0], related[right][0]
 
 
 def _group(places: Iterable[int], key: Callable[[int], Hashable], least: int = 2) -> list[list[int]]:

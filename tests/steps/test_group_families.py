@@ -159,6 +159,18 @@ def test_triples_are_not_joined_by_the_frame_of_their_sentences_or_by_one_long_n
     assert max(map(int, grouped(rows)["notes"]["families"]["sizes"])) > 50, "what would happen by text"
 
 
+def test_an_open_question_about_triples_with_several_answers_is_dropped_and_joins_no_families():
+    facts, rows = triples(30)
+    families = {row.fact: row.family for row in rows}
+    for fact in facts[:18]:
+        head, tail = fact.payload.head, fact.payload.tail
+        asked = f"{head}的临床表现包括什么？"
+        rows.append(candidate(fact.id, asked, f"{head}的临床表现包括{tail}。", family=families[fact.id]))
+    found = grouped(rows, facts)
+    assert all(found[row.id].reason == "contradiction" for row in rows[60:])
+    assert found["notes"]["families"]["sizes"] == {"2": 15}
+
+
 def test_triples_of_two_sources_with_near_ends_are_one_family():
     facts, rows = triples(2)
     again = facts[0].payload.model_copy(update={"relation": "症状", "head": f"{facts[0].payload.head}（RSV）"})
