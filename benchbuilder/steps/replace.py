@@ -32,7 +32,7 @@ from benchbuilder.core import (
     strip_marks,
 )
 from benchbuilder.steps.base import Map, Port
-from benchbuilder.steps.language.bounds import NumericBound, bound_before, may_be_implied
+from benchbuilder.steps.language.bounds import NumberRules, NumberUnit, NumericBound, bound_before, may_be_implied
 from benchbuilder.steps.language.edits import altered_statement, replace_span
 from benchbuilder.steps.language.frames import SentenceFrames
 from benchbuilder.steps.language.option_weights import OptionWeights
@@ -70,6 +70,8 @@ class ReplaceSpec(StepSpec):
     bounds: tuple[NumericBound, ...]
     """Bounds that restrict the wrong number to one side. The first that fits before the answer counts, and the first
     that fits in the answer; the latter wins."""
+    units: tuple[NumberUnit, ...] = ()
+    """Units whose numbers can be compared; numbers in other units are not certain if a bound is near."""
 
     rewording: Rewording | None = None
     """The options that may be paraphrases of the answer, and are not taken; ``null``: none are looked for."""
@@ -107,6 +109,7 @@ class Replace(Map):
         facts = lookups.get("facts") if spec.option == "balanced" else None
         self._weights = None if facts is None else OptionWeights(facts)
         self._casing = open_casing(spec.casing)
+        self._numbers = NumberRules(spec.bounds, spec.units, spec.ignore)
         self._shapes = SentenceFrames({}, spec.alike, open_word_forms(spec.forms, spec.parts), self._casing)
 
     def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Outcome]:
@@ -180,7 +183,7 @@ class Replace(Map):
             if shapes != self._shapes.shapes_of(option):
                 reason = "other_shape"
                 continue
-            if spec.bounds and may_be_implied(option, answer, after, side, spec.bounds, spec.ignore):
+            if spec.bounds and may_be_implied(option, answer, after, side, self._numbers):
                 reason = "implied_by_true"
                 continue
             return option

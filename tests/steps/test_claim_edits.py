@@ -53,11 +53,14 @@ def test_an_option_that_holds_the_answer_might_be_true():
     assert kept(replaced(choice("医院报告的时限是", "4小时", "4小时内", "12日"))).text == "医院报告的时限是12日。"
 
 
-def test_numbers_of_another_unit_are_not_known_to_lie_on_the_near_side():
+def test_numbers_of_another_unit_are_compared_if_the_recipe_knows_it():
     fact = choice("极低出生体重儿的体重低于", "1500g", "2.5kg", "3000g")
     assert reason(replaced(fact)) == "implied_by_true"
     fact = choice("极低出生体重儿的体重低于", "1500g", "2.5kg", "1000g")
     assert kept(replaced(fact)).text == "极低出生体重儿的体重低于1000g。"
+    fact = choice("极低出生体重儿的体重低于", "1500g", "0.9kg")
+    assert kept(replaced(fact)).text == "极低出生体重儿的体重低于0.9kg。"
+    assert reason(replaced(fact, units=[])) == "implied_by_true"
 
 
 @pytest.mark.parametrize(
@@ -84,6 +87,10 @@ def test_numbers_of_another_unit_are_not_known_to_lie_on_the_near_side():
         ("慢性腹泻的病程是", "≥2个月", "≥1个月", "≥3个月"),
         ("观察的时间为", "不超过3天", "不超过5天", "不超过1天"),
         ("疗程应该是", "大于21天", "大于14天", "小于5天"),  # which cannot be true as well
+        # units of one kind are compared
+        ("开始时间为", "生后6小时内", "生后1天内", "生后2周"),
+        ("重点保健的时间是", "生后1周内", "生后2周内", "生后3天内"),
+        ("出血的起始时间为", "分娩24小时后", "分娩30分钟后", "分娩3天后"),
         # a bound or a range that holds the exact number
         ("胸廓畸形出现的月龄是", "12个月", "6个月以上", "3个月以下"),
         ("正常孕妇尿液的pH为", "5.5～6.5", "4.5～7.5", "＜4.5"),

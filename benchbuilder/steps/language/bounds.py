@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from benchbuilder.config import Spec
 from benchbuilder.core import (
@@ -23,7 +23,7 @@ from benchbuilder.core import (
 Side = Literal["lower", "higher", ""]
 _DASHES = "~〜～-–—－−"
 _UNIT = 6
-"""The longest text around a number that counts as its unit. Units may differ in size: 24 hours and 2 days."""
+"""The longest text around a number that counts as its unit. Unknown units may differ in size."""
 
 
 class NumericBound(Spec):
@@ -47,6 +47,16 @@ class NumericBound(Spec):
         return self
 
 
+class NumberUnit(Spec):
+    """A unit, so that numbers in units of one kind can be compared."""
+
+    kind: str
+    """What it measures, by a name of your choice: only units of one kind are compared."""
+    names: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1)]
+    size: Annotated[float, Field(gt=0)]
+    """How many of one unit of this kind it is, the same one for all."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Amount:
     """The numbers that a text allows, and the text around the number."""
@@ -59,6 +69,10 @@ class _Amount:
     def includes(self, other: _Amount) -> bool:
         return self.low <= other.low and other.high <= self.high
 
+    def times(self, size: float, name: str) -> _Amount:
+        """The amount without the name of its unit, in units of which one such unit has `size`."""
+        return _Amount(self.low * size, self.high * size, self.exact, self.unit.removesuffix(name))
+
 
 def bound_before(before: str, bounds: Sequence[NumericBound]) -> Side:
     """The side on which a number is wrong behind the text `before`: that of the first bound that fits."""
@@ -66,15 +80,26 @@ def bound_before(before: str, bounds: Sequence[NumericBound]) -> Side:
     return found.wrong if found is not None else ""
 
 
-def may_be_implied(
-    option: str, answer: str, after: str, side: Side, bounds: Sequence[NumericBound], ignore: str
-) -> bool:
+@dataclass(frozen=True, slots=True)
+class NumberRules:
+    """How numbers are compared: the recipe's bounds and units, and the characters that are ignored."""
+
+    bounds: Sequence[NumericBound]
+    units: Sequence[NumberUnit]
+    ignore: str
+
+    def key(self, text: str) -> str:
+        """The form in which units and the text around numbers are compared."""
+        return comparison_key(text, self.ignore)
+
+
+def may_be_implied(option: str, answer: str, after: str, side: Side, rules: NumberRules) -> bool:
     """Whether a statement with `option` may follow from the true one with `answer`; both are followed by `after`.
 
-    `side` is the bound before them. With a bound, numbers in other units and spelled numbers are never certain. Without
-    one, an option may be implied only if it is a range or a bound that includes the number of the answer.
+    `side` is the bound before them. With a bound, numbers in unknown units and spelled numbers are never certain.
+    Without one, an option may be implied only if it is a range or a bound that includes the number of the answer.
     """
-    wrong, right = (_amount(text, after, side, bounds, ignore) for text in (option, answer))
+    wrong, right = (_amount(text, after, side, rules) for text in (option, answer))
     if wrong is None or right is None:
         spelled = has_number_sign(option) or has_number_sign(answer)
         return bool(side) and (spelled or (wrong is None) != (right is None))
@@ -84,15 +109,32 @@ def may_be_implied(
     if bounded and (has_number_sign(option) or has_number_sign(answer)):
         return True
     if wrong.unit != right.unit:
+        wrong, right = _in_common_unit(wrong, right, rules)
+    if wrong.unit != right.unit:
         return bool(side) or (bounded and max(len(wrong.unit), len(right.unit)) <= _UNIT)
     return wrong.includes(right)
 
 
-def _amount(text: str, after: str, side: Side, bounds: Sequence[NumericBound], ignore: str) -> _Amount | None:
+def _in_common_unit(wrong: _Amount, right: _Amount, rules: NumberRules) -> tuple[_Amount, _Amount]:
+    """Both amounts in one unit, if both units are known and of one kind; otherwise unchanged."""
+    (first, one), (second, other) = (_unit_of(amount.unit, rules) for amount in (wrong, right))
+    if one is None or other is None or one.kind != other.kind:
+        return wrong, right
+    return wrong.times(one.size, first), right.times(other.size, second)
+
+
+def _unit_of(text: str, rules: NumberRules) -> tuple[str, NumberUnit | None]:
+    """The longest name of a unit that `text` ends in, but not behind a slash: a unit per unit has another size."""
+    names = ((rules.key(name), unit) for unit in rules.units for name in unit.names)
+    ends = (pair for pair in names if text.endswith(pair[0]) and not text.removesuffix(pair[0]).endswith("/"))
+    return max(ends, key=lambda pair: len(pair[0]), default=("", None))
+
+
+def _amount(text: str, after: str, side: Side, rules: NumberRules) -> _Amount | None:
     numbers = number_range(text)
     if numbers is None:
         return None
-    own = next((bound for bound in bounds if bound.answer and find_all(bound.answer, text + after)), None)
+    own = next((bound for bound in rules.bounds if bound.answer and find_all(bound.answer, text + after)), None)
     bare = replace_all(own.answer, "", text) if own is not None else text
     unit = "".join(mark for mark in without_numbers(bare) if mark not in _DASHES)
     (low, high), kind = numbers, own.wrong if own is not None else side
@@ -100,5 +142,5 @@ def _amount(text: str, after: str, side: Side, bounds: Sequence[NumericBound], i
         low=-math.inf if kind == "lower" else low,
         high=math.inf if kind == "higher" else high,
         exact=not kind and low == high,
-        unit=comparison_key(unit, ignore),
+        unit=rules.key(unit),
     )
