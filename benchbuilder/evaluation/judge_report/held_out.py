@@ -29,10 +29,10 @@ SIDES = get_args(Side)
 Measure = Callable[[Floats, Floats], Statistic]
 _COLUMNS: Mapping[ValueFormat, str] = {
     "words": "judge kind note baseline measure better model rater outcome pairs source type side group probe verdict "
-    "expected limits",
+    "expected limits view finding",
     "count": "n raters labelled unlabelled models compared swapped",
     "signed": "over_majority bias difference delta",
-    "percent": "positive near narrower level coverage judge_advantage human_advantage flips",
+    "percent": "guessed positive near narrower level coverage judge_advantage human_advantage flips",
 }
 """The keys of columns by their format; all other columns are scores."""
 

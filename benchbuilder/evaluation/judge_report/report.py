@@ -26,6 +26,7 @@ from benchbuilder.evaluation.judge_report.held_out import (
     held_out_answers,
     held_out_questions,
 )
+from benchbuilder.evaluation.judge_report.pair_table import pair_table
 from benchbuilder.evaluation.judge_report.probe_spec import load_probes
 from benchbuilder.evaluation.judge_report.robustness_card import probe_findings, verdict_counts
 from benchbuilder.evaluation.judge_report.robustness_tables import probe_label, robustness_table
@@ -143,6 +144,7 @@ def _tables(
         *groups,
         _familiarity_table(frame, aspect, runs),
         measures.statement_table(frame, aspect, statements),
+        pair_table(frame, aspect, runs),
     ]
     folded = [bins, people, *test[1:], *order[1:], groups[2]]
     return list(filter(None, tables)), frozenset(table.name for table in filter(None, folded))
