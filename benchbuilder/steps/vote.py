@@ -17,11 +17,12 @@ from benchbuilder.annotation import (
     EVIDENCE_GATE,
     AnnotationBackend,
     CandidateDecisions,
+    CollectedVotes,
     first_failed_gate,
     gate_funnel,
     make_row_tasks,
 )
-from benchbuilder.config import KindSpec, Name, Slot, Spec, StepSpec
+from benchbuilder.config import AnnotationSpec, KindSpec, Name, Slot, Spec, StepSpec
 from benchbuilder.core import (
     Dropped,
     GatherResult,
@@ -33,6 +34,7 @@ from benchbuilder.core import (
     Row,
     SpecIssue,
     Table,
+    column_names,
     create_from_spec,
 )
 from benchbuilder.steps.base import Port
@@ -55,12 +57,14 @@ class VoteSpec(StepSpec):
 
     This step usually has its own questions: `ways` maps annotation backends (``sheets``, ``app``) to their settings
     here, and the kind of `votes` chooses one of them. If it asks nobody, none is needed. The `fields` of a way name the
-    displayed fields of each row, among those that its payload displays. `choose` applies to the rows that pass all
-    gates.
+    displayed fields of each row, among those that its payload displays. `agree` maps a yes/no question to the dotted
+    column (``payload.expected``) with the decision that each row needs, ``yes`` or ``no``. People do not see it, so
+    they can judge rows of both kinds in one sheet. `choose` applies to the rows that pass all gates and agree.
     """
 
     votes: Annotated[KindSpec | None, Slot("annotation", inherit="annotation")] = None
     ways: Annotated[dict[str, KindSpec], Slot("annotation")] = {}
+    agree: dict[Name, str] = {}
     choose: ChooseSpec | None = None
 
     @model_validator(mode="after")
@@ -82,10 +86,11 @@ class VoteOnRows(ReviewStep):
     """
 
     kind: ClassVar[str] = "vote"
-    version = 2
+    version = 3
     spec_class: ClassVar[type[StepSpec]] = VoteSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Row)}
     reasons: ClassVar[Mapping[str, str]] = {
+        "disagrees": "The decision differs from the row's own column, which `agree` names.",
         "not_chosen": "Other rows have a lower (or higher) decision, and `choose` limits their number.",
     }
     subject_labels: ClassVar[Mapping[str, str]] = {"claim": "on rows"}
@@ -123,10 +128,20 @@ class VoteOnRows(ReviewStep):
             yield SpecIssue(f"{way}.questions.{name}.subject", "rows have no paragraphs", "evidence", ("claim",))
         if annotation.min_evidence:
             yield SpecIssue(f"{way}.min_evidence", "rows have no paragraphs", str(annotation.min_evidence), ("0",))
+        yield from self._issues_of_agreement(annotation, rows)
         rated = [name for name, q in annotation.questions_about("claim").items() if q.required and q.answer != "text"]
         if self.spec.choose is not None and self.spec.choose.question not in rated:
             yield SpecIssue("choose.question", "everybody must answer it with a number", self.spec.choose.question,
                             tuple(rated))  # fmt: skip
+
+    def _issues_of_agreement(self, annotation: AnnotationSpec, rows: Mapping[str, type[Row]]) -> Iterable[SpecIssue]:
+        """Questions that everybody does not answer with yes or no, and unknown columns."""
+        asked = [name for name, q in annotation.questions_about("claim").items() if q.required and q.answer == "binary"]
+        for name, path in self.spec.agree.items():
+            if name not in asked:
+                yield SpecIssue("agree", "everybody must answer it with yes or no", name, tuple(asked))
+            if "each" in rows and path not in (known := column_names(rows["each"])):
+                yield SpecIssue(f"agree.{name}", "the rows have no such column", path, known)
 
     def gather(self, tables: Mapping[str, Table[Any]]) -> GatherResult:
         """The rows that go on, or WaitingForPeople with the numbers of missing judgements by person."""
@@ -149,6 +164,8 @@ class VoteOnRows(ReviewStep):
             results.append(CandidateDecisions(row.partition, decisions, 0))
             if (gate := first_failed_gate(results[-1], annotation, 0)) is not None:
                 dropped[row.id] = dropped_by_gate(gate, key, votes, annotation)
+        gates = [gate for gate in gate_funnel(results, annotation) if gate["gate"] != EVIDENCE_GATE]
+        gates += self._drop_disagreements(tables["each"], key_of, votes, annotation, dropped)
         chosen: dict[str, Any] | None = None
         if (choose := self.spec.choose) is not None:
             keys = {row.id: key_of[row.id] for row in rows if row.id not in dropped}
@@ -160,8 +177,23 @@ class VoteOnRows(ReviewStep):
         outcomes: list[tuple[str, list[Outcome]]] = [
             (row.id, [dropped[row.id] if row.id in dropped else self._kept_outcome(row, reviewed=True)]) for row in rows
         ]
-        gates = [gate for gate in gate_funnel(results, annotation) if gate["gate"] != EVIDENCE_GATE]
         return GatherResult(outcomes, notes=review_notes(votes, annotation) | {"gates": gates, "chosen": chosen})
+
+    def _drop_disagreements(
+        self, table: Table[Any], key_of: Mapping[str, str], votes: CollectedVotes, annotation: AnnotationSpec,
+        dropped: dict[str, Dropped],
+    ) -> list[dict[str, Any]]:  # fmt: skip
+        """Add the rows whose decisions differ from their columns, and return the gates for the notes."""
+        gates: list[dict[str, Any]] = []
+        for name, path in self.spec.agree.items():
+            before = len(dropped)
+            for row_id, expected in zip(table.ids(), table.column(path), strict=True):
+                decision = decisions_about(key_of[row_id], (name,), votes, annotation)[name]
+                if row_id not in dropped and decision != (expected == "yes"):
+                    dropped[row_id] = Dropped("disagrees", f"{name} is {decision:g}, and {path} is {expected}")
+            kept = len(key_of) - len(dropped)
+            gates.append({"gate": name, "dropped": len(dropped) - before, "kept": kept})
+        return gates
 
     def _kept_outcome(self, row: Any, *, reviewed: bool) -> Kept:
         """The row as it goes on."""

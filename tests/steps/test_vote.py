@@ -132,6 +132,35 @@ def test_lowest_and_highest(tmp_path, which, numbers):
     assert {number(row) for row in kept} == numbers
 
 
+def test_people_must_agree_with_what_each_row_says_of_itself(tmp_path):
+    """Rows 0 to 3 say that they are wrong, 4 and 5 that they are not: people who do not see it find 0 to 4 wrong."""
+    made = {**ROW, "partition": "mixed", "candidate": "", "fact": "", "reviewed": False}
+    rows = [
+        Item[Claim].build(
+            payload=Claim(type="tf", expected="yes" if n <= 3 else "no", question=f"What is {n}?", answer=f"It is {n}.",
+                          answer_wrong="secret"),
+            **made,
+        )
+        for n in range(6)
+    ]  # fmt: skip
+    spec, agree = files(keep={}), {"wrong": "payload.expected"}
+    write_sample_row_votes(rows, spec, judge, tmp_path / "annotation" / "confirm" / "filled", seed=5)
+    kept, outcomes, notes = run(stage(tmp_path, spec, agree=agree), rows)
+    assert [number(row) for row in kept] == [0, 1, 2, 3, 5]
+    assert outcomes[rows[4].id]["reason"] == "disagrees"
+    assert outcomes[rows[4].id]["detail"] == "wrong is 1, and payload.expected is no"
+    assert notes["gates"] == [{"gate": "wrong", "dropped": 1, "kept": 5}]
+
+
+@pytest.mark.parametrize(
+    ("agree", "why"),
+    [({"sense": "payload.expected"}, "yes or no"), ({"wrong": "payload.truth"}, "no such column")],
+)
+def test_agreement_needs_a_question_and_a_column(tmp_path, agree, why):
+    (issue,) = stage(tmp_path, agree=agree).validate_inputs({"each": Item[Claim]})
+    assert why in issue.message
+
+
 def test_ties_go_by_id_whatever_the_order_of_rows(tmp_path):
     rows, spec = items(), files(keep={})
     write_sample_row_votes(rows, spec, lambda *_: 1, tmp_path / "annotation" / "confirm" / "filled", seed=5)

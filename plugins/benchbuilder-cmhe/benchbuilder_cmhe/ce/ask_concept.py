@@ -45,7 +45,7 @@ class AskConcept(Map):
     """
 
     kind: ClassVar[str] = "ask_concept"
-    version = 2
+    version = 3
     spec_class: ClassVar[type[StepSpec]] = AskConceptSpec
     slots = "many"
     divides = True
@@ -79,5 +79,5 @@ class AskConcept(Map):
         )  # fmt: skip
         return Item[ConceptQuestion].child(
             row, produced_by=self.produced_by(aspect), slot=aspect, partition=concept.concept_class, payload=payload,
-            candidate=row.id, fact=row.id, reviewed=False,
+            candidate=row.id, fact=row.id, family=row.id, reviewed=False,
         )  # fmt: skip

@@ -45,6 +45,7 @@ class Proofread(Gather):
     """
 
     kind: ClassVar[str] = "proofread"
+    version = 2
     spec_class: ClassVar[type[StepSpec]] = ProofreadSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Fact[PatientCase])}
     output: ClassVar[type[Row] | None] = _ITEM
@@ -146,7 +147,9 @@ class Proofread(Gather):
 
     def _item(self, row: Fact[PatientCase], case: PatientCase, *, reviewed: bool) -> Item[PatientCase]:
         produced_by = self.produced_by("reviewed" if reviewed else "unreviewed")
-        return _ITEM.child(row, produced_by=produced_by, payload=case, candidate=row.id, fact=row.id, reviewed=reviewed)
+        return _ITEM.child(
+            row, produced_by=produced_by, payload=case, candidate=row.id, fact=row.id, family=row.id, reviewed=reviewed
+        )
 
 
 def _count_by_method(rows: list[Fact[PatientCase]]) -> dict[str, int]:

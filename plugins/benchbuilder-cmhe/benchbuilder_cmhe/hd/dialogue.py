@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Literal, Self
 
-from benchbuilder.core import FrozenModel, Payload
+from benchbuilder.core import Fact, FrozenModel, Payload
 
 
 class AnswerChange(FrozenModel):
@@ -24,6 +24,7 @@ class Dialogue(Payload):
     """What a patient asks and a doctor answers. `title` is a short form of the question, where the source has one.
 
     `changes` are what a step altered in the answer of the source; people who judge the dialogue do not see them.
+    `partner` is the id of the dialogue that exchanges a part of its answer with this one, whether altered or not.
     """
 
     kind: ClassVar[str] = "dialogue"
@@ -33,6 +34,7 @@ class Dialogue(Payload):
     question: str
     answer: str
     changes: tuple[AnswerChange, ...] = ()
+    partner: str = ""
 
     def texts(self) -> dict[str, tuple[str, ...]]:
         """Natural-language fields by name."""
@@ -55,6 +57,7 @@ class Dialogue(Payload):
             "question": self.question,
             "answer": self.answer,
             "changes": " | ".join(change.summary() for change in self.changes),
+            "partner": self.partner,
         }
 
     @classmethod
@@ -79,6 +82,7 @@ class DialogueCheck(Payload):
     answer: str
     expected: Literal["yes", "no"]
     changes: tuple[AnswerChange, ...] = ()
+    partner: str = ""
 
     def texts(self) -> dict[str, tuple[str, ...]]:
         """Natural-language fields by name."""
@@ -105,6 +109,7 @@ class DialogueCheck(Payload):
             "answer": self.answer,
             "expected": self.expected,
             "changes": " | ".join(change.summary() for change in self.changes),
+            "partner": self.partner,
         }
 
     @classmethod
@@ -126,3 +131,13 @@ def _changes(changes: Sequence[AnswerChange], convert: Callable[[str], str]) -> 
     return tuple(
         AnswerChange(rule=change.rule, before=convert(change.before), after=convert(change.after)) for change in changes
     )
+
+
+def source_dialogue(row: Fact[Dialogue]) -> str:
+    """The id of the dialogue of the source that `row` was made of."""
+    return row.parents[-1] if row.parents else row.id
+
+
+def dialogue_family(row: Fact[Dialogue]) -> str:
+    """The item family of a dialogue: itself, and the one that it exchanges a part of its answer with."""
+    return "+".join(sorted(filter(None, (source_dialogue(row), row.payload.partner))))

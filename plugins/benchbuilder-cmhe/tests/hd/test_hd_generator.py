@@ -117,7 +117,7 @@ def test_the_command_trains_on_a_built_step_and_the_adapters_answer_in_the_build
     settings_file.write_text(text, encoding="utf-8")
     assert generator.main([*command, "--settings", str(settings_file)]) == 0, capsys.readouterr().err
     card = json.loads((own_build / "adapter" / generator.CARD_FILE).read_text("utf-8"))
-    assert card["pairs"] == 23
+    assert card["pairs"] == 68
     model = "model@steps.hd_answered.model=transformers"
     own = [
         "path=base",

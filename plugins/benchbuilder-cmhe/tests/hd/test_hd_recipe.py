@@ -23,15 +23,29 @@ def items(built: Path) -> list[dict[str, Any]]:
 
 def test_the_sample_becomes_three_partitions(built: Path) -> None:
     rows = items(built)
-    assert Counter(row["source"] for row in rows) == {"correct": 9, "tampered": 11, "generated": 6}
+    assert Counter(row["source"] for row in rows) == {"correct": 46, "tampered": 46, "generated": 6}
     assert {row["source"]: row["expected"] for row in rows} == {"correct": "no", "tampered": "yes", "generated": "yes"}
-    assert {row["source"]: row["reviewed"] for row in rows} == {"correct": False, "tampered": True, "generated": True}
-    facts = {source: {row["fact"] for row in rows if row["source"] == source} for source in ("correct", "tampered")}
-    assert not facts["correct"] & facts["tampered"], "samples have nothing in common"
+    assert {row["source"]: row["reviewed"] for row in rows} == dict.fromkeys(("correct", "tampered", "generated"), True)
     for row in rows:
         assert bool(row["changes"]) == (row["source"] == "tampered")
         for change in row["changes"]:
             assert change["after"] in row["answer"]
+
+
+def test_a_family_makes_two_true_and_two_untrue_answers_of_the_same_letters(built: Path) -> None:
+    families: dict[str, list[dict[str, Any]]] = {}
+    for row in items(built):
+        families.setdefault(row["family"], []).append(row)
+    sizes = Counter(len(rows) for rows in families.values())
+    assert sizes == {4: 23, 1: 6}, "a generated answer is its own family"
+    for family, rows in families.items():
+        by_verdict = {
+            verdict: Counter("".join(row["answer"] for row in rows if row["expected"] == verdict))
+            for verdict in ("yes", "no")
+        }
+        if len(rows) == 4:
+            assert by_verdict["yes"] == by_verdict["no"], family
+            assert {row["fact"] for row in rows} == set(family.split("+")) == {row["partner"] for row in rows}
 
 
 def test_personal_data_is_left_out_and_not_told(built: Path) -> None:
@@ -46,10 +60,13 @@ def test_personal_data_is_left_out_and_not_told(built: Path) -> None:
 def test_people_dropped_what_is_not_wrong_and_kept_the_least_reasonable(built: Path) -> None:
     ledger = (built / "ledger.tsv").read_text("utf-8").splitlines()
     outcomes = Counter(
-        (line.split("\t")[0], line.split("\t")[2]) for line in ledger if line.startswith(("hd_confirm", "hd_rate"))
+        (line.split("\t")[0], line.split("\t")[2])
+        for line in ledger
+        if line.startswith(("hd_confirm", "hd_whole", "hd_rate"))
     )
-    assert outcomes["hd_confirm", "not_wrong"] == 1
+    assert outcomes["hd_confirm", "disagrees"] == 1
     assert outcomes["hd_confirm", "not_readable"] == 1
+    assert outcomes["hd_whole", "family_incomplete"] == 6
     assert outcomes["hd_rate", "not_chosen"] == 4
     kept = [row["answer"] for row in items(built) if row["source"] == "generated"]
     assert not [answer for answer in kept if answer.startswith(("您好，甘油三酯", "肺结节多数", "偏头痛发作时"))]
@@ -58,7 +75,7 @@ def test_people_dropped_what_is_not_wrong_and_kept_the_least_reasonable(built: P
 def test_without_votes_everything_is_there_and_unreviewed(own_build: Path) -> None:
     assert main([*WORDS, "annotation=none"]) == 0
     rows = items(own_build / "builds" / "cmhe")
-    assert Counter(row["source"] for row in rows) == {"correct": 9, "tampered": 13, "generated": 10}
+    assert Counter(row["source"] for row in rows) == {"correct": 50, "tampered": 50, "generated": 10}
     assert not any(row["reviewed"] for row in rows)
 
 
@@ -72,9 +89,9 @@ def test_baselines_are_scored_by_partition(built: Path, capsys: Any) -> None:
     assert "Baichuan" in told
     scores = (built / "hd" / "evaluation" / "results_scores.csv").read_text("utf-8-sig").splitlines()
     right = Counter(next(name for name in NAMES if name in line) for line in scores[1:] if ",right" in line)
-    assert right["always_yes"] == 17
-    assert right["always_no"] == 9
-    assert 0 < right["random"] < 26
+    assert right["always_yes"] == 52
+    assert right["always_no"] == 46
+    assert 0 < right["random"] < 98
 
 
 @pytest.mark.parametrize(
