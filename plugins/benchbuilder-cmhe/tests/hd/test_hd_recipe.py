@@ -79,6 +79,14 @@ def test_without_votes_everything_is_there_and_unreviewed(own_build: Path) -> No
     assert not any(row["reviewed"] for row in rows)
 
 
+def test_the_published_way_is_there_with_a_model_of_its_own(own_build: Path, capsys: Any) -> None:
+    words = ["check", *WORDS, "variant=reference"]
+    assert main(words) != 0
+    assert "the strategy `model` needs a model" in capsys.readouterr().err
+    model = "steps.hd_altered.model"
+    assert main([*words, f"model@{model}=openai", f"{model}.name=x", f"{model}.base_url=http://127.0.0.1:9/v1"]) == 0
+
+
 def test_baselines_are_scored_by_partition(built: Path, capsys: Any) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(built.parents[1])
