@@ -66,6 +66,23 @@ def test_a_sound_benchmark_passes(here: Path, capsys: pytest.CaptureFixture[str]
     assert "audit: 0 of " in capsys.readouterr().out
 
 
+def test_contradictions_close_the_gate_and_corpora_are_searched(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = benchmark(here, leaks=False)
+    question = "妊娠期高血压疾病患者预防子痫发作首选的药物是什么？"
+    with file.open("a", encoding="utf-8") as stream:
+        stream.writelines(f"OE\tnotes\t{question}\t{right}\t{wrong}\t\n" for right, wrong in ("硫镁", "镁硫"))
+    (here / "exam.txt").write_text(f"题库：{question}硫\n", encoding="utf-8")
+    assert audit("--benchmark", str(file), "--against", "exam.txt") == 6
+    said = capsys.readouterr()
+    assert "note: pairs of items: 1 contradiction; see duplicates.csv" in said.out
+    assert "note: in 1 document (29 characters): 2 items copied (coverage 0.8 or more); see matches.csv" in said.out
+    assert said.err.startswith(f"{CLOSED}1 pair of items contradict each other")
+    (folder,) = (here / "build").iterdir()
+    assert len((folder / "duplicates.csv").read_text("utf-8").splitlines()) == 2
+    assert len((folder / "matches.csv").read_text("utf-8").splitlines()) == 3
+    assert audit("--benchmark", str(file), "--against", "gone.txt") == 3
+
+
 def test_an_allowed_leak_needs_a_reason(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     local = here / "recipes" / "local" / "default.yaml"
     local.parent.mkdir(parents=True)

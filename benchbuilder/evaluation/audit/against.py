@@ -27,6 +27,8 @@ from benchbuilder.exporters import csv_table
 _FIELDS = {"question": "full-question", "answer": "answer"}
 _DUPLICATES = ("kind", "item", "other", "similarity", "question", "answer", "other_answer")
 _MATCHES = ("item", "field", "document", "start", "run", "coverage", "with_answer", "excerpt", "finding")
+_NAMED = 5
+"""So many files without a document are named."""
 _MEANINGS = {
     "copied": f"items copied (coverage {COPIED} or more)", "contained": f"contained (coverage {CONTAINED} or more)",
     "long run": f"with a common run of {STRONG_RUN} or more", "run": f"with one of {RUN} to {STRONG_RUN - 1}",
@@ -37,13 +39,17 @@ FINDINGS = tuple(_MEANINGS)
 
 @dataclass(frozen=True)
 class CorpusMatches:
-    """Where a benchmark was found: its matches, what was read, and how many texts were too short to look for."""
+    """Where a benchmark was found: its matches, what was read, and how many texts were too short to look for.
+
+    `empty` names the files that have no document.
+    """
 
     matches: tuple[TextMatch, ...]
     documents: int
     characters: int
     texts: int
     too_short: int
+    empty: tuple[str, ...] = ()
 
     def counts(self) -> Counter[str]:
         """How many items have each finding, each item by its worst one."""
@@ -63,6 +69,8 @@ class CorpusMatches:
             said.append(f"{count_phrase(near, 'item')} with the right answer near the match")
         if self.too_short:
             said.append(f"{self.too_short} of {self.texts} texts of items are too short to look for")
+        if self.empty:
+            said.append(f"{count_phrase(len(self.empty), 'file')} without a document: {', '.join(self.empty[:_NAMED])}")
         return said
 
     def with_answer(self) -> int:
@@ -124,8 +132,11 @@ def match_corpora(
     """
     texts = benchmark_texts(rows, unit)
     matcher = Matcher(texts, unit)
-    matches = matcher.find(document for path in paths for document in read_documents(path, cwd, language))
-    return CorpusMatches(tuple(matches), matcher.documents, matcher.characters, len(texts), matcher.too_short())
+    empty = list[str]()
+    matches = matcher.find(document for path in paths for document in read_documents(path, cwd, language, empty))
+    return CorpusMatches(
+        tuple(matches), matcher.documents, matcher.characters, len(texts), matcher.too_short(), tuple(empty)
+    )
 
 
 def benchmark_texts(rows: Sequence[Row], unit: LengthUnit) -> list[BenchmarkText]:

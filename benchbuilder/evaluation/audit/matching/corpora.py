@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from benchbuilder.config import read_kind_spec
-from benchbuilder.core import DataError, EndOfFile, create_from_spec
+from benchbuilder.core import DataError, EndOfFile, count_phrase, create_from_spec
 from benchbuilder.evaluation.audit.matching.matches import Document
 from benchbuilder.sources import Source, find_files
 
@@ -24,24 +24,32 @@ _WIKIPEDIA: Mapping[str, Any] = {"kind": "wikipedia", "disambiguation": (), "sec
 _WHERE = "command line: --against"
 
 
-def read_documents(path: str, cwd: Path, language: str) -> Iterator[Document]:
+def read_documents(path: str, cwd: Path, language: str, empty: list[str] | None = None) -> Iterator[Document]:
     """The documents of `path`: a file, a folder, or a glob; ``PATH:COLUMN`` names the column of records.
 
     Plain text is one document per line, or per block between blank lines if its lines are short. Books are one per page
-    or chapter, records and pages of a dump one each.
+    or chapter, records and pages of a dump one each. The names of files without a document are added to `empty`.
 
     Raises:
-        DataError: There is no such file, its format is not known, or its records have no such column.
+        DataError: There is no such file, its format is not known, or no file of `path` has a document.
     """
     name, column = _column_of(path, cwd)
-    for file in _files(name, cwd):
+    files, read = _files(name, cwd), 0
+    for file in files:
+        before = read
         data = _source_of(file, column)
         source: Source = create_from_spec("source", read_kind_spec("source", data), file.name, language)
         source.check()
         for batch in source.read_batches():
             if not isinstance(batch, EndOfFile):
                 documents, texts = batch.rows.column("document"), batch.rows.column("text")
+                read += len(texts)
                 yield from map(Document, documents, texts)
+        if read == before and empty is not None:
+            empty.append(file.name)
+    if not read:
+        raise DataError(f"{path} has no document", where=_WHERE, next="name the column of the texts: PATH:COLUMN",
+                        why=f"{count_phrase(len(files), 'file')}, no text in the column {column!r}")  # fmt: skip
 
 
 def _column_of(path: str, cwd: Path) -> tuple[str, str]:
