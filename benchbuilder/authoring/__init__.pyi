@@ -22,6 +22,7 @@ from .dry_run.compare_files import write_comparison as write_comparison
 from .dry_run.estimate_cost import Quote as Quote
 from .dry_run.estimate_cost import QuoteRange as QuoteRange
 from .dry_run.estimate_cost import StepQuote as StepQuote
+from .dry_run.estimate_cost import quote_conversations as quote_conversations
 from .dry_run.estimate_cost import quote_plan as quote_plan
 from .dry_run.preview import Preview as Preview
 from .dry_run.preview import PreviewedRow as PreviewedRow

@@ -12,6 +12,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from benchbuilder.cli.audit_exposure import add_exposure_arguments, run_exposure
 from benchbuilder.cli.evaluate import add_benchmark_arguments, file_lines, recipes_of_tasks
 from benchbuilder.cli.session import add_overrides
 from benchbuilder.cli.terminal import print_line
@@ -34,10 +35,16 @@ def register(parser: argparse.ArgumentParser) -> None:
         "--against", metavar="PATH", action="append", default=[],
         help="look for the items in this file or folder of documents; PATH:COLUMN names the column of records",
     )  # fmt: skip
+    add_exposure_arguments(parser)
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
     """Audit each task; GateClosed if the gate of one is closed, after all files are written."""
+    if args.model:
+        return run_exposure(args, console)
+    if args.quote:
+        raise RecipeError([Problem("--quote needs --model: the audit alone asks no model",
+                                   where="command line: --quote")])  # fmt: skip
     audits, closed = _audits(args), list[str]()
     pages = list[str]()
     for audit in audits:

@@ -5,6 +5,12 @@ from .audit.auditor import BuildAuditor as BuildAuditor
 from .audit.built import AuditOfTask as AuditOfTask
 from .audit.built import audit_of_file as audit_of_file
 from .audit.built import audits_of_build as audits_of_build
+from .audit.exposure.findings import ExposureFinding as ExposureFinding
+from .audit.exposure.run import ExposurePlan as ExposurePlan
+from .audit.exposure.run import exposure_of_build as exposure_of_build
+from .audit.exposure.run import exposure_step as exposure_step
+from .audit.exposure.run import plan_exposure as plan_exposure
+from .audit.exposure.run import write_exposure as write_exposure
 from .audit.features import ViewFeatures as ViewFeatures
 from .audit.features import category_rows as category_rows
 from .audit.features import sparse_rows as sparse_rows

@@ -17,6 +17,7 @@ NAMES = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.j2"))
 STEP_OF = {"qa2d": "state_choice", "negate": "negate", "ask_tf": "ask_tf", "ask_oe": "ask_oe"}
 JUDGES = {"judge_correctness": "prompted", "judge_interpretability": "prompted", "judge_tuned": "openai_finetuned"}
 LANGUAGES = ("zh", "en")
+EXPOSURE = ("canary", "completion", "options", "paraphrase", "quiz")
 
 
 def prompt(text: str) -> prompts.Prompt:
@@ -83,8 +84,15 @@ def test_prompts_of_judges_use_only_what_their_kind_gives_and_close_every_tag(na
 def test_each_language_has_every_prompt_and_enough_pairs(language):
     names = {name.removeprefix(f"{language}/") for name in NAMES if name.startswith(language)}
     judges = {f"{name}.j2" for name in (*JUDGES, "judge_decoder", "judge_repair", "judge.system", "judge_tuned.system")}
-    assert names - judges == {*(f"{name}.j2" for name in STEP_OF), "repair.j2", "writer.system.j2", "translate_term.j2"}
+    exposure = {f"exposure_{name}.j2" for name in EXPOSURE}
+    assert names - judges - exposure == {
+        *(f"{name}.j2" for name in STEP_OF),
+        "repair.j2",
+        "writer.system.j2",
+        "translate_term.j2",
+    }
     assert judges <= names
+    assert exposure <= names
     sizes = {name: len(pairs_of(f"{language}/{name}.j2")) for name in STEP_OF}
     assert sizes["qa2d"] >= 14
     assert sizes["negate"] >= 8

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -128,6 +128,17 @@ def quote_plan(plan: Plan, store: Store, watcher: Watcher, refresh: frozenset[st
             skipped = {name: dry_run.skipped[name] for name in asking if name in dry_run.skipped}
         steps = tuple(driver.step_counts[name].step_quote() for name in asking if name in driver.step_counts)
         return Quote(steps, skipped, gateway.receipts())
+
+
+def quote_conversations(
+    gateway: Gateway, journal: Path, work: Mapping[str, tuple[KindSpec, Iterable[Conversation]]]
+) -> Quote:
+    """The quote of conversations outside a build, by the step that would pay for them; no model is asked."""
+    driver = _QuoteConversations(gateway, journal, {})
+    for step, (spec, conversations) in work.items():
+        for conversation in conversations:
+            driver.drive(step, spec, conversation)
+    return Quote(tuple(counts.step_quote() for counts in driver.step_counts.values()), {}, gateway.receipts())
 
 
 class _QuoteConversations(SerialDriver):

@@ -52,6 +52,14 @@ class WordTestSpec(Spec):
     share: Annotated[float, Field(ge=0, le=1)] = 0.02
 
 
+class ExposureSpec(Spec):
+    """What ``benchbuild audit --model`` asks: about `items` items, and about `controls` paraphrases."""
+
+    items: Annotated[int, Field(ge=10)] = 100
+    controls: Annotated[int, Field(ge=10)] = 20
+    max_new_tokens: Annotated[int, Field(ge=16)] = 512
+
+
 class AuditSpec(Spec):
     """The audit of a benchmark: can somebody who does not see all of an item guess its right answer?
 
@@ -84,3 +92,6 @@ class AuditSpec(Spec):
     """Whether models see the paragraphs of an item; ``null``: if its payload gives ``evidence`` to prompts."""
     most_items: Annotated[int, Field(ge=100)] = 20_000
     """A larger benchmark is audited on a random sample of whole item families with about this many items."""
+    canary: Annotated[str, Field(pattern=r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$")] | None = None
+    """The identifier (a GUID) that the released files hold; models are asked for its rest."""
+    exposure: ExposureSpec = ExposureSpec()
