@@ -80,16 +80,16 @@ class ExactInverse:
     def __init__(self, rows: SparseRows) -> None:
         kernel = gram(rows).astype(np.float64)
         kernel[np.diag_indices(rows.rows)] += 1
-        root = _triangle_inverted(np.linalg.cholesky(kernel)).astype(np.float32)
+        root = _triangle_inverted(np.asarray(np.linalg.cholesky(kernel), np.float64)).astype(np.float32)
         self._inverse = root.T @ root
 
     def times(self, columns: Matrix) -> Matrix:
         """Its product with columns."""
-        return self._inverse @ columns
+        return np.asarray(self._inverse @ columns, np.float32)
 
     def solved(self, rows: Integers, columns: Matrix) -> Matrix:
         """The columns times the inverse of its square block of these rows."""
-        return _inverted(self._inverse[np.ix_(rows, rows)]) @ columns
+        return np.asarray(_inverted(self._inverse[np.ix_(rows, rows)]) @ columns, np.float32)
 
 
 class FeatureSpaceInverse:
@@ -116,7 +116,9 @@ class FeatureSpaceInverse:
         for start in range(0, rows.rows, _CHUNK):
             part = table[start : start + _CHUNK]
             inner += part.T @ part
-        self._whitened = table @ _triangle_inverted(np.linalg.cholesky(inner)).T.astype(np.float32)
+        self._whitened = table @ _triangle_inverted(np.asarray(np.linalg.cholesky(inner), np.float64)).T.astype(
+            np.float32
+        )
 
     def times(self, columns: Matrix) -> Matrix:
         """Its product with columns."""
@@ -130,9 +132,8 @@ class FeatureSpaceInverse:
         part, scale = self._whitened[rows], self._scale[rows][:, None]
         if columns.shape[1] <= _FEW:
             return _conjugate_gradients(part, columns / scale) / scale
-        block = -(part @ part.T)
-        block[np.diag_indices(len(rows))] += 1
-        return (_inverted(block) @ (columns / scale)) / scale
+        block = np.asarray(np.eye(len(rows)) - part @ part.T, np.float32)
+        return np.asarray((_inverted(block) @ (columns / scale)) / scale, np.float32)
 
 
 def _conjugate_gradients(part: Matrix, columns: Matrix) -> Matrix:
@@ -183,14 +184,14 @@ def _pairs(items: Integers, values: Reals, counts: Integers, size: int) -> Reals
         products.append((value[:, :, None] * value[:, None, :]).ravel())
     if not places:
         return np.zeros(size * size)
-    return np.bincount(np.concatenate(places), np.concatenate(products), minlength=size * size)
+    return np.asarray(np.bincount(np.concatenate(places), np.concatenate(products), minlength=size * size), np.float64)
 
 
 def _triangle_inverted(triangle: Reals) -> Reals:
     """The inverse of a lower triangle, by halves: nearly all of it is matrix products."""
     size = len(triangle)
     if size <= _LEAF:
-        return np.linalg.inv(triangle)
+        return np.asarray(np.linalg.inv(triangle), np.float64)
     half = size // 2
     first, second = _triangle_inverted(triangle[:half, :half]), _triangle_inverted(triangle[half:, half:])
     inverse = np.zeros_like(triangle)
@@ -204,11 +205,11 @@ def _inverted(block: Matrix) -> Matrix:
     """The inverse of a symmetric positive definite matrix by halves; single precision, so only if well conditioned."""
     size = len(block)
     if size <= _LEAF:
-        return np.linalg.inv(block)
+        return np.asarray(np.linalg.inv(block), np.float32)
     half = size // 2
     first = _inverted(block[:half, :half])
     side = block[half:, :half] @ first
-    second = _inverted(block[half:, half:] - side @ block[:half, half:])
+    second = _inverted(np.asarray(block[half:, half:] - side @ block[:half, half:], np.float32))
     across = second @ side
     inverse = np.empty_like(block)
     inverse[:half, :half] = first + side.T @ across

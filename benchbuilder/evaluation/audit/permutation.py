@@ -71,7 +71,7 @@ class PermutationDraws:
             drawn[own] = swapped[place[own]]
         for family in np.flatnonzero(~single & ~balanced):
             own = np.flatnonzero(codes == family)
-            random = np.random.default_rng([self._seed, 2, crc32(target.encode()), self._row[names[family]]])
+            random = np.random.default_rng([self._seed, 2, crc32(target.encode()), self._row[names[int(family)]]])
             drawn[own] = _exchange(labels[own], random.random((len(own), self.permutations), np.float32))
         return drawn
 

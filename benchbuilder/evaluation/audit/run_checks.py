@@ -145,7 +145,7 @@ def _measure(check: AuditCheck, items: _CheckedItems, ridge: HeldOutRidge, setti
     hits = [first, *(ridge.guess(items.labels[:, None], folds)[1] for folds in items.folds[1:])]
     mean_hits: Reals = np.mean(hits, axis=0)
     score = _balanced(mean_hits, items.labels)
-    drawn = family_draws(mean_hits, items.labels, items.codes, settings.samples, settings.seed)
+    drawn = family_draws(mean_hits, items.labels.astype(np.float64), items.codes, settings.samples, settings.seed)
     low, high, upper = (float(bound) for bound in np.quantile(drawn, [0.025, 0.975, 0.95]))
     finding = AuditFinding(
         target=check.target,
@@ -172,8 +172,20 @@ def _balanced(hits: Reals, labels: Labels) -> float:
 
 
 def _unmeasured(check: AuditCheck, why: str) -> AuditFinding:
-    nothing = (None,) * 7
-    many = len(set(check.families))
     return AuditFinding(
-        check.target, check.view, check.scope, len(check.ids), many, *nothing, "cannot tell", check.gates, why=why
+        target=check.target,
+        view=check.view,
+        scope=check.scope,
+        n=len(check.ids),
+        families=len(set(check.families)),
+        score=None,
+        low=None,
+        high=None,
+        upper=None,
+        p=None,
+        p_family=None,
+        smallest_visible=None,
+        word="cannot tell",
+        gates=check.gates,
+        why=why,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,35 +39,35 @@ def audit_words(
         return []
     codes = np.unique(np.asarray(families, np.str_), return_inverse=True)[1].astype(np.int64)
     table = _OccurrenceTable(features, yes, codes)
-    tested = np.flatnonzero(table.families >= settings.least)
-    tested = tested[table.longest_of_equal(tested)]
-    n, shares = table.families[tested], table.yes[tested] / np.maximum(table.families[tested], 1)
-    prior = table.prior
+    words = np.flatnonzero(table.families >= settings.least)
+    words = words[table.longest_of_equal(words)]
+    n, prior = table.families[words], table.prior
+    shares = table.yes[words] / np.maximum(n, 1)
     scores = (shares - prior) / np.sqrt(prior * (1 - prior) / np.maximum(n, 1))
-    p = holm(_tails(table.yes[tested], n, prior))
-    order = np.lexsort((np.asarray(features.names, np.str_)[tested] if len(tested) else [], -n, -np.abs(scores)))
-    findings: list[WordFinding] = []
-    for place in order:
-        word = int(tested[place])
-        share = float(table.items[word] / len(yes))
-        strong = abs(scores[place]) >= settings.z and share >= settings.share
-        findings.append(
-            WordFinding(
-                target=target,
-                scope=scope,
-                name=features.names[word],
-                n=int(n[place]),
-                yes=float(shares[place]),
-                prior=prior,
-                z=float(scores[place]),
-                p=float(p[place]),
-                lmi=_lmi(float(n[place]), float(shares[place]), prior, int(codes.max()) + 1),
-                share=share,
-                accuracy=table.accuracy(word),
-                leaks=bool(strong and p[place] <= settings.level),
-            )
+    p = holm(_tails(table.yes[words], n, prior))
+    findings = [
+        WordFinding(
+            target=target,
+            scope=scope,
+            name=features.names[word],
+            n=int(n[place]),
+            yes=float(shares[place]),
+            prior=prior,
+            z=float(scores[place]),
+            p=float(p[place]),
+            lmi=_lmi(float(n[place]), float(shares[place]), prior, int(codes.max()) + 1),
+            share=float(table.items[word] / len(yes)),
+            accuracy=table.accuracy(word),
+            leaks=False,
         )
-    return findings
+        for place, word in enumerate(words.tolist())
+    ]
+    ordered = sorted(findings, key=lambda found: (-abs(found.z), -found.n, found.name))
+    return [replace(found, leaks=_leaks(found, settings)) for found in ordered]
+
+
+def _leaks(found: WordFinding, settings: AuditSettings) -> bool:
+    return found.p <= settings.level and abs(found.z) >= settings.z and found.share >= settings.share
 
 
 def holm(p: Reals) -> Reals:
@@ -92,16 +93,16 @@ class _OccurrenceTable:
         share = np.bincount(inverse, yes[owner], minlength=len(pairs)) / np.maximum(np.bincount(inverse), 1)
         word = pairs // len(sizes)
         self.families = np.bincount(word, minlength=width)
-        self.yes = np.bincount(word, share, minlength=width)
+        self.yes: Reals = np.asarray(np.bincount(word, share, minlength=width), np.float64)
         marks = np.random.default_rng(0).integers(0, 2**63, size=(2, len(yes)), dtype=np.uint64)
         self._occurrences = [_sums(features.indices, mark[owner], width) for mark in marks]
         self._names = features.names
 
     def longest_of_equal(self, words: Integers) -> NDArray[np.int64]:
         """Places of the words of which no longer one has the same occurrences, of equally long ones the first."""
-        names = [self._names[word] for word in words]
+        names = [self._names[word] for word in words.tolist()]
         best: dict[tuple[int, int], int] = {}
-        for place in sorted(range(len(words)), key=lambda place: (-len(names[place]), names[place])):
+        for _, _, place in sorted((-len(name), name, place) for place, name in enumerate(names)):
             first, second = (int(marks[words[place]]) for marks in self._occurrences)
             best.setdefault((first, second), place)
         return np.array(sorted(best.values()), np.int64)
