@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from benchbuilder.core import Claim, Row, answers_after, cells_of, equality_key, jaccard, near_pairs, trigrams
-from benchbuilder.evaluation.audit.subjects import family_of
+from benchbuilder.evaluation.audit.subjects import family_of, shown_text
 
 NEAR = 0.7
 """Questions of different families that share more than this of their character trigrams are near duplicates."""
@@ -81,7 +81,7 @@ def distinct_part(right: str, wrong: str) -> str:
 
 def _entry(row: Row) -> _Entry:
     cells = cells_of(row)
-    question = cells.get("full-question") or cells.get("question") or next(iter(cells.values()), "")
+    question = shown_text(row) or cells.get("full-question") or cells.get("question") or next(iter(cells.values()), "")
     context = str(getattr(getattr(row, "payload", row), "context", ""))
     return _Entry(
         row.id, family_of(row), cells.get("q-type", "").lower(), context, question, cells.get("expected", ""),

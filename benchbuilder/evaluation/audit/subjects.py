@@ -166,15 +166,20 @@ def _benchmark(
 
 def _subject_of_entry(entry: ReportEntry) -> AuditSubject:
     """The question of an entry, as models see it."""
-    fields = _prompt_fields(entry.row)
-    texts = [value for name, value in fields.items() if name not in ("type", "evidence") and isinstance(value, str)]
     return AuditSubject(
         id=entry.row.id, family=family_of(entry.row), source=entry.source, type=entry.type.lower(),
-        text="\n".join(filter(None, texts)) or entry.question,
+        text=shown_text(entry.row) or entry.question,
         expected=entry.expected if entry.expected in ("yes", "no") else "",
         negated=bool(getattr(entry.row, "negated", False)),
         evidence=tuple(support.text for support in entry.evidence),
     )  # fmt: skip
+
+
+def shown_text(row: Row) -> str:
+    """What models see of an item, without type and paragraphs; empty for rows without a payload."""
+    fields = _prompt_fields(row)
+    texts = (value for name, value in fields.items() if name not in ("type", "evidence") and isinstance(value, str))
+    return "\n".join(filter(None, texts))
 
 
 def _prompt_fields(row: Row) -> Mapping[str, Any]:

@@ -87,6 +87,17 @@ def test_the_published_way_is_there_with_a_model_of_its_own(own_build: Path, cap
     assert main([*words, f"model@{model}=openai", f"{model}.name=x", f"{model}.base_url=http://127.0.0.1:9/v1"]) == 0
 
 
+def test_the_audit_finds_no_leak_and_no_contradiction(own_build: Path, capsys: Any) -> None:
+    """Its text is the question with the answer: equal questions with two answers contradict nothing."""
+    assert main(["audit", *WORDS, "--task", "hd"]) == 0, capsys.readouterr().err
+    folder = own_build / "builds" / "cmhe" / "hd" / "audit"
+    assert len((folder / "duplicates.csv").read_text("utf-8").splitlines()) == 1
+    checks = {check["view"]: check for check in json.loads((folder / "audit.json").read_text("utf-8"))["checks"]}
+    assert {name for name, check in checks.items() if check["word"] == "leaks"} == {"source"}
+    assert not checks["source"]["gates"]
+    assert {"negation", "question_words", "all"} <= checks.keys()
+
+
 def test_baselines_are_scored_by_partition(built: Path, capsys: Any) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(built.parents[1])
