@@ -74,8 +74,8 @@ def test_the_card_says_what_differs_from_the_paper(words):
             "常",
             "options",
             "Negation",
-            "synonym",
-            "polarity",
+            "exchange their answers",
+            "affirmed",
             "是多少",
             "sixth",
         ):

@@ -282,12 +282,11 @@ def test_the_scripts_rescue_no_answer_that_a_model_changed():
     assert told(stage("replace_choice", "reference"), true, fact) == "no_answer_span"
 
 
-def test_the_scripts_replace_by_any_entity():
-    ours, theirs = (recipe(variant).steps["replace_triple"] for variant in ("", "reference"))
-    assert (ours.entity, ours.unknown_only) == ("same_type", True)
-    assert (theirs.entity, theirs.unknown_only) == ("any", False)
-    assert not ours.enabled
-    assert not theirs.enabled
+def test_the_scripts_negate_triples_and_exchange_nothing():
+    ours, theirs = (recipe(variant).steps for variant in ("", "reference"))
+    assert ours["negate_triple"].from_["each"] == ("state_triple", "swap_triple")
+    assert theirs["negate_triple"].from_["each"] == ("state_triple",)
+    assert set(ours) - set(theirs) == {"swap_triple", "ask_oe_triple", "families"}
 
 
 # --- questions
@@ -296,22 +295,25 @@ def test_the_scripts_replace_by_any_entity():
 @pytest.mark.parametrize("step", ["ask_tf_choice", "ask_tf_triple"])
 def test_the_scripts_ask_about_true_statements_only(step):
     ours, theirs = both(step)
-    verdicts: dict[Any, set[str]] = {ours: set(), theirs: set()}
+    verdicts: dict[Any, list[str]] = {ours: [], theirs: []}
     for number in range(20):
         if "triple" in step:
-            fact, state = triple("羊水过少", "病因", f"过期妊娠{number}"), stage("state_triple")
+            fact, state = triple("羊水过少", "病因", f"过期妊娠{number:02}"), stage("state_triple")
         else:
-            fact, state = choice("产后出血应首选", f"药{number}"), stage("state_choice")
+            fact, state = choice("产后出血应首选", f"药{number:02}"), stage("state_choice")
         true = kept(state.map(fact, {}))
-        false = Statement.child(
-            true, produced_by=true.produced_by, polarity="false", text="不" + true.text, joined="negation", fact=fact.id
+        false = true.model_copy(
+            update={"polarity": "false", "text": true.text.replace(f"{number:02}", "丙丁"), "id": "false"}
         )
+        table = {"statements": Table.of([true, false], Statement)}
         for made in (ours, theirs):
+            made.open(table)
             outcomes = [outcome for row in (true, false) for outcome in made.map(row, {"fact": fact})]
-            rows = [outcome.row for outcome in outcomes if isinstance(outcome, Kept)]
-            assert len(rows) == 1
-            verdicts[made].add(rows[0].expected)
-    assert verdicts == {ours: {"yes", "no"}, theirs: {"yes"}}
+            verdicts[made] += [outcome.row.expected for outcome in outcomes if isinstance(outcome, Kept)]
+    assert verdicts[theirs] == ["yes"] * 20
+    assert sorted(verdicts[ours]) == ["no"] * 20 + ["yes"] * 20
+    assert recipe("").steps["candidates"].wrong_tf == ("replaced",)
+    assert recipe("reference").steps["candidates"].wrong_tf == ("negated", "replaced")
 
 
 def test_the_scripts_ask_every_question_with_the_plain_particle():

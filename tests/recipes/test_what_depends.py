@@ -41,12 +41,12 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("file", "more", "reruns"),
     [
-        ("prompts/zh/negate.j2", "{# edited #}\n", {"negate_choice", *LAST}),
+        ("prompts/zh/negate.j2", "{# edited #}\n", {"negate_choice", "ask_tf_choice", *LAST}),
         ("prompts/zh/ask_oe.j2", "{# edited #}\n", {"ask_oe_choice", *LAST}),
         (
             "recipes/recipe/care_mi/relations_bios.tsv",
             "# edited\n",
-            {"state_triple", "negate_triple", "replace_triple", "ask_tf_triple", *LAST},
+            {"state_triple", "swap_triple", "negate_triple", "ask_tf_triple", "ask_oe_triple", *LAST},
         ),
         ("recipes/recipe/care_mi/stopwords.txt", "某某\n", {"evidence", "items"}),
     ],

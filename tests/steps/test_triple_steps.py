@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 from claim_rows import CARE_MI, REFERENCE, RULES, TABLES, kept, make, reason, triple
 
@@ -10,6 +12,8 @@ from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.outcomes import Kept
 from benchbuilder.core.records.payloads import Fact, Triple
 from benchbuilder.core.records.roles import Statement
+from benchbuilder.core.records.row import Span
+from benchbuilder.steps.language.edits import altered_statement, answer_text
 from benchbuilder.steps.language.relations import RelationTables
 
 RELATIONS = {"relations": TABLES}
@@ -145,8 +149,31 @@ def test_the_reference_negates_every_relation_sentence_by_search(state):
             assert kept(outcomes).text.count("不") == 1, name
 
 
+def test_a_family_of_triples_is_asked_in_one_form(state, negate):
+    """Two facts with each other's answers: all four questions have one form, and all quote the statement."""
+    facts = [triple("病甲", "并发症", "产后出血"), triple("病乙", "并发症", "贫血")]
+    true = [kept(state.map(fact, {})) for fact in facts]
+    swapped = [
+        altered_statement(row, row.produced_by, row.text.replace(answer_text(row), answer_text(other)), "replacement",
+                          (), Span(start=row.answer.start, end=row.answer.start + len(answer_text(other))))
+        .model_copy(update={"family": "family-1"})
+        for row, other in zip(true, reversed(true), strict=True)
+    ]  # fmt: skip
+    pairs = list(zip([*true, *swapped], [*facts, *facts], strict=True))
+    pairs += [(kept(negate.map(row, {"fact": fact})), fact) for row, fact in pairs]
+    statements = Table.of([row for row, _ in pairs], Statement)
+    assert {(row.polarity, row.negated) for row in statements} == set(product(("true", "false"), (False, True)))
+    stage = make("ask_tf_triple", {**RULES["ask_tf_triple"], **RELATIONS}, lookups={"statements": statements})
+    outcomes = [outcome for row, fact in pairs for outcome in stage.map(row, {"fact": fact})]
+    questions = [outcome.row for outcome in outcomes if isinstance(outcome, Kept)]
+    assert sorted(question.expected for question in questions) == ["no", "no", "yes", "yes"]
+    assert len({question.negated for question in questions}) == 1
+    assert {question.family for question in questions} == {"family-1"}
+    assert all(question.text.endswith("，这种说法对吗？") for question in questions)
+
+
 def test_tf_asks_with_the_relation_of_the_true_one_and_a_general_form_of_the_false_one(state, negate):
-    stage = make("ask_tf_triple", {**RULES["ask_tf_triple"], **RELATIONS})
+    stage = make("ask_tf_triple", {**RULES["ask_tf_triple"], **RELATIONS, "polarity": "balanced"})
     seen = {}
     for number in range(40):
         fact = triple(f"病{number}", "并发症", "产后出血")
@@ -161,7 +188,8 @@ def test_tf_asks_with_the_relation_of_the_true_one_and_a_general_form_of_the_fal
 def test_a_fact_without_a_false_statement_is_asked_about_its_true_one(state):
     facts = [triple(f"病{number}", "并发症", "产后出血") for number in range(12)]
     true = Table.of([kept(state.map(fact, {})) for fact in facts], Statement)
-    stage = make("ask_tf_triple", {**RULES["ask_tf_triple"], **RELATIONS}, lookups={"statements": true})
+    spec = {**RULES["ask_tf_triple"], **RELATIONS, "polarity": "balanced"}
+    stage = make("ask_tf_triple", spec, lookups={"statements": true})
     questions = [kept(stage.map(row, {"fact": fact})) for row, fact in zip(true, facts, strict=True)]
     assert {question.expected for question in questions} == {"yes"}
 
@@ -176,13 +204,21 @@ def test_both_polarities_can_be_asked_in_one_form(state):
 
 def test_oe_is_a_switch_and_never_holds_its_answer(state):
     spec = {**RELATIONS, "mark": "？", "ends": "。！？", "ignore": "，"}
-    fact = triple("胎盘早剥", "并发症", "产后出血")
+    fact = triple("川崎病", "多发季节", "春季")
     true = kept(state.map(fact, {}))
     assert reason(make("ask_oe_triple", {**spec, "enabled": False}).map(true, {"fact": fact})) == "switched_off"
     stage = make("ask_oe_triple", {**spec, "enabled": True})
-    assert kept(stage.map(true, {"fact": fact})).text == "胎盘早剥的并发症包括哪些？"
-    leak = triple("妊娠期糖尿病", "并发症", "糖尿病")
+    assert kept(stage.map(true, {"fact": fact})).text == "川崎病多发于什么季节？"
+    leak = triple("春季结膜炎", "多发季节", "春季")
     assert reason(stage.map(kept(state.map(leak, {})), {"fact": leak})) == "leaks_answer"
+    several = triple("胎盘早剥", "并发症", "产后出血")
+    assert reason(stage.map(kept(state.map(several, {})), {"fact": several})) == "no_template"
+
+
+REPLACE_TRIPLE = {
+    "enabled": False, "entity": "same_type", "unknown_only": True, "any_relation": True, "inverse_suffix": "（反向）",
+    "ignore": "，。（） ",
+}  # fmt: skip
 
 
 def table(*facts):
@@ -202,7 +238,7 @@ def test_a_replaced_end_is_of_the_same_type_and_known_nowhere(state):
     ]
     stage = make(
         "replace_triple",
-        {**RULES["replace_triple"], "enabled": True},
+        {**REPLACE_TRIPLE, "enabled": True},
         lookups={"pool": table(fact, *others), "known": table(fact, *others)},
     )
     true = kept(state.map(fact, {}))
@@ -211,7 +247,7 @@ def test_a_replaced_end_is_of_the_same_type_and_known_nowhere(state):
     everything = [triple("子痫前期", "并发症", x, **disease, line=9) for x in ("羊水过多", "早产", "肺不张")]
     closed = make(
         "replace_triple",
-        {**RULES["replace_triple"], "enabled": True},
+        {**REPLACE_TRIPLE, "enabled": True},
         lookups={"pool": table(fact, *others), "known": table(fact, *others, *everything)},
     )
     assert reason(closed.map(true, {"fact": fact})) == "no_wrong_entity"
@@ -222,7 +258,7 @@ def test_a_reversed_relation_is_the_same_knowledge(state):
     fact = triple("胎膜早破", "可导致", "早产", **typed)
     known = triple("宫内感染", "可导致（反向）", "胎膜早破", **typed)  # 胎膜早破可导致宫内感染
     pool = table(fact, known)
-    stage = make("replace_triple", {**RULES["replace_triple"], "enabled": True}, lookups={"pool": pool, "known": pool})
+    stage = make("replace_triple", {**REPLACE_TRIPLE, "enabled": True}, lookups={"pool": pool, "known": pool})
     assert reason(stage.map(kept(state.map(fact, {})), {"fact": fact})) == "no_wrong_entity"
 
 
@@ -235,7 +271,7 @@ def test_what_another_source_knows_under_another_relation_is_not_wrong(state):
     true = kept(state.map(fact, {}))
 
     def replaced(**spec):
-        spec = {**RULES["replace_triple"], "enabled": True, **spec}
+        spec = {**REPLACE_TRIPLE, "enabled": True, **spec}
         return make("replace_triple", spec, lookups={"pool": pool, "known": pool}).map(true, {"fact": fact})
 
     assert reason(replaced()) == "no_wrong_entity"
@@ -244,7 +280,7 @@ def test_what_another_source_knows_under_another_relation_is_not_wrong(state):
 
 def test_replacing_is_off_by_default(state):
     fact = triple("胎盘早剥", "并发症", "产后出血")
-    stage = make("replace_triple", RULES["replace_triple"])
+    stage = make("replace_triple", REPLACE_TRIPLE)
     assert reason(stage.map(kept(state.map(fact, {})), {"fact": fact})) == "switched_off"
 
 

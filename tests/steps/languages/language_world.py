@@ -210,7 +210,7 @@ def _claims(language: dict[str, Any]) -> dict[str, Any]:
     stop, mark, ends = language["stop"], language["mark"], language["ends"]
     negative = {"negations": language["negations"], "harmless": []}
     relations = {"default": "small/relations.tsv"}
-    asked = {"stop": stop, "mark": mark, "ends": ends, "polarity": "balanced"}
+    asked = {"stop": stop, "mark": mark, "ends": ends, "polarity": "family"}
     return {
         "state_choice": {
             "strategy": "rules",
@@ -267,11 +267,25 @@ def _claims(language: dict[str, Any]) -> dict[str, Any]:
             "not_options": [],
             "bounds": [],
         },
-        "replace_triple": {
-            "enabled": False,
-            "entity": "any",
-            "unknown_only": True,
-            "any_relation": True,
+        "swap_triple": {
+            "relations": {},
+            "bar": {
+                "known": True,
+                "any_relation": True,
+                "synonyms": [],
+                "kin": "none",
+                "near_known": "none",
+                "popular_answer": None,
+                "general_concept": None,
+                "plausible": None,
+                "together": False,
+                "shared_letters": "allowed",
+                "alike": None,
+                "related": None,
+                "generic": [],
+            },
+            "partner": "far",
+            "unit": language["matching"],
             "inverse_suffix": "",
             "ignore": "",
         },
@@ -288,6 +302,7 @@ def _claims(language: dict[str, Any]) -> dict[str, Any]:
             "verdicts": [],
         },
         "ask_tf_triple": {**asked, "relations": relations, "true_form": None, "false_form": language["tf"]},
+        "ask_oe_triple": {"relations": relations, "enabled": False, "mark": mark, "ends": ends, "ignore": ""},
         "ask_oe_choice": {
             "method": "seam",
             "strategy": "rules",
@@ -306,7 +321,7 @@ def _claims(language: dict[str, Any]) -> dict[str, Any]:
             "question_words": [],
             "stand_in": "?",
         },
-        "candidates": {"wrong_tf": ["negated", "replaced"], "wrong_oe": ["replaced"]},
+        "candidates": {"wrong_tf": ["replaced"], "wrong_oe": ["replaced"]},
         "evidence": {"query": ["question", "answer"]},
         "paragraphs": {
             "min_chars": 5,

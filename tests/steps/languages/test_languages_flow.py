@@ -72,7 +72,7 @@ def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 def test_every_question_and_triple_becomes_items(built: Built) -> None:
     counts = {name: built.manifests[name].rows for name in ("choices_on_topic", "triples_on_topic", "items")}
-    assert counts == {"choices_on_topic": 4, "triples_on_topic": 2, "items": 10}
+    assert counts == {"choices_on_topic": 4, "triples_on_topic": 2, "items": 16}
 
 
 def test_no_character_of_the_sources_is_lost(built: Built) -> None:
