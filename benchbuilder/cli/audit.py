@@ -109,13 +109,13 @@ def _sentences(says: AuditSentences) -> Mapping[str, list[str]]:
 
 def _table(result: AuditResult, says: AuditSentences) -> Table:
     """One line for each target and group: how many checks have each finding, and the highest score."""
-    table = Table(box=None, pad_edge=False, header_style="bold", width=78)
-    for name in ("guessed", "in"):
-        table.add_column(name, overflow="ellipsis", no_wrap=True, max_width=16)
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("guessed", no_wrap=True)
+    table.add_column("in", overflow="ellipsis", no_wrap=True, max_width=14)
     for name in ("leaks", "hint", "clean", "unsure"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("highest", justify="right", no_wrap=True)
-    table.add_column("from", overflow="ellipsis", no_wrap=True)
+        table.add_column(name, justify="right", no_wrap=True, min_width=len(name))
+    table.add_column("highest", justify="right", no_wrap=True, min_width=len("100.0 %"))
+    table.add_column("from", overflow="ellipsis", no_wrap=True, max_width=16)
     groups: dict[tuple[str, str], list[AuditedView]] = {}
     for check in result.checks:
         if check.gates:

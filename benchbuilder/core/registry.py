@@ -158,6 +158,7 @@ BUILT_IN_KINDS: dict[str, dict[str, str]] = {
         "together": "benchbuilder.evaluation.audit.views.facts:TogetherView",
         "relatedness": "benchbuilder.evaluation.audit.views.facts:RelatednessView",
         "all": "benchbuilder.evaluation.audit.views.combined:AllView",
+        "all_interactions": "benchbuilder.evaluation.audit.views.interactions:AllInteractionsView",
     },
     "executor": {"local": "benchbuilder.pipeline.executors.local:LocalExecutor"},
     "exporter": {

@@ -7,6 +7,7 @@ from typing import Any
 
 from benchbuilder.config import AllowedLeak, AuditSpec, read_kind_spec
 from benchbuilder.core import BUILT_IN_KINDS, Item, LengthUnit, create_from_spec
+from benchbuilder.evaluation.audit.boosted import run_boosted_checks
 from benchbuilder.evaluation.audit.findings import AuditCheck, AuditFinding, AuditSettings, WordFinding
 from benchbuilder.evaluation.audit.run_checks import run_checks
 from benchbuilder.evaluation.audit.subjects import (
@@ -20,6 +21,8 @@ from benchbuilder.evaluation.audit.views.ngrams import guess_unit
 from benchbuilder.evaluation.audit.words import widened, word_findings
 from benchbuilder.exporters import AuditedView, AuditedWord, AuditResult, FinishedBuild
 
+SLOW_VIEW = "all_interactions"
+"""The view that a recipe must name to have it."""
 AUDIT_VERSION = 1
 """Part of what an audit is made of: another version audits again."""
 
@@ -37,13 +40,14 @@ class BuildAuditor:
 
     def audit_build(self, finished: FinishedBuild) -> AuditResult:
         """The result for a finished build."""
-        return self._audit(benchmark_of_build(finished, self.spec.most_items, self.seed))
+        return self.audit_benchmark(benchmark_of_build(finished, self.spec.most_items, self.seed))
 
     def audit_items(self, items: Sequence[Item[Any]]) -> AuditResult:
         """The result for items of which nothing else is known."""
-        return self._audit(benchmark_of_items(items, self.spec.most_items, self.seed))
+        return self.audit_benchmark(benchmark_of_items(items, self.spec.most_items, self.seed))
 
-    def _audit(self, benchmark: AuditedBenchmark) -> AuditResult:
+    def audit_benchmark(self, benchmark: AuditedBenchmark) -> AuditResult:
+        """The result for subjects that are known already."""
         spec, views, context = self.spec, audit_views(self.spec), self._context(benchmark)
         shown = benchmark.paragraphs_shown if spec.paragraphs_shown is None else spec.paragraphs_shown
         guessed = audit_targets(benchmark)
@@ -55,7 +59,9 @@ class BuildAuditor:
         checks: list[AuditCheck] = []
         for target in targets:
             checks += target.checks(views, context, paragraphs_shown=shown)
-        findings = run_checks(checks, settings)
+        boosted = {name for name, view in views.items() if view.boosted}
+        findings = run_checks([check for check in checks if check.view not in boosted], settings)
+        findings += run_boosted_checks([check for check in checks if check.view in boosted], settings)
         made = [self._checked(finding) for finding in findings if finding.score is not None]
         words = [
             self._checked_word(word, target, context.unit)
@@ -117,7 +123,7 @@ class BuildAuditor:
 def audit_views(spec: AuditSpec) -> dict[str, View]:
     """The views of a recipe by name; without any, those of the program."""
     specs: Mapping[str, Any] = spec.views or {
-        name: read_kind_spec("view", {"kind": name}) for name in BUILT_IN_KINDS["view"]
+        name: read_kind_spec("view", {"kind": name}) for name in BUILT_IN_KINDS["view"] if name != SLOW_VIEW
     }
     return {name: create_from_spec("view", view) for name, view in specs.items()}
 

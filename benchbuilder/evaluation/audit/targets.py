@@ -70,7 +70,7 @@ def difference_rows(seen: ViewFeatures) -> ViewFeatures:
     owner = seen.row_of_entry
     signs = np.where(owner < count, 1.0, -1.0)
     keys, places = np.unique((owner % count) * width + seen.indices, return_inverse=True)
-    values = np.bincount(places, seen.values * signs, minlength=len(keys))
+    values = np.bincount(places, seen.values * signs, minlength=len(keys)).astype(np.float64)
     left = values != 0
     rows, indices = np.divmod(keys[left], width)
     indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=count))]).astype(np.int64)
@@ -107,11 +107,11 @@ class TargetChecks:
                 self.skipped.append(SkippedView(name, found))
                 continue
             gates = view.closes_gate(paragraphs_shown=paragraphs_shown)
-            if gates:
+            if gates and not view.boosted:
                 seen[name] = found.features
-            yield from self._checks_of_view(name, found, gates=gates)
+            yield from self._checks_of_view(name, found, gates=gates, crossing=not view.boosted)
 
-    def _checks_of_view(self, name: str, found: SeenTarget, *, gates: bool) -> Iterator[AuditCheck]:
+    def _checks_of_view(self, name: str, found: SeenTarget, *, gates: bool, crossing: bool) -> Iterator[AuditCheck]:
         for scope, group in self.groups.items():
             rows = [row for row in group if found.applies[row]]
             if not self._can_be_guessed(rows):
@@ -121,7 +121,7 @@ class TargetChecks:
             if not says_nothing or len(rows) == len(self.target.subjects):
                 yield self._check(name, scope, rows, part, gates=gates)
             negated = [self.target.subjects[row].negated for row in rows]
-            if self.target.target != "verdict" or all(negated) or not any(negated):
+            if not crossing or self.target.target != "verdict" or all(negated) or not any(negated):
                 continue
             if not says_nothing or scope not in self._forms_checked:
                 yield self._check(name + CROSSED, scope, rows, part.crossed(negated), gates=gates)
@@ -148,8 +148,10 @@ def _is_constant(features: ViewFeatures) -> bool:
     if features.signed:
         return not len(features.indices)
     first = features.take([0])
-    same = features.rows * len(first.indices) == len(features.indices)
-    return same and bool(np.all(features.indices == np.tile(first.indices, features.rows)))
+    if features.rows * len(first.indices) != len(features.indices):
+        return False
+    entries = (features.indices, first.indices), (features.values, first.values)
+    return all(bool(np.all(every == np.tile(one, features.rows))) for every, one in entries)
 
 
 def _groups(target: TargetSubjects, scopes: Sequence[AuditScope]) -> Iterator[tuple[str, list[int]]]:

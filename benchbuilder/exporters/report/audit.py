@@ -107,7 +107,8 @@ class AuditSentences:
         return self.t(f"audit.word.{name.replace(' ', '_')}")
 
     def _unclear(self, target: str, group: str, checks: Sequence[AuditedView]) -> str:
-        limit, n, worst = self.result.limit, checks[0].n, max(check.smallest for check in checks)
+        limit, n = self.result.limit, checks[0].n
+        worst = max(max(check.smallest, check.upper - 0.5) for check in checks)
         return self.t(
             "audit.unclear", group=self.group(group), target=self.target(target), n=n,
             unit=self.t(f"audit.unit_{target}"), points=f"{100 * worst:.0f}", limit=f"{100 * limit:g}",

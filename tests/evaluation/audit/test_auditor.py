@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pytest
@@ -7,7 +8,12 @@ from audit_subjects import item, items
 
 from benchbuilder.config import AuditSpec, read_kind_spec
 from benchbuilder.evaluation.audit.auditor import BuildAuditor, audit_views
-from benchbuilder.evaluation.audit.subjects import family_of, sample_of_families
+from benchbuilder.evaluation.audit.subjects import (
+    AuditedBenchmark,
+    AuditSubject,
+    family_of,
+    sample_of_families,
+)
 from benchbuilder.evaluation.audit.words import widened
 from benchbuilder.exporters import AuditResult, AuditSentences, ReportTexts, entry_of
 
@@ -99,6 +105,23 @@ def test_without_anything_to_guess_nothing_is_checked() -> None:
 
 def test_without_views_the_recipe_gets_those_of_the_program() -> None:
     assert next(iter(audit_views(AuditSpec()))) == "majority"
+
+
+def test_trees_see_what_only_both_ends_together_tell() -> None:
+    """The verdict is yes where both ends have the same letter: no linear view sees that."""
+    pytest.importorskip("sklearn")
+    draw = random.Random(1)
+    subjects: list[AuditSubject] = []
+    for number in range(160):
+        answer, concept = draw.choice("铁钙"), draw.choice("铁钙")
+        subjects.append(AuditSubject(
+            id=f"{number:03}", family=f"f{number}", source="graph", type="tf", text=f"{concept}治{answer}",
+            expected="yes" if answer == concept else "no", answer=answer, concept=concept, relation="r",
+        ))  # fmt: skip
+    found = AuditedBenchmark(tuple(subjects), (), 160, 160, "items", 160, paragraphs_shown=False)
+    result = BuildAuditor(spec("answer_words", "concept_words", "all_interactions"), 1).audit_benchmark(found)
+    assert word(result, "all_interactions") == "leaks"
+    assert word(result, "answer_words") != "leaks"
 
 
 def test_words_are_shown_with_what_always_stands_around_them() -> None:

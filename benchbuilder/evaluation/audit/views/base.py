@@ -35,6 +35,7 @@ class View(ABC):
 
     `targets` are the targets that it is made for. A view of `information` says what a retriever gets, or how easy an
     item is: it does not close the gate unless the recipe says so. `of_paragraphs` views gate if models see paragraphs.
+    A `boosted` view gives dense numbers to boosted trees; it is not part of `all`, and is not crossed with the form.
     """
 
     kind: ClassVar[str]
@@ -43,6 +44,7 @@ class View(ABC):
     targets: ClassVar[tuple[AuditTarget, ...]] = ("verdict", "truth", "pair")
     information: ClassVar[bool] = False
     of_paragraphs: ClassVar[bool] = False
+    boosted: ClassVar[bool] = False
 
     def __init__(self, spec: Any) -> None:
         self.spec = spec

@@ -53,7 +53,7 @@ def ngram_rows(texts: Sequence[str], unit: LengthUnit, longest: int = 3) -> View
     return ViewFeatures(indptr, places[sorting], np.ones(len(places)), tuple(names[place] for place in order.tolist()))
 
 
-def _coded(texts: Sequence[str], unit: LengthUnit) -> tuple[Codes, Codes, Sequence[str] | None]:
+def _coded(texts: Sequence[str], unit: LengthUnit) -> tuple[Codes, Codes, list[str] | None]:
     """All units of the texts as numbers from 1, how many each text has, and the words by number."""
     if unit == "characters":
         bare = ["".join(text.split()) for text in texts]
@@ -77,7 +77,7 @@ def _ngrams(codes: Codes, owners: Codes, size: int) -> tuple[Codes, Codes]:
     return keys[inside], owners[:count][inside]
 
 
-def _names(keys: Codes, vocabulary: Sequence[str] | None) -> list[str]:
+def _names(keys: Codes, vocabulary: list[str] | None) -> list[str]:
     mask = (1 << _BITS) - 1
     found: list[str] = []
     for key in keys.tolist():
