@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 
 import pytest
-from claim_rows import RULES, TABLES, triple
+from claim_rows import RULES, triple
 
 from benchbuilder.core.context import StepContext
 from benchbuilder.core.records.arrow.table import Table
@@ -21,8 +21,16 @@ FACTS = [
 ]
 
 
+TABLE = """relation\tstatement\tnegated\ttf\toe\tanswer_end
+传播途径\t{tail}是{head}的传播途径。\t{tail}不是{head}的传播途径。\t{tail}是{head}的传播途径吗？\t{tail}是什么疾病的传播途径？\thead
+就诊科室\t{head}的就诊科室是{tail}。\t{head}的就诊科室不是{tail}。\t{head}的就诊科室是{tail}吗？\t{head}的就诊科室是哪个科？\ttail
+"""
+
+
 def made(folder, **more):
-    spec = {**RULES["ask_oe_triple"], "enabled": True, "relations": TABLES, "inverse_suffix": "（反向）", **more}
+    (folder / "relations.tsv").write_text(TABLE, encoding="utf-8")
+    tables = {"default": str(folder / "relations.tsv")}
+    spec = {**RULES["ask_oe_triple"], "enabled": True, "relations": tables, "inverse_suffix": "（反向）", **more}
     context = StepContext(seed=1, language="zh", step="ask", cache=folder, workplace=folder)
     return AskOeTriple(AskOeTriple.spec_class.model_validate({"kind": "ask_oe_triple", "from": "x", **spec}), context)
 

@@ -197,6 +197,13 @@ def test_words_are_compared_whole(tmp_path, state):
     assert {outcome.reason for outcome in outcomes.values()} == {"near_known"}
 
 
+def test_words_of_one_root_share_letters(tmp_path, state):
+    facts = facts_of(("nephritic pain", "cure", "tin"), ("foot sore", "cure", "nephrology"))
+    step = made(tmp_path, {**NO_BARS, "shared_letters": "both_sides"}, unit="words")
+    outcomes, _ = run(step, state(facts), facts)
+    assert {outcome.reason for outcome in outcomes.values()} == {"shares_letters"}
+
+
 def test_sources_and_types_are_not_mixed(tmp_path, state):
     facts = [*facts_of(("甲乙", "治", "丙丁")), *facts_of(("戊己", "治", "庚辛"), partition="bios")]
     outcomes, _ = run(made(tmp_path), state(facts), facts)

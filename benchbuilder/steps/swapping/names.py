@@ -18,6 +18,8 @@ from benchbuilder.core import (
 
 Nearness = Literal["none", "contained", "bigram", "letter"]
 """When two names are near: never; if one contains the other; if they also share a piece, or a token."""
+_ROOT = 4
+"""Characters that words of one root share, in languages that write words apart."""
 _TOKEN = re.compile(r"[a-z0-9]+|[^\W_]")
 
 
@@ -40,8 +42,15 @@ class NameForms:
         return comparison_key(name, self._ignore)
 
     def letters(self, name: str) -> frozenset[str]:
-        """The characters of a name as people read it, without white space and case; or its words."""
-        return frozenset(self.tokens(name) if self._words else comparison_form(name))
+        """The characters of a name as people read it, without white space and case.
+
+        With ``words``, its words and its runs of four characters: words of one root share letters too.
+        """
+        if not self._words:
+            return frozenset(comparison_form(name))
+        text = name.casefold()
+        runs = (text[start : start + _ROOT] for start in range(len(text) - _ROOT + 1))
+        return frozenset([*self.tokens(name), *text.split(), *runs])
 
     def form(self, name: str) -> str:
         """The form in which names are searched in each other: their tokens with a space between them."""

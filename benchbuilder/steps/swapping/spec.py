@@ -59,8 +59,9 @@ class SwapBars(FrozenModel):
     together: bool
     """`together_in_text`: a paragraph of the port `passages` has a name of the concept and a name of the answer."""
     shared_letters: Literal["both_sides", "allowed"]
-    """`shares_letters`: concept and answer share a character (a word, if the unit is words). It bars a fact whose own
-    ends share one, and a pair whose swapped ends do: a bar on one side alone would give the verdict away."""
+    """`shares_letters`: concept and answer share a character (if the unit is words: a word, or four characters in a
+    row). It bars a fact whose own ends share one, and a pair whose swapped ends do: a bar on one side alone would give
+    the verdict away."""
     alike: Annotated[int, Field(ge=1)] | None
     """`heads_alike`, `answers_alike`: the two concepts, or the two answers, share at least this many pairs of
     characters in a row (words, if the unit is words), or one contains the other."""
