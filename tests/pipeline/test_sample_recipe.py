@@ -14,6 +14,7 @@ import pytest
 import benchbuilder
 from benchbuilder.authoring.trace import Inspector
 from benchbuilder.config.load import load_recipe
+from benchbuilder.evaluation.audit.duplicates import find_duplicates
 from benchbuilder.pipeline.build import BuildReport, build_benchmark
 from benchbuilder.pipeline.plan import Plan, make_plan
 from benchbuilder.pipeline.store.checksums import Checksums
@@ -59,6 +60,11 @@ def outputs(store: Store) -> dict[str, bytes]:
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[Plan, Store, BuildReport]:
     return built(tmp_path_factory.mktemp("whole"))
+
+
+def test_no_two_items_repeat_or_contradict_each_other(whole: tuple[Plan, Store, BuildReport]) -> None:
+    _, store, report = whole
+    assert find_duplicates(store.rows(report.manifests["items"])) == []
 
 
 def test_every_source_unit_ends_somewhere(whole: tuple[Plan, Store, BuildReport]) -> None:

@@ -59,6 +59,7 @@ def find_duplicates(rows: Iterable[Row], near: float = NEAR) -> list[DuplicatePa
     if the right statement of one is the wrong statement of the other. Near duplicates have near questions, without the
     frame that many questions share, and near right answers. Each pair is given once, contradictions first.
     """
+    rows = list(rows)
     entries = [_entry(row) for row in rows]
     statements = [row.id for row in rows if _has_statements(row)]
     found: dict[tuple[str, str], DuplicatePair] = {}

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from wiki_dump import Written, multistream
 
 from benchbuilder.core import Claim, DataError, Item, LengthUnit, Origin, ProducedBy, convert_script
 from benchbuilder.evaluation.audit.against import match_corpora, write_matches
@@ -140,6 +141,17 @@ def test_documents_of_every_format(tmp_path: Path):
     assert [d.text for d in read_documents("a/*.jsonl:q", tmp_path, "zh", empty)] == ["asked"]
     assert empty == ["more.jsonl"]
     assert [d.text for d in read_documents("a/*.parquet:text", tmp_path, "zh")] == ["column"]
+
+
+def test_the_pages_of_a_dump_are_documents(tmp_path: Path):
+    pytest.importorskip("mwparserfromhell")
+    body = "預防[[子癇]]發作首選的'''藥物'''是[[硫酸鎂]]。"
+    (tmp_path / "wiki.xml.bz2").write_bytes(multistream([Written("子癇", body), Written("他", "別的。")])[0])
+    rows = [item(question="预防子痫发作首选的药物是什么？")]
+    found = match_corpora(rows, ["wiki.xml.bz2"], "characters", tmp_path, "zh")
+    assert {match.text.field: (match.finding, match.with_answer) for match in found.matches} == {
+        "question": ("contained", True), "answer": ("copied", True),
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
