@@ -17,6 +17,7 @@ from benchbuilder.core import (
     Fact,
     GatherResult,
     Kept,
+    Outcome,
     Table,
     Triple,
     answers_after,
@@ -102,7 +103,7 @@ class GroupFamilies(Gather):
         if self.spec.contradictions == "drop":
             _drop_contradictions(rows, alike, drops)
         _drop_duplicates(rows, former, same, drops)
-        outcomes = [
+        outcomes: list[tuple[str, list[Outcome]]] = [
             (row.id, [drops.outcomes.get(place) or Kept(row.model_copy(update={"family": name}))])
             for place, (row, name) in enumerate(zip(rows, names, strict=True))
         ]

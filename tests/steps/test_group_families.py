@@ -40,6 +40,7 @@ def grouped(rows: list[Candidate], triples: list[Fact[Triple]] | None = None, **
     found: dict[str, Any] = {"notes": result.notes}
     for name, (outcome,) in result.outcomes:
         if isinstance(outcome, Kept):
+            assert isinstance(outcome.row, Candidate)
             assert outcome.row.id == name
             found[name] = outcome.row.family
         else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 from benchbuilder.core.context import StepContext
 from benchbuilder.core.records.arrow.table import Table
@@ -13,7 +14,7 @@ from benchbuilder.core.records.row import Origin, ProducedBy
 from benchbuilder.evaluation.steps.one_of_family import OneOfFamily, OneOfFamilySpec, draw_one_of_family
 
 
-def item(family: str, expected: str, line: int, source: str = "graph") -> Item[Claim]:
+def item(family: str, expected: Any, line: int, source: str = "graph") -> Item[Claim]:
     payload = Claim(type="tf" if expected else "oe", expected=expected, question=f"{family}-{line}？", answer="对。",
                     answer_wrong="错。")  # fmt: skip
     return Item[Claim].build(

@@ -85,7 +85,8 @@ class Matcher:
     """Finds texts of a benchmark in documents."""
 
     def __init__(self, texts: Sequence[BenchmarkText], unit: LengthUnit) -> None:
-        self._texts, self._unit = texts, unit
+        self._texts = texts
+        self._unit: LengthUnit = unit
         self._units = [unit_text(text.text, unit) for text in texts]
         self._index = RunIndex(self._units, [text.item for text in texts], RUN)
         self.documents = self.characters = 0

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchbuilder.evaluation.audit.matching.units import Hashes, Places, UnitText, run_hashes
 
@@ -74,7 +75,7 @@ def _first_bits(hashes: Hashes) -> Places:
     return (hashes >> np.uint64(64 - _BITS)).astype(np.int64)
 
 
-def _is_common(hashes: Hashes, items: Places) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def _is_common(hashes: Hashes, items: Places) -> NDArray[np.bool_]:
     """Which runs are in more than a few items."""
     if not len(hashes):
         return np.zeros(0, np.bool_)
