@@ -100,16 +100,22 @@ def equality_key(text: str) -> str:
 
 
 def answers_after(question: str, statements: Sequence[str]) -> list[str]:
-    """The answers in statements that answer one question: what follows where every statement has left the question.
+    """The answers in statements that answer one question: what follows what they have in common with the question.
 
-    Statements that differ before that, in the verb that joins them to the answer, do not differ in their answers.
+    A statement that leaves the question earlier than others, at the verb that joins it to the answer, has their answer
+    if it ends with it.
 
     >>> answers_after("The largest is what?", ["The largest is Jupiter.", "The largest was Jupiter."])
     ['jupiter', 'jupiter']
     """
     asked, keys = equality_key(question), [equality_key(statement) for statement in statements]
-    start = max((_common_start(asked, key) for key in keys), default=0)
-    return [key[start:] for key in keys]
+    starts = [_common_start(asked, key) for key in keys]
+    last = max(starts, default=0)
+    known = sorted({key[start:] for key, start in zip(keys, starts, strict=True) if start == last}, key=len)
+    return [
+        key[start:] if start == last else next((end for end in reversed(known) if key.endswith(end)), key[start:])
+        for key, start in zip(keys, starts, strict=True)
+    ]
 
 
 def _common_start(left: str, right: str) -> int:

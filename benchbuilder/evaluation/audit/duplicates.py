@@ -7,7 +7,18 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from benchbuilder.core import Claim, Row, answers_after, cells_of, equality_key, jaccard, near_pairs, trigrams
+from benchbuilder.core import (
+    Candidate,
+    Claim,
+    Item,
+    Row,
+    answers_after,
+    cells_of,
+    equality_key,
+    jaccard,
+    near_pairs,
+    trigrams,
+)
 from benchbuilder.evaluation.audit.subjects import family_of, shown_text
 
 NEAR = 0.7
@@ -92,8 +103,9 @@ def _entry(row: Row) -> _Entry:
 
 def _has_statements(row: Row) -> bool:
     """Whether the answers of an item are whole statements; those of a benchmark from elsewhere need not be."""
-    payload = getattr(row, "payload", row)
-    return not isinstance(payload, Claim) or bool(getattr(row, "candidate", ""))
+    if isinstance(row, Item):
+        return isinstance(row.payload, Claim) and bool(row.candidate)
+    return isinstance(row, Candidate)
 
 
 def _groups(entries: Iterable[tuple[Hashable, _Entry]]) -> Iterator[list[_Entry]]:
