@@ -30,7 +30,9 @@ STATE_BY_RULE = make("state_choice", RULES["state_choice"])
 
 def writer(kind: str, **spec: Any) -> Any:
     """A writer by the bundled rules, with a model set."""
-    more: dict[str, Any] = {"tokenizer": tokenizer("jieba")} if kind == "negate" else {}
+    more: dict[str, Any] = {"strategy": "rules_then_model"}
+    if kind == "negate":
+        more["tokenizer"] = tokenizer("jieba")
     more |= {"polarity": "true_only"} if kind == "ask_tf" else {}
     return make(kind, {**RULES[STEPS[kind]], "model": MODEL, **more, **spec})
 
