@@ -87,6 +87,7 @@ def test_numbers_of_another_unit_are_compared_if_the_recipe_knows_it():
         ("慢性腹泻的病程是", "≥2个月", "≥1个月", "≥3个月"),
         ("观察的时间为", "不超过3天", "不超过5天", "不超过1天"),
         ("疗程应该是", "大于21天", "大于14天", "小于5天"),  # which cannot be true as well
+        ("报告的期限是", "三天内", "五天内", "口头"),  # a spelled number is never certain
         # units of one kind are compared
         ("开始时间为", "生后6小时内", "生后1天内", "生后2周"),
         ("重点保健的时间是", "生后1周内", "生后2周内", "生后3天内"),
@@ -109,6 +110,7 @@ def test_a_number_that_the_true_bound_implies_is_not_wrong(question, answer, imp
         ("可以诊断胆管细胞癌的是", "AFP＜20ug/L", "血管造影"),
         ("痰中带血最多见的年龄是", "60岁", "40岁"),  # no bound
         ("受损的部位是", "一侧颅内", "双侧颅内"),
+        ("适于胎龄儿的出生体重是", "第10～90百分位", "第10百分位以下"),  # 百 is no number here
         ("锋电位的超射顶端接近于", "Na+平衡电位", "Ca2+内流"),  # 接近于 is no bound
     ],
 )

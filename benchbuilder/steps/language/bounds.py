@@ -100,18 +100,19 @@ def may_be_implied(option: str, answer: str, after: str, side: Side, rules: Numb
     Without one, an option may be implied only if it is a range or a bound that includes the number of the answer.
     """
     wrong, right = (_amount(text, after, side, rules) for text in (option, answer))
+    spelled = has_number_sign(option) or has_number_sign(answer)
     if wrong is None or right is None:
-        spelled = has_number_sign(option) or has_number_sign(answer)
+        counted = all(has_number_sign(text) or number_range(text) for text in (option, answer))
+        if counted and any(_bound_in(text + after, rules) for text in (option, answer)):
+            return True
         return bool(side) and (spelled or (wrong is None) != (right is None))
     bounded = math.inf in (wrong.high, right.high, -wrong.low, -right.low)
     if wrong.exact and right.exact:
         return False
-    if bounded and (has_number_sign(option) or has_number_sign(answer)):
-        return True
     if wrong.unit != right.unit:
         wrong, right = _in_common_unit(wrong, right, rules)
     if wrong.unit != right.unit:
-        return bool(side) or (bounded and max(len(wrong.unit), len(right.unit)) <= _UNIT)
+        return bool(side) or (bounded and (spelled or max(len(wrong.unit), len(right.unit)) <= _UNIT))
     return wrong.includes(right)
 
 
@@ -130,11 +131,16 @@ def _unit_of(text: str, rules: NumberRules) -> tuple[str, NumberUnit | None]:
     return max(ends, key=lambda pair: len(pair[0]), default=("", None))
 
 
+def _bound_in(text: str, rules: NumberRules) -> NumericBound | None:
+    """The first bound that is written in an answer; `text` goes on behind it."""
+    return next((bound for bound in rules.bounds if bound.answer and find_all(bound.answer, text)), None)
+
+
 def _amount(text: str, after: str, side: Side, rules: NumberRules) -> _Amount | None:
     numbers = number_range(text)
     if numbers is None:
         return None
-    own = next((bound for bound in rules.bounds if bound.answer and find_all(bound.answer, text + after)), None)
+    own = _bound_in(text + after, rules)
     bare = replace_all(own.answer, "", text) if own is not None else text
     unit = "".join(mark for mark in without_numbers(bare) if mark not in _DASHES)
     (low, high), kind = numbers, own.wrong if own is not None else side
