@@ -61,6 +61,7 @@ def test_marks_around_the_answer_do_not_stay_in_the_statement(stage):
         ("胎儿窘迫（急性是", "缺氧"),  # a bracket was cut
         ("控制气道炎症最有效的", "糖皮质激素"),  # what describes the answer makes no sentence of it
         ("好发于儿童的", "麻疹"),
+        ("必须在卫生防疫机构的指导监督下严密消毒后处理的", "污水"),
         ("被甲类传染病病原体污染的", "污水"),
     ],
 )
