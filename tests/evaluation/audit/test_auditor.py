@@ -63,6 +63,7 @@ def test_without_a_leak_the_gate_is_open_unless_doubt_closes_it() -> None:
     result = BuildAuditor(spec("question_words"), 1).audit_items(made)
     assert not result.closed
     assert BuildAuditor(spec("question_words", unknown="close"), 1).audit_items(made[:30]).closed
+    assert not BuildAuditor(spec("negation", gate="none"), 1).audit_items(items(40, leaks=True)).closed
 
 
 def test_an_allowed_leak_is_named_with_its_reason() -> None:
@@ -107,6 +108,7 @@ def test_without_views_the_recipe_gets_those_of_the_program() -> None:
     assert next(iter(audit_views(AuditSpec()))) == "majority"
 
 
+@pytest.mark.e2e
 def test_trees_see_what_only_both_ends_together_tell() -> None:
     """The verdict is yes where both ends have the same letter: no linear view sees that."""
     pytest.importorskip("sklearn")
