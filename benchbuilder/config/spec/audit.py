@@ -64,9 +64,10 @@ class AuditSpec(Spec):
     """The audit of a benchmark: can somebody who does not see all of an item guess its right answer?
 
     `gate` says what ends with exit code 6 if a check leaks: only ``benchbuild audit`` (``audit``), every build as well
-    (``build``), or nothing: with ``none``, builds are not audited, and the gate is always open. A check leaks if its score is above one half by more
-    than `limit`, at the level of significance `level` over all checks together. `permutations` is how often labels are
-    exchanged to see what chance does. With `unknown` ``close``, a check that cannot tell closes the gate too.
+    (``build``), or nothing: with ``none``, builds are not audited, and the gate is always open. A check leaks if its
+    score is above one half by more than `limit`, at the level of significance `level` over all checks together.
+    `permutations` is how often labels are exchanged to see what chance does. With `unknown` ``close``, a check that
+    cannot tell closes the gate too.
     """
 
     gate: Literal["audit", "build", "none"] = "audit"

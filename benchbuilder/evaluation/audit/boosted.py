@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import erfc, sqrt
+from typing import Any
 
 import numpy as np
 
 from benchbuilder.evaluation.audit.estimator import fold_numbers
 from benchbuilder.evaluation.audit.family_bootstrap import family_draws
-from benchbuilder.evaluation.audit.features import Reals
+from benchbuilder.evaluation.audit.features import Integers, Reals
 from benchbuilder.evaluation.audit.findings import AuditCheck, AuditFinding, AuditSettings
 from benchbuilder.evaluation.audit.run_checks import Z_SEEN, audit_word, why_not_measured
 
@@ -36,10 +38,10 @@ def _finding(check: AuditCheck, settings: AuditSettings, many: int) -> AuditFind
         low=low, high=high, upper=max(upper, 0.5 + upper - score), p=p, p_family=min(1.0, p * many),
         smallest_visible=Z_SEEN * spread, word="cannot tell", gates=check.gates,
     )  # fmt: skip
-    return AuditFinding(**{**vars(finding), "word": audit_word(finding, settings)})
+    return replace(finding, word=audit_word(finding, settings))
 
 
-def _hits(table: Reals, labels: Reals, folds: Reals, seed: int) -> Reals:
+def _hits(table: Reals, labels: Reals, folds: Integers, seed: int) -> Reals:
     """For each row 1, 0 or a half: whether its label is guessed from the other folds."""
     from sklearn.ensemble import HistGradientBoostingClassifier  # of the extra `audit`
 
@@ -50,7 +52,8 @@ def _hits(table: Reals, labels: Reals, folds: Reals, seed: int) -> Reals:
         if yes in (0, 1):
             continue
         weights = np.where(labels[rest] == 1, 0.5 / yes, 0.5 / (1 - yes))
-        model = HistGradientBoostingClassifier(max_iter=100, random_state=seed, early_stopping=False)
+        model: Any = HistGradientBoostingClassifier(max_iter=100, random_state=seed)
+        model.set_params(early_stopping=False)
         model.fit(table[rest], labels[rest], sample_weight=weights)
         margin = np.sign(model.decision_function(table[held]))
         hits[held] = np.where(labels[held] == 1, 0.5 + margin / 2, 0.5 - margin / 2)
