@@ -75,7 +75,7 @@ def test_contradictions_close_the_gate_and_corpora_are_searched(here: Path, caps
     assert audit("--benchmark", str(file), "--against", "exam.txt") == 6
     said = capsys.readouterr()
     assert "note: pairs of items: 1 contradiction; see duplicates.csv" in said.out
-    assert "note: in 1 document (29 characters): 2 items copied (coverage 0.8 or more); see matches.csv" in said.out
+    assert "note: questions of items: 2 copied (coverage 0.8 or more); see matches.csv" in said.out
     assert said.err.startswith(f"{CLOSED}1 pair of items contradict each other")
     (folder,) = (here / "build").iterdir()
     assert len((folder / "duplicates.csv").read_text("utf-8").splitlines()) == 2

@@ -30,7 +30,7 @@ _MATCHES = ("item", "field", "document", "start", "run", "coverage", "with_answe
 _NAMED = 5
 """So many files without a document are named."""
 _MEANINGS = {
-    "copied": f"items copied (coverage {COPIED} or more)", "contained": f"contained (coverage {CONTAINED} or more)",
+    "copied": f"copied (coverage {COPIED} or more)", "contained": f"contained (coverage {CONTAINED} or more)",
     "long run": f"with a common run of {STRONG_RUN} or more", "run": f"with one of {RUN} to {STRONG_RUN - 1}",
 }  # fmt: skip
 FINDINGS = tuple(_MEANINGS)
@@ -51,22 +51,24 @@ class CorpusMatches:
     too_short: int
     empty: tuple[str, ...] = ()
 
-    def counts(self) -> Counter[str]:
-        """How many items have each finding, each item by its worst one."""
+    def counts(self, field: str = "question") -> Counter[str]:
+        """How many items have each finding in a field, each item by its worst one."""
         worst: dict[str, int] = {}
         for match in self.matches:
-            place = FINDINGS.index(match.finding)
-            worst[match.text.id] = min(worst.get(match.text.id, place), place)
+            if match.text.field == field:
+                place = FINDINGS.index(match.finding)
+                worst[match.text.id] = min(worst.get(match.text.id, place), place)
         return Counter(FINDINGS[place] for place in worst.values())
 
     def sentences(self) -> list[str]:
         """What was found, for people; nothing found is not shown to be absent."""
-        counts = self.counts()
-        read = f"{count_phrase(self.documents, 'document')} ({self.characters:,} characters)"
-        found = [f"{counts[name]} {meaning}" for name, meaning in _MEANINGS.items() if counts[name]]
-        said = [f"in {read}: " + (", ".join(found) + "; see matches.csv" if found else "no item was found")]
+        said = [f"{count_phrase(self.documents, 'document')} ({self.characters:,} characters) were searched"]
+        for field in _FIELDS:
+            counts = self.counts(field)
+            found = [f"{counts[name]} {meaning}" for name, meaning in _MEANINGS.items() if counts[name]]
+            said.append(f"{field}s of items: {', '.join(found) or 'none found'}; see matches.csv")
         if near := self.with_answer():
-            said.append(f"{count_phrase(near, 'item')} with the right answer near the match")
+            said.append(f"{count_phrase(near, 'question')} with the right answer near the match")
         if self.too_short:
             said.append(f"{self.too_short} of {self.texts} texts of items are too short to look for")
         if self.empty:
@@ -74,8 +76,8 @@ class CorpusMatches:
         return said
 
     def with_answer(self) -> int:
-        """How many items have a document with their right answer near the match."""
-        return len({match.text.id for match in self.matches if match.with_answer})
+        """How many items have a document with their right answer near the question."""
+        return len({match.text.id for match in self.matches if match.with_answer and match.text.field == "question"})
 
 
 @dataclass(frozen=True)

@@ -54,6 +54,7 @@ def test_a_copied_item_is_found_in_another_script_with_full_width_digits_and_oth
     assert "血壓" in question.excerpt
     assert (answer.text.field, answer.run) == ("answer", 12)
     assert found.counts() == {"copied": 1}
+    assert found.counts("answer") == {"contained": 1}
     assert (found.documents, found.with_answer()) == (2, 1)
     lines = write_matches(found, tmp_path).read_text(encoding="utf-8").splitlines()
     assert lines[0] == "item,field,document,start,run,coverage,with_answer,excerpt,finding"
