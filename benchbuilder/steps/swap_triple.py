@@ -86,8 +86,8 @@ class SwapTriple(Gather):
         self._bars = FactBars(spec, self._forms)
         rows: dict[str, Statement] = {row.id: row for row in tables["each"]}
         outcomes: dict[str, Outcome] = {}
-        facts = dict(self._take_apart(rows.values(), tables["fact"], outcomes))
-        relations = {row: fact.relation for row, fact in facts.items()}
+        relations: dict[str, str] = {}
+        facts = dict(self._take_apart(rows.values(), tables["fact"], outcomes, relations))
         rule = KnownRule(spec.ignore, spec.inverse_suffix, frozenset(bar.synonyms))
         known = (tables["known"], tables["fact"])
         popularity = Popularity(known, facts.values(), spec, self._forms)
@@ -107,9 +107,9 @@ class SwapTriple(Gather):
         return GatherResult([(row, [outcomes[row]]) for row in rows], notes=notes)
 
     def _take_apart(
-        self, rows: Iterable[Statement], table: Table[Any], outcomes: dict[str, Outcome]
+        self, rows: Iterable[Statement], table: Table[Any], outcomes: dict[str, Outcome], relations: dict[str, str]
     ) -> Iterator[tuple[str, SwapFact]]:
-        """The facts that no bar by text drops; the outcomes of all others."""
+        """The facts that no bar by text drops; the outcomes of all others, and the relation of each."""
         rows = list(rows)
         triples: dict[str, Triple] = {fact.id: fact.payload for fact in table.find({row.fact for row in rows})}
         for row in rows:
@@ -119,6 +119,7 @@ class SwapTriple(Gather):
             if row.fact not in triples:
                 raise DataError(f"the fact {row.fact} of statement {row.id} is not in the port `fact`",
                                 where=self.context.step, next="wire the step whose facts are stated")  # fmt: skip
+            relations[row.id] = triples[row.fact].relation
             fact = SwapFact.of(row, triples[row.fact], self._forms, self.spec.inverse_suffix)
             dropped = Dropped("no_answer_span", row.text) if fact is None else self._bars.by_text(fact)
             if fact is None or dropped is not None:
@@ -131,7 +132,10 @@ class SwapTriple(Gather):
         sides: dict[str, set[Side]] = {}
         for fact in facts.values() if self.spec.bar.plausible is not None else ():
             sides.setdefault(fact.answer_key, set()).add(fact.side)
-        return KnownGraph.around(tables, keys, sides, rule)
+        chains: dict[str, set[Side]] = {}
+        for fact in filter(self._bars.is_transitive, facts.values()):
+            chains.setdefault(fact.concept_key, set()).add(fact.side)
+        return KnownGraph.around(tables, keys, sides, rule, chains)
 
     def _mentions_of(self, facts: Mapping[str, SwapFact], passages: Table[Any] | None) -> Mentions | None:
         if passages is None or not self.spec.bar.together:
@@ -163,7 +167,8 @@ class SwapTriple(Gather):
     def _pair(self, block: Sequence[SwapFact], pairs: dict[str, str], outcomes: dict[str, Outcome]) -> None:
         """The partner of each fact of a block, or the reason why it has none."""
         parts = (self.spec.bar, self._forms, self._graph, self._mentions)
-        barred = PairBars(block, *parts, functional=self._bars.is_functional(block[0]))
+        barred = PairBars(block, *parts, functional=self._bars.is_functional(block[0]),
+                          transitive=self._bars.is_transitive(block[0]))  # fmt: skip
         pairing = Pairing(
             barred.allowed(), barred.concept_of, barred.answer_of, barred.relatedness(), self.spec.partner
         )

@@ -176,6 +176,20 @@ def test_relations_are_sorted_by_what_a_graph_can_say(tmp_path, state):
     assert kept(functional=["治"]) == cause | treatment
 
 
+def test_an_end_of_an_end_is_one_where_the_relation_is_transitive(tmp_path, state):
+    facts = facts_of(("甲乙", "治", "丙丁"), ("戊己", "治", "庚辛"))
+    known = facts_of(("丙丁", "治", "一"), ("一", "治", "二"), ("二", "治", "庚辛"))
+    outcomes, _ = run(made(tmp_path), state(facts), facts, known)
+    assert all(isinstance(outcome, Kept) for outcome in outcomes.values())
+    step = made(tmp_path, relations={"transitive": ["治"]})
+    outcomes, _ = run(step, state(facts), facts, known)
+    assert {(outcome.reason, outcome.detail[-10:]) for outcome in outcomes.values()} == {
+        ("known_end", "二 | 治 | 庚辛")
+    }
+    outcomes, _ = run(step, state(facts), facts, known[:2])
+    assert all(isinstance(outcome, Kept) for outcome in outcomes.values())
+
+
 def test_a_paragraph_bars_a_pair_and_is_named(tmp_path, state):
     facts = facts_of(("甲乙", "治", "丙丁"), ("戊己", "治", "庚辛"))
     step = made(tmp_path)

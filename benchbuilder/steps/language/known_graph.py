@@ -74,7 +74,12 @@ class KnownGraph:
 
     @classmethod
     def around(
-        cls, tables: Sequence[Table[Any]], keys: Collection[str], sides: Mapping[str, Collection[Side]], rule: KnownRule
+        cls,
+        tables: Sequence[Table[Any]],
+        keys: Collection[str],
+        sides: Mapping[str, Collection[Side]],
+        rule: KnownRule,
+        chains: Mapping[str, Collection[Side]] | None = None,
     ) -> KnownGraph:
         """The triples of the concepts `keys`, of their synonyms, and of the concepts that have them as an answer.
 
@@ -83,13 +88,24 @@ class KnownGraph:
             keys: The keys of the concepts.
             sides: For some keys, the sides of the relations that they answer.
             rule: How triples are read.
+            chains: For some keys, the sides on which the ends of their ends are needed too.
         """
         near = cls(_touching(tables, keys, rule), rule)
         wider = {name for key in keys for name in near.synonyms(key)}
         for key, wanted in sides.items():
             for side in wanted:
                 wider.update(name for number in near.holders(key, side) for name in near.concept_names(number, side))
-        return near if wider <= set(keys) else cls(_touching(tables, wider | set(keys), rule), rule)
+        wider |= set(keys)
+        graph = near if wider == set(keys) else cls(_touching(tables, wider, rule), rule)
+        while chains:
+            reached = {
+                name for key, wanted in chains.items() for side in wanted for name in graph.chained_ends(key, side)
+            }
+            if reached <= wider:
+                break
+            wider |= reached
+            graph = cls(_touching(tables, wider, rule), rule)
+        return graph
 
     def _read(self, row: Mapping[str, Any], seen: set[tuple[frozenset[str], str, frozenset[str]]]) -> None:
         rule = self._rule
@@ -150,6 +166,17 @@ class KnownGraph:
             if self.edges[number].relation == side.relation and not names.isdisjoint(self.concept_names(number, side)):
                 for end in self.answer_names(number, side):
                     found.setdefault(end, number)
+        return found
+
+    def chained_ends(self, key: str, side: Side) -> dict[str, int]:
+        """The names of the known ends of a concept, of their ends and so on, each with its edge."""
+        found = self.ends(key, side)
+        waiting = sorted(found)
+        while waiting:
+            for end, number in self.ends(waiting.pop(), side).items():
+                if end not in found:
+                    found[end] = number
+                    waiting.append(end)
         return found
 
     def _linked(self, key: str) -> dict[str, int]:

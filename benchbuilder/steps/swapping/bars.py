@@ -35,11 +35,11 @@ class PairBars:
 
     def __init__(
         self, facts: Sequence[SwapFact], bar: SwapBars, forms: NameForms, graph: KnownGraph, mentions: Mentions | None,
-        *, functional: bool,
+        *, functional: bool, transitive: bool,
     ) -> None:  # fmt: skip
         self.facts = facts
         self._bar, self._forms, self._graph, self._mentions = bar, forms, graph, mentions
-        self._guesses = not functional
+        self._guesses, self._transitive = not functional, transitive
         self._side: Side = facts[0].side
         self.concepts = _numbered((fact.concept_key, fact.concept) for fact in facts)
         self.answers = _numbered((fact.answer_key, fact.answer) for fact in facts)
@@ -47,7 +47,7 @@ class PairBars:
         answer_rows = {key: row for row, (key, _) in enumerate(self.answers)}
         self.concept_of = np.array([concept_rows[fact.concept_key] for fact in facts])
         self.answer_of = np.array([answer_rows[fact.answer_key] for fact in facts])
-        self._ends = [self._known_ends(key) for key, _ in self.concepts]
+        self._ends = [self._own_and(graph.ends, key) for key, _ in self.concepts]
         self._linked = [graph.linked(key) for key, _ in self.concepts]
         self.barred = np.zeros((len(self.concepts), len(self.answers)), np.uint8)
         self._fill()
@@ -91,7 +91,7 @@ class PairBars:
     def _fill(self) -> None:
         bar = self._bar
         steps: list[tuple[str, bool, Callable[[], Any]]] = [
-            ("known_end", bar.known, lambda: self._mark_known(self._ends)),
+            ("known_end", bar.known, lambda: self._mark_known([self.known_ends(key) for key, _ in self.concepts])),
             ("known_elsewhere", bar.known and bar.any_relation, lambda: self._mark_known(self._linked)),
             ("near_known", bar.near_known != "none", self._mark_near_known),
             ("kin_has_it", bar.kin != "none" and self._guesses, self._mark_kin),
@@ -103,9 +103,12 @@ class PairBars:
             if is_on:
                 self.barred[mark() & (self.barred == 0)] = _CODE[name]
 
-    def _known_ends(self, key: str) -> dict[str, int]:
-        """The known ends of a concept in the relation, itself included."""
-        return {**self._graph.ends(key, self._side), **dict.fromkeys(self._graph.synonyms(key), -1)}
+    def known_ends(self, key: str) -> dict[str, int]:
+        """The known ends of a concept in the relation (with theirs, if it is transitive), and its own names."""
+        return self._own_and(self._graph.chained_ends if self._transitive else self._graph.ends, key)
+
+    def _own_and(self, ends: Callable[[str, Side], dict[str, int]], key: str) -> dict[str, int]:
+        return {**ends(key, self._side), **dict.fromkeys(self._graph.synonyms(key), -1)}
 
     def _barring_ends(self) -> list[Mapping[str, int]]:
         if not self._bar.any_relation:

@@ -67,7 +67,7 @@ class PairReasons:
             linked = graph.linked(own.concept_key).keys()
             voters = self._block.voters(lent.answer_key)
             return self._first(voters, lambda voter: not linked.isdisjoint(graph.linked(voter)))
-        ends = {**graph.ends(own.concept_key, own.side), **graph.linked(own.concept_key)}
+        ends = {**graph.linked(own.concept_key), **self._block.known_ends(own.concept_key)}
         if name == "near_known":
             return self._first(ends, lambda end: any(
                 forms.is_near(graph.spelled(end), graph.spelled(answer), self._bar.near_known)
@@ -78,4 +78,4 @@ class PairReasons:
     def _first(self, edges: Mapping[str, int], fits: Callable[[str], bool]) -> str:
         """The text of the triple of the first name that fits; empty if it is no triple but the name itself."""
         name = min((name for name in edges if fits(name)), default=None)
-        return "" if name is None else f": {self._graph.edges[edges[name]].text}"
+        return "" if name is None or edges[name] < 0 else f": {self._graph.edges[edges[name]].text}"

@@ -17,6 +17,7 @@ class FactBars:
         self._forms = forms
         self._open = frozenset(map(compose_characters, spec.relations.open))
         self._checkable = frozenset(map(compose_characters, spec.relations.checkable))
+        self._transitive = frozenset(map(compose_characters, spec.relations.transitive))
         self._functional = frozenset(map(compose_characters, spec.relations.functional))
 
     def by_text(self, fact: SwapFact) -> Dropped | None:
@@ -43,6 +44,10 @@ class FactBars:
         if bar.general_concept is not None and len(kinds) > bar.general_concept:
             return Dropped("general_concept", f"{fact.concept}: {', '.join(kinds.values())}")
         return None
+
+    def is_transitive(self, fact: SwapFact) -> bool:
+        """Whether an end of an end is an end in this relation."""
+        return not self._transitive.isdisjoint((fact.relation, fact.side.relation))
 
     def is_functional(self, fact: SwapFact) -> bool:
         """Whether the author says that a concept has one end in this relation."""

@@ -25,6 +25,8 @@ class SwapRelations(FrozenModel):
     functional: tuple[str, ...] = ()
     """Relations with one right end for each concept, by the author's word. Bars that guess at missing triples do not
     apply to them: `popular_answer`, `kin`, `plausible`, `together`."""
+    transitive: tuple[str, ...] = ()
+    """Relations in which an end of an end is an end: what is a kind of a kind of X is a kind of X."""
 
 
 class SwapBars(FrozenModel):
