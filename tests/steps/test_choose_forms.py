@@ -48,7 +48,7 @@ def quads(count=40, facts=30, seed=3):
     return [row for number in range(count) for row in quad(number, *draw.sample(known, 2))]
 
 
-def pairs(planted=30, plain=30):
+def pairs(planted=20, plain=20):
     """A true and a false question for each fact; the false ones of the first facts contain a planted word."""
     rows = []
     for n in range(planted + plain):
@@ -94,11 +94,11 @@ def test_a_planted_word_no_longer_tells_the_verdict(method):
     before, _ = imbalance(rows)
     kept, dropped, notes = choose(rows, method=method)
     after, counts = imbalance(kept)
-    assert before[False, "always"] == -30
+    assert before[False, "always"] == -20
     assert after[False, "always"] >= -1
     assert {key for key, value in after.items() if counts[key] >= 10 and abs(value) > 1} == set()
     assert set(dropped.values()) == {"balance"}
-    assert len(kept) == 2 * notes["kept"] >= 2 * 28
+    assert len(kept) == 2 * notes["kept"] >= 2 * 18
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -210,10 +210,8 @@ def test_what_needs_a_library_says_so(monkeypatch):
     assert "benchbuilder[audit]" in error.value.next
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_choose_forms_contract(method):
-    tables = {"each": Table.of(quads(6, 8), Question)}
-    check_step(lambda: chooser(method=method), tables)
+def test_choose_forms_contract():
+    check_step(chooser, {"each": Table.of(quads(6, 8), Question)})
 
 
 def test_ngrams_cross_no_space_between_characters():

@@ -1,4 +1,7 @@
-"""The balanced choice without a solver: take, exchange while imbalance falls, drop what exceeds, add what fits."""
+"""The balanced choice without a solver: take, exchange while imbalance falls, drop what exceeds, add what fits.
+
+Then a part of the choice is drawn again and again, and a better one replaces it.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,14 @@ from benchbuilder.steps.balance.problem import BalanceProblem, Floats, Ints, add
 
 _SWEEPS = 6
 _ROUNDS = 4
+_REDRAWS = 600
+_PATIENCE = 60
+"""After this number of redraws without a gain, the choice stays."""
+_WORK = 1_000_000
+"""How many variants all redraws together look at; large problems are drawn less often."""
+_PART = 0.005
+_FEWEST = 3
+"""A redraw takes this proportion of the families out, or at least this number: small changes succeed most often."""
 _GAIN = 1e-9
 
 
@@ -24,6 +35,7 @@ def choose_greedily(problem: BalanceProblem) -> Ints:
         choice.drop_excess()
         if not choice.add_fitting():
             break
+    choice.redraw(min(_REDRAWS, _WORK // max(1, len(problem.worth))))
     return choice.variants()
 
 
@@ -89,10 +101,30 @@ class GreedyChoice:
                 if after < before or at == best[0]:
                     self._remove(variant)
 
-    def add_fitting(self) -> bool:
+    def redraw(self, times: int) -> None:
+        """Take a random part of the families out and add what fits in random order; undo it if that is worse."""
+        draws, idle = np.random.default_rng(0), 0
+        for _ in range(times):
+            before = self.variants()
+            if not len(before) or idle == _PATIENCE:
+                return
+            for variant in draws.choice(
+                before, min(len(before), max(_FEWEST, int(_PART * len(before)))), replace=False
+            ):
+                self._remove(int(variant))
+            self.add_fitting(draws.permutation(self._order))
+            after = self.variants()
+            idle = 0 if self._problem.value(after) > self._problem.value(before) else idle + 1
+            if self._problem.value(after) < self._problem.value(before):
+                for variant in np.setdiff1d(after, before):
+                    self._remove(int(variant))
+                for variant in np.setdiff1d(before, after):
+                    self._add(int(variant))
+
+    def add_fitting(self, order: Ints | None = None) -> bool:
         """Each further family that fits, in the variant that costs least; whether there was one."""
         added = False
-        for family in self._order:
+        for family in self._order if order is None else order:
             if self._chosen[family] >= 0:
                 continue
             variant, _ = self._cheapest([v for v in self._free_variants(family) if self._fits(v)])
