@@ -114,7 +114,8 @@ def _remarks(report: BuildReport, recipe: Recipe) -> Iterator[str]:
     yield from _emptiness_notes(report, recipe)
     for task, audit in report.audits.items():
         if audit.checks:
-            more = f"; benchbuild audit recipe={recipe.name}" if audit.closed else ""
+            variant = f" variant={recipe.variant}" if recipe.variant else ""
+            more = f"; benchbuild audit recipe={recipe.name}{variant}" if audit.closed else ""
             yield f"{audit_line(audit)}{f' ({task})' if task else ''}{more}"
     if (report.folder / "annotation" / REVIEW_FILE).exists() and not isinstance(recipe.annotation, AppSpec):
         yield "The review app holds votes of this build, which are not counted here: annotation=app counts them."

@@ -122,9 +122,23 @@ def test_a_build_ends_with_its_audit_and_keeps_it(here: Path, capsys: pytest.Cap
 
 @pytest.mark.e2e
 def test_a_closed_gate_ends_a_build_with_its_own_code(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    small = ["recipe=care_mi", "annotation=none", "run.dir=build", "source=[cpubmed,textbook]", *FEW]
-    assert main([*small, "audit.gate=build", "audit.unknown=close"]) == 6
+    """The former design of triples: the form tells the verdict."""
+    small = [
+        "recipe=care_mi",
+        "variant=negated",
+        "run.dir=build",
+        "source=[cpubmed,medqa,textbook]",
+        *FEW,
+        "audit.gate=build",
+    ]
+    assert main(small) == 6
     said = capsys.readouterr()
     assert "items in build" in said.out
+    assert "checks leak, and" in said.out
     assert "the audit closes the gate of the benchmark" in said.err
+    assert main(["audit", *small]) == 6
+    said = capsys.readouterr()
+    assert "the verdict can be guessed from" in said.out
+    assert "negation" in said.out
+    assert "ending" in said.out
     assert (here / "build" / "items.jsonl").exists()
