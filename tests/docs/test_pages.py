@@ -115,7 +115,8 @@ def test_differences_from_the_paper_name_keys_and_tests_that_exist() -> None:
     keys = [key for key in _KEYS.findall(text) if not key.startswith("steps.unmark")]
     assert len(keys) > 20
     assert _lacking(keys, ["recipe=care_mi"]) == []
-    assert _lacking(["steps.unmark", *keys], ["recipe=care_mi", "variant=reference"]) == []
+    ours = {"steps.swap_triple", "steps.ask_oe_triple"}
+    assert set(_lacking(["steps.unmark", *keys], ["recipe=care_mi", "variant=reference"])) == ours
     sources = [path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("test_*.py")]
     defined = {name for source in sources for name in re.findall(r"^def (test_\w+)", source, re.MULTILINE)}
     named = set(re.findall(r"`(test_\w+)`", text))

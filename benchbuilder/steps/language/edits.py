@@ -201,10 +201,10 @@ def count_negations(text: str, negations: Sequence[Regex], harmless: Sequence[Re
 
 
 def mask_harmless(text: str, harmless: Sequence[Regex]) -> str:
-    """`text` with one mark instead of each match of `harmless`.
+    """`text` with one NUL character instead of each match of `harmless`.
 
-    >>> mask_harmless("not a non-stick pan", ["non-stick"]).replace("\0", "*")
-    'not a * pan'
+    >>> mask_harmless("not a non-stick pan", ["non-stick"]).count("non")
+    0
     """
     return replace_all("|".join(f"(?:{pattern})" for pattern in harmless), "\0", text) if harmless else text
 

@@ -16,6 +16,8 @@ from benchbuilder.core import Option, Table
 _ROUNDS = 100
 _LEAST, _MOST = 0.02, 50.0
 """Bounds of a weight: where right answers are never the shortest, a wrong one still may be."""
+_STEP = 0.4
+"""Weights are rounded to powers of e to this: one question more or less then changes no other draw."""
 _FEW = 50
 """Below this number of questions, a partition has no weights of its own: shares of so few are chance."""
 
@@ -97,7 +99,8 @@ def _fit(rows: Sequence[_Marks]) -> tuple[Mapping[str, float], Mapping[int, floa
             drawn = np.bincount(codes.ravel(), chance.ravel(), minlength=len(margin))
             ratio = np.divide(goal, drawn, out=np.ones_like(goal), where=drawn > 0)
             np.clip(margin * ratio, _LEAST, _MOST, out=margin)
+    rounded = [np.exp(np.round(np.log(margin) / _STEP) * _STEP) for margin in weights]
     return (
-        {name: float(weights[0][place]) for place, name in enumerate(letters)},
-        {place: float(weight) for place, weight in enumerate(weights[1])},
+        {name: float(rounded[0][place]) for place, name in enumerate(letters)},
+        {place: float(weight) for place, weight in enumerate(rounded[1])},
     )

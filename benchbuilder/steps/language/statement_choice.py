@@ -20,7 +20,7 @@ CHOICE_REASONS: Mapping[str, str] = {
     "family_incomplete": "The fact with which this one exchanges its answer is missing.",
 }
 """Why a statement is not asked about; no loss, for its fact may have another question."""
-_COLUMNS = ("fact", "family", "polarity", "negated", "text", "answer", "partition", "produced_by")
+_COLUMNS = ("fact", "family", "polarity", "negated", "text", "answer")
 
 
 def is_asked_as_true(seed: int, fact: str) -> bool:
@@ -126,16 +126,13 @@ class StatementChoice:
     def _read_families(self, statements: Table[Any]) -> None:
         """The form or forms in which each family is asked."""
         by_fact: dict[str, list[_Frame]] = defaultdict(list)
-        strata: dict[str, tuple[str, str]] = {}
-        for fact, family, polarity, negated, text, answer, partition, produced_by in zip(
+        for fact, family, polarity, negated, text, answer in zip(
             *(statements.column(name) for name in _COLUMNS), strict=True
         ):
             if family and family != fact:
                 self._family_of[fact] = family
             around = "" if answer is None else f"{text[: answer['start']]}\0{text[answer['end'] :]}"
             by_fact[fact].append(_Frame(polarity, negated, around, text))
-            if polarity == "true" and not negated:
-                strata[fact] = (partition, produced_by["rule"])
         members: dict[str, list[str]] = defaultdict(list)
         for fact in sorted(by_fact):
             members[self._family_of.get(fact, fact)].append(fact)
@@ -145,28 +142,18 @@ class StatementChoice:
             for family, facts in members.items()
             if family not in self._incomplete
         }
-        self._forms = possible if self._rule == "every" else dict(self._alternate(possible, members, strata))
+        self._forms = (
+            possible if self._rule == "every" else {f: self._one_form(f, forms) for f, forms in possible.items()}
+        )
         for family, forms in self._forms.items():
             for negated in forms:
                 self._texts[family, negated] = [
                     frame.text for fact in members[family] for frame in by_fact[fact] if frame.negated == negated
                 ]
 
-    def _alternate(
-        self, possible: Mapping[str, tuple[bool, ...]], members: Mapping[str, Sequence[str]],
-        strata: Mapping[str, tuple[str, str]],
-    ) -> Iterator[tuple[str, tuple[bool, ...]]]:  # fmt: skip
-        """One form for each family: every other one of a partition and template is negated, of those that can be."""
-        both: dict[tuple[str, str], list[str]] = defaultdict(list)
-        for family, forms in possible.items():
-            if len(forms) == 2:
-                both[strata[members[family][0]]].append(family)
-            else:
-                yield family, forms
-        for stratum, families in both.items():
-            first = _coin(self._seed, "|".join(stratum)) < 0.5
-            for rank, family in enumerate(sorted(families, key=lambda name: (_coin(self._seed, name), name))):
-                yield family, ((rank % 2 == 0) == first,)
+    def _one_form(self, family: str, forms: tuple[bool, ...]) -> tuple[bool, ...]:
+        """The form of a family: by a coin if it has both, else the one that it has."""
+        return forms if len(forms) < 2 else (_coin(self._seed, family) < 0.5,)
 
 
 def _is_pair(frames: Sequence[_Frame], negated: bool) -> bool:

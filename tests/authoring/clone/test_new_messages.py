@@ -102,9 +102,9 @@ CASES: dict[str, tuple[str, str]] = {
         - there is no skeleton of this kind
             at:      --kind sorce
             found:   sorce
-            allowed: source, payload, step, tokenizer, retriever, baseline, solver, scorer, metric, judge, exporter
+            allowed: source, payload, step, tokenizer, retriever, baseline, solver, scorer, metric, judge, view, exporter
             hint:    did you mean 'source'?
-        """,
+        """,  # noqa: E501
     ),
 }  # fmt: skip
 

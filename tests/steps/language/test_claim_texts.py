@@ -23,7 +23,8 @@ from benchbuilder.steps.language.edits import (
     shift_span,
     single_edit,
 )
-from benchbuilder.steps.language.questions import is_asked_as_true, is_one_sentence, leaks_answer
+from benchbuilder.steps.language.questions import is_one_sentence, leaks_answer
+from benchbuilder.steps.language.statement_choice import is_asked_as_true
 
 # --- claim texts -----------------------------------------------------------------------------------------------------
 

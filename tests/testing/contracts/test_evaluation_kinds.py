@@ -109,6 +109,12 @@ def test_scorer(sample: Sample, kind: str, tmp_path: Path) -> None:
     items = {item.id: item for item in evaluation.rows("benchmark")}
     answers = [*evaluation.rows("answer.model_jia")[::9], *evaluation.rows("answer.echo")[::31]]
     pairs = [(answer, items[answer.of]) for answer in answers]
+    if kind == "ratings":  # the sample's own are about items whose paragraphs people have judged
+        file = tmp_path / "ratings.csv"
+        lines = [f"{answer.of},{answer.model},1,0.9,1" for answer in answers]
+        file.write_text("\n".join(["id,model,correctness.a,correctness.b,correctness.c", *lines]), encoding="utf-8")
+        specs = [load("scorer", kind).spec_class(kind=kind, aspects=("correctness",), file=str(file), at_least=3,
+                                                 tolerance=0.25, threshold=0.5)]  # fmt: skip
     context = StepContext(1, "zh", "scoring", tmp_path / "cache", tmp_path / "people")
     scored = check_scorer(lambda: registry.create_from_spec("scorer", specs[0], context), pairs)
     assert any(isinstance(one, tuple) for one in scored)

@@ -97,9 +97,24 @@ def _ask_oe_triple(sample: Sample) -> tuple[Any, dict[str, Table[Any]]]:
 
 
 def _replace_triple(sample: Sample) -> tuple[Any, dict[str, Table[Any]]]:
-    node = sample.plan.nodes["replace_triple"]
-    assert isinstance(node.producer, Step)
-    return node.producer.spec.model_copy(update={"enabled": True}), sample.tables(node, ROWS)
+    given = {
+        "kind": "replace_triple", "from": "state_triple", "enabled": True, "entity": "same_type", "unknown_only": True,
+        "any_relation": True, "inverse_suffix": "", "ignore": "",
+    }  # fmt: skip
+    tables = sample.tables(sample.plan.nodes["negate_triple"], ROWS)
+    facts = sample.store.rows(sample.manifests["facts_triple"])
+    return load("step", "replace_triple").spec_class.model_validate(given), {**tables, "pool": facts, "known": facts}
+
+
+def _choose_forms(sample: Sample) -> tuple[Any, dict[str, Table[Any]]]:
+    spec = load("step", "choose_forms").spec_class.model_validate({"kind": "choose_forms", "from": "ask_tf_choice"})
+    return spec, {"each": sample.store.rows(sample.manifests["ask_tf_choice"])}
+
+
+def _filter_predictable(sample: Sample) -> tuple[Any, dict[str, Table[Any]]]:
+    given = {"kind": "filter_predictable", "from": "candidates"}
+    spec = load("step", "filter_predictable").spec_class.model_validate(given)
+    return spec, {"each": sample.store.rows(sample.manifests["candidates"])}
 
 
 def _convert_script(sample: Sample) -> tuple[Any, dict[str, Table[Any]]]:
@@ -134,6 +149,8 @@ def _vote(sample: Sample) -> tuple[Any, dict[str, Table[Any]]]:
 SPECIAL: dict[str, Callable[[Sample], tuple[Any, dict[str, Table[Any]]]]] = {
     "ask_oe_triple": _ask_oe_triple,
     "replace_triple": _replace_triple,
+    "choose_forms": _choose_forms,
+    "filter_predictable": _filter_predictable,
     "convert_script": _convert_script,
     "sample": _sample,
     "one_of_family": _one_of_family,
