@@ -17,7 +17,7 @@ from files_spec import RECIPES
 
 from benchbuilder.cli.dispatch import main
 
-SAMPLE = ["recipe=care_mi", "source=[mlecqa,textbook]", "steps.items.sample=4"]
+SAMPLE = ["recipe=care_mi", "source=[mlecqa,textbook]", "steps.items.sample=8"]
 TOKEN = re.compile(r"/enter/([\w-]{40,})")
 
 
@@ -89,7 +89,7 @@ def test_votes_go_out_and_come_in(here, capsys, tmp_path):
     told = capsys.readouterr().out
     assert "what label_studio does not carry:" in told
     tasks = json.loads((tmp_path / "ls" / "tasks.json").read_text("utf-8"))
-    assert len(tasks) == 6  # four, and the rest of their families
+    assert len(tasks) == 9  # eight, and the rest of their families
     assert all(len(task["annotations"]) >= 2 for task in tasks)
     words = [str(tmp_path / "ls" / "tasks.json"), "--users", str(tmp_path / "ls" / "users.csv")]
     assert main(["votes", "import", "label_studio", *words, *SAMPLE]) == 0
@@ -164,7 +164,7 @@ def test_serving_until_it_is_stopped(here, tmp_path):
             server.kill()
     assert f"serving at http://127.0.0.1:{port} (Ctrl-C stops)" in told
     assert "answers: 1 task" in told
-    assert "claims: 6 tasks" in told  # whole families
+    assert "claims: 9 tasks" in told  # whole families
     assert "forged" not in told + errors
     assert server.returncode == 0
 
