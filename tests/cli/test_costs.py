@@ -69,12 +69,12 @@ def test_rules_alone_are_not_quoted(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_model_without_a_price_says_so(server: FakeOpenAI, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["plan", *RECIPE, *words(server, "fine-9b"), "budget.tokens=22500"]) == 0
+    assert main(["plan", *RECIPE, *words(server, "fine-9b"), "budget.tokens=10000"]) == 0
     told = lines(capsys)
     assert any(
         "no price known: the table prices.yaml of 2026-01-02 has no price for 'fine-9b'" in line for line in told
     )
-    assert any("the quote exceeds budget.tokens=22500" in line for line in told)
+    assert any("the quote exceeds budget.tokens=10000" in line for line in told)
     assert any(line.startswith("state_choice") and line.endswith("no price") for line in told)
 
 

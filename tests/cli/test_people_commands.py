@@ -17,7 +17,7 @@ from files_spec import RECIPES
 
 from benchbuilder.cli.dispatch import main
 
-SAMPLE = ["recipe=care_mi", "source=[mlecqa,textbook]", "steps.items.sample=8"]
+SAMPLE = ["recipe=care_mi", "source=[medqa,textbook,encyclopaedia]", "steps.items.sample=8"]
 TOKEN = re.compile(r"/enter/([\w-]{40,})")
 
 
