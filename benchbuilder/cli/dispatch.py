@@ -118,7 +118,7 @@ _GROUPS: dict[str, dict[str, Command]] = {"Build": {
 }, "Evaluate and judge": {
     "audit": Command(
         "audit", "show what somebody could guess who knows nothing, and close the gate if that is too much",
-        ("benchbuild audit recipe=care_mi", "benchbuild audit recipe=care_mi --benchmark items.tsv"),
+        ("benchbuild audit recipe=care_mi", "benchbuild audit recipe=care_mi --benchmark builds/care_mi/items.tsv"),
     ),
     "evaluate": Command(
         "evaluate", "ask models the questions of the benchmark and score their answers",

@@ -27,7 +27,10 @@ from browser.sites import Seat, Site, answer_by_keys, field, in_steps, subjects
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-WORDS = ["recipe=care_mi", "annotation=app", "steps.items.sample=4"]
+WORDS = [  # one question a fact: a sample divides no family, and its questions share their paragraphs
+    "recipe=care_mi", "annotation=app", "steps.items.sample=4", "steps.ask_tf_choice.polarity=true_only",
+    "steps.candidates.from.each=[ask_tf_choice]",
+]  # fmt: skip
 NAMES = {"王医生": "annotator", "li-wei": "annotator", "Ana": "adjudicator"}
 FIRST, SECOND, JUDGE = NAMES
 NOTE = "第2段只是话题相近，见 <指南> 第3章"
