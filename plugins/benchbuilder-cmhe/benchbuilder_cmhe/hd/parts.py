@@ -56,9 +56,9 @@ class PartRule(Spec):
     letters: bool = False
     """Whether both parts must share equally many letters with the rest of either dialogue."""
 
+    @abstractmethod
     def open(self) -> PartFinder:
         """What finds parts by this rule."""
-        raise NotImplementedError
 
 
 class TermRule(PartRule):
