@@ -60,8 +60,18 @@ def lines_of(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def generated(bios: Path, cpubmed: Path, paragraphs: Path) -> tuple[list[str], list[Path]]:
-    """The words of a build of generated triples, and the files that it reads."""
-    words = [*RECIPE, "source=[bios,cpubmed,textbook]", f"paths.bios={bios}", f"paths.cpubmed={cpubmed}"]
+    """The words of a build of generated triples, and the files that it reads.
+
+    The variant asks about every triple on topic. Random triples find no partner to exchange their answers with.
+    """
+    words = [
+        *RECIPE,
+        "variant=negated",
+        "steps.candidates.from.replaced=[negate_triple]",
+        "source=[bios,cpubmed,textbook]",
+        f"paths.bios={bios}",
+        f"paths.cpubmed={cpubmed}",
+    ]
     return [*words, f"paths.textbook={paragraphs}"], [*sorted(bios.iterdir()), cpubmed, paragraphs]
 
 

@@ -99,7 +99,7 @@ def test_what_begins_no_true_sentence_is_screened(question, check):
 
 def test_no_rule_negates(made):
     assert made.rows("negate_choice") == []
-    assert set(made.reasons("negate_choice")) == {"needs_model"}
+    assert set(made.reasons("negate_choice")) == {"already_negative", "needs_model", "needs_rule"}
     assert all("one_negation_more" not in row.checks for row in made.rows("candidates"))
 
 
