@@ -238,8 +238,8 @@ class BatchService(ABC):
         """Submit requests, each with its key; return the id of the batch."""
 
     @abstractmethod
-    async def find(self, mark: str, since: float) -> str | None:
-        """The id of the batch with this mark, if one was submitted after `since` (seconds since 1970)."""
+    async def find(self, mark: str) -> str | None:
+        """The id of the batch with this mark, if one was submitted."""
 
     @abstractmethod
     async def poll(self, ident: str) -> BatchState:

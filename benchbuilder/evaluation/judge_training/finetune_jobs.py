@@ -40,7 +40,6 @@ class JobStatus:
 
     mark: str
     attempt: int
-    since: float
     endpoint: str
     ident: str = ""
     phase: str = "running"
@@ -113,7 +112,7 @@ class JobLog:
         for event in self.events():
             mark = event["mark"]
             if event["event"] == "intended":
-                jobs[mark] = JobStatus(mark, event["attempt"], event["at"], event["endpoint"], details=event)
+                jobs[mark] = JobStatus(mark, event["attempt"], event["endpoint"], details=event)
             elif mark in jobs:
                 jobs[mark] = replace(jobs[mark], **{name: event[name] for name in _LOGGED_FIELDS if name in event})
         fits = (
@@ -227,7 +226,7 @@ class JobClient:
         for look in range(MAX_LOOKUPS):
             if look:
                 self._pause(2.0)
-            ident = self._with_retries(lambda tuning: tuning.find(order, job.since))
+            ident = self._with_retries(lambda tuning: tuning.find(order))
             if ident is not None:
                 self._note(f"found the job {ident}, which was made before")
                 return self._log_created(job, ident)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import random
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -27,13 +26,13 @@ from benchbuilder.models.gateway.batch_tables import (
 from benchbuilder.models.gateway.budget import Budget
 from benchbuilder.models.gateway.journal_tables import Cost, JournalRequest, settle_reply
 from benchbuilder.models.gateway.process_owner import is_owner_alive
-from benchbuilder.models.gateway.rate_limit import CircuitBreaker, backoff_s
 from benchbuilder.models.gateway.reply_store import ReplyStore, now_utc
+from benchbuilder.models.gateway.service_gate import ServiceGate
 
 CHUNK = 256
 """Results that are journaled and returned at a time."""
 CERTAIN_AFTER_S = 5.0
-"""Seconds before a batch interrupted by a kill counts as not submitted: the service may still be accepting it."""
+"""Seconds between two looks for a batch interrupted by a kill: the service may still be accepting it."""
 SERVICE_KEEPS_S = 30 * 24 * 3600.0
 """Services keep results for about a month; an older batch that cannot be found is abandoned."""
 
@@ -67,11 +66,11 @@ class BatchClient:
         self.open: list[OpenBatch] = []
         """Batches whose results are not collected yet."""
         self._owner, self._notice, self._label = owner, notice, keeper.model.label
-        self.breaker = CircuitBreaker(self._label, keeper.endpoint, give_up_s, time.monotonic)
+        self._gate, self._give_up_s = ServiceGate(self._label, keeper.endpoint), give_up_s
 
     async def resume_open(self) -> None:
         """Load open batches; look for those whose submission was interrupted by a kill at the service."""
-        self.breaker.reset()
+        self._gate.begin_step(self._give_up_s)
         self.open = open_batches(self.journal, self._label, self.keeper.endpoint)
         for batch in list(self.open):
             if batch.id is None and (batch.owner == self._owner or not is_owner_alive(batch.owner)):
@@ -84,20 +83,17 @@ class BatchClient:
         self.open.append(batch)
         for one in requests:
             self.budget.charge(one.worst_cost.usd or 0.0, one.worst_cost.tokens)
-        failures = 0
         while batch.id is None:
             try:
                 batch.id = await self.batches.submit(batch.mark, [(one.key, one.request) for one in requests])
             except TransientError as error:
-                self.breaker.record_failure(error)
-                failures += 1
-                await self._pause(failures, error)
+                await self._pause(error)
                 if error.billed:  # it may have arrived
                     batch.id = await self._with_retries(batch)
             except ServiceError:
                 await self._close(batch, "not taken")
                 raise
-        self.breaker.reset()
+        self._gate.record_success()
         await self.journal.commit(partial(record_batch_submission, mark=batch.mark, ident=batch.id))
         self._notice(f"{self._label}: submitted batch {batch.id} with {_request_count(len(requests))}")
 
@@ -112,12 +108,13 @@ class BatchClient:
         try:
             state = await self.batches.poll(batch.id)
         except TransientError as error:
-            self.breaker.record_failure(error)
+            await self._pause(error)
             return False
         except BatchGoneError as error:
             await self._close_gone(batch, error)
             return False
-        self.breaker.reset()
+        if state.phase != "ended":  # else the results decide whether the service works
+            self._gate.record_success()
         if state.phase == "failed":
             await self._close(batch, "failed")
             raise self._close_rejected(batch, state)
@@ -138,11 +135,12 @@ class BatchClient:
                     chunk = {}
             yield await self._store_chunk(batch, chunk)
         except TransientError as error:  # stored results stay; the rest is fetched next time
-            self.breaker.record_failure(error)
+            await self._pause(error)
             return
         except BatchGoneError as error:
             await self._close_gone(batch, error)
             return
+        self._gate.record_success()
         missing = unfinished_requests(self.journal, batch.mark)
         for start in range(0, len(missing), CHUNK):
             none = TransientError(f"batch {batch.id} ({batch.message}) has no result for it")
@@ -186,8 +184,8 @@ class BatchClient:
     async def _find_again(self, batch: OpenBatch) -> None:
         """Look for a batch of which only the intent is recorded; if it was never submitted, its requests are free."""
         found = await self._with_retries(batch)
-        if found is None and (early_s := batch.handed_in + CERTAIN_AFTER_S - time.time()) > 0:
-            await asyncio.sleep(min(early_s, CERTAIN_AFTER_S))
+        if found is None:  # whenever it was submitted: the clock may have been set since
+            await asyncio.sleep(CERTAIN_AFTER_S)
             found = await self._with_retries(batch)
         if found is None:
             await self._close(batch, "not handed in")
@@ -197,20 +195,19 @@ class BatchClient:
 
     async def _with_retries(self, batch: OpenBatch) -> str | None:
         """The id of the batch with this mark, retried until the service answers."""
-        failures = 0
         while True:
             try:
-                return await self.batches.find(batch.mark, batch.handed_in)
+                return await self.batches.find(batch.mark)
             except TransientError as error:
-                self.breaker.record_failure(error)
-                failures += 1
-                await self._pause(failures, error)
+                await self._pause(error)
 
-    async def _pause(self, failures: int, error: TransientError) -> None:
-        self.breaker.check(error.retry_after_s or 0.0)
-        asked_s = error.retry_after_s or 0.0
-        await asyncio.sleep(min(max(asked_s, backoff_s(failures, random.random())), self.breaker.seconds_left()))
-        self.breaker.check()
+    async def _pause(self, error: TransientError) -> None:
+        """Wait after a failed call; ServiceError if the service fails too long or asks for too long a pause."""
+        self._gate.slow_down(None, error)
+        self._gate.record_failure(error)
+        self._gate.check(self._gate.asked_pause_s())
+        await asyncio.sleep(min(self._gate.wait_s(), self._gate.seconds_left()))
+        self._gate.check()
 
     async def _close_gone(self, batch: OpenBatch, error: BatchGoneError) -> None:
         if time.time() - batch.handed_in > SERVICE_KEEPS_S:

@@ -28,6 +28,7 @@ from benchbuilder.models.gateway.model_client import ModelClient
 from benchbuilder.models.gateway.prices import missing_price_problem, model_endpoint, model_price
 from benchbuilder.models.gateway.process_owner import new_owner
 from benchbuilder.models.gateway.reply_store import ReplyStore
+from benchbuilder.models.gateway.service_gate import ServiceGate
 from benchbuilder.models.gateway.token_count import TokenCounter
 from benchbuilder.models.gateway.usage import read_receipts, total_spent, unpriced_models
 
@@ -35,7 +36,7 @@ T = TypeVar("T")
 
 
 class Gateway:
-    """Owns all model calls of a build, hosted and local: journal, budget, rate limits, circuit breaker.
+    """Owns all model calls of a build, hosted and local: journal, budget, rate limits, and the gate to each service.
 
     Conversations may run from any thread, one step at a time.
 
@@ -67,6 +68,7 @@ class Gateway:
         self._runner: asyncio.Runner | None = None
         self._open: dict[str, ModelClient] = {}
         self._keepers: dict[str, ReplyStore] = {}
+        self._gates: dict[tuple[str, str], ServiceGate] = {}
         self._one = threading.RLock()
 
     def converse(self, step: str, spec: KindSpec, conversations: Conversations[T], on_end: ConversationEnd[T]) -> None:
@@ -168,7 +170,9 @@ class Gateway:
         if isinstance(model, LocalModel):
             return ModelClient(keeper, counter, LocalSender(model, keeper, budget), budget, as_of)
         if isinstance(model, HostedModel):
-            live = HostedSender(model, keeper, counter, budget, self._owner, self._notice)
+            about = keeper.endpoint, model.label
+            gate = self._gates.setdefault(about, ServiceGate(model.label, keeper.endpoint))
+            live = HostedSender(model, keeper, counter, budget, self._owner, self._notice, gate)
             sender = make_batch_sender(model, keeper, budget, self._owner, self._notice, live) or live
             return ModelClient(keeper, counter, sender, budget, as_of)
         raise TypeError(f"the model kind {model.kind!r} cannot answer: it is neither hosted nor local")

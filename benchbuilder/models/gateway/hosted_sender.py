@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import random
-import time
 from collections.abc import Callable
 from functools import partial
 from itertools import count
@@ -14,8 +12,10 @@ from benchbuilder.models.base import HostedModel, RefusedRequestError, Reply, Tr
 from benchbuilder.models.gateway.budget import Budget
 from benchbuilder.models.gateway.journal_tables import Cost, JournalRequest, drop_attempt, lose_attempt, write_attempt
 from benchbuilder.models.gateway.model_client import ActiveConversation, RowFailedError, Sender
-from benchbuilder.models.gateway.rate_limit import CircuitBreaker, RateLimiter, SendQueue, SendSlot, backoff_s
+from benchbuilder.models.gateway.rate_limit import RateLimiter, SendQueue
 from benchbuilder.models.gateway.reply_store import ReplyStore, now_utc
+from benchbuilder.models.gateway.send_slot import SendSlot
+from benchbuilder.models.gateway.service_gate import ServiceGate, backoff_s
 from benchbuilder.models.gateway.token_count import TokenCounter
 
 _WAITING = 8
@@ -38,13 +38,11 @@ class HostedSender(Sender):
         budget: Budget,
         owner: str,
         notice: Callable[[str], None],
-        *,
-        clock: Callable[[], float] = time.monotonic,
-        rng: Callable[[], float] = random.random,
+        gate: ServiceGate,
     ) -> None:
         spec = model.spec
         self.model, self.replies, self.counter, self.budget = model, replies, counter, budget
-        self._owner, self._clock, self._rng = owner, clock, rng
+        self._owner, self._gate = owner, gate
         self._timeout_s: float = getattr(spec, "timeout_s", 120.0)
         self._retries: int = getattr(spec, "retries", 5)
         self._most: int = getattr(spec, "concurrency", 16)
@@ -52,8 +50,8 @@ class HostedSender(Sender):
         limiter = RateLimiter(
             self._most, getattr(spec, "requests_per_minute", None), getattr(spec, "tokens_per_minute", None)
         )
-        self._breaker = CircuitBreaker(model.label, replies.endpoint, getattr(spec, "give_up_s", 300.0), clock)
-        self._queue = SendQueue(model.label, limiter, self._breaker, clock, notice)
+        self._give_up_s: float = getattr(spec, "give_up_s", 300.0)
+        self._queue = SendQueue(limiter, gate, notice)
         self._numbers = count()
 
     @property
@@ -68,32 +66,33 @@ class HostedSender(Sender):
 
     def begin_step(self) -> None:
         """Forget the failures of earlier steps."""
-        self._breaker.reset()
+        self._gate.begin_step(self._give_up_s)
 
     async def ask(self, request: JournalRequest, turn: ActiveConversation) -> Reply:
         """Make attempts until one is answered; RowFailedError after too many failures."""
-        first, failures, counted = self._clock(), 0, 0
+        first, failures, counted = self._gate.clock(), 0, 0
         while True:
             try:
                 return await self._attempt(request, turn)
             except TransientError as error:
                 failures += 1
-                patient = error.throttled and self._clock() - first < self._breaker.give_up_s
+                patient = error.throttled and self._gate.clock() - first < self._give_up_s
                 counted += 0 if patient else 1
-                self._breaker.record_failure(error)
+                self._gate.record_failure(error)
+                if max(counted, self._gate.failed_probes) > self._retries:
+                    self._gate.give_up_unreached(error)
                 if counted > self._retries:
-                    self._breaker.give_up_unreached(error)
                     attempts = "1 attempt" if failures == 1 else f"{failures} attempts"
                     raise RowFailedError(f"{error} (after {attempts})") from error
             except RefusedRequestError as error:
                 raise RowFailedError(str(error)) from error
             turn.idle(1)
             try:
-                # a pause that the service requests applies to all requests, in the queue
-                await asyncio.sleep(min(backoff_s(failures, self._rng()), self._breaker.seconds_left()))
+                # a pause that the service requests, and a closed gate, apply to all requests, in the queue
+                await asyncio.sleep(min(backoff_s(failures, self._gate.rng()), self._gate.seconds_left()))
             finally:
                 turn.idle(-1)
-            self._breaker.check()
+            self._gate.check()
 
     async def close(self) -> None:
         """Close connections."""
@@ -130,7 +129,7 @@ class HostedSender(Sender):
                 journal.commit_later(partial(lose_attempt, ident=attempt, why=str(error)[:500]))
             else:
                 journal.commit_later(partial(drop_attempt, ident=attempt))
-            self._queue.slow_down(slot, throttled=error.throttled, pause_s=error.retry_after_s)
+            self._queue.slow_down(slot, error)
             raise
         except RefusedRequestError:
             journal.commit_later(partial(drop_attempt, ident=attempt))

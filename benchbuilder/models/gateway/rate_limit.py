@@ -1,26 +1,19 @@
-"""Limits the requests to one service: number in flight, limits per minute, pauses, and an end if it only fails."""
+"""Limits the requests to one service: number in flight, and limits per minute."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 
-from benchbuilder.core import ServiceError
+from benchbuilder.models.base import TransientError
+from benchbuilder.models.gateway.send_slot import SendSlot
+from benchbuilder.models.gateway.service_gate import ServiceGate
 
 MINUTE_S = 60.0
 BACKOFF_FACTOR = 0.5
 """Factor on the number in flight when the service throttles."""
 _NOTICE_EVERY_S = 10.0
-
-
-@dataclass(slots=True, eq=False)
-class SendSlot:
-    """A slot among the requests in flight: its start time in seconds, and its tokens."""
-
-    since: float
-    tokens: int
 
 
 class RateLimiter:
@@ -35,7 +28,6 @@ class RateLimiter:
         self.max_in_flight, self.requests, self.tokens = max_in_flight, requests, tokens
         self.allowed = float(max_in_flight)
         self.in_flight = 0
-        self.paused_until = 0.0
         self._step = max(1.0, max_in_flight / 32)
         self._cut_at = float("-inf")
         self._minute: deque[SendSlot] = deque()
@@ -45,11 +37,7 @@ class RateLimiter:
         """Seconds until a request of `tokens` may be sent: 0 for now, infinite until another request ends."""
         if self.in_flight >= max(1, int(self.allowed)):
             return float("inf")
-        return max(0.0, self.paused_until - now, self._minute_wait_s(now, tokens))
-
-    def pause_s(self, now: float) -> float:
-        """Remaining seconds of a pause."""
-        return max(0.0, self.paused_until - now)
+        return self._minute_wait_s(now, tokens)
 
     def acquire(self, now: float, tokens: int) -> SendSlot:
         """Take a slot."""
@@ -82,13 +70,6 @@ class RateLimiter:
         self.allowed = max(1.0, min(self.allowed, float(self.in_flight)) * BACKOFF_FACTOR)
         return int(self.allowed) < before
 
-    def pause(self, until: float) -> bool:
-        """Send nothing before `until`; return whether that extends the current pause."""
-        if until <= self.paused_until:
-            return False
-        self.paused_until = until
-        return True
-
     def _minute_wait_s(self, now: float, tokens: int) -> float:
         """Seconds until the limits per minute allow the request."""
         while self._minute and self._minute[0].since + MINUTE_S <= now + 1e-9:
@@ -106,127 +87,53 @@ class RateLimiter:
         return wait_s
 
 
-def backoff_s(failures: int, jitter: float) -> float:
-    """Seconds to wait after the n-th failure in a row: 0.5, 1, 2, ... at most 30, times 0.5 to 1 by `jitter` (0..1).
-
-    >>> [backoff_s(n, 1.0) for n in (1, 2, 3, 9)]
-    [0.5, 1.0, 2.0, 30.0]
-    """
-    return min(30.0, 0.5 * 2.0 ** min(failures - 1, 10)) * (0.5 + jitter / 2)
-
-
-class CircuitBreaker:
-    """Trips when all attempts fail for `give_up_s` seconds.
-
-    `clock` returns seconds. The time before the first failure does not count: a service may be slow to answer.
-    """
-
-    def __init__(self, label: str, endpoint: str, give_up_s: float, clock: Callable[[], float]) -> None:
-        self._label, self._endpoint, self.give_up_s, self._clock = label, endpoint, give_up_s, clock
-        self._since: float | None = None
-        self._attempts = 0
-        self._last = ""
-        self._unreached: int | None = 0
-
-    def record_success(self) -> None:
-        """Record a good answer."""
-        self._unreached = None
-        self.reset()
-
-    def reset(self) -> None:
-        """Start counting again."""
-        self._since, self._attempts = None, 0
-
-    def record_failure(self, error: BaseException) -> None:
-        """Count a failed attempt; ServiceError if it trips."""
-        if self._since is None:
-            self._since = self._clock()
-        self._attempts += 1
-        self._last = str(error) or type(error).__name__
-        if self._unreached is not None:
-            self._unreached = self._unreached + 1 if getattr(error, "unreached", False) else None
-        self.check()
-
-    def give_up_unreached(self, error: BaseException) -> None:
-        """ServiceError if no attempt so far, including earlier work, reached the service."""
-        if self._unreached:
-            raise ServiceError(
-                str(error),
-                where=self._endpoint,
-                why=f"none of {self._unreached} attempts reached the service, so no row can be processed",
-                next="start the service or correct model.base_url, then run the same command again",
-            ) from error
-
-    def seconds_left(self) -> float:
-        """Seconds until it trips; infinite if nothing fails."""
-        return float("inf") if self._since is None else max(0.0, self._since + self.give_up_s - self._clock())
-
-    def check(self, pause_s: float = 0.0) -> None:
-        """ServiceError if it has tripped, or will trip during a requested pause of `pause_s` seconds."""
-        if self._since is None or self._clock() + pause_s < self._since + self.give_up_s:
-            return
-        so_far_s = self._clock() - self._since
-        what = f"the model {self._label} gave no good answer for {so_far_s:.1f} s"
-        if so_far_s < self.give_up_s:
-            what = f"the model {self._label} asks to wait for {pause_s:.0f} s, longer than model.give_up_s"
-        raise ServiceError(
-            what,
-            where=self._endpoint,
-            why=f"failed attempts since the last answer: {self._attempts}; the last error: {self._last}",
-            next="every answer so far is kept: run the same command again when the service recovers; "
-            f"model.give_up_s (now {self.give_up_s:g}) sets how long to try",
-        )
-
-
 class SendQueue:
-    """Passes requests in order of arrival, as fast as `limiter` allows, until the breaker trips."""
+    """Passes requests in order of arrival, as fast as `limiter` and `gate` allow, until the gate gives up."""
 
-    def __init__(
-        self,
-        label: str,
-        limiter: RateLimiter,
-        breaker: CircuitBreaker,
-        clock: Callable[[], float],
-        notice: Callable[[str], None],
-    ) -> None:
-        self.limiter, self.breaker = limiter, breaker
-        self._label, self._clock, self._notice = label, clock, notice
+    def __init__(self, limiter: RateLimiter, gate: ServiceGate, notice: Callable[[str], None]) -> None:
+        self.limiter, self.gate = limiter, gate
+        self._clock, self._notice = gate.clock, notice
         self._turn = asyncio.Lock()
         self._changed = asyncio.Event()
         self._last_notices: dict[str, float] = {}
 
     async def enter(self, tokens: int) -> SendSlot:
-        """Wait for a slot; ServiceError if the breaker trips meanwhile."""
+        """Wait for a slot; ServiceError if the gate gives up meanwhile."""
         async with self._turn:
-            while (wait_s := self.limiter.wait_s(self._clock(), tokens)) > 0:
-                left_s = self.breaker.seconds_left()
+            while (wait_s := max(self.limiter.wait_s(self._clock(), tokens), self.gate.wait_s())) > 0:
+                left_s = self.gate.seconds_left()
                 # with nothing in flight, no answer can come before the pause ends
-                self.breaker.check(0.0 if self.limiter.in_flight else self.limiter.pause_s(self._clock()))
+                self.gate.check(0.0 if self.limiter.in_flight else self.gate.asked_pause_s())
                 self._changed.clear()
                 await self._wait(min(wait_s, left_s))
-            return self.limiter.acquire(self._clock(), tokens)
+            slot = self.limiter.acquire(self._clock(), tokens)
+            self.gate.pass_through(slot)
+            return slot
 
     def leave(self, slot: SendSlot, tokens: int | None = None) -> None:
         """Release a slot; `tokens` is the actual number of the request."""
         self.limiter.release(slot, tokens)
+        self.gate.leave(slot)
         self._changed.set()
 
     def record_success(self) -> None:
         """Record a good answer."""
         self.limiter.record_success()
-        self.breaker.record_success()
+        self.gate.record_success()
 
-    def slow_down(self, slot: SendSlot, *, throttled: bool, pause_s: float | None) -> None:
-        """React to a service that asks for fewer requests or for a pause."""
+    def slow_down(self, slot: SendSlot, error: TransientError) -> None:
+        """React to a failed attempt: send fewer requests, one at a time, or none for a while."""
+        label, was_closed = self.gate.label, self.gate.closed
+        if error.throttled and self.limiter.record_throttling(self._clock(), slot):
+            self._notify("fewer", f"{label}: too many requests, now at most {int(self.limiter.allowed)} at a time")
+        pause_s = error.retry_after_s
+        if self.gate.slow_down(slot, error) and pause_s is not None and pause_s >= 1:
+            self._notify("pause", f"{label}: paused for {pause_s:.0f} s at the request of the service")
+        if self.gate.closed and not was_closed:
+            self._notify("closed", f"{label}: only failures, now one request at a time, each after a longer wait")
+
+    def _notify(self, about: str, text: str) -> None:
         now = self._clock()
-        if throttled and self.limiter.record_throttling(now, slot):
-            self._notify(
-                now, "fewer", f"{self._label}: too many requests, now at most {int(self.limiter.allowed)} at a time"
-            )
-        if pause_s is not None and self.limiter.pause(now + pause_s) and pause_s >= 1:
-            self._notify(now, "pause", f"{self._label}: paused for {pause_s:.0f} s at the request of the service")
-
-    def _notify(self, now: float, about: str, text: str) -> None:
         if now - self._last_notices.get(about, float("-inf")) >= _NOTICE_EVERY_S:
             self._last_notices[about] = now
             self._notice(text)

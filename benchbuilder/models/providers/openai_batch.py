@@ -60,10 +60,10 @@ class OpenAIBatches(OpenAIClient, BatchService):
         )
         return self._require_fields(await self._call("creating a batch", made), "id").id
 
-    async def find(self, mark: str, since: float) -> str | None:
+    async def find(self, mark: str) -> str | None:
         """Search the batches of the account."""
         listed = self._model.client().batches.list(limit=100)
-        return await self._search("listing batches", listed, lambda batch: _has_mark(batch, mark), since)
+        return await self._search("listing batches", listed, lambda batch: _has_mark(batch, mark))
 
     async def poll(self, ident: str) -> BatchState:
         """Whether it runs, has ended (completed, expired or cancelled) or was rejected."""

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 MARK = "benchbuilder"
 """The metadata key of our mark."""
-_DAY_S = 24 * 3600.0
 
 
 class ClientModel(Protocol):
@@ -82,18 +81,14 @@ class OpenAIClient:
             failure = self._no_answer(str(error))
         raise failure from failure.__cause__
 
-    async def _search(
-        self, action: str, listed: Awaitable[Any], is_match: Callable[[Any], bool], since: float
-    ) -> str | None:
-        """The id of the object that `is_match` accepts: pages come newest first, and clocks may differ by a day."""
+    async def _search(self, action: str, listed: Awaitable[Any], is_match: Callable[[Any], bool]) -> str | None:
+        """The id of the object that `is_match` accepts. No date ends the search: our clock may have been wrong."""
         while True:
             page = self._require_fields(await self._call(action, listed), "data")
             for item in page.data:
-                self._require_fields(item, "id", "created_at")
+                self._require_fields(item, "id")
                 if is_match(item):
                     return item.id
-                if item.created_at < since - _DAY_S:
-                    return None
             if not page.has_next_page():
                 return None
             listed = page.get_next_page()

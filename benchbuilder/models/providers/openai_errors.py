@@ -95,12 +95,22 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
             seconds = float(lower[name]) / unit
         except (KeyError, ValueError):
             continue
-        return min(max(seconds, 0.0), LONGEST_WAIT_S) if math.isfinite(seconds) else None
+        if math.isfinite(seconds):
+            return min(max(seconds, 0.0), LONGEST_WAIT_S)
+    until = _header_time(lower.get("retry-after", ""))
+    if until is None:
+        return None
+    # by the clock of the service, if it is known: ours may be wrong
+    now = _header_time(lower.get("date", ""))
+    return min(max(until - (time.time() if now is None else now), 0.0), LONGEST_WAIT_S)
+
+
+def _header_time(text: str) -> float | None:
+    """Seconds since 1970 of an HTTP date, or ``None``."""
     try:
-        until = parsedate_to_datetime(lower.get("retry-after", "")).timestamp()
+        return parsedate_to_datetime(text).timestamp()
     except (ValueError, OverflowError, OSError):
         return None
-    return min(max(until - time.time(), 0.0), LONGEST_WAIT_S)
 
 
 def _by_status(failure: ErrorResponse) -> TransientError | RefusedRequestError | ServiceError:

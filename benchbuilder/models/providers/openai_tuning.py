@@ -81,10 +81,10 @@ class OpenAITuning(OpenAIClient):
         call = self._model.client().fine_tuning.jobs.create(model=order.model, training_file=training, **more)
         return self._require_fields(await self._call("making a fine-tuning job", call), "id").id
 
-    async def find(self, order: JobOrder, since: float) -> str | None:
-        """The id of the job of this order that was created after `since` (seconds since 1970), or ``None``."""
+    async def find(self, order: JobOrder) -> str | None:
+        """The id of the job of this order, or ``None``."""
         listed = self._model.client().fine_tuning.jobs.list(limit=100)
-        return await self._search("listing fine-tuning jobs", listed, lambda job: _is_job_of(job, order), since)
+        return await self._search("listing fine-tuning jobs", listed, lambda job: _is_job_of(job, order))
 
     async def poll(self, ident: str) -> JobState:
         """The state of a job."""

@@ -292,7 +292,7 @@ def test_the_last_job_of_a_part_and_of_a_content_is_known(tmp_path: Path):
     assert mark(part="everything", content="a") is None
 
 
-def test_the_adapter_looks_through_every_page_and_stops_at_older_jobs(server: FakeOpenAI, tmp_path: Path):
+def test_the_adapter_looks_through_every_page(server: FakeOpenAI, tmp_path: Path):
     behave(server, polls=99)
     desk_of(server, tmp_path).submit(wanted(tmp_path))
 
@@ -304,9 +304,8 @@ def test_the_adapter_looks_through_every_page_and_stops_at_older_jobs(server: Fa
             for number in range(120):
                 await tuning.create(JobOrder(f"other-{number}", f"s-{number}", "small"), file, None)
             first = JobOrder("c" * 12 + "-1", "none", "small")
-            assert await tuning.find(first, time.time()) == "ftjob-1"
-            assert await tuning.find(first, time.time() + 3 * 24 * 3600) is None
-            assert await tuning.find(JobOrder("never", "never", "small"), 0.0) is None
+            assert await tuning.find(first) == "ftjob-1"
+            assert await tuning.find(JobOrder("never", "never", "small")) is None
             with pytest.raises(BatchGoneError):
                 await tuning.poll("ftjob-999")
         finally:

@@ -64,7 +64,7 @@ class Service(BatchService):
             raise troubles.pop(0)
         return ident
 
-    async def find(self, mark: str, since: float) -> str | None:
+    async def find(self, mark: str) -> str | None:
         self._trouble("find")
         return next((ident for ident, (known, _) in self.handed_in.items() if known == mark), None)
 

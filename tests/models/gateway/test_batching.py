@@ -15,7 +15,7 @@ from benchbuilder.core import registry
 from benchbuilder.core.errors import BudgetReached, RecipeError, ServiceError, WaitingForBatch
 from benchbuilder.models import Gateway
 from benchbuilder.models.base import RefusedRequestError, TransientError
-from benchbuilder.models.gateway import batch_jobs
+from benchbuilder.models.gateway import batch_jobs, service_gate
 
 QUICK = BatchSpec(poll_s=0.001, wait_s=30)
 NOT_NOW = BatchSpec(poll_s=0.001, wait_s=0)
@@ -29,6 +29,7 @@ def post(monkeypatch):
         registry, "BUILT_IN_KINDS", {**registry.BUILT_IN_KINDS, "model": {**GATEWAY_KINDS, "post": "batch_models:Post"}}
     )
     monkeypatch.setattr(batch_jobs, "CERTAIN_AFTER_S", 0.0)
+    monkeypatch.setattr(service_gate, "backoff_s", lambda failures, jitter: 0.001)
     registry.kinds_of_slot.cache_clear()
     Service.forget()
     yield

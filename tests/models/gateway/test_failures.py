@@ -9,13 +9,14 @@ from gateway_models import Done, Fake, FakeSpec, body, rows
 from benchbuilder.core.errors import BenchbuilderError, InstallationError, ServiceError
 from benchbuilder.models import Gateway
 from benchbuilder.models.base import RefusedRequestError, TransientError
-from benchbuilder.models.gateway import hosted_sender
+from benchbuilder.models.gateway import hosted_sender, service_gate
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
     """Retries wait a thousandth of the time."""
-    monkeypatch.setattr(hosted_sender, "backoff_s", lambda failures, jitter: 0.001 * failures)
+    for module in (hosted_sender, service_gate):
+        monkeypatch.setattr(module, "backoff_s", lambda failures, jitter: 0.001 * failures)
 
 
 def first(times: int, error: BaseException):
@@ -205,14 +206,13 @@ def test_requests_a_minute_are_kept(gateway, monkeypatch):
     assert all(at - start >= 0.2 * (number // 5) - 0.001 for number, at in enumerate(sent))
 
 
-def test_nobody_there_from_the_start_stops_with_the_first_row_that_is_given_up(gateway):
+def test_nobody_there_from_the_start_stops_after_a_few_attempts(gateway):
     Fake.scripts["gone"] = lambda *_: TransientError("no connection to x:1", unreached=True)
     with pytest.raises(ServiceError, match="no connection to x:1") as told:
         gateway.converse("s", FakeSpec(script="gone", retries=2, concurrency=4), rows(1000), done := Done())
     assert not done
     assert "reached the service" in told.value.why
-    assert max(Fake.asked.values()) == 3
-    assert len(Fake.asked) <= 4 * 8  # what is open with those that wait for a retry
+    assert 3 <= sum(Fake.asked.values()) <= 4 + 3
     assert gateway.receipts() == ()
 
 

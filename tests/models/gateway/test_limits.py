@@ -1,13 +1,10 @@
 from __future__ import annotations
 
-import random
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchbuilder.core.errors import ServiceError
-from benchbuilder.models.gateway.rate_limit import MINUTE_S, CircuitBreaker, RateLimiter, backoff_s
+from benchbuilder.models.gateway.rate_limit import MINUTE_S, RateLimiter
 
 
 def test_as_many_as_allowed_are_in_flight():
@@ -51,14 +48,6 @@ def test_answers_bring_it_back_additively():
     assert pace.allowed == 64
 
 
-def test_a_pause_holds_until_it_is_over():
-    pace = RateLimiter(4)
-    assert pace.pause(10.0)
-    assert not pace.pause(5.0)
-    assert pace.wait_s(4.0, 1) == 6
-    assert pace.wait_s(10.0, 1) == 0
-
-
 @given(
     requests=st.one_of(st.none(), st.integers(1, 8)),
     tokens=st.one_of(st.none(), st.integers(60, 300)),
@@ -94,56 +83,3 @@ def test_a_late_answer_changes_nothing_in_the_minute_that_it_left():
     pace.acquire(70.0, 100)
     pace.release(slot, 5)
     assert pace.wait_s(71.0, 1) == pytest.approx(59)
-
-
-def test_backoff_doubles_with_jitter_and_has_an_end():
-    rng = random.Random(1)
-    waits = [[backoff_s(failures, rng.random()) for _ in range(100)] for failures in range(1, 12)]
-    for failures, spread in enumerate(waits, 1):
-        most = min(30.0, 0.5 * 2 ** (failures - 1))
-        assert most / 2 <= min(spread) < max(spread) <= most
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-def test_the_breaker_trips_when_nothing_good_came_for_long_enough():
-    clock = Clock()
-    breaker = CircuitBreaker("gpt", "http://x", 30.0, clock)
-    clock.now += 500  # a long wait for the first answer is no failure
-    assert breaker.seconds_left() == float("inf")
-    for _ in range(29):
-        breaker.record_failure(ValueError("429: slow down"))
-        clock.now += 1
-    assert breaker.seconds_left() == pytest.approx(1)
-    clock.now += 1
-    with pytest.raises(ServiceError) as told:
-        breaker.record_failure(ValueError("503: busy"))
-    assert "30.0 s" in told.value.what
-    assert "30; the last error: 503: busy" in told.value.why
-    assert "give_up_s" in told.value.next
-
-
-def test_a_good_answer_resets_the_breaker():
-    clock = Clock()
-    breaker = CircuitBreaker("gpt", "http://x", 30.0, clock)
-    for _ in range(10):
-        breaker.record_failure(ValueError("500"))
-        clock.now += 29
-        breaker.reset()
-    breaker.check()
-
-
-def test_a_pause_beyond_the_limit_trips_at_once():
-    clock = Clock()
-    breaker = CircuitBreaker("gpt", "http://x", 30.0, clock)
-    breaker.check(3600.0)
-    breaker.record_failure(ValueError("429"))
-    breaker.check(20.0)
-    with pytest.raises(ServiceError, match="asks to wait for 3600 s"):
-        breaker.check(3600.0)

@@ -218,6 +218,15 @@ def test_when_to_come_back_is_read_in_each_form():
     assert retry_after({"retry-after": "1e9"}) == 86400
     for nothing in ({}, {"retry-after": "soon"}, {"retry-after": "nan"}, {"retry-after": "inf"}, {"retry-after": ""}):
         assert retry_after(nothing) is None
+    assert retry_after({"retry-after-ms": "nan", "retry-after": "9"}) == 9
+    assert retry_after({"retry-after": "-5"}) == retry_after({"retry-after": "-1e300"}) == 0
+    assert retry_after({"retry-after": "864000"}) == 86400
+
+
+def test_a_date_to_come_back_at_is_read_by_the_clock_of_the_service():
+    its_now = time.time() + 7200  # ours was set back
+    headers = {"date": formatdate(its_now, usegmt=True), "retry-after": formatdate(its_now + 20, usegmt=True)}
+    assert retry_after(headers) == 20
 
 
 def test_keys_are_taken_out_of_what_a_service_says():

@@ -100,7 +100,7 @@ def test_a_batch_from_the_first_to_the_last_step(server: FakeOpenAI):
     async def work(model: OpenAIModel, batches: OpenAIBatches) -> Any:
         ident = await batches.submit("mark-1", list(asked.items()))
         states = [await batches.poll(ident) for _ in range(3)]
-        found = [await batches.find(mark, time.time()) for mark in ("mark-1", "mark-2")]
+        found = [await batches.find(mark) for mark in ("mark-1", "mark-2")]
         bodies = {key: body async for key, body in batches.results(ident)}
         sizes = sum(batches.size(one) for one in asked.values())
         file = await model.client().files.content("file-1")
@@ -121,11 +121,10 @@ def test_a_batch_from_the_first_to_the_last_step(server: FakeOpenAI):
 def test_an_older_batch_is_found_behind_many(server: FakeOpenAI):
     async def work(_: OpenAIModel, batches: OpenAIBatches) -> Any:
         idents = [await batches.submit(f"mark-{n}", [("0" * 64, request("一"))]) for n in range(105)]
-        return idents, await batches.find("mark-0", time.time()), await batches.find("mark-0", time.time() + 10**6)
+        return idents, await batches.find("mark-0")
 
-    idents, first, later = with_batches(server, work)
+    idents, first = with_batches(server, work)
     assert first == idents[0]
-    assert later is None
 
 
 def test_results_are_read_line_by_line_whatever_the_texts_hold(server: FakeOpenAI):
@@ -239,7 +238,7 @@ def test_nonsense_in_place_of_an_answer_is_tried_again(answer: tuple[str, bytes]
                 with pytest.raises(TransientError, match="an invalid answer"):
                     await call
             with pytest.raises(TransientError, match="an invalid answer"):  # not: there is none
-                await batches.find("mark", time.time())
+                await batches.find("mark")
             with pytest.raises(TransientError, match="an invalid answer"):
                 _ = [result async for result in batches.results("batch_1")]
             await model.close()
