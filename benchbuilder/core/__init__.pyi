@@ -1,4 +1,8 @@
 from .atomic_write import atomic_path as atomic_path
+from .atomic_write import make_folder as make_folder
+from .atomic_write import name_file_in_errors as name_file_in_errors
+from .atomic_write import sync_paths as sync_paths
+from .atomic_write import sync_tree as sync_tree
 from .atomic_write import write_atomically as write_atomically
 from .context import SpecIssue as SpecIssue
 from .context import StepContext as StepContext

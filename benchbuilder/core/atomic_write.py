@@ -1,23 +1,100 @@
-"""Writing a file whole or not at all."""
+"""Writing a file whole or not at all, and so that a power cut does not take it back."""
 
 from __future__ import annotations
 
-from collections.abc import Generator
+import errno
+import os
+import sys
+from collections.abc import Generator, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
+_NO_SYNC_OF_FOLDERS = (errno.EINVAL, errno.ENOTSUP, errno.EBADF)
+"""What some network file systems answer, which write names at once."""
+_SYNCED_AT_ONCE = 8
+"""File systems write their own records once for all syncs that arrive together."""
+
 
 @contextmanager
-def atomic_path(path: Path) -> Generator[Path]:
-    """A temporary path for a writer that streams; renamed to `path` if the block ends without an error."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f"{path.name}.tmp")
-    yield temporary
-    temporary.replace(path)
+def atomic_path(path: Path, *, sync: bool = True) -> Generator[Path]:
+    """A temporary path for a writer that streams; renamed to `path` if the block ends without an error.
+
+    With `sync`, the content is on disk before the rename, and the rename at the end. Leave it out for files that a
+    group syncs later (see `sync_paths`), and for those that are checked before they are used. An error of the system
+    names `path`.
+    """
+    with name_file_in_errors(path):
+        make_folder(path.parent)
+        temporary = path.with_name(f"{path.name}.tmp")
+        yield temporary
+        if sync:
+            sync_paths([temporary])
+        temporary.replace(path)
+        if sync:
+            sync_paths([path.parent])
 
 
-def write_atomically(path: Path, data: bytes | str) -> Path:
-    """Write `data` (text as UTF-8, line ends unchanged) under a temporary name, then rename; returns `path`."""
-    with atomic_path(path) as temporary:
+def write_atomically(path: Path, data: bytes | str, *, sync: bool = True) -> Path:
+    """Write `data` (text as UTF-8, line ends unchanged) under a temporary name, then rename; returns `path`.
+
+    `sync` is that of `atomic_path`.
+    """
+    with atomic_path(path, sync=sync) as temporary:
         temporary.write_bytes(data.encode() if isinstance(data, str) else data)
     return path
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder and those above it, if they are missing; the names of new ones are on disk at the end."""
+    if path.is_dir():
+        return
+    make_folder(path.parent)
+    path.mkdir(exist_ok=True)
+    sync_paths([path.parent])
+
+
+def sync_paths(paths: Iterable[Path]) -> None:
+    """Put files, and the names in folders, on disk: they survive a power cut. An error of the system names the path."""
+    todo = list(dict.fromkeys(paths))
+    if len(todo) == 1:
+        _sync(todo[0])
+    elif todo:
+        with ThreadPoolExecutor(min(len(todo), _SYNCED_AT_ONCE)) as pool:
+            list(pool.map(_sync, todo))
+
+
+def sync_tree(folder: Path) -> None:
+    """Put a folder, with all that is in it, on disk."""
+    sync_paths([folder, *folder.rglob("*")])
+
+
+def _sync(path: Path) -> None:
+    windows, folder = sys.platform == "win32", path.is_dir()
+    if windows and folder:
+        return  # names are always written there
+    with name_file_in_errors(path):
+        handle = os.open(path, os.O_RDWR if windows else os.O_RDONLY)
+        try:
+            if sys.platform == "darwin":
+                import fcntl
+
+                fcntl.fcntl(handle, fcntl.F_FULLFSYNC)  # fsync leaves the content in the cache of the disk
+            else:
+                os.fsync(handle)
+        except OSError as error:
+            if not folder or error.errno not in _NO_SYNC_OF_FOLDERS:
+                raise
+        finally:
+            os.close(handle)
+
+
+@contextmanager
+def name_file_in_errors(path: Path) -> Generator[None]:
+    """Name `path` in errors of the system that name no file: a full disk, a quota, too many open files."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            error.filename = str(path)
+        raise

@@ -20,7 +20,7 @@ def save_last_command(store: Store, overrides: Sequence[str]) -> None:
     """Save the overrides of a build in the store, except those that may hold a password."""
     safe = _without_secrets(overrides)
     if safe != (_read_last_command(store) or []):
-        write_atomically(store.folder / "store" / _FILE, json.dumps(safe, ensure_ascii=False))
+        write_atomically(store.folder / "store" / _FILE, json.dumps(safe, ensure_ascii=False), sync=False)
 
 
 def _without_secrets(overrides: Sequence[str]) -> list[str]:

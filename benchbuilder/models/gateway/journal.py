@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.core import StoreError
+from benchbuilder.core import StoreError, make_folder
 from benchbuilder.models.base import ReplyOutcome, Request
 from benchbuilder.models.gateway.bloom_filter import BloomFilter
 from benchbuilder.models.gateway.journal_tables import APPLICATION, TABLES, VERSION, unpack_request
@@ -153,7 +153,7 @@ class Journal:
             self._is_reported = True
             raise self._failed
         if self._writer is None:
-            self.file.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(self.file.parent)
             try:
                 connection = self._connect(make=True)
             except sqlite3.Error as error:
@@ -201,9 +201,10 @@ class Journal:
         uri = f"{self.file.resolve().as_uri()}?mode={'rwc' if make else 'rw'}"
         connection = sqlite3.connect(uri, uri=True, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
         try:
+            connection.execute("PRAGMA synchronous = FULL")  # each commit syncs the write-ahead log
+            connection.execute("PRAGMA fullfsync = ON")  # of macOS, where a sync leaves data in the cache of the disk
             if make:
                 _create_tables(connection)
-            connection.execute("PRAGMA synchronous = FULL")
             found = connection.execute("PRAGMA application_id").fetchone()[0]
             version = connection.execute("PRAGMA user_version").fetchone()[0]
             if not (found or version or connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]):

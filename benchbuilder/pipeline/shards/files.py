@@ -39,15 +39,17 @@ def receipt_name(index: int) -> str:
 def write_shard(folder: Path, index: int, shard: Shard) -> tuple[str, ...]:
     """Write a shard: rows and outcomes first, the receipt last; a file has its name only once it is complete.
 
+    Nothing is synced yet: the commit of the step does so.
+
     Returns:
         The names of the files.
     """
     for name, table in ((part_name(index), shard.rows.arrow), (outcomes_name(index), shard.outcomes)):
         # ids and texts are all different: dictionaries would make the files larger, and slower to write and to read
-        with atomic_path(folder / name) as path:
+        with atomic_path(folder / name, sync=False) as path:
             pq.write_table(table, path, compression="lz4", use_dictionary=[_PARTITION])  # pyright: ignore[reportArgumentType]
     receipt = {"tallies": [[*names, n] for names, n in sorted(shard.tallies.items())], "notes": shard.notes}
-    write_atomically(folder / receipt_name(index), json.dumps(receipt, ensure_ascii=False))
+    write_atomically(folder / receipt_name(index), json.dumps(receipt, ensure_ascii=False), sync=False)
     return part_name(index), outcomes_name(index), receipt_name(index)
 
 

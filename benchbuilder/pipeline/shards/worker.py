@@ -104,7 +104,7 @@ class StoredTable(Table[Any]):
 
     def _copy(self, path: Path) -> None:
         with (
-            atomic_path(path) as temporary,
+            atomic_path(path, sync=False) as temporary,
             pa.OSFile(str(temporary), "wb") as sink,
             pa.ipc.new_file(sink, schema_of(self.row)) as writer,
         ):

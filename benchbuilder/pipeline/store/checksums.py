@@ -57,7 +57,7 @@ class Checksums:
 
     def save(self) -> None:
         """Save the checksums for the next build."""
-        write_atomically(self._memory, json.dumps(self._known, sort_keys=True))
+        write_atomically(self._memory, json.dumps(self._known, sort_keys=True), sync=False)
 
 
 def _sha256_of_files(folder: Path, paths: Iterable[Path], of_file: Callable[[Path], str]) -> str:

@@ -15,7 +15,16 @@ from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
 from benchbuilder.config import display_path
-from benchbuilder.core import Row, StoreError, Table, row_class, schema_of, write_atomically
+from benchbuilder.core import (
+    Row,
+    StoreError,
+    Table,
+    make_folder,
+    row_class,
+    schema_of,
+    sync_paths,
+    write_atomically,
+)
 from benchbuilder.pipeline.accounting.shard import OUTCOME_SCHEMA, Shard
 from benchbuilder.pipeline.shards.files import (
     TABLE_COPY,
@@ -39,10 +48,15 @@ class Store:
     """The steps of one build, below `folder`.
 
     Everything in it can be made again, except `workplace` (people's work) and `journal` (paid replies). `workplace` may
-    be that of another store, if people worked for both. Several builds may share a `journal`.
+    be that of another store, if people worked for both. Several builds may share a `journal`. With `sync`, a step is
+    on disk before its manifest counts.
     """
 
-    def __init__(self, folder: Path, workplace: Path | None = None, journal: Path | None = None) -> None:
+    def __init__(
+        self, folder: Path, workplace: Path | None = None, journal: Path | None = None, *, sync: bool = True
+    ) -> None:
+        self._unsynced: set[Path] | None = set() if sync else None
+        """Folders whose newest names are not on disk yet; the next commit syncs them."""
         self.folder = folder
         self.steps = folder / "store" / "steps"
         self.cache = folder / "store" / "cache"
@@ -53,7 +67,7 @@ class Store:
     @contextmanager
     def lock(self) -> Generator[None]:
         """Hold the store for one build; StoreError if another build holds it."""
-        (self.folder / "store").mkdir(parents=True, exist_ok=True)
+        make_folder(self.folder / "store")
         lock = FileLock(self.folder / "store" / "lock")
         try:
             lock.acquire(timeout=0)
@@ -68,7 +82,13 @@ class Store:
             yield
         finally:
             self._remove_copies()
+            self._sync_rest()
             lock.release()
+
+    def _sync_rest(self) -> None:
+        if self._unsynced:
+            sync_paths(self._unsynced)
+            self._unsynced.clear()
 
     def _remove_copies(self) -> None:
         """Remove the memory-mapped copies of tables; the next build may have other rows."""
@@ -80,7 +100,7 @@ class Store:
     def open_scratch(self) -> Generator[Store]:
         """A temporary store on the same file system."""
         with tempfile.TemporaryDirectory(prefix=_SCRATCH, dir=self.folder / "store") as folder:
-            yield Store(Path(folder))
+            yield Store(Path(folder), sync=False)
 
     def _recover(self) -> None:
         """Finish or undo what a killed build left half done when it replaced a step."""
@@ -176,25 +196,27 @@ class Store:
 
     def draft(self, step: str, key: str, shape: Mapping[str, Any]) -> StepDraft:
         """A step in the making; shards that an interrupted build committed under the same `shape` stay."""
-        return StepDraft(self.step_folder(step, key), shape)
+        return StepDraft(self.step_folder(step, key), shape, self._unsynced)
 
 
 class StepDraft:
     """A step in the making: a folder next to `place` that replaces it when the step is committed.
 
     `shape` says how the input was cut; shards of another shape are removed. A build that is killed loses neither the
-    former step nor the new shards.
+    former step nor the new shards. All files of a step are on disk before its manifest counts, together with the
+    folders in `unsynced`; ``None`` leaves that out. A power cut may undo the last rename: then the next build finds the
+    draft with all its shards.
     """
 
-    def __init__(self, place: Path, shape: Mapping[str, Any]) -> None:
-        self.target = place
+    def __init__(self, place: Path, shape: Mapping[str, Any], unsynced: set[Path] | None = None) -> None:
+        self.target, self._unsynced = place, unsynced
         self.folder = place.with_name(place.name + _DRAFT)
         mark = self.folder / _MARK
         text = json.dumps(shape, sort_keys=True)
         if not mark.exists() or mark.read_text(encoding="utf-8") != text:
             shutil.rmtree(self.folder, ignore_errors=True)
             self.folder.mkdir(parents=True)
-            write_atomically(mark, text)
+            write_atomically(mark, text, sync=False)
 
     def has_shard(self, index: int) -> bool:
         """Whether shard `index` is complete."""
@@ -217,11 +239,18 @@ class StepDraft:
     def commit_step(self, manifest: Manifest) -> None:
         """Write the manifest and put the folder in the place of the step."""
         self._remove_unused_files(manifest.shards)
-        write_atomically(self.folder / "manifest.json", manifest.model_dump_json(indent=1))
+        write_atomically(self.folder / "manifest.json", manifest.model_dump_json(indent=1), sync=False)
+        if self._unsynced is not None:  # in one group: the manifest counts only in the folder's final place
+            sync_paths([*self._unsynced, self.folder, *self.folder.iterdir()])
+            self._unsynced.clear()
         old = self.target.with_name(self.target.name + _OLD)
         if self.target.exists():
             self.target.rename(old)
         self.folder.rename(self.target)
+        if self._unsynced is not None:
+            self._unsynced |= {self.target.parent, self.target.parent.parent}
+            if old.exists():  # it goes when the new one is sure to stay
+                sync_paths(self._unsynced)
         shutil.rmtree(old, ignore_errors=True)
         mark_latest(self.target)
 
@@ -245,4 +274,4 @@ def mark_latest(folder: Path) -> None:
     """Record `folder` as the one that its step was last committed or reused under."""
     latest = folder.parent / "latest"
     if not latest.exists() or latest.read_text(encoding="utf-8") != folder.name:
-        write_atomically(latest, folder.name)
+        write_atomically(latest, folder.name, sync=False)
