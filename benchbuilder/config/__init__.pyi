@@ -1,9 +1,12 @@
+from .file_listing import expand_pattern as expand_pattern
+from .file_listing import has_wildcard as has_wildcard
 from .file_refs import missing_file_problem as missing_file_problem
 from .json_schema import recipe_schema as recipe_schema
 from .load import LoadedRecipe as LoadedRecipe
 from .load import load_recipe as load_recipe
 from .origins import ValueOrigin as ValueOrigin
 from .origins import parse_key as parse_key
+from .output_names import output_name_fault as output_name_fault
 from .recipe_index import RecipeIndex as RecipeIndex
 from .recipe_index import did_you_mean as did_you_mean
 from .render import annotate_with_origins as annotate_with_origins

@@ -6,15 +6,16 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
-from pathlib import Path, PurePath
+from pathlib import Path, PurePath, PurePosixPath
 from typing import Any
 
+from benchbuilder.config.file_listing import outward_link
 from benchbuilder.config.origins import ValueOrigin, ValueOrigins, leaves_of
 from benchbuilder.config.recipe_index import did_you_mean
 from benchbuilder.config.search_path import PRIMARY_FILE, display_path
 from benchbuilder.config.spec.base import FileRef, PromptRef
 from benchbuilder.config.yaml_source import KeyPath, dotted_key
-from benchbuilder.core import Problem
+from benchbuilder.core import Problem, special_file
 
 _USER_ONLY = re.compile(
     r"(.*_)?(base_url|api_base|api_key|api_key_env|key_env|secret|secret_name|password|database|database_url|database_env|dsn|endpoint)"
@@ -56,9 +57,18 @@ class FileResolver:
         elif not origin.trusted and origin.root and not at.resolve().is_relative_to(origin.root.path):
             inside = f"files below {display_path(origin.root.path)}; others only from {_ALLOWED}"
             self._report("this path leads out of the folder of recipes", key, origin, path, allowed=inside)
-        elif not origin.trusted and origin.root and (link := _outward_link(at, origin.root.path)):
-            self._report("a link in this folder leads out of the folder of recipes", key, origin, display_path(link))
+        elif not origin.trusted and origin.root is None and ".." in PurePath(path).parts:
+            self._report("a recipe cannot lead on from a path of yours with `..`", key, origin, path)
+        elif not origin.trusted and origin.root and (link := outward_link(path, at, origin.root.path)):
+            self._report("a link leads out of the folder of recipes", key, origin, display_path(link))
+        else:
+            self._refuse_special(at, path, key, origin)
         return str(at)
+
+    def _refuse_special(self, at: Path, path: str, key: KeyPath, origin: ValueOrigin) -> None:
+        """Report a device, a pipe or a socket, before anything opens it."""
+        if kind := special_file(at):
+            self._report(f"this is {kind}, not a file", key, origin, path, hint="save what it delivers as a file")
 
     def _prompt(self, path: str, key: KeyPath) -> str:
         origin = self.origins.origin_of(key)
@@ -73,16 +83,12 @@ class FileResolver:
         for place in found[:1]:
             if not any(place.resolve().is_relative_to(folder) for folder in self.prompts):
                 self._report("a link leads this prompt out of its folder", key, origin, path)
+        for folder in self.prompts:
+            self._refuse_special(folder / path, path, key, origin)
         return str(found[0] if found else (*self.prompts, self.cwd)[0] / path)
 
     def _report(self, message: str, key: KeyPath, origin: ValueOrigin, actual: str, **more: str) -> None:
         self.problems.append(Problem(message, key=dotted_key(key), where=str(origin), actual=actual, **more))
-
-
-def _outward_link(folder: Path, root: Path) -> Path | None:
-    """A link below `folder` whose target is not below `root`."""
-    links = (path for path in folder.rglob("*") if path.is_symlink()) if folder.is_dir() else ()
-    return next((path for path in links if not path.resolve().is_relative_to(root)), None)
 
 
 def missing_file_problem(key: str, ref: FileRef, where: str, prompts: Sequence[Path]) -> Problem | None:
@@ -118,6 +124,9 @@ def user_only_key_problems(data: Mapping[str, Any], origins: ValueOrigins) -> It
         elif _is_cost_key(key) and not _is_program_model(origin):
             message = "a recipe cannot set the costs of a model, or further options of its service"
             yield Problem(message, key=dotted_key(key), where=str(origin), allowed=f"only from {_ALLOWED}")
+        elif _is_folder_to_write(key) and isinstance(value, str) and value and not _is_below_builds(value):
+            message, allowed = "a recipe can only write below builds/", f"builds/NAME; others only from {_ALLOWED}"
+            yield Problem(message, key=dotted_key(key), where=str(origin), actual=value, allowed=allowed)
         elif _is_plain_path(key) and isinstance(value, str) and leads_outside(value):
             reads = key[0] == "sources" or key[:2] == ("evaluation", "scorers")
             verb = "read files outside its sources" if reads else "write outside the build's folder"
@@ -136,9 +145,20 @@ def _is_cost_key(key: KeyPath) -> bool:
     return paying or (key[:2] == ("evaluation", "models") and any(part in _COST_KEYS for part in key[3:4]))
 
 
+def _is_folder_to_write(key: KeyPath) -> bool:
+    """Whether `key` is the folder of a build or of an evaluation."""
+    return key == ("run", "dir") or key[-2:] == ("evaluation", "dir")
+
+
+def _is_below_builds(folder: str) -> bool:
+    """Whether `folder` is below ``builds`` in the current folder."""
+    parts = PurePosixPath(folder).parts
+    return not leads_outside(folder) and parts[:1] == ("builds",) and len(parts) > 1
+
+
 def _is_plain_path(key: KeyPath) -> bool:
     """Whether a plain text under `key` is a path that is not a FileRef."""
-    if key in (("run", "dir"), ("evaluation", "dir")) or key[:2] == ("evaluation", "outputs"):
+    if key[:2] == ("evaluation", "outputs") or (key[:1] == ("tasks",) and "outputs" in key[2:4]):
         return True
     if key[:2] == ("evaluation", "scorers") and key[-1] == "folder":
         return True

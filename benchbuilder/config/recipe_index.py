@@ -93,7 +93,8 @@ class RecipeIndex:
     def option_names(self, group: str) -> list[str]:
         """The names in a group."""
         folders = [root.path / group for root in self.roots]
-        return sorted({path.stem for folder in folders if folder.is_dir() for path in folder.glob("*.yaml")})
+        found = (path for folder in folders if folder.is_dir() for path in folder.glob("*.yaml"))
+        return sorted({path.stem for path in found if path.is_file()})
 
     def groups(self) -> list[str]:
         """The groups at the top: folders that hold YAML files."""

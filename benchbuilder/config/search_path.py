@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
 
-from benchbuilder.core import Problem, RecipeError
+from benchbuilder.core import Problem, RecipeError, special_file
 
 RECIPES_ENV = "BENCHBUILDER_RECIPES"
 PRIMARY_FILE = "benchbuild.yaml"
@@ -113,14 +113,14 @@ def display_path(path: Path, cwd: Path | None = None) -> str:
 
 
 def digest_of_files(roots: Sequence[RecipeRoot]) -> str | None:
-    """A digest of every folder and every YAML file below `roots`; None if there are links or too many files."""
+    """A digest of every folder and every YAML file below `roots`; None if there are links, pipes or too many files."""
     digest, remaining = hashlib.sha256(), _MOST_FILES
     for root in roots:
         for folder, folders, names in os.walk(root.path):
             folders.sort()
             for name in (*folders, *sorted(name for name in names if name.endswith(".yaml"))):
                 path, remaining = Path(folder, name), remaining - 1
-                if remaining < 0 or path.is_symlink():
+                if remaining < 0 or path.is_symlink() or special_file(path):
                     return None
                 try:
                     data = path.read_bytes() if name not in folders else b""

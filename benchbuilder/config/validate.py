@@ -17,6 +17,7 @@ from pydantic import BaseModel, ValidationError
 from benchbuilder.config.compose import ComposedRecipe
 from benchbuilder.config.file_refs import FileResolver, user_only_key_problems
 from benchbuilder.config.origins import ValueOrigins
+from benchbuilder.config.output_names import output_name_problems
 from benchbuilder.config.recipe_index import RecipeIndex, did_you_mean
 from benchbuilder.config.search_path import display_path
 from benchbuilder.config.spec.audit import AuditSpec
@@ -57,6 +58,8 @@ def validate_recipe(
     builder.name(composed.data.get("name"), RecipeIndex(composed.roots).paths_of(f"recipe/{composed.name}")[0][0])
     secrets = user_only_key_problems(composed.data, composed.origins)
     problems = dict.fromkeys([*builder.problems.values(), *references.problems, *secrets])
+    if recipe is not None and not problems:
+        problems |= dict.fromkeys(output_name_problems(recipe, composed.origins))
     return ValidatedRecipe(recipe, list(problems), tuple(references.files))
 
 

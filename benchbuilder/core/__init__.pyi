@@ -95,6 +95,7 @@ from .registry import find_kind as find_kind
 from .registry import kinds_of_slot as kinds_of_slot
 from .registry import row_class as row_class
 from .registry import row_name as row_name
+from .special_files import special_file as special_file
 from .stats.accuracy import accuracy_statistic as accuracy_statistic
 from .stats.accuracy import apply_threshold as apply_threshold
 from .stats.accuracy import auroc_statistic as auroc_statistic

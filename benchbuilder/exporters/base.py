@@ -79,13 +79,21 @@ class Exporter(ABC):
         """Whether the build has what it needs: while votes are missing there are candidates but no items."""
         return finished.items in finished.tables
 
+    def output_names(self) -> tuple[str, ...]:
+        """The names of the files and folders that it writes, as far as its settings tell: by default `file`.
+
+        A recipe whose outputs share a name, or take one of the program's, is refused before anything is built.
+        """
+        file = getattr(self.spec, "file", None)
+        return () if file is None else (str(file),)
+
     @abstractmethod
     def write(self, finished: FinishedBuild, folder: Path) -> list[Path]:
-        """Write into `folder`.
+        """Write into `folder`, from where the files are moved into the folder of the build.
 
         Args:
             finished: The build.
-            folder: The output folder, which exists.
+            folder: An empty folder for the output.
 
         Returns:
             The files that were written.

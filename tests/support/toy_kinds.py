@@ -175,6 +175,9 @@ class JsonlSpec(KindSpec):
 class Jsonl(Plain):
     spec_class = JsonlSpec
 
+    def output_names(self) -> tuple[str, ...]:
+        return (self.spec.file,)
+
 
 TOY_KINDS = {
     "source": {"triples_file": "toy_kinds:TriplesFile", "questions_file": "toy_kinds:QuestionsFile"},

@@ -75,5 +75,5 @@ class EvaluationSpec(Spec):
     """The texts of the probes of the robustness card."""
     outputs: Annotated[dict[str, Any], Slot("exporter")] = {}
     bootstrap: BootstrapSpec
-    dir: Annotated[str | None, RuntimeOption()] = None
+    dir: Annotated[str | None, RuntimeOption(), Field(min_length=1)] = None
     """Folder of the evaluation; default ``evaluation`` in the folder of the build."""

@@ -22,7 +22,7 @@ from benchbuilder.core import Problem, RecipeError
 class RunSpec(Spec):
     """How a build runs here: all runtime options; none changes the output."""
 
-    dir: Annotated[str | None, RuntimeOption()] = None
+    dir: Annotated[str | None, RuntimeOption(), Field(min_length=1)] = None
     """Folder of the build; default ``builds/NAME`` (``builds/NAME-VARIANT``) under the current folder."""
     workers: Annotated[int | None, RuntimeOption(), Field(ge=1, le=4096)] = None
     """How many shards are processed at the same time; ``null``: as many as there are cores."""
@@ -77,7 +77,7 @@ class CardSpec(Spec):
         return value
 
 
-_FOLDERS = frozenset({"annotation", "store"})
+OWN_FOLDERS = frozenset({"annotation", "audit", "compare", "evaluation", "judges", "store", "words"})
 """Folders of a build other than those of tasks."""
 
 
@@ -103,7 +103,7 @@ class Recipe(Spec):
     language: Annotated[str, Field(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]+)*$")]
     seed: int
     requires: dict[str, str] = {}
-    variant: str | None = None
+    variant: Annotated[str | None, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_/-]*$")] = None
     paths: dict[str, str | None] = {}
     sources: Annotated[dict[str, Any], Slot("source")]
     tokenizer: Annotated[Any, Slot("tokenizer")]
@@ -135,7 +135,7 @@ class Recipe(Spec):
             raise ValueError("reviews: claims is the name of the candidates' own project; choose another")
         if bool(self.items) == bool(self.tasks):
             raise ValueError("items: name the step whose rows are the benchmark, or its tasks with the items of each")
-        if taken := sorted(_FOLDERS & set(self.tasks)):
+        if taken := sorted(OWN_FOLDERS & set(self.tasks)):
             raise ValueError(f"tasks: {', '.join(taken)} is another folder of a build; choose another name")
         if self.tasks and self.evaluation is not None:
             raise ValueError("evaluation: a benchmark of several tasks is evaluated by task, tasks.NAME.evaluation")

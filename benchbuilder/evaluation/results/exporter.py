@@ -89,6 +89,10 @@ class ResultsExporter(Exporter):
         """Whether there are items with answers."""
         return super().can_write(finished) and any(name.startswith("answer.") for name in finished.tables)
 
+    def output_names(self) -> tuple[str, ...]:
+        """The names of the page, Markdown, data and scores, and of the folder of tables."""
+        return tuple(f"{self.spec.file}{end}" for end in (".html", ".md", ".json", "_scores.csv", "_tables"))
+
     def write(self, finished: FinishedBuild, folder: Path) -> list[Path]:
         """Write the page, Markdown, data, scores and tables."""
         spec, t = self.spec, ReportTexts(self.spec.language, PACKAGES)

@@ -13,10 +13,9 @@ from typing import Any
 
 import regex
 
-from benchbuilder.config import FileRef
-from benchbuilder.core import DataError, InstallationError, public_path
+from benchbuilder.config import FileRef, expand_pattern, has_wildcard
+from benchbuilder.core import DataError, InstallationError, public_path, special_file
 
-_GLOB = frozenset("*?[")
 _PLACEHOLDER = regex.compile(r"\{([a-z]+)\}|(\*)")
 
 
@@ -59,15 +58,20 @@ def find_files(ref: FileRef, key: str, suffixes: Sequence[str], pattern: str = "
         DataError: There is no such file.
     """
     path = ref.file
+    _refuse_special(path, key)
     if path.is_file():
         return [SourceFile(public_path(ref.path), path, _labels(pattern, path.name) or {})]
     if path.is_dir():
         expected = f"expected files named {pattern}" if pattern else f"expected files ending in {', '.join(suffixes)}"
         if files := _folder_files(ref, path, suffixes, pattern):
+            for file in files:
+                _refuse_special(file.path, key)
             return files
         raise _missing_error(key, ref, f"{expected}; found {_folder_listing(path)}")
-    if _GLOB & set(ref.path):
+    if has_wildcard(ref.path):
         if files := _glob_files(ref, path, pattern):
+            for file in files:
+                _refuse_special(file.path, key)
             return files
         raise _missing_error(key, ref, "no file matches the pattern")
     raise _missing_error(key, ref, f"there is no file or folder {path}")
@@ -77,7 +81,7 @@ def _folder_files(ref: FileRef, path: Path, suffixes: Sequence[str], pattern: st
     below = path.rglob("*") if "/" in pattern else path.iterdir()
     files: list[SourceFile] = []
     for file in sorted(below):
-        if not file.is_file() or file.name.startswith("."):
+        if file.is_dir() or file.name.startswith("."):
             continue
         relative = file.relative_to(path).as_posix()
         labels = _labels(pattern, relative) if pattern else {}
@@ -87,16 +91,21 @@ def _folder_files(ref: FileRef, path: Path, suffixes: Sequence[str], pattern: st
 
 
 def _glob_files(ref: FileRef, path: Path, pattern: str) -> list[SourceFile]:
-    written = PurePosixPath(ref.path)
-    first = next(i for i, part in enumerate(written.parts) if _GLOB & set(part))
-    tail = written.parts[first:]
-    root = path.parents[len(tail) - 1]
-    named = PurePosixPath(public_path(str(PurePosixPath(*written.parts[:first]))))
+    root, written, found = expand_pattern(ref.path, path)
+    named = PurePosixPath(public_path(written))
     return [
         SourceFile((named / file.relative_to(root).as_posix()).as_posix(), file, _labels(pattern, file.name) or {})
-        for file in sorted(root.glob("/".join(tail)))
-        if file.is_file()
+        for file in found
+        if not file.is_dir()
     ]
+
+
+def _refuse_special(path: Path, key: str) -> None:
+    """DataError for a device, a pipe or a socket, before anything opens it."""
+    if kind := special_file(path):
+        raise DataError(
+            f"{key}: {path.name} is {kind}, not a file", where=str(path), next="save what it delivers as a file"
+        )
 
 
 def _labels(pattern: str, name: str) -> dict[str, str] | None:

@@ -51,6 +51,19 @@ def add(text: str, file: str = GARDEN) -> Change:
     return lambda garden: garden.write(file, (garden.folder / file).read_text() + text)
 
 
+def outside(garden: Any, name: str) -> None:
+    """Make `name` beside the plants a link to a file or folder outside the recipes."""
+    secret = garden.write("../secret/a.tsv", "head\trelation\ttail\n")
+    link = garden.folder / GARDEN[:-5] / name
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(secret if link.suffix else secret.parent)
+
+
+def pipe(garden: Any, name: str) -> None:
+    (garden.folder / name).unlink()
+    os.mkfifo(garden.folder / name)
+
+
 def write(file: str, text: str | bytes) -> Change:
     return lambda garden: garden.write(file, text)
 
@@ -205,6 +218,12 @@ case("prompt_variable", write("prompts/en/state.j2", "{{ head }}\n{{ tial }}\n")
 case("prompt_syntax", write("prompts/en/state.j2", "{{ head }\n"))
 case("prompt_calls", write("prompts/en/state.j2", "{{ head.__class__ }} {{ tail() }}\n"))
 
+case("device", words="steps.on_topic.words=/dev/zero")
+case("device_as_source", words="paths.plants=/dev/zero")
+case("pipe", lambda g: pipe(g, "recipes/recipe/garden/words.txt"))
+case("pipe_as_prompt", lambda g: pipe(g, "prompts/en/state.j2"))
+case("pipe_as_recipe", lambda g: pipe(g, GARDEN))
+
 # --- what a stranger's recipe may not do -------------------------------------------------------------------------
 case("path_leaves_recipes", swap("garden/words.txt", "../../../secret.txt"))
 case("absolute_path", swap("garden/words.txt", "/etc/passwd"))
@@ -217,6 +236,22 @@ case("address_from_recipe", swap("seed: 7", "seed: 7\nmodel: {kind: remote, name
 case("secret_name_from_recipe", swap("seed: 7", "seed: 7\nmodel: {kind: remote, name: x, api_key_env: AWS_KEY}"))
 case("writes_outside", swap("file: items.jsonl", "file: ../../.bashrc", "recipes/outputs/standard.yaml"))
 case("builds_outside", swap("dir: null", "dir: /tmp/evil", "recipes/run/laptop.yaml"))
+OUTPUT = "recipes/outputs/standard.yaml"
+case("builds_here", swap("dir: null", 'dir: "."', "recipes/run/laptop.yaml"))
+case("builds_nowhere", swap("dir: null", 'dir: ""', "recipes/run/laptop.yaml"))
+case("builds_all_over_builds", swap("dir: null", "dir: builds/..", "recipes/run/laptop.yaml"))
+case("variant_outside", swap("seed: 7", "seed: 7\nvariant: x/../../../home"))
+case("output_over_journal", swap("items.jsonl", "Replies.SQLite-wal. ", OUTPUT))
+case("output_over_ledger", swap("items.jsonl", "ledger.tsv", OUTPUT))
+case("output_over_store", swap("items.jsonl", "store/outputs.json", OUTPUT))
+case("output_over_output", add("more: {kind: jsonl, file: Items.JSONL}\n", OUTPUT))
+case("output_as_stream", swap("items.jsonl", "'replies.sqlite:x'", OUTPUT))
+case("linked_match", lambda g: (outside(g, "sec/a.tsv"), swap("garden/plants.tsv", "garden/sec/*.tsv")(g)))
+case("linked_folder_of_matches", lambda g: (outside(g, "sec"), swap("garden/plants.tsv", "garden/s*/*.tsv")(g)))
+case("link_behind_a_link", lambda g: (outside(g, "far/a.tsv"), (g.folder / f"{GARDEN[:-5]}/near").mkdir(), (
+    g.folder / f"{GARDEN[:-5]}/near/far").symlink_to("../far"), swap("garden/words.txt", "garden/near")(g)))  # fmt: skip
+case("on_from_a_path_of_mine", lambda g: swap("words: garden/words.txt", "words: '${paths.plants}/../../x'")(g),
+     words="paths.plants=mine/plants.tsv")  # fmt: skip
 case("judge_outside", add("evaluation: {scorers: {mine: {kind: judged, folder: /etc}}}\n"))
 case("target", swap("tone: plain", "_target_: os.system"))
 case("hydra_key", add("hydra: {run: {dir: /tmp}}\n"))

@@ -62,6 +62,10 @@ class Diagnoses(Exporter):
 
     spec: DiagnosesSpec
 
+    def output_names(self) -> tuple[str, ...]:
+        """The names of the page, the figures and the tables."""
+        return tuple(f"{self.spec.file}{end}" for end in (".html", ".json", "_chapters.tsv", "_names.tsv"))
+
     def write(self, finished: FinishedBuild, folder: Path) -> list[Path]:
         """Write page and tables."""
         items: Sequence[Item[Any]] = list(finished.tables[finished.items])

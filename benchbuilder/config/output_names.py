@@ -1,0 +1,72 @@
+"""Names in the folder of a build: those that the program uses itself, and those that recipes give to their outputs."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
+from typing import Any
+
+from benchbuilder.config.origins import ValueOrigins
+from benchbuilder.config.spec.recipe import OWN_FOLDERS, Recipe
+from benchbuilder.config.yaml_source import KeyPath, dotted_key
+from benchbuilder.core import Problem, create_from_spec
+
+_OWN_FILES = frozenset({"ledger.tsv", "recipe.yaml", "run.jsonl"})
+_OWN_STARTS = ("replies.sqlite", "evaluation-", "audit-")
+"""The journal with the files that SQLite puts beside it, and the folders of benchmarks from elsewhere."""
+_OWN_ENDS = (".tmp", ".draft", ".old", ".lock")
+_UNSAFE = re.compile(r'[\x00-\x1f\x7f\\:*?"<>|]')
+
+
+def comparable_name(name: str) -> str:
+    """`name` as the least exact file system compares it: without case, Unicode forms, dots and spaces at the end.
+
+    >>> comparable_name("Replies.SQLite. ")
+    'replies.sqlite'
+    """
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).rstrip(". ")
+
+
+def output_name_fault(name: str) -> str:
+    """Why no output may have the relative path `name`; empty if one may.
+
+    >>> output_name_fault("items.jsonl"), output_name_fault("replies.sqlite-wal")
+    ('', 'the program uses this name itself')
+    """
+    for part in name.split("/"):
+        plain = comparable_name(part)
+        if not plain or part.startswith(".") or _UNSAFE.search(part) or PurePosixPath(name).is_absolute():
+            return "this is not the name of a file in the build's folder"
+        if plain in OWN_FOLDERS | _OWN_FILES or plain.startswith(_OWN_STARTS) or plain.endswith(_OWN_ENDS):
+            return "the program uses this name itself"
+    return ""
+
+
+def output_name_problems(recipe: Recipe, origins: ValueOrigins) -> Iterator[Problem]:
+    """A problem for each output whose name the program uses itself, or another output of the same folder has."""
+    groups: dict[KeyPath, Mapping[str, Any]] = {}
+    for task, part in recipe.by_task().items():
+        above: KeyPath = ("tasks", task) if task else ()
+        groups[*above, "outputs"] = part.outputs
+        if part.evaluation is not None:
+            groups[*above, "evaluation", "outputs"] = part.evaluation.outputs
+    found: dict[Problem, None] = {}
+    for group, outputs in groups.items():
+        taken: dict[str, KeyPath] = {}
+        for output, spec in outputs.items():
+            key: KeyPath = (*group, output, "file")
+            key = ("outputs", output, "file") if _is_of_recipe(key, origins) else key
+            for name in create_from_spec("exporter", spec).output_names():
+                first = taken.setdefault(comparable_name(name), key)
+                fault = output_name_fault(name) or (f"{dotted_key(first)} has this name too" if first != key else "")
+                if fault:
+                    where = str(origins.origin_of(key))
+                    found[Problem(fault, dotted_key(key), where, name, hint="choose another name")] = None
+    yield from found
+
+
+def _is_of_recipe(key: KeyPath, origins: ValueOrigins) -> bool:
+    """Whether an output of a task is one of the whole recipe's."""
+    return key[0] == "tasks" and key[2] == "outputs" and key[:4] not in origins.entries
