@@ -27,6 +27,9 @@ def receipt_lines(receipts: Sequence[Receipt]) -> Iterator[str]:
             in_batches = f" ({batched:,} in batches)" if batched else ""
             replies = "reply" if calls == 1 else "replies"
             yield f"{calls:,} {replies} by {model}{in_batches} over all runs, {tokens}, {paid_text(group, model)}"
+    if uncounted := sum(receipt.uncounted for receipt in receipts if receipt.endpoint):
+        replies = "reply" if uncounted == 1 else "replies"
+        yield f"{uncounted:,} {replies} came without plausible token counts: our own counts replace them"
     if pending := sum(receipt.pending for receipt in receipts):
         requests = f"{pending:,} {'request is' if pending == 1 else 'requests are'}"
         yield f"{requests} in unfinished batches: the sum includes the most that this can cost"

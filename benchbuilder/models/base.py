@@ -74,10 +74,10 @@ class Receipt:
     """The requests of one step to one model and their cost, over all runs of a build.
 
     `calls` counts the paid replies, `batched` those of them that were sent in batches, `outcomes` all of them by
-    outcome. `uncounted` replies came without usage: their tokens are an estimate. `unanswered` counts attempts that may
-    be billed although no reply came (timeouts, broken connections, a killed build). `unanswered_tokens` is the upper
-    bound of their tokens, and `usd` includes their cost. `usd` is ``None`` if a price is unknown; `prices_as_of` is the
-    date of the price table.
+    outcome. `uncounted` replies came without plausible usage: our own count replaces it. `unanswered` counts attempts
+    that may be billed although no reply came (timeouts, broken connections, a killed build). `unanswered_tokens` is
+    the upper bound of their tokens, and `usd` includes their cost. `usd` is ``None`` if a price is unknown;
+    `prices_as_of` is the date of the price table.
     """
 
     step: str

@@ -187,7 +187,7 @@ class Journal:
                 connection.execute("BEGIN IMMEDIATE")
                 results = [(waiter, work(connection)) for work, waiter in group]
                 connection.execute("COMMIT")
-            except sqlite3.Error as error:
+            except BaseException as error:  # noqa: BLE001 - all who wait raise it: nobody waits for ever
                 self._failed = _journal_error(self.file, error)
                 with contextlib.suppress(sqlite3.Error):
                     connection.execute("ROLLBACK")
@@ -267,7 +267,7 @@ def _resolve(waiting: list[tuple[asyncio.Future[Any], Any]]) -> None:
             waiter.set_result(result)
 
 
-def _journal_error(file: Path, error: sqlite3.Error) -> StoreError:
+def _journal_error(file: Path, error: BaseException) -> StoreError:
     """Explain an error of SQLite."""
     text, state = str(error), "cannot be used"
     next = "check that the file and its folder are writable and that no other program locks it, then run again"

@@ -20,7 +20,7 @@ from benchbuilder.models.gateway.journal_tables import (
     write_reply,
 )
 from benchbuilder.models.gateway.prices import Price
-from benchbuilder.models.gateway.token_count import TokenCounter
+from benchbuilder.models.gateway.token_count import TokenCounter, plausible_tokens
 
 
 def now_utc() -> str:
@@ -93,13 +93,19 @@ class ReplyStore:
         return reply, settled.cost
 
     def settled_reply(self, reply: Reply, request: Request, *, batched: bool = False) -> SettledReply:
-        """The cost of a reply by the usage that the service reports, else by our estimate."""
-        usage = reply.usage
-        prompt = self._by_script.prompt(request) if usage is None else usage.prompt
-        completion = self._by_script.count(reply.text) if usage is None else usage.completion
-        cached = 0 if usage is None else usage.cached
+        """The cost of a reply by the usage that the service reports; by our own count where that cannot be right."""
+        usage, limit = reply.usage, self.model.sent_settings(request.sampling).get("max_new_tokens")
+        prompt, doubt_prompt = plausible_tokens(
+            None if usage is None else usage.prompt, self._by_script.prompt(request), self._by_script.bound(request)
+        )
+        completion, doubt_completion = plausible_tokens(
+            None if usage is None else usage.completion, self._by_script.count(reply.text), limit
+        )
+        cached, _ = (0, False) if usage is None else plausible_tokens(usage.cached, 0, prompt)
         usd = None if self.price is None else self.price.usd(prompt, completion, cached, batched=batched)
-        return SettledReply(reply.outcome, Cost(prompt, completion, usd), cached, usage is None)
+        return SettledReply(
+            reply.outcome, Cost(prompt, completion, usd), cached, estimated=doubt_prompt or doubt_completion
+        )
 
     def catch_up(self, prices: str) -> None:
         """Settle replies that a kill left unread, and price replies that were paid before a price was known."""

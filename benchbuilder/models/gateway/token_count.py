@@ -22,6 +22,11 @@ REPLY_TOKENS = 3
 MIN_REPLIES_TO_CALIBRATE = 20
 """Number of replies of a model after which its estimate is corrected."""
 
+MOST_TOKENS = 1_000_000
+"""The most tokens that a reply without a limit is believed to have."""
+_BELIEVED_SHARE = 8
+"""A count below this part of our estimate is not believed."""
+
 _HAN = re.compile("[\u2e80-\u2fdf\u3400-\u4dbf\u4e00-\u9fff\u8c48-\ufaff\U00020000-\U0003ffff]+")
 _KANA = re.compile(r"[぀-ヿㇰ-ㇿｦ-ﾟ]+")
 _HANGUL = re.compile(r"[ᄀ-ᇿ㄰-㆏가-힯]+")
@@ -66,6 +71,21 @@ def _remove_matches(pattern: re.Pattern[str] | regex.Pattern[str], text: str) ->
     """`text` without the matches of `pattern`, and the number of removed characters."""
     rest = pattern.sub("", text)
     return rest, len(text) - len(rest)
+
+
+def plausible_tokens(claimed: Any, estimate: int, most: int | None) -> tuple[int, bool]:
+    """The tokens to charge for what a service claims, and whether they are our own count instead of the claim.
+
+    A claim above the limit counts as the limit, so that no claim breaks a cap. One that is no number, negative or far
+    too low counts as our estimate, at most the limit.
+
+    >>> plausible_tokens(90, 80, 100), plausible_tokens(101, 80, 100), plausible_tokens(-1, 80, 100)
+    ((90, False), (100, True), (80, True))
+    """
+    limit = MOST_TOKENS if most is None else most
+    if not isinstance(claimed, int) or claimed * _BELIEVED_SHARE < estimate or claimed < 0:
+        return min(estimate, limit), True
+    return min(claimed, limit), claimed > limit
 
 
 class TokenCounter:

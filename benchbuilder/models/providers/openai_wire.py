@@ -145,13 +145,12 @@ def _usage(data: Any) -> Usage | None:
     usage: Any = data.get("usage")
     if not isinstance(usage, dict):
         return None
-    prompt, completion = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens", 0))
-    if prompt is None or completion is None:
-        return None
     details: Any = usage.get("prompt_tokens_details")
-    cached = _count(details.get("cached_tokens")) if isinstance(details, dict) else None
-    return Usage(prompt, completion, cached or 0)
+    cached = _count(details.get("cached_tokens")) if isinstance(details, dict) else 0
+    prompt, completion = _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
+    return Usage(prompt, completion, cached) if prompt or completion else None
 
 
-def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+def _count(value: Any) -> int:
+    """A number of tokens; 0, which a receipt does not believe of a text, for anything else."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0

@@ -4,7 +4,7 @@ import pytest
 from gateway_models import Done, Fake, FakeSpec, HereSpec, body, rows
 
 from benchbuilder.config.spec.base import FileRef
-from benchbuilder.core.errors import BudgetReached, RecipeError
+from benchbuilder.core.errors import BudgetReached, RecipeError, StoreError
 from benchbuilder.models import Gateway
 from benchbuilder.models.base import TransientError
 from benchbuilder.models.gateway import hosted_sender
@@ -148,3 +148,39 @@ def test_requests_wait_for_others_to_settle_before_the_budget_is_called_reached(
     assert len(done) == 20
     assert len(told) == 1
     assert "budget" in told[0]
+
+
+WRONG = {
+    "negative": -5,
+    "not a number": float("nan"),
+    "text": "7",
+    "nothing": None,
+    "true": True,
+    "a fraction": 7.5,
+    "huge": 10**30,
+    "zero": 0,
+    "more than possible": 5_000,
+}
+
+
+@pytest.mark.parametrize("claim", WRONG)
+@pytest.mark.parametrize("figure", ["prompt", "completion", "both"])
+def test_no_figure_that_a_service_claims_breaks_a_cap(journal, priced, figure: str, claim: str):
+    figures = {"prompt": 10, "completion": 5}
+    figures.update(dict.fromkeys(figures if figure == "both" else [figure], WRONG[claim]))
+    Fake.scripts["claims"] = lambda *_: body("seven words of a reply, more or less", **figures)
+    spec = FakeSpec(concurrency=4, script="claims", **priced)
+    with Gateway(journal, tokens=400, usd=0.6) as gateway, pytest.raises(BudgetReached):
+        gateway.converse("s", spec, rows(100, max_new_tokens=20), Done())
+    with Gateway(journal) as gateway:
+        (receipt,) = gateway.receipts()
+    assert receipt.prompt_tokens + receipt.completion_tokens <= 400
+    assert 0.015 * receipt.calls <= receipt.usd <= 0.6
+    assert 2 <= receipt.calls <= 30
+    assert receipt.uncounted == receipt.calls
+
+
+def test_a_usage_object_that_cannot_be_stored_fails_the_build_and_hangs_nobody(gateway, monkeypatch):
+    monkeypatch.setattr("benchbuilder.models.gateway.reply_store.plausible_tokens", lambda *_: (2**80, False))
+    with pytest.raises(StoreError, match="cannot be used"):
+        gateway.converse("s", FakeSpec(), rows(100), Done())
