@@ -19,6 +19,7 @@ from .display import text_fields_block as text_fields_block
 from .errors import AccountingError as AccountingError
 from .errors import BenchbuilderError as BenchbuilderError
 from .errors import BudgetReached as BudgetReached
+from .errors import DamagedError as DamagedError
 from .errors import DataError as DataError
 from .errors import GateClosed as GateClosed
 from .errors import InstallationError as InstallationError
@@ -95,6 +96,9 @@ from .registry import find_kind as find_kind
 from .registry import kinds_of_slot as kinds_of_slot
 from .registry import row_class as row_class
 from .registry import row_name as row_name
+from .sealed_json import file_checksum as file_checksum
+from .sealed_json import seal_json as seal_json
+from .sealed_json import unseal_json as unseal_json
 from .special_files import special_file as special_file
 from .stats.accuracy import accuracy_statistic as accuracy_statistic
 from .stats.accuracy import apply_threshold as apply_threshold

@@ -6,7 +6,8 @@
     ├── RecipeError         2    a recipe is wrong: a list of problems, all at once
     ├── InstallationError   2    a kind, plugin or extra is missing or claimed twice
     ├── DataError           3    a source file is missing or has the wrong shape
-    ├── StoreError          3    the store is locked or damaged
+    ├── StoreError          3    the store is locked or cannot be used
+    │   └── DamagedError    3    files of a step are damaged in the store; a build makes the step again
     ├── ServiceError        4    a model or another service does not answer
     │   └── BudgetReached   4    the next model call could cost more than the recipe's budget
     ├── TooManyFailures     5    more rows failed than the recipe tolerates
@@ -106,6 +107,10 @@ class StoreError(BenchbuilderError):
     """The store of a build is locked by another build, or damaged."""
 
     exit_code = 3
+
+
+class DamagedError(StoreError):
+    """Files of a step in the store do not have their checksums; the next build makes the step again."""
 
 
 class ServiceError(BenchbuilderError):

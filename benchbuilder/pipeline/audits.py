@@ -7,13 +7,13 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from pydantic import ValidationError
 
 from benchbuilder import __version__
 from benchbuilder.config import Recipe
-from benchbuilder.core import write_atomically
+from benchbuilder.core import seal_json, unseal_json, write_atomically
 from benchbuilder.exporters import AuditResult, FinishedBuild
 from benchbuilder.pipeline.plan import Plan
 from benchbuilder.pipeline.store.folder import Store
@@ -61,7 +61,7 @@ class AuditKeeper:
         result = self.auditor.audit_build(finished())
         self.folder.mkdir(parents=True, exist_ok=True)
         data = {"key": key, "result": result.model_dump(mode="json")}
-        write_atomically(path, json.dumps(data, ensure_ascii=False, separators=(",", ":")))
+        write_atomically(path, seal_json(data))
         return result
 
     def _key(self, recipe: Recipe, manifests: Mapping[str, Manifest]) -> str:
@@ -82,9 +82,9 @@ def audit_folder(store: Store) -> Path:
 
 
 def _kept_result(path: Path, key: str) -> AuditResult | None:
-    """The result in a file, if it was made under this key."""
+    """The result in a file, if it was made under this key and is not damaged."""
     try:
-        data: Any = json.loads(path.read_text(encoding="utf-8"))
+        data = unseal_json(path.read_bytes())
         return AuditResult.model_validate(data["result"]) if data["key"] == key else None
     except (FileNotFoundError, ValueError, KeyError, TypeError, ValidationError):
         return None

@@ -17,7 +17,7 @@ from benchbuilder.models import Receipt
 from benchbuilder.pipeline.audits import Auditor
 from benchbuilder.pipeline.last_command import save_last_command
 from benchbuilder.pipeline.ledger import write_ledger
-from benchbuilder.pipeline.outputs import OutputWriter
+from benchbuilder.pipeline.outputs import OutputFiles, OutputWriter
 from benchbuilder.pipeline.plan import NodeStatus, Plan
 from benchbuilder.pipeline.progress import Watcher
 from benchbuilder.pipeline.run_node import NodeRunner, ShardLimits, create_executor
@@ -49,6 +49,11 @@ class BuildReport:
     receipts: tuple[Receipt, ...] = ()
     audits: Mapping[str, AuditResult] = field(default_factory=dict[str, AuditResult])
 
+    def record_outputs(self, files: OutputFiles) -> None:
+        """Record what became of the outputs."""
+        self.notes += files.notes
+        self.written_files, self.removed_files, self.audits = files.written, files.removed, files.audits
+
 
 def build_benchmark(
     plan: Plan, store: Store, recipe_yaml: str, watcher: Watcher, refresh: frozenset[str] = frozenset(),
@@ -58,8 +63,9 @@ def build_benchmark(
     """Bring every step of a plan up to date and write the outputs.
 
     A step that waits for people stops only the steps after it; outputs that do not need them are written. Committed
-    steps stay after every error. After TooManyFailures and ServiceError the ledger holds all committed steps, and
-    outputs that do not fit them are removed.
+    steps stay after every error. A step that is damaged in the store is made again, and all outputs are written
+    again. After TooManyFailures and ServiceError the ledger holds all committed steps, and outputs that do not fit them
+    are removed.
 
     Args:
         plan: The plan.
@@ -84,6 +90,8 @@ def build_benchmark(
         if note := store.former_layout_note():
             watcher.note(note)
         statuses = plan.statuses(store, refresh)
+        if write_outputs and any(status.damage for status in statuses.values()):
+            outputs.distrust()
         try:
             with _logged_runner(plan, store, watcher, report) as runner:
                 _check_models(plan, statuses)
@@ -95,8 +103,7 @@ def build_benchmark(
             if write_outputs:
                 save_last_command(store, overrides)
         if write_outputs:
-            files = outputs.write(report.manifests, report.waiting, report.receipts)
-            report.written_files, report.removed_files, report.audits = files.written, files.removed, files.audits
+            report.record_outputs(outputs.write(report.manifests, report.waiting, report.receipts))
         return report
 
 
@@ -164,7 +171,7 @@ def _finish_stopped_build(outputs: OutputWriter, report: BuildReport, watcher: W
     committed: dict[str, Manifest] = {}  # by this run, or by an earlier one if its inputs are still the same
     for name, node in outputs.plan.nodes.items():
         if all(up in committed for up in node.upstream()):
-            manifest = report.manifests.get(name) or store.manifest(name, node.key)
+            manifest = report.manifests.get(name) or store.whole_manifest(name, node.key)
             if manifest is not None and manifest.inputs == {up: committed[up].digest for up in node.upstream()}:
                 committed[name] = manifest
     if keep_outputs:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import re
 import shlex
 from collections.abc import Sequence
 from typing import Any
 
-from benchbuilder.core import write_atomically
+from benchbuilder.core import seal_json, unseal_json, write_atomically
 from benchbuilder.pipeline.store.folder import Store
 
 _FILE = "last_command.json"
@@ -20,7 +19,7 @@ def save_last_command(store: Store, overrides: Sequence[str]) -> None:
     """Save the overrides of a build in the store, except those that may hold a password."""
     safe = _without_secrets(overrides)
     if safe != (_read_last_command(store) or []):
-        write_atomically(store.folder / "store" / _FILE, json.dumps(safe, ensure_ascii=False), sync=False)
+        write_atomically(store.folder / "store" / _FILE, seal_json({"overrides": safe}), sync=False)
 
 
 def _without_secrets(overrides: Sequence[str]) -> list[str]:
@@ -50,7 +49,7 @@ def last_command_hint(store: Store, overrides: Sequence[str], recipe_yaml: str) 
 def _read_last_command(store: Store) -> list[str] | None:
     """The overrides of the last build, if they are known."""
     with contextlib.suppress(FileNotFoundError, ValueError):
-        overrides: Any = json.loads((store.folder / "store" / _FILE).read_text(encoding="utf-8"))
+        overrides: Any = unseal_json((store.folder / "store" / _FILE).read_bytes()).get("overrides")
         if isinstance(overrides, list) and overrides and all(isinstance(override, str) for override in overrides):
             return list(overrides)
     return None

@@ -1,19 +1,31 @@
-"""Writes the outputs of a build, the mark of the results they were made of, and what exporters read of a build."""
+"""Writes the outputs of a build, the mark of the results they were made of, and what exporters read of a build.
+
+Outputs are written into a temporary folder and put into their places when all of them are complete: a build that fails
+leaves those of the build before. The mark holds the checksum of each. An output that was damaged or changed since is
+written again, with a note; so are all outputs if the mark is damaged, or a step had to be repaired.
+"""
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from benchbuilder import __version__
-from benchbuilder.config import Recipe
-from benchbuilder.core import Table, Waiting, create_from_spec, write_atomically
+from benchbuilder.config import Recipe, display_path
+from benchbuilder.core import (
+    Table,
+    Waiting,
+    create_from_spec,
+    file_checksum,
+    seal_json,
+    unseal_json,
+    write_atomically,
+)
 from benchbuilder.exporters import AuditResult, Exporter, FinishedBuild, StepCounts
 from benchbuilder.models import Receipt
 from benchbuilder.pipeline.audits import AuditKeeper, Auditor, audit_folder
@@ -25,17 +37,20 @@ from benchbuilder.pipeline.store.checksums import Checksums
 from benchbuilder.pipeline.store.folder import Store
 from benchbuilder.pipeline.store.manifest import Manifest
 
+_LEDGER = "ledger.tsv"
+
 
 @dataclass(frozen=True)
 class OutputFiles:
     """The outputs that are in the folder now, and those of an earlier build that were removed as outdated.
 
-    `audits` are the results of the auditor by task, if there is an auditor.
+    `audits` are the results of the auditor by task, if there is an auditor. `notes` say which outputs were damaged.
     """
 
     written: list[Path]
     removed: list[Path]
     audits: Mapping[str, AuditResult] = field(default_factory=dict[str, AuditResult])
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -47,6 +62,11 @@ class OutputWriter:
     recipe_yaml: str
     auditor: Auditor | None = None
 
+    def distrust(self) -> None:
+        """Have the outputs of earlier builds written again: a step that they were made of is damaged."""
+        mark = _OutputsMark(self.store.folder)
+        mark.write("", mark.files)
+
     def write(
         self, manifests: Mapping[str, Manifest], waiting: Mapping[str, Waiting], receipts: Sequence[Receipt]
     ) -> OutputFiles:
@@ -54,34 +74,37 @@ class OutputWriter:
 
         `manifests` are the steps that are up to date, `waiting` is what people or batches still owe, both by step.
         """
-        folder = self.store.folder
-        mark = _OutputsMark(folder)
+        folder, mark = self.store.folder, _OutputsMark(self.store.folder)
         state = self._state(manifests, waiting, receipts)
         text = "\n".join(str(wait) for wait in waiting.values())
-        tasks = [self._task_build(task, part, manifests, text, tuple(receipts))
-                 for task, part in self.plan.recipe.by_task().items()]  # fmt: skip
-        if mark.state == state and _sizes(folder, mark.files) == mark.files:
-            return OutputFiles([folder / name for name in mark.files], [], self._audits(tasks))
-        mark.write("", mark.files)  # until all is written, the mark fits no state but names what may be there
-        written = self._write_recipe_and_ledger(manifests)
-        audits = self._audits(tasks)
-        for task in tasks:
-            (folder / task.name).mkdir(exist_ok=True)
-            finished = replace(task.finished(), audit=audits.get(task.name))
-            for spec in task.recipe.outputs.values():
-                exporter: Exporter = create_from_spec("exporter", spec)
-                if exporter.can_write(finished):
-                    written += exporter.write(finished, folder / task.name)
-        return replace(self._finish(mark, state, written), audits=audits)
+
+        def tasks(ledger: Path) -> list[_TaskBuild]:
+            build = partial(
+                self._task_build, manifests=manifests, waiting=text, receipts=tuple(receipts), ledger=ledger
+            )
+            return [build(task, part) for task, part in self.plan.recipe.by_task().items()]
+
+        notes = mark.notes()
+        if mark.state == state and not notes:
+            return OutputFiles([folder / name for name in mark.files], [], self._audits(tasks(folder / _LEDGER)))
+        with self.store.open_scratch() as scratch:
+            written = self._write_recipe_and_ledger(manifests, scratch.folder)
+            chosen = tasks(scratch.folder / _LEDGER)
+            audits = self._audits(chosen)
+            for task in chosen:
+                written += _export(replace(task.finished(), audit=audits.get(task.name)), task, scratch.folder)
+            names = [file.relative_to(scratch.folder).as_posix() for file in written]
+            return replace(self._place(mark, state, scratch.folder, names), audits=audits, notes=notes)
 
     def _task_build(
-        self, task: str, recipe: Recipe, manifests: Mapping[str, Manifest], waiting: str, receipts: tuple[Receipt, ...]
-    ) -> _TaskBuild:
+        self, task: str, recipe: Recipe, manifests: Mapping[str, Manifest], waiting: str, receipts: tuple[Receipt, ...],
+        ledger: Path,
+    ) -> _TaskBuild:  # fmt: skip
         """One task with the steps that it needs."""
         plan = replace(self.plan, recipe=recipe)
         needed = plan.ancestors_of([recipe.items]) if task else set(manifests)
         chosen = {name: manifest for name, manifest in manifests.items() if name in needed}
-        finished = partial(finished_build, plan, self.store, chosen, self.recipe_yaml, waiting, receipts)
+        finished = partial(finished_build, plan, self.store, chosen, self.recipe_yaml, waiting, receipts, ledger)
         return _TaskBuild(task, recipe, chosen, cache(finished))
 
     def _audits(self, tasks: Sequence[_TaskBuild]) -> dict[str, AuditResult]:
@@ -98,10 +121,12 @@ class OutputWriter:
         """
         mark = _OutputsMark(self.store.folder)
         former: Any = json.loads(mark.state) if mark.state else {}
-        if former.get("recipe") == self.recipe_yaml and former.get("steps") == _manifest_hashes(manifests):
+        hashes = _manifest_hashes(manifests)
+        if former.get("recipe") == self.recipe_yaml and former.get("steps") == hashes and not mark.notes():
             return None
-        mark.write("", mark.files)
-        return self._finish(mark, "", self._write_recipe_and_ledger(manifests))
+        with self.store.open_scratch() as scratch:
+            written = self._write_recipe_and_ledger(manifests, scratch.folder)
+            return self._place(mark, "", scratch.folder, [file.name for file in written])
 
     def _state(
         self, manifests: Mapping[str, Manifest], waiting: Mapping[str, Waiting], receipts: Sequence[Receipt]
@@ -124,21 +149,39 @@ class OutputWriter:
         }
         return json.dumps(state, ensure_ascii=False, sort_keys=True)
 
-    def _write_recipe_and_ledger(self, manifests: Mapping[str, Manifest]) -> list[Path]:
-        recipe, ledger = self.store.folder / "recipe.yaml", self.store.folder / "ledger.tsv"
+    def _write_recipe_and_ledger(self, manifests: Mapping[str, Manifest], folder: Path) -> list[Path]:
+        recipe, ledger = folder / "recipe.yaml", folder / _LEDGER
         write_ledger(manifests, self.store, ledger)
         recipe.write_text(self.recipe_yaml, encoding="utf-8")
         return [recipe, ledger]
 
-    def _finish(self, mark: _OutputsMark, state: str, written: list[Path]) -> OutputFiles:
-        """Remove what was not written again, and mark what is there as made of `state`."""
+    def _place(self, mark: _OutputsMark, state: str, source: Path, names: Sequence[str]) -> OutputFiles:
+        """Put the files `names` of the folder `source` into their places, and remove what was not written again.
+
+        What is there is marked as made of `state`.
+        """
         folder = self.store.folder
-        names = [file.relative_to(folder).as_posix() for file in written]
+        checksums = {name: file_checksum(source / name) for name in names}
+        mark.write("", {**mark.files, **checksums})  # until all is there, the mark fits no state but names what may be
+        for name in names:
+            (folder / name).parent.mkdir(exist_ok=True)
+            (source / name).replace(folder / name)
         removed = [folder / name for name in sorted(set(mark.files) - set(names))]
         for file in removed:
             file.unlink(missing_ok=True)
-        mark.write(state, _sizes(folder, names))
-        return OutputFiles(written, removed)
+        mark.write(state, checksums)
+        return OutputFiles([folder / name for name in names], removed)
+
+
+def _export(finished: FinishedBuild, task: _TaskBuild, folder: Path) -> list[Path]:
+    """Write the outputs of a task into its folder below `folder`."""
+    place, written = folder / task.name, list[Path]()
+    place.mkdir(exist_ok=True)
+    for spec in task.recipe.outputs.values():
+        exporter: Exporter = create_from_spec("exporter", spec)
+        if exporter.can_write(finished):
+            written += exporter.write(finished, place)
+    return written
 
 
 @dataclass(frozen=True)
@@ -154,20 +197,38 @@ class _TaskBuild:
 class _OutputsMark:
     """The file that says which results the outputs in a build's folder were made of.
 
-    `state` is that as JSON, empty while outputs are written; `files` holds the names of the outputs with their sizes.
+    `state` is that as JSON, empty while outputs are written; `files` holds the names of the outputs with their
+    checksums. Both are empty if the file is missing or damaged.
     """
 
     def __init__(self, folder: Path) -> None:
-        self._path = folder / "store" / "outputs.json"
+        self._folder, self._path = folder, folder / "store" / "outputs.json"
         self.state: str = ""
-        self.files: dict[str, int] = {}
-        with contextlib.suppress(FileNotFoundError, ValueError):
-            mark: Any = json.loads(self._path.read_text(encoding="utf-8"))
-            if isinstance(mark, dict) and set(mark) == {"state", "files"} and isinstance(mark["files"], dict):  # pyright: ignore[reportUnknownArgumentType]
-                self.state, self.files = mark["state"], mark["files"]
+        self.files: dict[str, str] = {}
+        self._is_damaged = False
+        try:
+            mark = unseal_json(self._path.read_bytes())
+            self.state, self.files = mark["state"], mark["files"]
+        except FileNotFoundError:
+            pass
+        except (ValueError, KeyError):
+            self._is_damaged = True
 
-    def write(self, state: str, files: Mapping[str, int]) -> None:
-        write_atomically(self._path, json.dumps({"state": state, "files": dict(files)}, ensure_ascii=False))
+    def notes(self) -> tuple[str, ...]:
+        """What is damaged of the outputs, for the user."""
+        if self._is_damaged:
+            return (f"{display_path(self._path)} cannot be used: the outputs are written again",)
+        altered = damaged_outputs(self._folder, self.files) if self.state else []
+        return tuple(f"{display_path(file)} is not as it was written: it is written again" for file in altered)
+
+    def write(self, state: str, files: Mapping[str, str]) -> None:
+        write_atomically(self._path, seal_json({"state": state, "files": dict(files)}))
+
+
+def damaged_outputs(folder: Path, checksums: Mapping[str, str]) -> list[Path]:
+    """The files of a folder, given by name, that are missing or do not have their checksums."""
+    files = {folder / name: checksum for name, checksum in checksums.items()}
+    return [file for file, checksum in files.items() if not file.is_file() or file_checksum(file) != checksum]
 
 
 def outputs_match(folder: Path, manifest: Manifest) -> bool:
@@ -183,11 +244,6 @@ def _manifest_hashes(manifests: Mapping[str, Manifest]) -> dict[str, str]:
     }
 
 
-def _sizes(folder: Path, names: Iterable[str]) -> dict[str, int]:
-    """The sizes of the files that are there: a file that was cut or removed is written again."""
-    return {name: (folder / name).stat().st_size for name in names if (folder / name).exists()}
-
-
 _CACHED_ROWS = 50_000
 """The largest table whose rows are kept in memory for the next exporter."""
 
@@ -199,14 +255,18 @@ def finished_build(
     recipe_yaml: str,
     waiting: str = "",
     receipts: tuple[Receipt, ...] = (),
+    ledger: Path | None = None,
 ) -> FinishedBuild:
-    """The view of a build for exporters; its ledger must be written. `waiting` says what people still have to do."""
+    """The view of a build for exporters. `waiting` says what people still have to do.
+
+    `ledger` is the file of the ledger, which must be written; without it, the one in the folder of the build.
+    """
     return FinishedBuild(
         tables=StepTables(store, manifests),
         step_counts=tuple(_step_counts(manifest, plan.nodes[name].inputs) for name, manifest in manifests.items()),
         recipe=plan.recipe.model_dump(mode="json", by_alias=True, exclude={"run"}, serialize_as_any=True),
         recipe_yaml=recipe_yaml,
-        ledger=store.folder / "ledger.tsv",
+        ledger=ledger or store.folder / _LEDGER,
         items=plan.recipe.items,
         state="waiting" if waiting else "done",
         waiting=waiting,

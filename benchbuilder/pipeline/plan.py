@@ -9,7 +9,16 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from benchbuilder.config import KindSpec, Recipe, RunSpec, did_you_mean
-from benchbuilder.core import DataError, Problem, RecipeError, Row, StepContext, create_from_spec, row_name
+from benchbuilder.core import (
+    DamagedError,
+    DataError,
+    Problem,
+    RecipeError,
+    Row,
+    StepContext,
+    create_from_spec,
+    row_name,
+)
 from benchbuilder.pipeline.cache_key import (
     FileHasher,
     cache_key_of,
@@ -62,12 +71,16 @@ class Node:
 
 @dataclass(frozen=True)
 class NodeStatus:
-    """What a build would do with a node: `why` explains it, `note` says what a user may want to do about it."""
+    """What a build would do with a node: `why` explains it, `note` says what a user may want to do about it.
+
+    `damage` says what is damaged of the node in the store; a build makes it again.
+    """
 
     node: Node
     state: Literal["reused", "retry", "run"]
     why: str = ""
     note: str = ""
+    damage: str = ""
 
 
 @dataclass(frozen=True)
@@ -103,16 +116,14 @@ class Plan:
     ) -> NodeStatus:
         if node.name in refresh:
             return NodeStatus(node, "run", "asked for with --refresh")
-        manifest = store.manifest(node.name, node.key)
+        try:
+            manifest = store.manifest(node.name, node.key)
+            if manifest is not None:
+                store.check(manifest)
+        except DamagedError as error:
+            return NodeStatus(node, "run", f"damaged in the store: {error.why}", damage=error.why)
         if manifest is None:
-            latest = store.latest(node.name)
-            if latest is None:
-                former = store.has_former_layout(node.name)
-                why = "built by an earlier version of benchbuilder" if former else "never built here"
-                return NodeStatus(node, "run", why)
-            changes = describe_key_changes(latest.key_inputs, node.key_inputs)
-            more = [f"{len(changes) - _LISTED_CHANGES} more"] if len(changes) > _LISTED_CHANGES else []
-            return NodeStatus(node, "run", "; ".join([*changes[:_LISTED_CHANGES], *more]))
+            return NodeStatus(node, "run", _why_not_built(node, store))
         if rerun := [name for name in node.upstream() if before[name].state != "reused"]:
             return NodeStatus(node, "run", f"{', '.join(rerun)} run{'s' if len(rerun) == 1 else ''} first")
         for name in node.upstream():
@@ -128,6 +139,19 @@ class Plan:
         ):
             note = f"{'; '.join(changes)} since {node.name} was committed: --refresh {node.name} counts it"
         return NodeStatus(node, "reused", note=note)
+
+
+def _why_not_built(node: Node, store: Store) -> str:
+    """Why the store does not have a node: what differs from its last build."""
+    latest = None
+    with contextlib.suppress(DamagedError):  # of another key, so nothing is made of it
+        latest = store.latest(node.name)
+    if latest is None:
+        former = store.has_former_layout(node.name)
+        return "built by another version of benchbuilder" if former else "never built here"
+    changes = describe_key_changes(latest.key_inputs, node.key_inputs)
+    more = [f"{len(changes) - _LISTED_CHANGES} more"] if len(changes) > _LISTED_CHANGES else []
+    return "; ".join([*changes[:_LISTED_CHANGES], *more])
 
 
 def workers_of(run: RunSpec) -> int:
@@ -235,10 +259,10 @@ def unread_sources(recipe: Recipe, store: Store, checksums: Checksums) -> tuple[
     """The sources that a build would read, because the store does not have them as they are. Opens no file."""
     unread: list[str] = []
     for name in recipe.sources:
-        node = None
-        with contextlib.suppress(DataError):
-            node = _source(recipe, name, checksums.remembered_sha256)
-        if node is None or store.manifest(name, node.key) is None:
+        manifest = None
+        with contextlib.suppress(DataError, DamagedError):
+            manifest = store.manifest(name, _source(recipe, name, checksums.remembered_sha256).key)
+        if manifest is None:
             unread.append(name)
     return tuple(unread)
 

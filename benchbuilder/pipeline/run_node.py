@@ -12,10 +12,20 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from benchbuilder.config import Recipe, RunSpec, display_path
-from benchbuilder.core import EndOfFile, Outcome, Table, Waiting, count_phrase, create_from_spec
+from benchbuilder.core import (
+    DamagedError,
+    EndOfFile,
+    Outcome,
+    StoreError,
+    Table,
+    Waiting,
+    count_phrase,
+    create_from_spec,
+)
 from benchbuilder.models import Conversation, ConversationDriver
 from benchbuilder.pipeline.accounting.failures import failed_row_ids, merge_retried, too_many_failures
 from benchbuilder.pipeline.accounting.shard import Shard, account_gather
+from benchbuilder.pipeline.cache_key import describe_key_changes
 from benchbuilder.pipeline.executors.base import Executor
 from benchbuilder.pipeline.memory import peak_memory_mb, release_free_memory, reset_peak_memory
 from benchbuilder.pipeline.node_inputs import (
@@ -102,6 +112,8 @@ class NodeRunner:
     def bring_up_to_date(self, node: Node, *, refresh: bool = False) -> NodeResult:
         """Reuse what the store has of a node, retry its failed rows, or run it; the nodes before it are up to date.
 
+        A node that is damaged in the store is run again, with a note; the damaged files stay until it is committed.
+
         Args:
             node: The node of the plan.
             refresh: Run it even if the store has it.
@@ -109,9 +121,10 @@ class NodeRunner:
         Raises:
             DataError: A file that the node reads is damaged or changed meanwhile.
             TooManyFailures: More branches failed than the recipe tolerates; the step is committed all the same.
+            StoreError: The node is damaged and cannot be made as it was, because people's votes changed.
             ServiceError: A model or a worker cannot be reached; complete shards stay.
         """
-        previous = None if refresh else self.current_manifest(node)
+        previous = None if refresh else self._whole_manifest(node)
         if previous is not None and previous.state == "complete":
             self.manifests[node.name] = previous
             mark_latest(self.store.step_folder(node.name, node.key))
@@ -133,6 +146,21 @@ class NodeRunner:
         """What the store has of a node, if it was made of the inputs as they are now."""
         manifest = self.store.manifest(node.name, node.key)
         return manifest if manifest is not None and manifest.inputs == self._input_digests(node) else None
+
+    def _whole_manifest(self, node: Node) -> Manifest | None:
+        """The current manifest of a node if its files are whole; a note says what is damaged otherwise."""
+        manifest = None
+        try:
+            manifest = self.current_manifest(node)
+            if manifest is not None:
+                self.store.check(manifest)
+        except DamagedError as error:
+            if manifest is not None:
+                _check_votes_unchanged(node, manifest, error)
+            counted = "" if manifest is not None or isinstance(node.producer, Source) else _counted_now(node.producer)
+            self.watcher.note(f"{error.what} ({error.why}): it is made again{counted}")
+            return None
+        return manifest
 
     def run(self, node: Node) -> Manifest:
         """Run a node whole and commit it."""
@@ -252,7 +280,7 @@ class NodeRunner:
         check_files_unchanged(node, Checksums(self.store.checksums).sha256_of)
         totals = StepTotals.add_up(node, draft, count, ends)
         manifest = totals.manifest(self._input_digests(node), external_inputs or {})
-        draft.commit_step(manifest)
+        manifest = draft.commit_step(manifest)
         tolerated, branches = self.limits.tolerated_failures, totals.branch_count()
         if totals.failure_count() > tolerated * branches:
             ledger = display_path(self.store.folder / "ledger.tsv")
@@ -285,6 +313,23 @@ class NodeRunner:
             seconds, megabytes = time.perf_counter() - begin, peak_memory_mb(self.executor.processes())
             self.times[name] = {"seconds": round(seconds, 4), "peak_memory_mb": megabytes}
             release_free_memory()
+
+
+def _counted_now(step: Step) -> str:
+    """What a repair says if nobody knows any more which votes a step had counted."""
+    return ", with all votes that there are now" if step.external_inputs() else ""
+
+
+def _check_votes_unchanged(node: Node, manifest: Manifest, damage: DamagedError) -> None:
+    """StoreError if people's votes changed since a step that is damaged counted them: it would come out differently."""
+    external = {} if isinstance(node.producer, Source) else dict(node.producer.external_inputs())
+    if changes := describe_key_changes(manifest.external_inputs, external):
+        raise StoreError(
+            damage.what,
+            where=damage.where,
+            why=f"{damage.why}; it cannot be made again as it was: {'; '.join(changes)}",
+            next=f"--refresh {node.name} makes it of what there is now; or restore {damage.where} from a backup",
+        ) from damage
 
 
 def _summary(manifest: Manifest) -> str:

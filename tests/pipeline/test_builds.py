@@ -381,33 +381,6 @@ def _place(bench: Bench, step: str) -> Path:
     return bench.store.step_folder(step, bench.plan().nodes[step].key)
 
 
-@pytest.mark.parametrize("damage", ["gone", "cut", "flipped", "other"])
-def test_a_damaged_step_is_named(bench: Bench, damage: str) -> None:
-    bench.build()
-    part = _place(bench, "upper") / "part-00000.parquet"
-    data = part.read_bytes()
-    if damage == "gone":
-        part.unlink()
-    elif damage == "cut":
-        part.write_bytes(data[: len(data) // 2])
-    elif damage == "flipped":
-        part.write_bytes(data[:4] + bytes(byte ^ 255 for byte in data[4:400]) + data[400:])
-    else:
-        part.write_bytes((_place(bench, "short") / "outcomes-00000.parquet").read_bytes())
-    bench.steps["unique"]["suffix"] = "again"
-    with pytest.raises(StoreError, match="step 'upper' is damaged") as caught:
-        bench.build()
-    assert str(part.parent) in caught.value.next
-
-
-def test_a_damaged_manifest_is_named(bench: Bench) -> None:
-    bench.build()
-    (_place(bench, "upper") / "manifest.json").write_text("{", encoding="utf-8")
-    with pytest.raises(StoreError, match="manifest") as caught:
-        bench.build()
-    assert "delete" in caught.value.next
-
-
 def test_a_deleted_step_is_made_again(bench: Bench) -> None:
     bench.build()
     before = bench.outputs()

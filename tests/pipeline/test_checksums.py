@@ -16,6 +16,7 @@ from engine_bench import Bench
 
 from benchbuilder.cli.dispatch import main
 from benchbuilder.core.errors import DataError
+from benchbuilder.core.sealed_json import seal_json, unseal_json
 from benchbuilder.pipeline.store.checksums import Checksums
 
 # --- checksums -------------------------------------------------------------------------------------------------------
@@ -79,9 +80,9 @@ def test_what_is_remembered_wrongly_is_found_by_reading(tmp_path: Path, exam: Pa
     """A file system whose stamps cannot be trusted: ``--verify`` reads."""
     main(words(tmp_path, exam))
     memory = tmp_path / "b" / "store" / "checksums.json"
-    known = json.loads(memory.read_text(encoding="utf-8"))
-    known[str(exam)][-1] = "0" * 64
-    memory.write_text(json.dumps(known), encoding="utf-8")
+    known = unseal_json(memory.read_bytes())
+    known["files"][str(exam)][-1] = "0" * 64
+    memory.write_bytes(seal_json(known))
     capsys.readouterr()
     main(["plan", *words(tmp_path, exam)])
     assert "changed" in capsys.readouterr().out

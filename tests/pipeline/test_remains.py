@@ -160,7 +160,7 @@ def test_a_receipt_that_is_damaged_is_named(tmp_path: Path) -> None:
     (draft.folder / "shard-00000.json").write_bytes(b"")
     with pytest.raises(StoreError, match="step 'step' is damaged") as caught:
         draft.load_shard(0, Passage)
-    assert str(draft.folder) in caught.value.next
+    assert str(draft.folder) in caught.value.where
 
 
 def _none(_: object) -> list[Any]:

@@ -1,17 +1,31 @@
-"""The files of a shard: its rows and outcomes as Parquet, and the receipt that makes them count."""
+"""The files of a shard: its rows and outcomes as Parquet, and the receipt that makes them count.
+
+The receipt holds the checksums of both files and one of itself. The pages of Parquet have checksums of their own, which
+every read compares: so a file that is damaged while a step works on it is an error too, never other rows.
+"""
 
 from __future__ import annotations
 
 import contextlib
-import json
-from collections.abc import Generator, Iterator, Sequence
+import errno
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchbuilder.core import Row, StoreError, Table, atomic_path, schema_of, write_atomically
+from benchbuilder.core import (
+    DamagedError,
+    Row,
+    Table,
+    atomic_path,
+    file_checksum,
+    schema_of,
+    seal_json,
+    unseal_json,
+    write_atomically,
+)
 from benchbuilder.pipeline.accounting.shard import OUTCOME_SCHEMA, Shard
 
 TABLE_COPY = "table-"
@@ -44,18 +58,22 @@ def write_shard(folder: Path, index: int, shard: Shard) -> tuple[str, ...]:
     Returns:
         The names of the files.
     """
+    checksums: dict[str, str] = {}
     for name, table in ((part_name(index), shard.rows.arrow), (outcomes_name(index), shard.outcomes)):
         # ids and texts are all different: dictionaries would make the files larger, and slower to write and to read
         with atomic_path(folder / name, sync=False) as path:
-            pq.write_table(table, path, compression="lz4", use_dictionary=[_PARTITION])  # pyright: ignore[reportArgumentType]
-    receipt = {"tallies": [[*names, n] for names, n in sorted(shard.tallies.items())], "notes": shard.notes}
-    write_atomically(folder / receipt_name(index), json.dumps(receipt, ensure_ascii=False), sync=False)
+            dictionary: Any = [_PARTITION]
+            pq.write_table(table, path, compression="lz4", use_dictionary=dictionary, write_page_checksum=True)
+            checksums[name] = file_checksum(path)
+    tallies = [[*names, n] for names, n in sorted(shard.tallies.items())]
+    receipt = {"tallies": tallies, "notes": shard.notes, "files": checksums}
+    write_atomically(folder / receipt_name(index), seal_json(receipt), sync=False)
     return part_name(index), outcomes_name(index), receipt_name(index)
 
 
 def read_shard(folder: Path, index: int, row: type[Row]) -> Shard:
-    """A shard that was written."""
-    receipt = _read_receipt(folder / receipt_name(index))
+    """A shard that was written; DamagedError if it cannot be read."""
+    receipt = read_receipt(folder, index)
     rows = read_part(folder / part_name(index), schema_of(row))
     outcomes = read_part(folder / outcomes_name(index), OUTCOME_SCHEMA)
     shard = Shard(Table(rows, row), outcomes, notes=receipt["notes"])
@@ -64,24 +82,47 @@ def read_shard(folder: Path, index: int, row: type[Row]) -> Shard:
     return shard
 
 
-def _read_receipt(path: Path) -> dict[str, Any]:
+def read_receipt(folder: Path, index: int) -> dict[str, Any]:
+    """The tallies, notes and checksums of a shard; DamagedError if the receipt is damaged."""
+    name = receipt_name(index)
     try:
-        receipt: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return unseal_json((folder / name).read_bytes())
     except (OSError, ValueError) as error:
-        raise damaged_error(path.parent, f"{path.name}: {error}") from error
-    return receipt
+        if isinstance(error, OSError) and not is_damage(error):
+            raise
+        raise damaged_error(folder, f"{name}: {error}") from error
+
+
+def check_files(folder: Path, checksums: Mapping[str, str]) -> None:
+    """DamagedError if one of the files, given by name, is missing or does not have its checksum."""
+    for name, checksum in checksums.items():
+        try:
+            found = file_checksum(folder / name)
+        except OSError as error:
+            if not is_damage(error):
+                raise
+            raise damaged_error(folder, f"{name} cannot be read: {error.strerror}") from error
+        if found != checksum:
+            raise damaged_error(folder, f"{name} does not have its checksum")
 
 
 def read_part(path: Path, schema: pa.Schema) -> pa.Table:
-    """A whole Parquet file as a table of this schema; StoreError if it is damaged."""
+    """A whole Parquet file as a table of this schema; DamagedError if it is damaged."""
     with _report_damage(path):
-        return _check_schema(pq.ParquetFile(path, memory_map=True).read(use_threads=False), schema)
+        return _check_schema(_open(path).read(use_threads=False), schema)
+
+
+def _open(path: Path, **options: Any) -> pq.ParquetFile:
+    return pq.ParquetFile(path, memory_map=True, page_checksum_verification=True, **options)
 
 
 def read_slice(path: Path, schema: pa.Schema, start: int, count: int) -> pa.Table:
-    """Consecutive rows of a Parquet file; only the row groups that hold them are read. StoreError if it is damaged."""
+    """Consecutive rows of a Parquet file, of which only the row groups that hold them are read.
+
+    DamagedError if it is damaged.
+    """
     with _report_damage(path):
-        reader = pq.ParquetFile(path, memory_map=True)
+        reader = _open(path)
         groups: list[int] = []
         first = position = 0
         for group in range(reader.metadata.num_row_groups):
@@ -98,49 +139,54 @@ def _check_schema(table: pa.Table, schema: pa.Schema) -> pa.Table:
 
 
 def read_batches(path: Path, schema: pa.Schema, names: Sequence[str] | None = None) -> Iterator[pa.Table]:
-    """The rows of a Parquet file of this schema, or some columns of them, piece by piece; StoreError if it is damaged.
+    """The rows of a Parquet file of this schema, or some columns of them, piece by piece.
 
-    Columns in structs may be named by dots.
+    Columns in structs may be named by dots. DamagedError if it is damaged.
     """
     with _report_damage(path):
-        reader = pq.ParquetFile(path, memory_map=True)
+        reader = _open(path)
         for batch in reader.iter_batches(_BATCH_ROWS, columns=None if names is None else list(names)):
             table = pa.Table.from_batches([batch])
             yield table.cast(schema) if names is None else table
 
 
 def read_columns(path: Path, names: Sequence[str], *, by_dictionary: bool = False) -> pa.Table:
-    """Some columns of a Parquet file, the partition `by_dictionary` if wanted; StoreError if it is damaged."""
+    """Some columns of a Parquet file, the partition `by_dictionary` if wanted; DamagedError if it is damaged."""
     with _report_damage(path):
-        reader = pq.ParquetFile(path, memory_map=True, read_dictionary=[_PARTITION] if by_dictionary else None)
+        reader = _open(path, read_dictionary=[_PARTITION] if by_dictionary else None)
         return reader.read(columns=list(names), use_threads=False)
 
 
 def read_footer(path: Path) -> pq.FileMetaData:
-    """The metadata of a Parquet file; StoreError if it is damaged."""
+    """The metadata of a Parquet file; DamagedError if it is damaged."""
     with _report_damage(path):
         return pq.read_metadata(path)
 
 
 def count_rows(path: Path) -> int:
-    """How many rows a Parquet file holds; StoreError if it is damaged."""
+    """How many rows a Parquet file holds; DamagedError if it is damaged."""
     return read_footer(path).num_rows
+
+
+def is_damage(error: OSError) -> bool:
+    """Whether a file is lost or its disk fails; files that may not be opened, or are too many, are as they were."""
+    return isinstance(error, FileNotFoundError | IsADirectoryError) or error.errno == errno.EIO
 
 
 @contextlib.contextmanager
 def _report_damage(path: Path) -> Generator[None]:
-    """Turn errors of reading into a StoreError that says what to do."""
+    """Turn errors of reading into a DamagedError."""
     try:
         yield
     except (OSError, ValueError, pa.ArrowException) as error:
         raise damaged_error(path.parent, str(error)) from error
 
 
-def damaged_error(folder: Path, why: str) -> StoreError:
+def damaged_error(folder: Path, why: str) -> DamagedError:
     """The error of a step whose files in `folder` are damaged."""
-    return StoreError(
+    return DamagedError(
         f"step {folder.parent.name!r} is damaged in the store",
         where=str(folder),
         why=why,
-        next=f"delete {folder}; the step is made again",
+        next="build again with the same arguments: the step is made again; replies that were paid for stay in use",
     )

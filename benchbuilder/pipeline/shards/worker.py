@@ -21,9 +21,11 @@ from benchbuilder.core import (
     RowIndex,
     Table,
     atomic_path,
+    file_checksum,
     row_class,
     schema_of,
     take_rows,
+    write_atomically,
 )
 from benchbuilder.models import Conversation
 from benchbuilder.pipeline.accounting.shard import Shard, account_batch, account_filter, account_map
@@ -94,22 +96,30 @@ class StoredTable(Table[Any]):
     def _map(self) -> pa.Table:
         marks = [(str(part), (stat := part.stat()).st_size, stat.st_mtime_ns) for part in self._parts]
         path = self._cache / f"{TABLE_COPY}{hashlib.sha256(repr(marks).encode()).hexdigest()[:20]}.arrow"
-        if not path.exists():
+        if not _is_whole(path):
             path.parent.mkdir(parents=True, exist_ok=True)  # for the lock
             with FileLock(path.with_suffix(".lock")):
-                if not path.exists():
+                if not _is_whole(path):
                     self._copy(path)
         with pa.memory_map(str(path)) as source:
             return pa.ipc.open_file(source).read_all()
 
     def _copy(self, path: Path) -> None:
-        with (
-            atomic_path(path, sync=False) as temporary,
-            pa.OSFile(str(temporary), "wb") as sink,
-            pa.ipc.new_file(sink, schema_of(self.row)) as writer,
-        ):
-            for batch in self.batches():
-                writer.write_table(batch)
+        with atomic_path(path, sync=False) as temporary:
+            with pa.OSFile(str(temporary), "wb") as sink, pa.ipc.new_file(sink, schema_of(self.row)) as writer:
+                for batch in self.batches():
+                    writer.write_table(batch)
+            write_atomically(_checksum_path(path), file_checksum(temporary), sync=False)
+
+
+def _is_whole(copy: Path) -> bool:
+    """Whether a copy of a table is there and has its checksum: a command that was killed may have left it."""
+    checksum = _checksum_path(copy)
+    return copy.exists() and checksum.exists() and checksum.read_bytes() == file_checksum(copy).encode()
+
+
+def _checksum_path(copy: Path) -> Path:
+    return copy.with_suffix(".xxh3")
 
 
 @dataclass(frozen=True)

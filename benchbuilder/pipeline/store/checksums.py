@@ -8,21 +8,22 @@ import json
 from collections.abc import Callable, Generator, Iterable
 from pathlib import Path
 
-from benchbuilder.core import DataError, write_atomically
+from benchbuilder.core import DataError, seal_json, unseal_json, write_atomically
 
 
 class Checksums:
     """SHA-256 of files; a file whose path, size, times and inode are unchanged is not read again.
 
-    With `verify`, every file is read once more and nothing remembered counts.
+    With `verify`, every file is read once more and nothing remembered counts. The same holds if `memory`, the file in
+    which they are kept, is damaged.
     """
 
     def __init__(self, memory: Path, *, verify: bool = False) -> None:
         self._memory = memory
         self._known: dict[str, list[object]] = {}
-        if memory.exists() and not verify:
-            with contextlib.suppress(ValueError):
-                self._known = json.loads(memory.read_text(encoding="utf-8"))
+        if not verify:
+            with contextlib.suppress(FileNotFoundError, ValueError, KeyError):
+                self._known = unseal_json(memory.read_bytes())["files"]
 
     def sha256_of(self, path: Path) -> str:
         """Hex digest of a file, or of the relative names and files of a folder or glob; DataError if there is none."""
@@ -57,7 +58,7 @@ class Checksums:
 
     def save(self) -> None:
         """Save the checksums for the next build."""
-        write_atomically(self._memory, json.dumps(self._known, sort_keys=True), sync=False)
+        write_atomically(self._memory, seal_json({"files": dict(sorted(self._known.items()))}))
 
 
 def _sha256_of_files(folder: Path, paths: Iterable[Path], of_file: Callable[[Path], str]) -> str:

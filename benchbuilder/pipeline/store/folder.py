@@ -1,4 +1,14 @@
-"""The store of one build: a folder per step and key, shards committed by rename, the manifest last."""
+"""The store of one build: a folder per step and key, shards committed by rename, the manifest last.
+
+What is damaged is never taken for something else. A manifest holds a checksum of itself and those of all other files of
+its step; the receipt of a shard does so for a step in the making. Files are compared before their rows are read, once
+in a process as long as size and times stay the same. What follows from damage:
+
+- A file or the manifest of a step: `DamagedError`. A build makes the step again; every other command ends with it.
+- A manifest of another version of benchbuilder: the step counts as not built.
+- A shard, its receipt or the mark of a draft: the shard, or all of the draft, is made again.
+- The pointer `latest`: the step counts as not built before, and the next build writes it again.
+"""
 
 from __future__ import annotations
 
@@ -12,36 +22,41 @@ from typing import Any
 
 import pyarrow as pa
 from filelock import FileLock, Timeout
-from pydantic import ValidationError
 
 from benchbuilder.config import display_path
 from benchbuilder.core import (
+    DamagedError,
     Row,
     StoreError,
     Table,
+    file_checksum,
     make_folder,
     row_class,
     schema_of,
+    seal_json,
     sync_paths,
     write_atomically,
 )
 from benchbuilder.pipeline.accounting.shard import OUTCOME_SCHEMA, Shard
 from benchbuilder.pipeline.shards.files import (
     TABLE_COPY,
+    check_files,
     count_rows,
     damaged_error,
     outcomes_name,
     part_name,
     read_part,
+    read_receipt,
     read_shard,
     receipt_name,
     write_shard,
 )
-from benchbuilder.pipeline.store.manifest import Manifest
+from benchbuilder.pipeline.store.manifest import MANIFEST_FILE, Manifest, is_of_other_version, read_manifest
 
 _DRAFT, _OLD = ".draft", ".old"
 _SCRATCH = "scratch-"
 _MARK = "draft.json"
+_KEY_CHARACTERS = 20
 
 
 class Store:
@@ -63,6 +78,8 @@ class Store:
         self.workplace = workplace or folder / "annotation"
         self.checksums = folder / "store" / "checksums.json"
         self.journal = journal or folder / "replies.sqlite"
+        self._checked: dict[Path, tuple[int, ...]] = {}
+        """The files that had their checksums, with their sizes and times."""
 
     @contextmanager
     def lock(self) -> Generator[None]:
@@ -106,6 +123,7 @@ class Store:
         """Finish or undo what a killed build left half done when it replaced a step."""
         for scratch in (self.folder / "store").glob(f"{_SCRATCH}*"):
             shutil.rmtree(scratch)
+        self._remove_copies()
         for old in self.steps.glob(f"*/*{_OLD}"):
             place = old.with_name(old.name.removesuffix(_OLD))
             if place.exists():
@@ -115,54 +133,59 @@ class Store:
 
     def step_folder(self, step: str, key: str) -> Path:
         """The folder of a step under a key."""
-        return self.steps / step / key[:20]
+        return self.steps / step / key[:_KEY_CHARACTERS]
 
     def manifest(self, step: str, key: str) -> Manifest | None:
-        """The manifest of a step under a key, if it was committed."""
-        return self._read(self.step_folder(step, key) / "manifest.json")
+        """The manifest of a step under a key, if this version committed it; DamagedError if it is damaged."""
+        return read_manifest(self.step_folder(step, key))
+
+    def whole_manifest(self, step: str, key: str) -> Manifest | None:
+        """The manifest of a step under a key, if it was committed and nothing of it is damaged."""
+        with suppress(DamagedError):
+            if (manifest := self.manifest(step, key)) is not None:
+                self.check(manifest)
+                return manifest
+        return None
 
     def manifests(self, step: str) -> list[Manifest]:
-        """Every manifest of a step, under whichever key, the latest first."""
-        latest, paths = self.latest(step), sorted((self.steps / step).glob("*/manifest.json"))
-        manifests = [manifest for path in paths if (manifest := self._read(path)) is not None]
-        return sorted(manifests, key=lambda manifest: manifest != latest)
+        """Every whole manifest of a step, under whichever key, the latest first."""
+        latest, manifests = _read_latest(self.steps / step), list[Manifest]()
+        for path in sorted((self.steps / step).glob(f"*/{MANIFEST_FILE}")):
+            with suppress(DamagedError):
+                manifests += [manifest] if (manifest := read_manifest(path.parent)) is not None else []
+        return sorted(manifests, key=lambda manifest: manifest.key[:_KEY_CHARACTERS] != latest)
 
     def has_former_layout(self, step: str) -> bool:
-        """Whether an earlier version of benchbuilder built a step last."""
-        latest = self.steps / step / "latest"
-        return latest.exists() and _is_former(latest.parent / latest.read_text(encoding="utf-8") / "manifest.json")
+        """Whether another version of benchbuilder built a step last."""
+        latest = _read_latest(self.steps / step)
+        return latest is not None and is_of_other_version(self.steps / step / latest)
 
     def former_layout_note(self) -> str:
-        """What to say of a folder that an earlier version of benchbuilder built; empty for other folders."""
+        """What to say of a folder that another version of benchbuilder built; empty for other folders."""
         steps = [latest.parent.name for latest in self.steps.glob("*/latest")]
         if not steps or not all(map(self.has_former_layout, steps)):
             return ""
         return (
-            f"{display_path(self.folder)} was built by an earlier version of benchbuilder, with other file names: "
+            f"{display_path(self.folder)} was built by another version of benchbuilder: "
             "building again makes every step anew; replies that were paid for stay in use"
         )
 
-    def _read(self, path: Path) -> Manifest | None:
-        try:
-            return Manifest.model_validate_json(path.read_bytes())
-        except FileNotFoundError:
-            return None
-        except ValidationError as error:
-            if _is_former(path):
-                return None
-            raise StoreError(
-                f"the manifest {path} is damaged",
-                why=str(error.errors()[0]["msg"]),
-                next=f"delete {path.parent}; the step is made again",
-            ) from error
-
     def latest(self, step: str) -> Manifest | None:
-        """The manifest of a step as it was last committed or reused, under any key."""
-        try:
-            key = (self.steps / step / "latest").read_text(encoding="utf-8")
-        except FileNotFoundError:
-            return None
-        return self._read(self.steps / step / key / "manifest.json")
+        """The manifest of a step as it was last committed or reused, under any key; DamagedError if it is damaged."""
+        key = _read_latest(self.steps / step)
+        return None if key is None else read_manifest(self.steps / step / key)
+
+    def check(self, manifest: Manifest) -> None:
+        """DamagedError if a file of a committed step does not have its checksum.
+
+        A file is read again only if its size or times changed since this store compared it.
+        """
+        place = self.step_folder(manifest.step, manifest.key)
+        stamps = {name: _stamp(place / name) for name in manifest.files}
+        todo = {name: manifest.files[name] for name, stamp in stamps.items()
+                if not stamp or self._checked.get(place / name) != stamp}  # fmt: skip
+        check_files(place, todo)
+        self._checked |= {place / name: stamps[name] for name in todo}
 
     def rows(self, manifest: Manifest) -> Table[Any]:
         """The rows of a committed step, memory-mapped."""
@@ -174,7 +197,8 @@ class Store:
         return self._concat(manifest, outcomes_name, OUTCOME_SCHEMA)
 
     def parts(self, manifest: Manifest) -> tuple[Path, ...]:
-        """The files that hold the rows of a committed step, in order; StoreError if they hold fewer or more."""
+        """The files that hold the rows of a committed step, in order; DamagedError if one is damaged."""
+        self.check(manifest)
         place = self.step_folder(manifest.step, manifest.key)
         parts = tuple(place / part_name(index) for index in range(manifest.shards))
         if (rows := sum(count_rows(part) for part in parts)) != manifest.rows:
@@ -182,11 +206,13 @@ class Store:
         return parts
 
     def outcome_parts(self, manifest: Manifest) -> tuple[Path, ...]:
-        """The files that hold the outcomes of a committed step's branches, in order."""
+        """The files that hold the outcomes of a committed step's branches, in order; DamagedError if one is damaged."""
+        self.check(manifest)
         place = self.step_folder(manifest.step, manifest.key)
         return tuple(place / outcomes_name(index) for index in range(manifest.shards))
 
     def _concat(self, manifest: Manifest, name: Callable[[int], str], schema: pa.Schema) -> pa.Table:
+        self.check(manifest)
         place = self.step_folder(manifest.step, manifest.key)
         tables = [read_part(place / name(index), schema) for index in range(manifest.shards)]
         table = pa.concat_tables([schema.empty_table(), *tables])
@@ -213,14 +239,20 @@ class StepDraft:
         self.folder = place.with_name(place.name + _DRAFT)
         mark = self.folder / _MARK
         text = json.dumps(shape, sort_keys=True)
-        if not mark.exists() or mark.read_text(encoding="utf-8") != text:
+        if not mark.exists() or mark.read_bytes() != text.encode():
             shutil.rmtree(self.folder, ignore_errors=True)
             self.folder.mkdir(parents=True)
             write_atomically(mark, text, sync=False)
 
     def has_shard(self, index: int) -> bool:
-        """Whether shard `index` is complete."""
-        return (self.folder / receipt_name(index)).exists()
+        """Whether shard `index` is complete and its files have their checksums."""
+        if not (self.folder / receipt_name(index)).exists():
+            return False
+        try:
+            check_files(self.folder, read_receipt(self.folder, index)["files"])
+        except DamagedError:
+            return False
+        return True
 
     def commit_shard(self, index: int, shard: Shard) -> None:
         """Write a shard."""
@@ -236,10 +268,11 @@ class StepDraft:
         rows, outcomes = (sum(count_rows(self.folder / name(index)) for index in range(count)) for name in names)
         return rows, outcomes
 
-    def commit_step(self, manifest: Manifest) -> None:
-        """Write the manifest and put the folder in the place of the step."""
+    def commit_step(self, manifest: Manifest) -> Manifest:
+        """Write the manifest with the checksums of all files and put the folder in the place of the step."""
         self._remove_unused_files(manifest.shards)
-        write_atomically(self.folder / "manifest.json", manifest.model_dump_json(indent=1), sync=False)
+        manifest = manifest.model_copy(update={"files": self._checksums(manifest.shards)})
+        write_atomically(self.folder / MANIFEST_FILE, seal_json(manifest.model_dump(mode="json"), indent=1), sync=False)
         if self._unsynced is not None:  # in one group: the manifest counts only in the folder's final place
             sync_paths([*self._unsynced, self.folder, *self.folder.iterdir()])
             self._unsynced.clear()
@@ -253,6 +286,14 @@ class StepDraft:
                 sync_paths(self._unsynced)
         shutil.rmtree(old, ignore_errors=True)
         mark_latest(self.target)
+        return manifest
+
+    def _checksums(self, shards: int) -> dict[str, str]:
+        checksums: dict[str, str] = {}
+        for index in range(shards):
+            checksums |= read_receipt(self.folder, index)["files"]
+        small = [_MARK, *(receipt_name(index) for index in range(shards))]
+        return checksums | {name: file_checksum(self.folder / name) for name in small}
 
     def _remove_unused_files(self, shards: int) -> None:
         """Remove files that are no part of the step: half-written ones, and further shards of an interrupted build."""
@@ -262,16 +303,25 @@ class StepDraft:
                 path.unlink()
 
 
-def _is_former(manifest: Path) -> bool:
-    """Whether a manifest is of the former layout, which had `asked` in the place of `key_inputs`."""
-    with suppress(OSError, ValueError):
-        data: Any = json.loads(manifest.read_text(encoding="utf-8"))
-        return isinstance(data, dict) and "asked" in data
-    return False
+def _stamp(path: Path) -> tuple[int, ...]:
+    """Size, times and inode of a file; nothing if there is none."""
+    try:
+        stat = path.stat()
+    except OSError:
+        return ()
+    return stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino
+
+
+def _read_latest(step_folder: Path) -> str | None:
+    """The name of the folder that a step was last committed or reused under, if that is known."""
+    try:
+        key = (step_folder / "latest").read_bytes().decode("ascii")
+    except (FileNotFoundError, UnicodeDecodeError):
+        return None
+    return key if key.isalnum() else None
 
 
 def mark_latest(folder: Path) -> None:
     """Record `folder` as the one that its step was last committed or reused under."""
-    latest = folder.parent / "latest"
-    if not latest.exists() or latest.read_text(encoding="utf-8") != folder.name:
-        write_atomically(latest, folder.name, sync=False)
+    if _read_latest(folder.parent) != folder.name:
+        write_atomically(folder.parent / "latest", folder.name, sync=False)

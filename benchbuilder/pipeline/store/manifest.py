@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
+from contextlib import suppress
+from pathlib import Path
 from typing import Any, Literal
 
-from benchbuilder.core import FrozenModel
+from pydantic import ValidationError
 
+from benchbuilder.core import FrozenModel, unseal_json
+from benchbuilder.pipeline.shards.files import damaged_error, is_damage
+
+MANIFEST_FILE = "manifest.json"
 CountLine = tuple[str, str, str, int]
 
 
@@ -29,6 +36,7 @@ class Manifest(FrozenModel):
         outcomes: The digest of the outcomes of the branches.
         rows: The number of rows.
         shards: The number of shards.
+        files: The checksum of each other file of the step, by name (see `file_checksum`); filled in by the commit.
         counts: Branches by (partition, outcome, reason).
         unused: Unused rows of `whole` ports by (port, partition, reason).
         units: Source units by (file, outcome, reason).
@@ -50,6 +58,7 @@ class Manifest(FrozenModel):
     outcomes: str
     rows: int
     shards: int
+    files: dict[str, str] = {}
     counts: tuple[CountLine, ...]
     unused: tuple[CountLine, ...] = ()
     units: tuple[CountLine, ...] = ()
@@ -59,3 +68,37 @@ class Manifest(FrozenModel):
     external_inputs: dict[str, str] = {}
     reasons: dict[str, str] = {}
     state: Literal["complete", "incomplete"] = "complete"
+
+
+def read_manifest(folder: Path) -> Manifest | None:
+    """The manifest in the folder of a step; ``None`` if there is no folder, or another version wrote it.
+
+    DamagedError if it is missing or does not have its checksum.
+    """
+    try:
+        return Manifest.model_validate(unseal_json((folder / MANIFEST_FILE).read_bytes()))
+    except FileNotFoundError as error:
+        if not folder.exists():
+            return None
+        raise damaged_error(folder, "its manifest is missing") from error
+    except (OSError, ValueError) as error:
+        if isinstance(error, OSError) and not is_damage(error):
+            raise
+        if is_of_other_version(folder):
+            return None
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        raise damaged_error(folder, f"its manifest cannot be used: {why}") from error
+
+
+def is_of_other_version(folder: Path) -> bool:
+    """Whether the manifest of a step is whole, but without a checksum or with other fields than this version writes."""
+    with suppress(OSError, ValueError):
+        raw = (folder / MANIFEST_FILE).read_bytes()
+        data: Any = json.loads(raw)
+        if not isinstance(data, dict) or "checksum" not in data:
+            return isinstance(data, dict)
+        try:
+            Manifest.model_validate(unseal_json(raw))
+        except ValidationError:
+            return True
+    return False

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from filelock import FileLock
 
-from benchbuilder.core import LazyTexts, StoreError
+from benchbuilder.core import LazyTexts, StoreError, seal_json, unseal_json
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Shapes = Mapping[str, tuple[str, Sequence[int]]]
@@ -102,7 +102,7 @@ def encoded_blocks(texts: Sequence[str], size: int = 4096) -> Iterator[tuple[byt
 def _load(folder: Path, mark: str) -> dict[str, Array] | None:
     """The arrays, if all are present and unchanged; else ``None``."""
     try:
-        header: Any = json.loads((folder / _HEADER).read_text(encoding="utf-8"))
+        header = unseal_json((folder / _HEADER).read_bytes())
         if header["format"] != _FORMAT or header["mark"] != mark:
             return None
         arrays: dict[str, Array] = {}
@@ -121,7 +121,7 @@ def _load(folder: Path, mark: str) -> dict[str, Array] | None:
 def _write_header(folder: Path, mark: str, shapes: Shapes) -> None:
     arrays = {name: [kind, list(shape), _check(array_file(folder, name))] for name, (kind, shape) in shapes.items()}
     header = {"format": _FORMAT, "mark": mark, "arrays": arrays}
-    (folder / _HEADER).write_text(json.dumps(header), encoding="utf-8")
+    (folder / _HEADER).write_bytes(seal_json(header))
 
 
 def _check(path: Path) -> int:
