@@ -1,4 +1,4 @@
-"""Writes the pages below docs/reference from the code: ``python docs/generate.py``, or ``--check`` to compare only."""
+"""Writes the reference and the table of faults: ``python docs/generate.py``, or ``--check`` to compare only."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from reference_pages import kind_pages, program_pages, record_pages
+from reference_pages import fault_pages, kind_pages, program_pages, record_pages
 
-FOLDER = Path(__file__).parent / "reference"
+FOLDER = Path(__file__).parent
 PAGES = {
-    "cli.md": program_pages.command_line,
-    "exit-codes.md": program_pages.exit_codes,
-    "recipe-schema.md": kind_pages.recipe_schema,
-    "kinds.md": kind_pages.kinds_page,
-    "drop-reasons.md": kind_pages.drop_reasons,
-    "records.md": record_pages.records,
+    "reference/cli.md": program_pages.command_line,
+    "reference/exit-codes.md": program_pages.exit_codes,
+    "reference/recipe-schema.md": kind_pages.recipe_schema,
+    "reference/kinds.md": kind_pages.kinds_page,
+    "reference/drop-reasons.md": kind_pages.drop_reasons,
+    "reference/records.md": record_pages.records,
+    "explanation/faults-that-were-tried.md": fault_pages.faults,
 }
 NOTE = "<!-- Written by docs/generate.py from the code: change the docstrings there, then run it again. -->\n\n"
 
@@ -35,10 +36,10 @@ def main() -> int:
             continue
         stale.append(name)
         if not check:
-            FOLDER.mkdir(exist_ok=True)
+            path.parent.mkdir(exist_ok=True)
             path.write_text(text, encoding="utf-8")
     told = "stale" if check else "written"
-    sys.stdout.write(f"{told}: {', '.join(stale)}\n" if stale else "every reference page is up to date\n")
+    sys.stdout.write(f"{told}: {', '.join(stale)}\n" if stale else "every generated page is up to date\n")
     return 1 if check and stale else 0
 
 

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -34,21 +34,25 @@ for number in (signal.SIGTERM, signal.SIGINT):
     signal.signal(number, lambda number, frame: os.kill(child, number))
 code = int(heard.readline() or 70)
 if code < 0:
-    signal.signal(-code, signal.SIG_DFL)
+    if -code != signal.SIGKILL:
+        signal.signal(-code, signal.SIG_DFL)
     os.kill(os.getpid(), -code)
 sys.exit(code)
 """
 
 
 @contextmanager
-def warm(folder: Path) -> Generator[Path]:
-    """A folder with a `benchbuild` to be put first on the PATH, for as long as the context lasts."""
+def warm(folder: Path, *compositions: Sequence[str]) -> Generator[Path]:
+    """A folder with a `benchbuild` to be put first on the PATH, for as long as the context lasts.
+
+    Recipes that many commands need can be composed once for all, by their `compositions` on the command line.
+    """
     door = folder / "door"
     program = folder / "bin" / "benchbuild"
     program.parent.mkdir(parents=True)
     program.write_text(_CLIENT.format(python=sys.executable, door=str(door)), encoding="utf-8")
     program.chmod(0o755)
-    server = subprocess.Popen([sys.executable, __file__, str(door)], stdin=subprocess.DEVNULL)
+    server = subprocess.Popen([sys.executable, __file__, str(door), json.dumps(compositions)], stdin=subprocess.DEVNULL)
     try:
         while not door.exists():
             if server.poll() is not None:
@@ -67,7 +71,7 @@ _LIBRARIES = (
 """What commands import when they need it; pandas is what pyarrow imports when it is given a list."""
 
 
-def _preload(folder: Path) -> None:
+def _preload(folder: Path, compositions: Sequence[Sequence[str]]) -> None:
     """Import what commands import when they need it, and read what is the same for all."""
     import gc
     import importlib
@@ -87,15 +91,17 @@ def _preload(folder: Path) -> None:
     os.chdir(folder)  # where no recipes are, as where most commands run: what is composed once is kept for them
     load_recipe(["recipe=care_mi", "annotation=none"])
     loaded = load_recipe(["recipe=care_mi"])
+    for words in compositions:
+        load_recipe(words)
     JiebaTokenizer(loaded.recipe.tokenizer).open()
     verdict_reader([table.file for table in loaded.recipe.evaluation.scorers["verdict"].tables])
     gc.freeze()
 
 
-def _serve(door: str) -> None:
+def _serve(door: str, compositions: Sequence[Sequence[str]]) -> None:
     signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    _preload(Path(door).parent)
+    _preload(Path(door).parent, compositions)
     with socket.socket(socket.AF_UNIX) as waiting:
         waiting.bind(f"{door}.new")
         waiting.listen(64)
@@ -155,6 +161,8 @@ def _watch(caller: socket.socket, child: int, over: threading.Event) -> None:
 
 
 def _command(words: list[str], folder: str, environment: dict[str, str]) -> int:
+    from injected_faults import arm
+
     from benchbuilder.cli.dispatch import main
 
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -162,6 +170,7 @@ def _command(words: list[str], folder: str, environment: dict[str, str]) -> int:
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
+    arm()
     try:
         code = main(words)
     except SystemExit as error:
@@ -172,4 +181,4 @@ def _command(words: list[str], folder: str, environment: dict[str, str]) -> int:
 
 
 if __name__ == "__main__":
-    _serve(sys.argv[1])
+    _serve(sys.argv[1], json.loads(sys.argv[2]))

@@ -1,0 +1,50 @@
+"""The page about faults: what was tried on every command, and what happened."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from reference_pages.reading import table
+
+MATRIX = Path(__file__).parents[2] / "tests" / "e2e" / "faults" / "matrix.yaml"
+_HEADER = ("what was tried", "when", "what happened")
+_INTRODUCTION = """# Faults that were tried
+
+Every line is tried by a test: `pytest -m e2e tests/e2e/faults` gives the commands themselves. Those that need a model
+ask a service that counts its replies. The project is small: eleven questions, a corpus, and three invented models.
+
+After each fault, the same command runs again, undisturbed. *The same result* means that its files are byte for byte
+those of a run that nothing disturbed. It also means that no reply was bought twice, except replies that were on their
+way when the process stopped. Such replies count as *unanswered* where the costs are shown.
+"""
+
+
+def faults() -> str:
+    """What was tried, and what must come of it, by command."""
+    matrix: dict[str, Any] = yaml.safe_load(MATRIX.read_text(encoding="utf-8"))
+    parts = [_INTRODUCTION.rstrip()]
+    for command in matrix["moments"]:
+        lines = [line for line in matrix["tried"] if line["command"] == command]
+        rows = [row for line in lines for row in _rows(line, matrix)]
+        parts += [f"## `benchbuild {command}`", table(_HEADER, rows)]
+    return "\n\n".join(parts)
+
+
+def _rows(line: Mapping[str, Any], matrix: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    for moment in line["moments"]:
+        yield matrix["faults"][line["fault"]], matrix["moments"][line["command"]][moment]["title"], _happened(line)
+
+
+def _happened(line: Mapping[str, Any]) -> str:
+    """How the command ended, and how it went on."""
+    if line["fault"] == "two_at_once" and line["code"]:
+        return f"the second ends with exit code {line['code']} (*{line['says']}*), the first with the same result"
+    if line["code"] == 0:
+        return "it ends with the same result"
+    said = f" (*{line['says']}*)" if "says" in line else ""
+    ends = f"it ends with exit code {line['code']}{said}" if line["code"] > 0 else "the process is gone"
+    return f"{ends}; the same command again makes the same result"

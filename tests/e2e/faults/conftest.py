@@ -1,0 +1,32 @@
+"""Fixtures: a service, a program that has composed the recipes already, and the undisturbed world."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from fault_world import RESULTS, Project, World, words
+from warm import warm
+
+from benchbuilder.testing import fake_openai_server
+
+ANSWERS = str(Path(__file__).parents[1] / "acceptance" / "answers.py")
+
+
+@pytest.fixture(scope="session")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """What nothing disturbs."""
+    folder = tmp_path_factory.mktemp("faults")
+    with fake_openai_server({"plugin": ANSWERS}) as server:
+        compositions = [words(command, server.base_url) for command in RESULTS]
+        with warm(folder / "warm", *compositions) as program:
+            made = World(folder, program / "benchbuild", server)
+            made.begin()
+            yield made
+
+
+@pytest.fixture
+def project(world: World, tmp_path: Path) -> Callable[[str], Project]:
+    """Makes the project of a test, in which a command can run."""
+    return lambda command: world.project(command, tmp_path / "project")
