@@ -82,7 +82,7 @@ class Jsonl(RowsExporter):
         """Write the rows in the chosen order."""
         lines = [json.dumps(record, ensure_ascii=False) for record in flat_records(self.table(finished))]
         text = "".join(f"{lines[place]}\n" for place in self.positions(finished))
-        return [write_atomically(folder / self.spec.file, text)]
+        return [write_atomically(folder / self.spec.file, text, sync=False)]
 
 
 class Parquet(RowsExporter):
@@ -98,7 +98,7 @@ class Parquet(RowsExporter):
         arrow = arrow.take(pa.array(self.positions(finished), pa.int64())).combine_chunks()
         buffer = io.BytesIO()
         pq.write_table(arrow, buffer, compression="zstd", version="2.6")
-        return [write_atomically(folder / self.spec.file, buffer.getvalue())]
+        return [write_atomically(folder / self.spec.file, buffer.getvalue(), sync=False)]
 
 
 _HEADER_COLUMNS = ("id", "source", "origin", "language", "produced-by")
@@ -137,7 +137,7 @@ class Tsv(RowsExporter):
             cells = {**record, **cells_of(row)}
             lines.append([escape_cell(str(cells[name])) for name in columns])
         writer.writerows(lines[place] for place in self.positions(finished))
-        return [write_atomically(folder / self.spec.file, stream.getvalue())]
+        return [write_atomically(folder / self.spec.file, stream.getvalue(), sync=False)]
 
     def _columns(self, cls: type[Row]) -> Sequence[str]:
         own = [name for name in _ROW_COLUMNS if name in cls.model_fields]

@@ -61,7 +61,7 @@ class AuditKeeper:
         result = self.auditor.audit_build(finished())
         self.folder.mkdir(parents=True, exist_ok=True)
         data = {"key": key, "result": result.model_dump(mode="json")}
-        write_atomically(path, seal_json(data))
+        write_atomically(path, seal_json(data), sync=False)
         return result
 
     def _key(self, recipe: Recipe, manifests: Mapping[str, Manifest]) -> str:

@@ -33,7 +33,7 @@ def write_ledger(manifests: Mapping[str, Manifest], store: Store, path: Path) ->
 
     For one outcome and reason, at most `MAX_LEDGER_LINES` branches of a step are listed; a last line counts the others.
     """
-    with atomic_path(path) as temporary, temporary.open("wb") as stream:
+    with atomic_path(path, sync=False) as temporary, temporary.open("wb") as stream:
         stream.write(("\t".join(LEDGER_COLUMNS) + "\n").encode())
         for name, manifest in manifests.items():
             totals = _not_kept_counts(manifest)

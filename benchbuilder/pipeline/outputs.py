@@ -23,6 +23,7 @@ from benchbuilder.core import (
     create_from_spec,
     file_checksum,
     seal_json,
+    sync_paths,
     unseal_json,
     write_atomically,
 )
@@ -162,6 +163,7 @@ class OutputWriter:
         """
         folder = self.store.folder
         checksums = {name: file_checksum(source / name) for name in names}
+        sync_paths(source / name for name in names)
         mark.write("", {**mark.files, **checksums})  # until all is there, the mark fits no state but names what may be
         for name in names:
             (folder / name).parent.mkdir(exist_ok=True)
@@ -169,6 +171,7 @@ class OutputWriter:
         removed = [folder / name for name in sorted(set(mark.files) - set(names))]
         for file in removed:
             file.unlink(missing_ok=True)
+        sync_paths({folder, *((folder / name).parent for name in names), *(file.parent for file in removed)})
         mark.write(state, checksums)
         return OutputFiles([folder / name for name in names], removed)
 

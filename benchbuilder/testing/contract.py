@@ -15,7 +15,17 @@ import pyarrow as pa
 from pydantic import ValidationError
 
 from benchbuilder.config import KindSpec
-from benchbuilder.core import Fact, Origin, Payload, ProducedBy, Row, Table, schema_of, text_leaves
+from benchbuilder.core import (
+    Fact,
+    Origin,
+    Payload,
+    ProducedBy,
+    Row,
+    Table,
+    begin_worker_process,
+    schema_of,
+    text_leaves,
+)
 
 
 class ContractError(AssertionError):
@@ -89,7 +99,7 @@ T = TypeVar("T")
 
 @cache
 def _pool() -> ProcessPoolExecutor:
-    pool = ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))
+    pool = ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"), initializer=begin_worker_process)
     atexit.register(pool.shutdown)
     return pool
 
@@ -105,7 +115,9 @@ def in_worker_process(function: Callable[..., T], *args: Any) -> T:
 
 def in_new_process(function: Callable[..., T], *args: Any) -> T:
     """Run a function in a new process; the function and its arguments must be picklable."""
-    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+    with ProcessPoolExecutor(
+        1, mp_context=multiprocessing.get_context("spawn"), initializer=begin_worker_process
+    ) as pool:
         return pool.submit(function, *args).result()
 
 

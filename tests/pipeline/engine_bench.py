@@ -14,7 +14,7 @@ import engine_kinds
 from benchbuilder.authoring.trace import Inspector
 from benchbuilder.config.spec.base import FileRef, KindSpec
 from benchbuilder.config.spec.recipe import CardSpec, Recipe, RunSpec, ToleranceSpec
-from benchbuilder.core import registry
+from benchbuilder.core import make_folder, registry
 from benchbuilder.pipeline.build import BuildReport, build_benchmark
 from benchbuilder.pipeline.plan import Plan, make_plan
 from benchbuilder.pipeline.store.checksums import Checksums
@@ -120,7 +120,7 @@ class Bench:
     def build(self, refresh: tuple[str, ...] = ()) -> BuildReport:
         """Build it."""
         self.watcher = Quiet()
-        (self.folder / "out" / "annotation").mkdir(parents=True, exist_ok=True)
+        make_folder(self.folder / "out" / "annotation")
         return build_benchmark(self.plan(), self.store, "name: bench\n", self.watcher, frozenset(refresh))
 
     def inspector(self) -> Inspector:

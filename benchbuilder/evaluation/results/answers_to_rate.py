@@ -39,7 +39,7 @@ class AnswersToRate(Exporter):
     def write(self, finished: FinishedBuild, folder: Path) -> list[Path]:
         """Write the answers, model by model, in the order of the benchmark."""
         lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in self._rows(finished))
-        return [write_atomically(folder / self.spec.file, "".join(lines))]
+        return [write_atomically(folder / self.spec.file, "".join(lines), sync=False)]
 
     def _rows(self, finished: FinishedBuild) -> Iterator[dict[str, Any]]:
         items: dict[str, Item[Any]] = {item.id: item for item in finished.tables[finished.items]}

@@ -113,7 +113,7 @@ class ResultsExporter(Exporter):
             files[f"{spec.file}_tables/{sheet.name}.csv"] = table_as_csv(sheet, stamp)
             if sheet is not findings.difficulty_table:
                 files[f"{spec.file}_tables/{sheet.name}.tex"] = table_as_latex(sheet, stamp)
-        return [write_atomically(folder / name, text) for name, text in files.items()]
+        return [write_atomically(folder / name, text, sync=False) for name, text in files.items()]
 
 
 def _context(

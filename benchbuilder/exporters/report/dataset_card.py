@@ -68,7 +68,7 @@ class DatasetCard(Exporter):
         t = ReportTexts(self.spec.language)
         made = item_entries(finished)
         text = render_markdown("card.md.j2", t=_card_texts(t), text=t, **_context(finished, made, self.spec, t))
-        return [write_atomically(folder / self.spec.file, text)]
+        return [write_atomically(folder / self.spec.file, text, sync=False)]
 
 
 def _card_texts(t: ReportTexts) -> Any:

@@ -64,7 +64,7 @@ class Report(Exporter):
         """Write the page."""
         t = ReportTexts(self.spec.language)
         page = render_html("report.html.j2", t=t, spec=self.spec, **_context(finished, self.spec, t))
-        return [write_atomically(folder / self.spec.file, page)]
+        return [write_atomically(folder / self.spec.file, page, sync=False)]
 
 
 @dataclass(frozen=True)

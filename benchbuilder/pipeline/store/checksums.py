@@ -58,7 +58,7 @@ class Checksums:
 
     def save(self) -> None:
         """Save the checksums for the next build."""
-        write_atomically(self._memory, seal_json({"files": dict(sorted(self._known.items()))}))
+        write_atomically(self._memory, seal_json({"files": dict(sorted(self._known.items()))}), sync=False)
 
 
 def _sha256_of_files(folder: Path, paths: Iterable[Path], of_file: Callable[[Path], str]) -> str:

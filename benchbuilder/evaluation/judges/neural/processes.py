@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from benchbuilder.core import ServiceError
+from benchbuilder.core import ServiceError, end_with_parent
 
 if TYPE_CHECKING:
     from benchbuilder.evaluation.judges.base import TrainedJudge
@@ -51,6 +51,7 @@ def _train(judge: TrainedJudge, arguments: tuple[Any, ...]) -> None:
         if is_main():
             print(line, file=sys.stderr, flush=True)
 
+    end_with_parent()
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # else accelerate sets it, with a warning
     examples, held_out, folder, seed = arguments
     record(judge.train)(examples, held_out, folder, seed, note)  # the launching process reads the error
