@@ -146,6 +146,10 @@ _GROUPS: dict[str, dict[str, Command]] = {"Build": {
         ("benchbuild new my_field --from care_mi",
          "benchbuild new --plugin my_plugin --kind source,tokenizer"), "_new",
     ),
+    "trust": Command(
+        "trust", "trust a folder of recipes: it may set prices, addresses and paths that lead out",
+        ("benchbuild trust recipes/local", "benchbuild trust"),
+    ),
     "schema": Command(
         "recipe", "write a JSON Schema of recipe files, for editors",
         ("benchbuild schema", "benchbuild schema --output recipe.schema.json"), "_schema",
@@ -211,6 +215,7 @@ def _run(name: str, rest: list[str]) -> int:
     import argparse
 
     from benchbuilder.cli.terminal import Terminal
+    from benchbuilder.config import trusting
 
     command = COMMANDS[name]
     module = importlib.import_module(f"benchbuilder.cli.{command.module}")
@@ -223,10 +228,13 @@ def _run(name: str, rest: list[str]) -> int:
     parser.add_argument(
         "--recipes", action="append", metavar="DIR", help="a folder of recipes, searched first (repeatable)"
     )
+    help_text = "for this command, trust the recipes below this folder (repeatable)"
+    parser.add_argument("--trust", action="append", metavar="FOLDER", default=[], help=help_text)
     getattr(module, f"register{command.suffix}")(parser)
     args = parser.parse_intermixed_args(rest)
     run: Callable[[argparse.Namespace, Console], int] = getattr(module, f"run{command.suffix}")
-    return run(args, Terminal(width=None if sys.stdout.isatty() else 200))
+    with trusting(args.trust):
+        return run(args, Terminal(width=None if sys.stdout.isatty() else 200))
 
 
 def _help() -> str:

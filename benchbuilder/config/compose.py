@@ -126,6 +126,7 @@ def _compose(texts: Sequence[str], roots: Sequence[RecipeRoot], opened: OpenedFi
         origins = collect_value_origins(layers, settings, raw)
         resolver = _Resolver(index, origins)
         data = resolver.mapping(cfg, ())
+    origins.drop_unused_links(data)
     if (variant := _chosen_name(overrides, "variant")) is not None:
         data["variant"] = variant.removeprefix(f"{recipe}/")
         origins.entries["variant",] = ValueOrigin(override=f"variant={variant}", trusted=True)

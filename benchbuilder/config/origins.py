@@ -18,7 +18,8 @@ _LINK = re.compile(r"\$\{\s*(oc\.select:\s*)?(\.*)([A-Za-z0-9_][\w.\[\]-]*)\s*(?
 class ValueOrigin:
     """The place that set a value: a line of a file, or an override of the command line.
 
-    `text` is the scalar as written, `is_plain` means without quotes, `trusted` that the user wrote it.
+    `text` is the scalar as written, `is_plain` means without quotes, `trusted` that the user wrote it, or trusts the
+    folder of the file. `moved` means that a recipe took the value from another key, or appended to it.
     """
 
     file: Path | None = None
@@ -28,6 +29,13 @@ class ValueOrigin:
     is_plain: bool = False
     root: RecipeRoot | None = None
     trusted: bool = False
+    is_mapping: bool = False
+    moved: bool = False
+
+    @property
+    def is_users(self) -> bool:
+        """Whether the user gave this value to this very key."""
+        return self.trusted and not self.moved
 
     def __str__(self) -> str:
         return f"{display_path(self.file)}:{self.line}" if self.file else f"command line: {self.override}"
@@ -60,19 +68,25 @@ class ValueOrigins:
     above: set[KeyPath] = field(default_factory=set[KeyPath])
     """Keys that have, or once had, entries below them."""
     links: dict[KeyPath, tuple[KeyPath, str]] = field(default_factory=dict[KeyPath, tuple[KeyPath, str]])
+    defaulted: set[KeyPath] = field(default_factory=set[KeyPath])
+    """Keys of links that have a default."""
     fallback: ValueOrigin = field(default_factory=ValueOrigin)
 
     def copy(self) -> ValueOrigins:
         """The same origins, free to change."""
-        return ValueOrigins(dict(self.entries), set(self.above), dict(self.links), self.fallback)
+        return ValueOrigins(dict(self.entries), set(self.above), dict(self.links), set(self.defaulted), self.fallback)
 
     def origin_of(self, key: KeyPath) -> ValueOrigin:
         """Where the value of `key` was written; of an interpolated value, where its target was."""
-        target, rest = self._follow_link(key)
+        target, rest, moved = self._follow_link(key)
         for end in range(len(target), 0, -1):
             if (origin := self.entries.get(target[:end])) is not None:
-                return origin if _stays_below(rest) else replace(origin, trusted=False)
-        return self.fallback
+                is_exact = end == len(target) or not origin.is_mapping
+                trusted, moved = origin.trusted and is_exact and _stays_below(rest), moved or bool(rest)
+                if (trusted, moved) == (origin.trusted, False):
+                    return origin
+                return replace(origin, trusted=trusted, moved=moved)
+        return self.fallback if not self.fallback.trusted else replace(self.fallback, trusted=False)
 
     def written_origin(self, key: KeyPath) -> ValueOrigin:
         """Where `key` itself was written, without following links; else the nearest key above."""
@@ -81,16 +95,24 @@ class ValueOrigins:
                 return origin
         return self.fallback
 
-    def _follow_link(self, key: KeyPath) -> tuple[KeyPath, str]:
-        rest = ""
+    def _follow_link(self, key: KeyPath) -> tuple[KeyPath, str, bool]:
+        """The key that a value comes from, the text after the links, and whether an untrusted file linked the value."""
+        rest, moved = "", False
         for _ in range(20):
             for end in range(1, len(key) + 1):
                 if (link := self.links.get(key[:end])) is not None:
+                    moved = moved or (end == len(key) and not self.written_origin(key).trusted)
                     key, rest = (*link[0], *key[end:]), rest + link[1]
                     break
             else:
                 break
-        return key, rest
+        return key, rest, moved
+
+    def drop_unused_links(self, data: Mapping[str, Any]) -> None:
+        """Forget each ``${oc.select:key,default}`` whose key has no value in the composed `data`."""
+        for key in [key for key in self.defaulted if key in self.links]:
+            if _value_at(data, self._follow_link(key)[0]) is None:
+                del self.links[key]
 
 
 def collect_value_origins(
@@ -117,12 +139,16 @@ def collect_value_origins(
             target = _target(key, match)
             if not match.group(1) or target in origins.entries:
                 origins.links[key] = (target, text[match.end() :])
+                origins.defaulted.update({key} if match.group(1) else ())
     return origins
 
 
 def _origin(file: RecipeFile, mark: KeyPosition) -> ValueOrigin:
     trusted = file.root.trusts(file.path)
-    return ValueOrigin(file.path, mark.line, text=mark.text, is_plain=mark.is_plain, root=file.root, trusted=trusted)
+    return ValueOrigin(
+        file.path, mark.line, text=mark.text, is_plain=mark.is_plain, root=file.root, trusted=trusted,
+        is_mapping=mark.is_mapping,
+    )  # fmt: skip
 
 
 def _record_origin(origins: ValueOrigins, key: KeyPath, origin: ValueOrigin, mapping: bool) -> None:
@@ -135,8 +161,9 @@ def _record_origin(origins: ValueOrigins, key: KeyPath, origin: ValueOrigin, map
 
 def _record_override(origins: ValueOrigins, key: KeyPath, value: Any, origin: ValueOrigin) -> None:
     for end in range(1, len(key)):
-        origins.entries.setdefault(key[:end], origin)
-    _record_origin(origins, key, origin, isinstance(value, dict))
+        origins.entries.setdefault(key[:end], replace(origin, is_mapping=True))
+    origin = replace(origin, is_mapping=isinstance(value, dict))
+    _record_origin(origins, key, origin, origin.is_mapping)
     if isinstance(value, dict):
         for name, child in value.items():  # pyright: ignore[reportUnknownVariableType]
             _record_override(origins, (*key, str(name)), child, origin)
@@ -162,3 +189,15 @@ def _stays_below(rest: str) -> bool:
 def _target(key: KeyPath, match: re.Match[str]) -> KeyPath:
     dots, name = len(match.group(2)), parse_key(match.group(3))
     return (*key[: len(key) - dots], *name) if dots else name
+
+
+def _value_at(data: Any, key: KeyPath) -> Any:
+    """The value of `key`; None if there is none."""
+    for part in key:
+        if isinstance(data, dict):
+            data = data.get(part, data.get(str(part)))  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+        elif isinstance(data, list) and isinstance(part, int) and part < len(data):  # pyright: ignore[reportUnknownArgumentType]
+            data = data[part]  # pyright: ignore[reportUnknownVariableType]
+        else:
+            return None
+    return data  # pyright: ignore[reportUnknownVariableType]

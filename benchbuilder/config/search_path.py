@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import entry_points
 from pathlib import Path
 
+from benchbuilder.config.trust import trusted_folders, user_folder
 from benchbuilder.core import Problem, RecipeError, special_file
 
 RECIPES_ENV = "BENCHBUILDER_RECIPES"
@@ -23,17 +25,23 @@ _MOST_FILES = 2_000
 class RecipeRoot:
     """A folder that is searched for recipes.
 
-    `label` says how it was found. `trusted` lists the user's own parts of it: a subfolder such as ``local``, or
-    everything (the empty string). Only files there may contain addresses, names of secrets and paths that lead out.
+    `label` says how it was found. Only files in `trusted` folders may contain addresses, names of secrets, prices and
+    paths that lead out.
     """
 
     path: Path
     label: str
-    trusted: tuple[str, ...] = ()
+    trusted: tuple[Path, ...] = ()
 
     def trusts(self, file: Path) -> bool:
-        """Whether `file` is the user's own configuration."""
-        return any(file.is_relative_to(self.path / part) for part in self.trusted)
+        """Whether the user, or the installation, vouches for `file`."""
+        return any(file.is_relative_to(folder) for folder in self.trusted)
+
+    def how_to_trust(self, file: Path | None = None) -> str:
+        """What to type so that `file`, or the whole folder, is trusted."""
+        own = self.path / "local"
+        folder = shlex.quote(display_path(own if file is not None and file.is_relative_to(own) else self.path))
+        return f"if you wrote this, or have read it: add `--trust {folder}`, or give `benchbuild trust {folder}` once"
 
 
 def bundled_folder(name: str) -> Path:
@@ -49,34 +57,47 @@ def find_roots(
     """Every folder with recipes: `explicit` (``--recipes``), the environment variable, ``./recipes``, the user's own
     configuration, installed packages with a ``benchbuilder.recipes`` entry point, the bundled ones.
 
-    A requested folder that does not exist raises RecipeError. A folder found twice counts once. The bundled recipes are
-    left out if another folder is complete, such as a checkout of benchbuilder itself.
+    A folder found twice counts once. The bundled recipes are left out if a trusted folder is complete, such as a
+    checkout of benchbuilder itself.
+
+    Raises:
+        RecipeError: A requested folder does not exist, or a folder that is not trusted would replace the bundled one.
     """
     here = cwd or Path.cwd()
     env = os.environ if environ is None else environ
     asked = [(text, f"--recipes {text}") for text in explicit]
     asked += [(text, f"{RECIPES_ENV}={text}") for text in env.get(RECIPES_ENV, "").split(os.pathsep) if text]
-    roots = [_explicit_root(here, text, label) for text, label in asked]
-    roots.insert(len(explicit), RecipeRoot((here / "recipes").resolve(), "./recipes", ("local",)))
-    roots.append(RecipeRoot(_user_folder(env), "your own configuration", ("",)))
-    roots += _packaged_folder()
-    if not any((root.path / PRIMARY_FILE).is_file() for root in roots):
-        roots.append(RecipeRoot(bundled_folder("recipes").resolve(), "bundled with benchbuilder"))
-    return _merge_roots(root for root in roots if root.path.is_dir())
+    roots = [RecipeRoot(_explicit_folder(here, text, label), label) for text, label in asked]
+    roots.insert(len(explicit), RecipeRoot((here / "recipes").resolve(), "./recipes"))
+    roots.append(RecipeRoot(user_folder(env), "your own configuration"))
+    packaged, bundled = list(_packaged_folder()), bundled_folder("recipes").resolve()
+    trusted = (bundled, user_folder(env), *(root.path for root in packaged), *trusted_folders(env))
+    roots = [replace(root, trusted=trusted) for root in (*roots, *packaged) if root.path.is_dir()]
+    if not any(_is_complete(root, bundled) for root in roots) and bundled.is_dir():
+        roots.append(RecipeRoot(bundled, "bundled with benchbuilder", trusted))
+    found: dict[Path, RecipeRoot] = {}
+    for root in roots:
+        found.setdefault(root.path, root)
+    return tuple(found.values())
 
 
-def _explicit_root(here: Path, text: str, label: str) -> RecipeRoot:
+def _explicit_folder(here: Path, text: str, label: str) -> Path:
     path = (here / Path(text).expanduser()).resolve()
     if not path.is_dir():
         raise RecipeError(
             [Problem("this folder of recipes does not exist", where=label, actual=str(path), hint="check the path")]
         )
-    return RecipeRoot(path, label)
+    return path
 
 
-def _user_folder(env: Mapping[str, str]) -> Path:
-    base = env.get("XDG_CONFIG_HOME") or str(Path(env.get("HOME") or "~").expanduser() / ".config")
-    return (Path(base) / "benchbuilder").resolve()
+def _is_complete(root: RecipeRoot, bundled: Path) -> bool:
+    """Whether a folder needs no other; RecipeError if nobody vouches for it, and it would replace the bundled one."""
+    primary = root.path / PRIMARY_FILE
+    if primary.is_file() and not root.trusts(primary) and bundled.is_dir():
+        message = "this folder would replace the recipes of the program, and you do not trust it"
+        hint = f"remove its {PRIMARY_FILE}; {root.how_to_trust()}"
+        raise RecipeError([Problem(message, where=root.label, actual=display_path(primary), hint=hint)])
+    return primary.is_file()
 
 
 def _packaged_folder() -> Iterable[RecipeRoot]:
@@ -86,15 +107,6 @@ def _packaged_folder() -> Iterable[RecipeRoot]:
         for location in (spec.submodule_search_locations if spec else None) or ():
             name = entry.dist.name if entry.dist else module
             yield RecipeRoot((Path(location) / (folder or "recipes")).resolve(), f"package {name}")
-
-
-def _merge_roots(roots: Iterable[RecipeRoot]) -> tuple[RecipeRoot, ...]:
-    """Each folder once, under its first label; it trusts what any of its entries trusts."""
-    merged: dict[Path, RecipeRoot] = {}
-    for root in roots:
-        first = merged.get(root.path, root)
-        merged[root.path] = RecipeRoot(root.path, first.label, tuple(dict.fromkeys((*first.trusted, *root.trusted))))
-    return tuple(merged.values())
 
 
 def prompt_roots(roots: Iterable[RecipeRoot]) -> tuple[Path, ...]:

@@ -15,7 +15,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from pydantic import BaseModel, ValidationError
 
 from benchbuilder.config.compose import ComposedRecipe
-from benchbuilder.config.file_refs import FileResolver, user_only_key_problems
+from benchbuilder.config.file_refs import FileResolver
 from benchbuilder.config.origins import ValueOrigins
 from benchbuilder.config.output_names import output_name_problems
 from benchbuilder.config.recipe_index import RecipeIndex, did_you_mean
@@ -24,6 +24,7 @@ from benchbuilder.config.spec.audit import AuditSpec
 from benchbuilder.config.spec.base import FileRef, KindSpec, Slot, Spec
 from benchbuilder.config.spec.evaluation import EvaluationSpec
 from benchbuilder.config.spec.recipe import Recipe, RunSpec, TaskSpec
+from benchbuilder.config.user_only import cost_key_problems, user_only_key_problems
 from benchbuilder.config.validation_errors import explain_validation
 from benchbuilder.config.yaml_source import KeyPath, describe_value, dotted_key
 from benchbuilder.core import InstallationError, Problem, find_kind, kinds_of_slot
@@ -55,9 +56,9 @@ def validate_recipe(
     builder = _SpecBuilder(composed.origins, references)
     builder.problems.update({problem.key: problem for problem in unresolved})
     recipe = builder.recipe(_without_idle_sources(composed))
-    builder.name(composed.data.get("name"), RecipeIndex(composed.roots).paths_of(f"recipe/{composed.name}")[0][0])
-    secrets = user_only_key_problems(composed.data, composed.origins)
-    problems = dict.fromkeys([*builder.problems.values(), *references.problems, *secrets])
+    builder.name(composed.data.get("name"), composed)
+    users = [*user_only_key_problems(composed.data, composed.origins), *builder.costs]
+    problems = dict.fromkeys([*builder.problems.values(), *references.problems, *users])
     if recipe is not None and not problems:
         problems |= dict.fromkeys(output_name_problems(recipe, composed.origins))
     return ValidatedRecipe(recipe, list(problems), tuple(references.files))
@@ -110,6 +111,7 @@ class _SpecBuilder:
     def __init__(self, origins: ValueOrigins, references: FileResolver) -> None:
         self.origins, self.references = origins, references
         self.problems: dict[str, Problem] = {}
+        self.costs: list[Problem] = []
         self.top: dict[str, Any] = {}
         self.done: dict[int, object] = {}
 
@@ -184,6 +186,8 @@ class _SpecBuilder:
             self._report(f"expected a mapping with the `kind` of a {slot}", key, raw)
             return KindSpec(kind="?")
         node: dict[str, Any] = raw
+        if slot == "model":
+            self.costs.extend(cost_key_problems(node, key, self.origins))
         name = node.get("kind")
         known = kinds_of_slot(slot)
         if not isinstance(name, str) or name not in known:
@@ -256,9 +260,13 @@ class _SpecBuilder:
             Problem(message, key=dotted_key(key), where=str(self.origins.origin_of(key)), actual=describe_value(raw)),
         )
 
-    def name(self, name: Any, chosen: Path) -> None:
+    def name(self, name: Any, composed: ComposedRecipe) -> None:
         """Report a recipe whose `name` is not that of its file: it would build into the folder of another."""
         origin = self.origins.origin_of(("name",))
+        places = RecipeIndex(composed.roots).paths_of(f"recipe/{composed.name}")
+        if not places:  # a first file that lets nobody choose a recipe, which is reported elsewhere
+            return
+        chosen = places[0][0]
         if not isinstance(name, str) or name == chosen.stem:
             return
         where, found, hint = str(origin), name, f"write `name: {chosen.stem}`"

@@ -17,6 +17,7 @@ from benchbuilder.config.load import load_recipe
 from benchbuilder.config.origins import ValueOrigin, ValueOrigins, collect_value_origins, parse_key
 from benchbuilder.config.render import annotate_with_origins, render_recipe
 from benchbuilder.config.search_path import RecipeRoot, find_roots, prompt_roots
+from benchbuilder.config.trust import trusting
 from benchbuilder.config.yaml_source import dotted_key, read_recipe_file
 from benchbuilder.core.errors import RecipeError
 
@@ -97,7 +98,10 @@ def test_any_number_of_calls_in_one_process(garden: Any) -> None:
 
 
 def test_the_same_files_are_composed_once_and_changed_ones_anew(garden: Any) -> None:
-    words, roots = ["recipe=garden"], find_roots(cwd=garden.folder, environ={})
+    words = ["recipe=garden"]
+    (garden.folder / "recipes/local").mkdir()
+    with trusting(["recipes/local"]):
+        roots = find_roots(cwd=garden.folder, environ={})
     first, second = compose_recipe(words, roots), compose_recipe(words, roots)
     assert first.data == second.data
     first.data["steps"].clear()
@@ -187,7 +191,8 @@ def test_origins_follow_links_packages_and_lists(garden: Any) -> None:
 def test_what_the_user_wrote_is_trusted(garden: Any, tmp_path: Path) -> None:
     text = f"# @package _global_\nmodel: {{base_url: 'http://localhost:1'}}\npaths: {{plants: {tmp_path}/p.tsv}}\n"
     garden.write("recipes/local/default.yaml", text)
-    loaded = load_recipe(["recipe=garden", "model=remote", "run.dir=/tmp/there"])
+    with trusting(["recipes/local"]):
+        loaded = load_recipe(["recipe=garden", "model=remote", "run.dir=/tmp/there"])
     assert loaded.recipe.model.base_url == "http://localhost:1"
     assert loaded.recipe.sources["plants"].path.file == tmp_path / "p.tsv"
 
@@ -255,7 +260,7 @@ def test_links_are_followed_to_their_end(tmp_path: Path) -> None:
     text = "a: ${b.c}\nb:\n  c: ${.d}\n  d: x\ne: ${a}/more\nf: ${a}/../more\ng: ${a}@elsewhere\nh: ${b}\n"
     raw = {"a": "${b.c}", "b": {"c": "${.d}", "d": "x"}, "e": "${a}/more", "f": "${a}/../more", "g": "${a}@elsewhere", "h": "${b}"}  # fmt: skip # noqa: E501
     origins = collect_value_origins([(file(tmp_path, "one.yaml", text), "")], [("b.d", "y", "b.d=y")], raw)
-    assert origins.origin_of(("a",)) == ValueOrigin(override="b.d=y", trusted=True)
+    assert origins.origin_of(("a",)) == ValueOrigin(override="b.d=y", trusted=True, moved=True)
     assert origins.origin_of(("h", "d")).override == "b.d=y"
     assert [origins.origin_of((key,)).trusted for key in "aefg"] == [True, True, False, False]
 
@@ -267,17 +272,19 @@ def test_links_in_a_circle_end(tmp_path: Path) -> None:
     assert origins.origin_of(("a",)).file is not None
 
 
-def test_trust_is_for_local_files_of_the_current_folder_only(tmp_path: Path) -> None:
+def test_trust_is_for_what_the_user_named(tmp_path: Path) -> None:
     for name in ("here/recipes/local", "there/local", "home/benchbuilder/user"):
         (tmp_path / name).mkdir(parents=True)
     env = {"XDG_CONFIG_HOME": str(tmp_path / "home")}
-    roots = find_roots(["../there"], cwd=tmp_path / "here", environ=env)
-    there, here, home = roots[:3]
+    with trusting([str(tmp_path / "here/recipes/local")]):
+        roots = find_roots(["../there"], cwd=tmp_path / "here", environ=env)
+    there, here, home, bundled = roots[:4]
     assert [root.label for root in roots[:3]] == ["--recipes ../there", "./recipes", "your own configuration"]
     assert here.trusts(here.path / "local/default.yaml")
     assert not here.trusts(here.path / "recipe/x.yaml")
     assert not there.trusts(there.path / "local/default.yaml")
     assert home.trusts(home.path / "model/mine.yaml")
+    assert bundled.trusts(bundled.path / "model/openai.yaml")
 
 
 def test_a_folder_found_twice_counts_once(tmp_path: Path) -> None:
@@ -285,7 +292,7 @@ def test_a_folder_found_twice_counts_once(tmp_path: Path) -> None:
     (tmp_path / "prompts").mkdir()
     roots = find_roots(["recipes"], cwd=tmp_path, environ={"BENCHBUILDER_RECIPES": str(tmp_path / "recipes")})
     assert [root.path for root in roots].count(tmp_path / "recipes") == 1
-    assert roots[0].trusts(tmp_path / "recipes/local/default.yaml")
+    assert not roots[0].trusts(tmp_path / "recipes/local/default.yaml")
     assert prompt_roots(roots)[0] == tmp_path / "prompts"
 
 
@@ -318,4 +325,4 @@ def test_installed_packages_bring_recipes(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(roots_module, "entry_points", lambda group: [entry])
     (root,) = [root for root in find_roots(cwd=tmp_path, environ={"HOME": "/"}) if "toy_plugin" in root.label]
     assert root.path == tmp_path / "toy_plugin/recipes"
-    assert not root.trusts(root.path / "local/default.yaml")
+    assert root.trusts(root.path / "model/theirs.yaml")

@@ -72,7 +72,7 @@ def test_a_path_of_the_user_s_own_does_not_bring_the_sample_along(
     mine = tmp_path / "recipes/local/default.yaml"
     mine.parent.mkdir(parents=True)
     mine.write_text(f"# @package _global_\npaths: {{medqa: {tmp_path}/mine.jsonl, votes: {tmp_path}/votes}}\n")
-    assert run("new", "nutrition", "--from", "care_mi") == 0
+    assert run("new", "nutrition", "--from", "care_mi", "--trust", "recipes/local") == 0
     text = (tmp_path / "recipes/recipe/nutrition.yaml").read_text()
     assert "  medqa: ???\n" in text
     assert "  votes: null\n" in text
