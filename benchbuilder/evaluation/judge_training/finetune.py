@@ -39,7 +39,14 @@ from benchbuilder.evaluation.judge_training.storage import (
     write_learned_hashes,
     write_validated_judge,
 )
-from benchbuilder.evaluation.judges.card import FINAL, HELD_OUT, folder_digest, read_trained_judge_card
+from benchbuilder.evaluation.judges.card import (
+    FINAL,
+    HELD_OUT,
+    LEARNED,
+    file_digest,
+    folder_digest,
+    read_trained_judge_card,
+)
 from benchbuilder.evaluation.judges.openai_finetuned import (
     OpenAIFinetunedJudge,
     OpenAIFinetunedSpec,
@@ -198,4 +205,5 @@ def _replace_final(tuning: FineTuning, job: JobStatus, folder: Path, job_facts: 
         write_finetuned_model(draft / FINAL, job.model, job_facts)
         write_learned_hashes(draft, tuning.plan.examples)
         facts = {**card["facts"], "final": {**job_facts, "learned_from": ALL_PART}}
-        write_judge_card(draft, {**card, "facts": facts, "artefact_sha256": folder_digest(draft / FINAL)})
+        digests = {"artefact_sha256": folder_digest(draft / FINAL), "learned_sha256": file_digest(draft / LEARNED)}
+        write_judge_card(draft, {**card, "facts": facts, **digests})

@@ -18,15 +18,17 @@ from pydantic import BaseModel, ValidationError
 
 from benchbuilder import __version__
 from benchbuilder.config import FileRef, Slot
-from benchbuilder.core import BenchbuilderError, DataError, StoreError, create_from_spec, find_kind
+from benchbuilder.core import BenchbuilderError, DataError, StoreError, create_from_spec, find_kind, seal_json
 from benchbuilder.evaluation.judge_training.predictions import Prediction, ValidationRun
 from benchbuilder.evaluation.judges.base import Case, Example, Judge, JudgeSpec, ScoringJudge, case_hash
 from benchbuilder.evaluation.judges.card import (
     DIGESTS,
+    FILE_DIGESTS,
     HELD_OUT,
     JUDGE_CARD,
     LEARNED,
     PREDICTIONS,
+    file_digest,
     folder_digest,
     plain_spec,
     read_trained_judge_card,
@@ -108,8 +110,8 @@ def _recover(place: Path, backup: Path) -> None:
 
 def write_judge_card(folder: Path, card: Mapping[str, Any]) -> None:
     """Write the card of the judge in `folder`."""
-    text = json.dumps(card, ensure_ascii=False, indent=1, sort_keys=True, allow_nan=False)
-    (folder / JUDGE_CARD).write_text(text + "\n", encoding="utf-8")
+    plain = json.loads(json.dumps(card, sort_keys=True, allow_nan=False))
+    (folder / JUDGE_CARD).write_bytes(seal_json(plain, indent=1))
 
 
 def write_learned_hashes(folder: Path, examples: Iterable[Example]) -> None:
@@ -126,6 +128,7 @@ def write_validated_judge(
     write_predictions(draft / PREDICTIONS, predictions)
     write_learned_hashes(draft, learned)
     digests = {key: folder_digest(draft / part) for part, key in DIGESTS.items()}
+    digests |= {key: file_digest(draft / part) for part, key in FILE_DIGESTS.items()}
     own = {"benchbuilder": __version__, "python": platform.python_version(), "numpy": np.__version__}
     write_judge_card(draft, {**card, **digests, "versions": {**own, **versions}})
 
@@ -141,7 +144,13 @@ def load_validation_run(
         DataError: The judge is not trained, was changed since, or cannot be read.
     """
     card = read_trained_judge_card(folder, name)
-    predictions = read_predictions(folder / name / PREDICTIONS)
+    file = folder / name / PREDICTIONS
+    if card.get(FILE_DIGESTS[PREDICTIONS], digest := file_digest(file)) != digest:
+        raise DataError(
+            f"the predictions of the judge {name!r} changed since it was trained", where=str(file),
+            next=f"train it again: benchbuild judge train {name} recipe=...",
+        )  # fmt: skip
+    predictions = read_predictions(file)
     held_out = tuple(prediction for prediction in predictions if prediction.side == "held_out")
     left_out = tuple(prediction for prediction in predictions if prediction.side != "held_out")
     judge = _open_judge(card, folder / name, spec) if open_judge else None

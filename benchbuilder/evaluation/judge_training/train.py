@@ -28,7 +28,7 @@ from benchbuilder.evaluation.judge_training.model_card import (
 from benchbuilder.evaluation.judge_training.predictions import ValidationRun
 from benchbuilder.evaluation.judge_training.storage import load_validation_run, replacing_judge, write_validated_judge
 from benchbuilder.evaluation.judges.base import AskingJudge, Case, Example, JudgeSpec, TrainedJudge
-from benchbuilder.evaluation.judges.card import FINAL, HELD_OUT, read_judge_card
+from benchbuilder.evaluation.judges.card import FINAL, HELD_OUT, damaged_parts, read_judge_card
 
 _ABLATED: Mapping[str, Callable[[Case], Case]] = {
     "without_evidence": Case.without_evidence,
@@ -65,7 +65,7 @@ def train_judge(
     _new(spec).ready()
     plan = plan_training(name, spec, tables, evaluation, language=language, seed=seed)
     settings = plan.settings()
-    if not retrain and _is_unchanged(folder / name, settings):
+    if not retrain and _is_unchanged(folder / name, settings, note):
         note(f"{name}: already trained, with the same settings and ratings")
         return load_validation_run(folder, name, open_judge=False)
     note(split_summary(plan))
@@ -91,12 +91,17 @@ def _check_kind(name: str, spec: JudgeSpec) -> None:
         )])  # fmt: skip
 
 
-def _is_unchanged(folder: Path, settings: Mapping[str, Any]) -> bool:
+def _is_unchanged(folder: Path, settings: Mapping[str, Any], note: Note) -> bool:
+    """Whether a judge was trained with these settings, and is as its training left it; a note says what is damaged."""
     try:
         card = read_judge_card(folder)
-    except DataError:  # training again repairs it
+        damaged = [] if card is None else damaged_parts(folder, card)
+    except DataError as error:
+        note(f"{folder.name}: {error.what}; it is trained again")
         return False
-    return card is not None and all(card.get(name) == value for name, value in settings.items())
+    if damaged:
+        note(f"{folder.name}: {', '.join(damaged)} changed since the training; it is trained again")
+    return card is not None and not damaged and all(card.get(name) == value for name, value in settings.items())
 
 
 def _new(spec: JudgeSpec) -> TrainedJudge:

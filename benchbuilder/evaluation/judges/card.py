@@ -12,7 +12,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from benchbuilder.config import EvaluationSpec, FileRef, RuntimeOption
-from benchbuilder.core import DataError
+from benchbuilder.core import DataError, unseal_json
 
 JUDGE_CARD, FINAL, HELD_OUT, PREDICTIONS, LEARNED = (
     "card.json", "final", "held_out", "predictions.parquet", "learned.json",
@@ -23,6 +23,8 @@ the hashes of the final judge's training answers."""
 
 DIGESTS = {FINAL: "artefact_sha256", HELD_OUT: "held_out_sha256"}
 """The key of a part's digest in the card."""
+FILE_DIGESTS = {PREDICTIONS: "predictions_sha256", LEARNED: "learned_sha256"}
+"""The same for parts that are files; cards of earlier versions have no such digests."""
 _Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
@@ -60,7 +62,10 @@ def read_judge_card(folder: Path) -> dict[str, Any] | None:
     """The card of the judge in `folder`; ``None`` if there is no judge, and DataError if the card is damaged."""
     path = folder / JUDGE_CARD
     try:
-        card: Any = json.loads(path.read_bytes())
+        raw = path.read_bytes()
+        card: Any = json.loads(raw)
+        if isinstance(card, dict) and "checksum" in card:  # cards of earlier versions have none
+            card = unseal_json(raw)
     except FileNotFoundError:
         return None
     except (OSError, ValueError, RecursionError) as error:
@@ -88,6 +93,13 @@ def verify_judge_part(folder: Path, part: str, card: Mapping[str, Any]) -> Path:
             next=f"restore its files, or train it again: benchbuild judge train {folder.name} --again recipe=...",
         )  # fmt: skip
     return folder / part
+
+
+def damaged_parts(folder: Path, card: Mapping[str, Any]) -> list[str]:
+    """The parts of the judge in `folder` that are not as its training left them."""
+    digests = {part: folder_digest(folder / part) for part in DIGESTS}
+    digests |= {part: file_digest(folder / part) for part, key in FILE_DIGESTS.items() if key in card}
+    return [part for part, digest in digests.items() if digest != card[(DIGESTS | FILE_DIGESTS)[part]]]
 
 
 def read_learned_hashes(folder: Path) -> frozenset[str]:
@@ -142,6 +154,11 @@ def folder_digest(folder: Path) -> str:
             raise DataError(f"cannot read {file}", why=error.strerror or str(error), next="restore it") from error
         digest.update(f"{file.relative_to(folder).as_posix()}\0{content}\n".encode())
     return digest.hexdigest()
+
+
+def file_digest(file: Path) -> str:
+    """SHA-256 of a file; empty if it is gone."""
+    return hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else ""
 
 
 def rubric_digest(rubric: FileRef | None) -> str:

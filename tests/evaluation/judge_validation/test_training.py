@@ -198,6 +198,22 @@ def test_the_same_arguments_give_the_same_files(made: World, tmp_path: Path):
     assert folder_digest(tmp_path / "three" / "ridge") != folder_digest(tmp_path / "one" / "ridge")
 
 
+@pytest.mark.parametrize("part", ["card.json", "predictions.parquet", "learned.json", "final/ridge.json"])
+def test_a_damaged_judge_is_trained_again(made: World, tmp_path: Path, part: str) -> None:
+    train(tmp_path, made, EVALUATION)
+    file = tmp_path / "ridge" / part
+    whole = file.read_bytes()
+    place = whole.index(b"0.") + 2 if part == "card.json" else len(whole) // 2
+    file.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])  # a figure of the card, or a byte
+    said: list[str] = []
+    train(tmp_path, made, EVALUATION, said=said, retrain=False)
+    assert "it is trained again" in said[0]
+    assert file.read_bytes() == whole
+    file.unlink()
+    train(tmp_path, made, EVALUATION, said=[], retrain=False)
+    assert file.read_bytes() == whole
+
+
 def test_what_was_trained_before_is_trained_again_only_if_something_changed(made: World, tmp_path: Path):
     def trains(rows: World = made, evaluation: EvaluationSpec = EVALUATION, **other: Any) -> bool:
         said: list[str] = []
