@@ -33,6 +33,10 @@ def register(parser: argparse.ArgumentParser) -> None:
         "--url", default="",
         help="where people reach the app behind a proxy, for instance https://review.example.org",
     )  # fmt: skip
+    parser.add_argument(
+        "--proxy", action="append", default=[], metavar="ADDRESS",
+        help="the address or network of your proxy, as 127.0.0.1: only its X-Forwarded-For counts (default: none)",
+    )  # fmt: skip
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
@@ -40,6 +44,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
     host = f"[{args.host}]" if ":" in args.host else args.host
     address = args.url or f"http://{host}:{args.port}"
     hosts, secure = _served_hosts(args, address)
+    _check_proxies(args.proxy)
     create_app, serve = _app()
     _check_free(args.host, args.port)
     session = app_session(args, console)
@@ -56,7 +61,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
         def print_address(_: str) -> None:
             print_line(console, f"serving at {address} (Ctrl-C stops)")
 
-        serve(app, args.host, args.port, on_ready=print_address)
+        serve(app, args.host, args.port, on_ready=print_address, proxies=args.proxy)
     return 0
 
 
@@ -97,6 +102,19 @@ def _served_hosts(args: argparse.Namespace, address: str) -> tuple[tuple[str, ..
                                    allowed="https://review.example.org")])  # fmt: skip
     own = {parts.hostname, args.host, "127.0.0.1", "localhost", "::1"}
     return tuple(sorted(host for host in own if not _is_any_address(host))), parts.scheme == "https"
+
+
+def _check_proxies(proxies: list[str]) -> None:
+    """RecipeError for what is not an address or network, or covers every address."""
+    for proxy in proxies:
+        try:
+            too_wide = ipaddress.ip_network(proxy).prefixlen == 0
+        except ValueError as error:
+            raise RecipeError([Problem("--proxy is an address or a network", where=f"command line: --proxy {proxy}",
+                                       allowed="127.0.0.1, 10.0.0.0/8", hint=str(error))]) from error  # fmt: skip
+        if too_wide:
+            raise RecipeError([Problem("--proxy names your proxy, not everybody",
+                                       where=f"command line: --proxy {proxy}", allowed="127.0.0.1")])  # fmt: skip
 
 
 def _is_any_address(host: str) -> bool:

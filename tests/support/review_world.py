@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import shutil
 from dataclasses import dataclass, field
@@ -175,6 +176,11 @@ class Browser:
     def post(self, path: str, data: dict[str, Any] | None = None, **options: Any) -> Any:
         return self.client.post(path, data={"csrf": self.csrf, **(data or {})}, **options)
 
+    def undo(self, page: str) -> Any:
+        """Press the undo button of `page`, which may redirect."""
+        shown = self.client.get(page, follow_redirects=True).text
+        return self.post("/".join([*page.split("/")[:3], "undo"]), {"last": hidden(shown, "last")})
+
     def form(self, path: str) -> dict[str, str]:
         """The answer fields of the task at `path`, empty or as filled in, and what has to go with them."""
         return fields_of(self.client.get(path).text)
@@ -193,7 +199,8 @@ def hidden(html: str, name: str) -> str:
 
 def fields_of(html: str) -> dict[str, str]:
     form = html.partition('<form id="work"')[2].partition("</form>")[0]
-    data = {name: hidden(form, name) for name in ("csrf", "shown", "active")}
+    data = {name: hidden(form, name) for name in ("csrf", "shown", "active", "base", "draft")}
+    data["page"] = hashlib.sha256(html.encode()).hexdigest()[:12]  # the script of the page draws it
     if 'name="task"' in form:
         data["task"] = hidden(form, "task")
     data["note"] = ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
@@ -19,11 +19,12 @@ from benchbuilder.annotation.app.adjudication_form import (
     make_dispute_form,
     parse_decisions,
 )
-from benchbuilder.annotation.app.forms import hash_texts
+from benchbuilder.annotation.app.forms import page_state, standing_answers
 from benchbuilder.annotation.app.pages import (
     browser_key,
     conflict_page,
     continue_to,
+    draft_context,
     draft_response,
     error_lines,
     find_project,
@@ -31,7 +32,7 @@ from benchbuilder.annotation.app.pages import (
 )
 from benchbuilder.annotation.app.rendering import html_timestamp
 from benchbuilder.annotation.app.sessions import PostedForm, Visit, posted_form, redirect, require_visit
-from benchbuilder.annotation.database.models import Dispute, Project
+from benchbuilder.annotation.database.models import Dispute, DraftOutcome, OvertakenError, Project
 
 router = APIRouter(prefix="/adjudicate")
 
@@ -49,15 +50,19 @@ def project_page(request: Request, project: str) -> Response:
         if task_id is not None:
             return redirect(f"/adjudicate/{project}/{task_id}")
     saved = bool(request.query_params.get("saved"))
-    return visit.page("adjudicate_done.j2", project=work, progress=progress, saved=saved)
+    last = visit.store.last_submission(visit.person, project)
+    return visit.page("adjudicate_done.j2", project=work, progress=progress, saved=saved, last=last)
 
 
 @router.post("/{project}/undo")
 def undo_decisions(request: Request, project: str, form: Annotated[PostedForm, Depends(posted_form)]) -> Response:
-    """Withdraw the visitor's last decisions, and open their task."""
+    """Withdraw the visitor's last decisions, and open their task; 409 if the page showed others as the last."""
     visit = require_visit(request, "adjudicator", form=form)
-    find_project(visit, project)
-    task_id = visit.store.undo_last(visit.person, project)
+    work = find_project(visit, project)
+    try:
+        task_id = visit.store.undo_last(visit.person, project, form("last"))
+    except OvertakenError:
+        return _conflict_response(visit, work, 0, "kept", last=True)
     if task_id is None or visit.store.dispute(visit.person, project, task_id, opening=False) is None:
         return redirect(f"/adjudicate/{project}")
     return redirect(f"/adjudicate/{project}/{task_id}?undone=1")
@@ -90,16 +95,18 @@ def submit_dispute(
         return _conflict_response(visit, work, 0, _save_draft(visit, number, form))
     if action == "submit":
         return _submit_decisions(visit, work, dispute, form)
-    kept = _save_draft(visit, number, form)
+    draft = _save_draft(visit, number, form)
+    if draft == "overtaken":
+        return _overtaken_response(visit, work, number, draft)
     if action == "draft":
-        return draft_response(visit, f"/adjudicate/{project}/{number}", kept)
+        return draft_response(visit, f"/adjudicate/{project}/{number}", draft == "kept")
     if action == "skip":
         done = visit.store.skip(visit.person, number)
         path = _next_path(visit, project, number)
     else:
         done = visit.store.flag(visit.person, number, action == "flag", form(REASON_FIELD))
         path = f"/adjudicate/{project}/{number}"
-    return continue_to(visit, path) if done else _conflict_response(visit, work, 0, kept)
+    return continue_to(visit, path) if done else _conflict_response(visit, work, 0, draft)
 
 
 def _parse_id(text: str) -> int:
@@ -118,23 +125,44 @@ def _submit_decisions(visit: Visit, project: Project, dispute: Dispute, form: Po
         if outcome == "kept":
             path = _next_path(visit, project.name, dispute.task_id, saved=True)
             return continue_to(visit, path)
+        if outcome == "overtaken":
+            return _overtaken_response(visit, project, dispute.task_id, _save_draft(visit, dispute.task_id, form))
         if outcome in ("retired", "foreign"):
             return _conflict_response(visit, project, 0, _save_draft(visit, dispute.task_id, form))
         reasonless = outcome == "reasonless"
         field, key = (REASON_FIELD, "adjudicate.reasonless") if reasonless else ("", "error.incomplete")
         errors = {field: visit.texts(key)}
-    kept = _save_draft(visit, dispute.task_id, form)
+    kept = _save_draft(visit, dispute.task_id, form) == "kept"
+    dispute = visit.store.dispute(visit.person, project.name, dispute.task_id, opening=False) or dispute  # with it
     return with_draft_header(_dispute_response(visit, project, dispute, dispute_draft(form), errors, kept=kept), kept)
 
 
-def _save_draft(visit: Visit, task_id: int, form: PostedForm) -> bool:
-    """Save the entered values as a draft; return whether that was possible."""
-    return visit.store.save_draft(visit.person, task_id, dispute_draft(form))
+def _save_draft(visit: Visit, task_id: int, form: PostedForm) -> DraftOutcome:
+    """Save the entered values as a draft."""
+    return visit.store.save_draft(visit.person, task_id, dispute_draft(form), page_state(form))
 
 
-def _conflict_response(visit: Visit, project: Project, task_id: int, kept: bool) -> Response:
+def _conflict_response(
+    visit: Visit, project: Project, task_id: int, draft: DraftOutcome,
+    standing: Sequence[tuple[str, str]] = (), note: str = "", *, last: bool = False,
+) -> Response:  # fmt: skip
     """The dispute differs from what the visitor saw; with `task_id` 0 it is gone."""
-    return conflict_page(visit, "adjudicate_changed.j2", kept, project=project, task_id=task_id)
+    return conflict_page(
+        visit, "adjudicate_changed.j2", draft == "kept", project=project, task_id=task_id, standing=standing, note=note,
+        last=last, other_draft=draft == "overtaken",
+    )  # fmt: skip
+
+
+def _overtaken_response(visit: Visit, project: Project, task_id: int, draft: DraftOutcome) -> Response:
+    """Something else was saved since the page was made: 409, with the decisions that count now."""
+    dispute = visit.store.dispute(visit.person, project.name, task_id, opening=False)
+    if dispute is None:
+        return _conflict_response(visit, project, 0, draft)
+    fields = [
+        point.question_field for point in make_dispute_form(dispute, project.spec, decision_texts(dispute)).questions()
+    ]
+    standing = standing_answers(fields, {field.field_name: field.question.label for field in fields}, visit.texts)
+    return _conflict_response(visit, project, task_id, draft, standing, dispute.reason)
 
 
 def _next_path(visit: Visit, project: str, task_id: int, *, saved: bool = False) -> str:
@@ -171,7 +199,9 @@ def _dispute_response(
         places={paragraph.key: place for place, paragraph in enumerate(dispute.task.paragraphs, start=1)},
         now=html_timestamp(visit.store.now()),
         store=browser_key(visit, "adjudicate", project.name, dispute.task.key),
-        base=hash_texts(decision_texts(dispute)),
+        base=dispute.version,
+        last=visit.store.last_submission(visit.person, project.name),
+        **draft_context(dispute.draft),
         kept=kept,
         drafted_at=html_timestamp(dispute.draft.saved_at) if dispute.draft is not None and not errors else "",
         saved=bool(visit.request.query_params.get("saved")),

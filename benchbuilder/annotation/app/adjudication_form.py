@@ -8,7 +8,14 @@ from dataclasses import dataclass
 from itertools import count
 
 from benchbuilder.annotation.aggregate import overrides_annotators
-from benchbuilder.annotation.app.forms import MAX_NOTE_CHARS, NOTE_FIELD, QuestionField, active_seconds, parse_answers
+from benchbuilder.annotation.app.forms import (
+    MAX_NOTE_CHARS,
+    NOTE_FIELD,
+    QuestionField,
+    active_seconds,
+    page_state,
+    parse_answers,
+)
 from benchbuilder.annotation.app.i18n import InterfaceTexts
 from benchbuilder.annotation.app.sessions import PostedForm
 from benchbuilder.annotation.base import ShownParagraph, Value
@@ -106,6 +113,7 @@ def parse_decisions(
     submission = Submission(
         values,
         active_seconds=active_seconds(form),
+        seen=page_state(form),
         reason=reason,
         error_kinds=tuple(kind for kind in ERROR_KINDS if kind in form.get_all("error_kinds")),
         guideline_gap=form("guideline_gap") == "1",

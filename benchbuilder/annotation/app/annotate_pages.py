@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
@@ -14,15 +14,16 @@ from benchbuilder.annotation.app.forms import (
     NOTE_FIELD,
     TaskForm,
     active_seconds,
-    answer_texts,
-    hash_texts,
     make_task_form,
+    page_state,
     parse_answers,
+    standing_answers,
 )
 from benchbuilder.annotation.app.pages import (
     browser_key,
     conflict_page,
     continue_to,
+    draft_context,
     draft_response,
     error_lines,
     find_project,
@@ -32,8 +33,8 @@ from benchbuilder.annotation.app.pages import (
 )
 from benchbuilder.annotation.app.rendering import html_timestamp
 from benchbuilder.annotation.app.sessions import PostedForm, Visit, posted_form, redirect, require_visit
-from benchbuilder.annotation.base import Subject, Value
-from benchbuilder.annotation.database.models import Assignment, Project, Submission
+from benchbuilder.annotation.database.models import Assignment, DraftOutcome, OvertakenError, Project, Submission
+from benchbuilder.annotation.database.page_state import answer_texts
 
 router = APIRouter(prefix="/p")
 
@@ -71,6 +72,7 @@ def project_page(request: Request, project: str) -> Response:
         pace=progress_context(visit.texts, work, progress),
         skipped=visit.store.list_assignments(visit.person, project, state="skipped", count=PAGE_SIZE),
         saved=_query_number(request, "saved"),
+        last=visit.store.last_submission(visit.person, project),
     )
 
 
@@ -100,10 +102,13 @@ def list_page(request: Request, project: str) -> Response:
 
 @router.post("/{project}/undo")
 def undo_submission(request: Request, project: str, form: Annotated[PostedForm, Depends(posted_form)]) -> Response:
-    """Withdraw the visitor's last submission, and open its task."""
+    """Withdraw the visitor's last submission, and open its task; 409 if the page showed another one as the last."""
     visit = require_visit(request, "annotator", form=form)
-    find_project(visit, project)
-    number = visit.store.undo_last(visit.person, project)
+    work = find_project(visit, project)
+    try:
+        number = visit.store.undo_last(visit.person, project, form("last"))
+    except OvertakenError:
+        return _conflict_response(visit, work, "last", "kept")
     return redirect(f"/p/{project}" if number is None else f"/p/{project}/{number}?undone=1")
 
 
@@ -134,16 +139,18 @@ def submit_task(
         return _moved_response(visit, work, form, known=task is not None)
     if action == "submit":
         return _submit_answers(visit, work, task, form)
-    kept = _save_draft(visit, task.task_id, form)
+    draft = _save_draft(visit, task.task_id, form)
+    if draft == "overtaken":
+        return _overtaken_response(visit, work, task.number, draft, reason="draft")
     if action == "draft":
-        return draft_response(visit, f"/p/{project}/{task.number}", kept)
+        return draft_response(visit, f"/p/{project}/{task.number}", draft == "kept")
     if action == "skip":
         done = visit.store.skip(visit.person, task.task_id)
         path = _next_path(visit, project, task.number)
     else:
         done = visit.store.flag(visit.person, task.task_id, action == "flag", form(NOTE_FIELD))
         path = f"/p/{project}/{task.number}"
-    return continue_to(visit, path) if done else _conflict_response(visit, work, "retired", kept)
+    return continue_to(visit, path) if done else _conflict_response(visit, work, "retired", draft)
 
 
 def _moved_response(visit: Visit, project: Project, form: PostedForm, *, known: bool) -> Response:
@@ -155,17 +162,36 @@ def _moved_response(visit: Visit, project: Project, form: PostedForm, *, known: 
     own = visit.store.find_own_task(visit.person, project.name, key) if 0 < len(key) <= 200 else None
     if own is None and not known:
         raise HTTPException(404)
-    kept = own is not None and _save_draft(visit, own[0], form)
-    return _conflict_response(visit, project, "moved" if own is None or own[1] else "retired", kept)
+    draft = "foreign" if own is None else _save_draft(visit, own[0], form)
+    return _conflict_response(visit, project, "moved" if own is None or own[1] else "retired", draft)
 
 
-def _conflict_response(visit: Visit, project: Project, reason: str, kept: bool, number: int = 0) -> Response:
-    return conflict_page(visit, "changed.j2", kept, project=project, how=reason, number=number)
+def _conflict_response(
+    visit: Visit, project: Project, reason: str, draft: DraftOutcome, number: int = 0,
+    standing: Sequence[tuple[str, str]] = (), note: str = "",
+) -> Response:  # fmt: skip
+    return conflict_page(
+        visit, "changed.j2", draft == "kept", project=project, how=reason, number=number, standing=standing, note=note
+    )
 
 
-def _save_draft(visit: Visit, task_id: int, form: PostedForm) -> bool:
-    """Save the entered values as a draft; return whether that was possible."""
-    return visit.store.save_draft(visit.person, task_id, form.with_prefix("v.") | {NOTE_FIELD: form(NOTE_FIELD)})
+def _overtaken_response(
+    visit: Visit, project: Project, number: int, draft: DraftOutcome, *, reason: str = ""
+) -> Response:
+    """Something else was saved since the page was made: 409, with the answers that count now."""
+    task = visit.store.assignment(visit.person, project.name, number, opening=False)
+    if task is None:
+        return _conflict_response(visit, project, "retired", draft)
+    sheet = make_task_form(task.task, project.spec, answer_texts(task.answers, task.note))
+    standing = standing_answers(sheet.fields(), _field_labels(sheet, visit), visit.texts)
+    reason = reason or ("elsewhere" if standing else "undone")
+    return _conflict_response(visit, project, reason, draft, number, standing, task.note)
+
+
+def _save_draft(visit: Visit, task_id: int, form: PostedForm) -> DraftOutcome:
+    """Save the entered values as a draft."""
+    entered = form.with_prefix("v.") | {NOTE_FIELD: form(NOTE_FIELD)}
+    return visit.store.save_draft(visit.person, task_id, entered, page_state(form))
 
 
 def _submit_answers(visit: Visit, project: Project, task: Assignment, form: PostedForm) -> Response:
@@ -173,24 +199,21 @@ def _submit_answers(visit: Visit, project: Project, task: Assignment, form: Post
     if form("shown") != sheet.shown_hash:
         return _conflict_response(visit, project, "text", _save_draft(visit, task.task_id, form), task.number)
     values, errors = parse_answers(sheet.fields(), form, visit.texts)
-    if not errors and _is_overtaken(task, form, values):
-        return _conflict_response(visit, project, "elsewhere", _save_draft(visit, task.task_id, form), task.number)
     if not errors:
-        submission = Submission(values, note=form(NOTE_FIELD).strip(), active_seconds=active_seconds(form))
+        submission = Submission(
+            values, note=form(NOTE_FIELD).strip(), active_seconds=active_seconds(form), seen=page_state(form)
+        )
         outcome = visit.store.submit(visit.person, task.task_id, submission)
+        if outcome == "overtaken":
+            return _overtaken_response(visit, project, task.number, _save_draft(visit, task.task_id, form))
         if outcome == "kept":
             return continue_to(visit, f"{_next_path(visit, project.name, task.number)}?saved={task.number}")
         if outcome in ("retired", "foreign"):
             return _conflict_response(visit, project, "retired", _save_draft(visit, task.task_id, form))
-    kept, texts = _save_draft(visit, task.task_id, form), form.with_prefix("v.", NOTE_FIELD)
+    kept, texts = _save_draft(visit, task.task_id, form) == "kept", form.with_prefix("v.", NOTE_FIELD)
     errors = errors or {"": visit.texts("error.incomplete")}
+    task = visit.store.assignment(visit.person, project.name, task.number, opening=False) or task  # with that draft
     return with_draft_header(_task_response(visit, project, task, texts, errors, kept=kept), kept)
-
-
-def _is_overtaken(task: Assignment, form: PostedForm, values: Mapping[Subject, Value]) -> bool:
-    """Whether other answers were submitted since the page was made, in another tab or on another device."""
-    seen = form("base")
-    return bool(seen) and seen != hash_texts(answer_texts(task.answers, task.note)) and values != task.answers
 
 
 def _next_path(visit: Visit, project: str, number: int) -> str:
@@ -225,7 +248,9 @@ def _task_response(
         wide=_needs_room(sheet),
         now=html_timestamp(visit.store.now()),
         store=browser_key(visit, project.name, task.task.key),
-        base=hash_texts(answer_texts(task.answers, task.note)),
+        base=task.version,
+        last=visit.store.last_submission(visit.person, project.name),
+        **draft_context(task.draft),
         kept=kept,
         drafted_at=html_timestamp(task.draft.saved_at) if task.draft is not None and not errors else "",
         saved=_query_number(visit.request, "saved"),

@@ -5,9 +5,10 @@ from __future__ import annotations
 import socket
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import anyio.to_thread
 import uvicorn
@@ -19,6 +20,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from benchbuilder.annotation.app import adjudicate_pages, annotate_pages, dashboard, login, pages
+from benchbuilder.annotation.app.connections import ConnectionLimits, GuardedProtocol
 from benchbuilder.annotation.app.i18n import load_languages
 from benchbuilder.annotation.app.security import RequestGuard
 from benchbuilder.annotation.app.sessions import Site
@@ -70,11 +72,14 @@ _SWITCH_SECONDS = 0.0005
 """The thread switch interval: writers release the lock at every statement, and must get it back soon."""
 
 
-def serve_app(app: FastAPI, host: str, port: int, *, on_ready: Callable[[str], None]) -> None:
+def serve_app(
+    app: FastAPI, host: str, port: int, *, on_ready: Callable[[str], None], proxies: Sequence[str] = (),
+    limits: ConnectionLimits | None = None,
+) -> None:  # fmt: skip
     """Serve `app` until SIGINT or SIGTERM; `on_ready` gets the address as soon as requests are answered.
 
-    Port 0 selects a free one. When it stops, running requests get ten seconds. Proxy headers about the client are only
-    trusted from this machine.
+    Port 0 selects a free one. When it stops, running requests get ten seconds. What a request says about its client
+    (``X-Forwarded-For``) counts only from `proxies` (addresses or networks). `limits` bounds slow clients.
 
     Raises:
         ServiceError: it cannot listen at this host and port.
@@ -88,8 +93,10 @@ def serve_app(app: FastAPI, host: str, port: int, *, on_ready: Callable[[str], N
         lifespan="off",
         timeout_graceful_shutdown=10,
         timeout_keep_alive=30,
-        proxy_headers=True,
-        forwarded_allow_ips="127.0.0.1,::1",
+        http=cast("Any", partial(GuardedProtocol, limits or ConnectionLimits(proxies))),
+        ws="none",
+        proxy_headers=bool(proxies),
+        forwarded_allow_ips=list(proxies),
     )
     name = f"[{host}]" if ":" in host else host
     server = _Server(config, lambda: on_ready(f"http://{name}:{listening.getsockname()[1]}/"))

@@ -10,13 +10,16 @@ from itertools import count
 from benchbuilder.annotation.app.i18n import InterfaceTexts
 from benchbuilder.annotation.app.sessions import PostedForm
 from benchbuilder.annotation.base import ShownParagraph, Subject, Task, Value
-from benchbuilder.annotation.database.sanitise import form_field_name, value_as_typed
+from benchbuilder.annotation.database.models import PageState
+from benchbuilder.annotation.database.page_state import PAGE_KEY
+from benchbuilder.annotation.database.sanitise import form_field_name
 from benchbuilder.annotation.tasks import wording_key
 from benchbuilder.annotation.values import parse_value
 from benchbuilder.config import AnnotationSpec, Band, GuidingQuestion
 
 MAX_NOTE_CHARS = 4000
 NOTE_FIELD = "note"
+_MAX_MARK_CHARS = 40
 
 
 @dataclass(frozen=True)
@@ -131,15 +134,25 @@ def hash_subjects(subjects: Iterable[Subject]) -> str:
     return hashlib.blake2b(names.encode(), digest_size=12).hexdigest()
 
 
-def answer_texts(answers: Mapping[Subject, Value], note: str) -> dict[str, str]:
-    """The fields of a form with `answers` and `note`."""
-    return {form_field_name(subject): value_as_typed(value) for subject, value in answers.items()} | {NOTE_FIELD: note}
+def standing_answers(
+    fields: Iterable[QuestionField], labels: Mapping[str, str], texts: InterfaceTexts
+) -> list[tuple[str, str]]:
+    """Label and answer of each field that has one, as a page shows what counts."""
+    shown: list[tuple[str, str]] = []
+    for field in fields:
+        answer = field.text
+        if field.question.answer == "binary" and answer:
+            answer = texts("answer.yes" if answer == "1" else "answer.no")
+        elif field.question.answer == "scale" and isinstance(field.value, int):
+            answer = f"{answer} {field.choices.get(field.value, '')}".strip()
+        if answer:
+            shown.append((labels[field.field_name], answer))
+    return shown
 
 
-def hash_texts(texts: Mapping[str, str]) -> str:
-    """Hash of the non-empty `texts` of a form."""
-    lines = "\n".join(f"{name} {text!r}" for name, text in sorted(texts.items()) if text)
-    return hashlib.blake2b(lines.encode(), digest_size=8).hexdigest()
+def page_state(form: PostedForm) -> PageState:
+    """What the page of `form` showed."""
+    return PageState(form("base"), form("draft"), form(PAGE_KEY)[:_MAX_MARK_CHARS])
 
 
 def parse_answers(

@@ -57,13 +57,16 @@ def sign_in(request: Request, form: Annotated[PostedForm, Depends(posted_form)])
 
 
 def _check_token(request: Request, token: str, look_up: Callable[[str], T | None]) -> T:
-    """The result of `look_up` for `token`; 403 for an invalid token, 429 after too many invalid tokens."""
+    """The result of `look_up` for `token`; 403 for an invalid token, 429 after too many of them.
+
+    A valid token always works: else wrong links of somebody else at the same address would lock its person out.
+    """
     site = site_of(request)
+    result = look_up(token) if 0 < len(token) <= 200 and token.isascii() else None
+    if result:
+        return result
     address = request.client.host if request.client else ""
     if site.login_throttle.is_exhausted(address):
         raise RefusedRequest(429, "too_many")
-    result = look_up(token) if 0 < len(token) <= 200 and token.isascii() else None
-    if not result:
-        site.login_throttle.record_failure(address)
-        raise RefusedRequest(403, "wrong_token")
-    return result
+    site.login_throttle.record_failure(address)
+    raise RefusedRequest(403, "wrong_token")

@@ -26,7 +26,8 @@ from benchbuilder.annotation.app.sessions import (
     redirect,
     require_visit,
 )
-from benchbuilder.annotation.database.models import Progress, Project
+from benchbuilder.annotation.database.models import AnswerDraft, Progress, Project
+from benchbuilder.annotation.database.page_state import hash_draft
 
 router = APIRouter()
 
@@ -128,6 +129,11 @@ def browser_key(visit: Visit, *parts: str) -> str:
     person = visit.person
     lines = (*parts, person.code, person.name, person.invited_at.isoformat())
     return hashlib.blake2b("\n".join(lines).encode(), digest_size=16).hexdigest()
+
+
+def draft_context(draft: AnswerDraft | None) -> dict[str, str]:
+    """For templates: the draft that a page starts from, and the page that saved it."""
+    return {"draft": "", "writer": ""} if draft is None else {"draft": hash_draft(draft.data), "writer": draft.page}
 
 
 def draft_response(visit: Visit, path: str, draft_kept: bool) -> Response:

@@ -15,6 +15,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from benchbuilder.annotation.app.connections import client_network
+
 MAX_BODY = 1_000_000
 """The maximum size of a request body in bytes."""
 
@@ -36,6 +38,7 @@ SECURITY_HEADERS = {
 RefusalPage = Callable[[Request, int], Response]
 
 _log = logging.getLogger("benchbuilder.annotation.app.access")
+_attempts_log = logging.getLogger("benchbuilder.annotation.app")
 _SECRET = re.compile(r"(?<=/enter/).+", re.DOTALL)
 
 
@@ -130,10 +133,11 @@ _ADDRESSES = 10_000
 
 
 class LoginThrottle:
-    """Counts failures over the last `window_s` seconds, by client address and in all.
+    """Counts wrong links over the last `window_s` seconds, by client and in all.
 
-    Only failures count, so colleagues who share an address do not lock each other out. Memory is bounded: beyond 10,000
-    addresses, the one with the oldest failure is forgotten; the overall limit still applies.
+    Only wrong links count, and a valid link is never refused: nobody can lock out others. So the limit in all, which a
+    client cannot evade with other addresses, does no harm. Guessing is hopeless anyway: a link has 256 random bits.
+    Memory is bounded: beyond 10,000 clients, the one with the oldest wrong link is forgotten.
     """
 
     def __init__(
@@ -149,7 +153,8 @@ class LoginThrottle:
         self._lock = threading.Lock()
 
     def is_exhausted(self, address: str) -> bool:
-        """Whether `address` must wait before it may try another token."""
+        """Whether `address` has used up its wrong links."""
+        address = client_network(address)
         with self._lock:
             since = self._clock() - self._window_s
             self._all = [at for at in self._all if at > since]
@@ -157,11 +162,14 @@ class LoginThrottle:
             return len(mine) >= self._per_address or len(self._all) >= self._overall
 
     def record_failure(self, address: str) -> None:
-        """Count one failure."""
+        """Count one wrong link; the server's log says when an address uses up its last one."""
+        address = client_network(address)
         with self._lock:
             now = self._clock()
             since = now - self._window_s
             mine = [at for at in self._failures.pop(address, ()) if at > since]
+            if len(mine) == self._per_address - 1:
+                _attempts_log.warning("%d wrong links in %.0f s from %s", len(mine) + 1, self._window_s, ascii(address))
             self._failures[address] = [*mine, now][-self._per_address :]
             self._all = [*self._all, now][-self._overall :]
             while len(self._failures) > _ADDRESSES:

@@ -15,6 +15,7 @@ from benchbuilder.annotation.database import annotator_queries
 from benchbuilder.annotation.database import assignments as assignment_queries
 from benchbuilder.annotation.database.connection import StoreBase
 from benchbuilder.annotation.database.models import Dispute, Person, Submission, SubmissionOutcome
+from benchbuilder.annotation.database.page_state import hash_texts
 from benchbuilder.annotation.database.projects import ProjectRef, blind_task_from_row, find_project_ref
 from benchbuilder.annotation.database.record_votes import (
     AssignmentKey,
@@ -24,7 +25,7 @@ from benchbuilder.annotation.database.record_votes import (
     record_event,
     record_votes,
 )
-from benchbuilder.annotation.database.sanitise import load_json, storable_details, storable_note
+from benchbuilder.annotation.database.sanitise import dump_json, load_json, storable_details, storable_note
 from benchbuilder.annotation.database.schema import (
     IS_DISPUTED,
     assignments,
@@ -118,7 +119,22 @@ def make_dispute(connection: Connection, disputed_task: DisputedTask, row: Any |
         flagged=row is not None and bool(row.flagged),
         draft=assignment_queries.stored_draft(row) if row is not None else None,
         remaining=count_waiting(connection, disputed_task.project.name),
+        version=_dispute_hash(disputed_task, detail),
     )
+
+
+def _dispute_hash(disputed_task: DisputedTask, detail: Mapping[str, Any]) -> str:
+    """Hash of what is in dispute, of all answers and decisions on it, and of the `detail` of the own decision.
+
+    It must not depend on who gave an answer: adjudicators see it, and could try all codes.
+    """
+    votes = disputed_task.votes
+    lines: list[str] = []
+    for subject in disputed_task.disputed_questions:
+        answers = sorted(map(dump_json, votes.by_subject.get(subject, {}).values()))
+        _, decision = votes.decisions.get(subject, ("", None))
+        lines.append(dump_json([subject.key, subject.wording, answers, decision]))
+    return hash_texts({"dispute": "\n".join(sorted(lines)), "detail": dump_json(detail)})
 
 
 def _anonymous_notes(connection: Connection, disputed_task: DisputedTask) -> list[tuple[str, str]]:
@@ -147,8 +163,11 @@ def _overrides_annotators(disputed_task: DisputedTask, values: Mapping[Subject, 
 def _write_decisions(
     connection: Connection, disputed_task: DisputedTask, row: Any, own_code: str, submission: Submission,
     values: Mapping[Subject, Value], now: datetime,
-) -> None:  # fmt: skip
-    """Write decisions; `own_code` is the adjudicator's code, as current decisions may be from another adjudicator."""
+) -> bool:  # fmt: skip
+    """Write decisions; ``False`` if something else counts now than what the page showed.
+
+    `own_code` is the adjudicator's code, as current decisions may be from another adjudicator.
+    """
     key, note = assignment_queries.assignment_key(row), storable_note(submission.note)
     counting = {
         s: v
@@ -157,16 +176,21 @@ def _write_decisions(
     }
     new = annotator_queries.vote_changes(counting, values)
     detail = ({"note": note} if note else {}) | storable_details(submission)
-    if row.state == "done" and row.alive_at is None and not new and detail == _last_event_detail(connection, row):
-        return
+    before = _last_event_detail(connection, row)
+    same = row.state == "done" and not new and detail == before
+    if same and row.alive_at is None:
+        return True
+    if not same and submission.seen is not None and submission.seen.answers != _dispute_hash(disputed_task, before):
+        return False
     times = assignment_queries.closing_values(row, now)
     event = record_event(
         connection, key, "submit", now, seconds=assignment_queries.visit_seconds(row, times),
         active=submission.active_seconds, detail=detail,
     )  # fmt: skip
     record_votes(connection, key, event, new, disputed_task.disputed_questions, channel="app", now=now)
-    assignment_queries.delete_draft(connection, row)
+    assignment_queries.delete_known_draft(connection, row, submission.seen)
     assignment_queries.update_assignment(connection, row, state="done", note=note, done_event=event, **times)
+    return True
 
 
 def _last_event_detail(connection: Connection, row: Any) -> Any:
@@ -240,6 +264,7 @@ class AdjudicatorStore(StoreBase):
             if _overrides_annotators(task, values) and not submission.reason.strip():
                 return "reasonless"
             row = ensure_assignment(connection, person, task)
-            _write_decisions(connection, task, row, person.code, submission, values, self._clock())
+            if not _write_decisions(connection, task, row, person.code, submission, values, self._clock()):
+                return "overtaken"
             annotator_queries.update_task_disputes(connection, task.project, task_id)
             return "kept"

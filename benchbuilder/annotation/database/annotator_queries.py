@@ -12,7 +12,15 @@ from benchbuilder.annotation.base import Subject, Value
 from benchbuilder.annotation.database import assignments as assignment_queries
 from benchbuilder.annotation.database import sanitise
 from benchbuilder.annotation.database.assignments import AssignmentStore
-from benchbuilder.annotation.database.models import Assignment, ListedAssignment, Person, Submission, SubmissionOutcome
+from benchbuilder.annotation.database.models import (
+    Assignment,
+    ListedAssignment,
+    OvertakenError,
+    Person,
+    Submission,
+    SubmissionOutcome,
+)
+from benchbuilder.annotation.database.page_state import answer_texts, hash_answers, hash_texts
 from benchbuilder.annotation.database.projects import ProjectRef, blind_task_from_row, find_project_ref
 from benchbuilder.annotation.database.record_votes import (
     load_values,
@@ -50,6 +58,7 @@ def make_assignment(connection: Connection, person: Person, row: Any, updates: M
     """The assignment of a row of `assignments.find_by_number`; `updates` are columns that changed since."""
     columns = {**row._mapping, **updates}
     total = connection.execute(TOTAL, {"person": person.id, "project": row.name}).scalar()
+    answers = load_values(connection, assignment_queries.assignment_key(row))
     return Assignment(
         id=row.id,
         project=row.name,
@@ -59,11 +68,12 @@ def make_assignment(connection: Connection, person: Person, row: Any, updates: M
         total=int(total or 0),
         state=row.state,
         flagged=row.flagged,
-        answers=load_values(connection, assignment_queries.assignment_key(row)),
+        answers=answers,
         note=row.note,
         draft=assignment_queries.stored_draft(row),
         opened_at=columns["opened_at"],
         seconds=round(columns["seconds"] + (0.0 if row.state == "done" else columns["spent"]), 3),
+        version=hash_answers(answers, row.note),
     )
 
 
@@ -102,14 +112,21 @@ def update_task_disputes(connection: Connection, project: ProjectRef, task_id: i
     update_disputes(connection, project, connection.execute(select(tasks).where(tasks.c.id == task_id)).all())
 
 
-def _last_submission(connection: Connection, person: Person, project: str) -> Any | None:
+def _last_submission(connection: Connection, person: Person, project: str, *, lock: bool = False) -> Any | None:
     """The assignment of their last submission in the app."""
     while True:
         id_ = connection.execute(_LAST_DONE, {"person": person.id, "project": project}).scalar()
-        row = None if id_ is None else assignment_queries.find_by_id(connection, person, id_)
+        row = None if id_ is None else assignment_queries.find_by_id(connection, person, id_, lock=lock)
         if row is None or (row.live and row.state == "done" and row.done_event is not None):
             return row
         # Another request withdrew it while this one waited for the lock.
+
+
+def _submission_hash(connection: Connection, row: Any) -> str:
+    """Hash of a submission: its task, its answers, and what was said about them."""
+    texts = answer_texts(load_values(connection, assignment_queries.assignment_key(row)), row.note)
+    detail = connection.execute(select(events.c.detail).where(events.c.id == row.done_event)).scalar_one()
+    return hash_texts({**texts, "task": row.key, "detail": detail})
 
 
 def _withdraw_submission(
@@ -197,17 +214,28 @@ class AnnotatorStore(AssignmentStore):
         with self._transactions.writing() as connection:
             return _submit_answers(connection, person, task_id, submission, self._clock())
 
-    def undo_last(self, person: Person, project: str) -> int | None:
+    def last_submission(self, person: Person, project: str) -> str:
+        """Hash of their last submission, empty if there is none: `undo_last` withdraws no other one by mistake."""
+        with self._transactions.reading() as connection:
+            row = _last_submission(connection, person, project)
+            return "" if row is None else _submission_hash(connection, row)
+
+    def undo_last(self, person: Person, project: str, seen: str | None = None) -> int | None:
         """Withdraw their last submission, one more with each call: the task is open again, with a draft of the answers.
 
         Returns the number of the task (for an adjudicator its id), or ``None`` if nothing is left. Imported votes are
         never withdrawn.
+
+        Raises:
+            OvertakenError: the last submission is not the one with the hash `seen`.
         """
         with self._transactions.writing() as connection:
-            row = _last_submission(connection, person, project)
+            row = _last_submission(connection, person, project, lock=True)
             ref = find_project_ref(connection, row.project_id) if row is not None else None
             if row is None or ref is None:
                 return None
+            if seen is not None and seen != _submission_hash(connection, row):
+                raise OvertakenError
             requests = ref.judgement_requests(blind_task_from_row(row))
             _withdraw_submission(connection, row, requests, self._clock())
             update_task_disputes(connection, ref, row.task_id)
@@ -228,10 +256,13 @@ def _submit_answers(
     if outcome != "kept":
         return outcome
     key, note = assignment_queries.assignment_key(row), storable_note(submission.note)
-    old = {subject: value for subject, value in load_values(connection, key).items() if subject in requests}
-    changes = vote_changes(old, values)
-    if row.state == "done" and row.alive_at is None and not changes and note == row.note:
+    counting = load_values(connection, key)
+    changes = vote_changes({subject: value for subject, value in counting.items() if subject in requests}, values)
+    same = row.state == "done" and not changes and note == row.note
+    if same and row.alive_at is None:
         return "kept"
+    if not same and submission.seen is not None and submission.seen.answers != hash_answers(counting, row.note):
+        return "overtaken"
     times = assignment_queries.closing_values(row, now)
     event = record_event(
         connection, key, "submit", now, seconds=assignment_queries.visit_seconds(row, times),
@@ -239,7 +270,7 @@ def _submit_answers(
     )  # fmt: skip
     questions = {subject: request.question for subject, request in requests.items()}
     record_votes(connection, key, event, changes, questions, channel="app", now=now)
-    assignment_queries.delete_draft(connection, row)
+    assignment_queries.delete_known_draft(connection, row, submission.seen)
     assignment_queries.update_assignment(connection, row, state="done", note=note, done_event=event, **times)
     if changes:
         update_task_disputes(connection, ref, task_id)

@@ -9,7 +9,8 @@ from typing import Any, cast
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from benchbuilder.annotation.database.connection import StoreBase
-from benchbuilder.annotation.database.models import AnswerDraft, Person
+from benchbuilder.annotation.database.models import AnswerDraft, DraftOutcome, PageState, Person
+from benchbuilder.annotation.database.page_state import PAGE_KEY, hash_draft, knows_draft
 from benchbuilder.annotation.database.record_votes import AssignmentKey, record_event
 from benchbuilder.annotation.database.sanitise import dump_json, load_json, storable_note, storable_text
 from benchbuilder.annotation.database.schema import assignments, bounded_number, drafts, people, projects, tasks
@@ -65,9 +66,10 @@ def find_by_number(
     return _if_member(connection.execute(query, named).first())
 
 
-def find_by_id(connection: Connection, person: Person, id_: int) -> Any | None:
-    """The assignment with the id `id_`, locked, as `find_by_task` returns it."""
-    return _if_member(connection.execute(_LOCK_QUERIES["id"], {"person": person.id, "id": id_}).first())
+def find_by_id(connection: Connection, person: Person, id_: int, *, lock: bool = False) -> Any | None:
+    """The assignment with the id `id_`, as `find_by_task` returns it."""
+    query = (_LOCK_QUERIES if lock else _FIND_QUERIES)["id"]
+    return _if_member(connection.execute(query, {"person": person.id, "id": id_}).first())
 
 
 def assignment_key(row: Any) -> AssignmentKey:
@@ -131,7 +133,11 @@ def visit_seconds(row: Any, values: Mapping[str, Any]) -> float:
 
 def stored_draft(row: Any) -> AnswerDraft | None:
     """The draft of the assignment, if any."""
-    return None if row.draft is None else AnswerDraft(load_json(row.draft), row.saved_at)
+    if row.draft is None:
+        return None
+    data = load_json(row.draft)
+    page = data.pop(PAGE_KEY, "")
+    return AnswerDraft(data, row.saved_at, page)
 
 
 def replace_draft(connection: Connection, row: Any, data: Mapping[str, str], now: datetime) -> None:
@@ -149,6 +155,18 @@ def delete_draft(connection: Connection, row: Any) -> None:
     connection.execute(delete(drafts).where(drafts.c.assignment_id == row.id))
 
 
+def delete_known_draft(connection: Connection, row: Any, seen: PageState | None) -> None:
+    """Delete the draft, unless another page saved it and the page `seen` did not show it."""
+    if seen is None or knows_draft(seen, _draft_now(connection, row)):
+        delete_draft(connection, row)
+
+
+def _draft_now(connection: Connection, row: Any) -> dict[str, str] | None:
+    """The draft of a locked assignment: `row` may hold one from before the lock was granted."""
+    text = connection.execute(select(drafts.c.data).where(drafts.c.assignment_id == row.id)).scalar()
+    return None if text is None else load_json(text)
+
+
 class AssignmentStore(StoreBase):
     """What annotators and adjudicators do with their tasks besides answering them."""
 
@@ -159,23 +177,31 @@ class AssignmentStore(StoreBase):
             row = connection.execute(_FIND_QUERIES["key"], named).first()
         return None if row is None else (row.task_id, bool(row.live and row.task_live and _if_member(row)))
 
-    def save_draft(self, person: Person, task_id: int, data: Mapping[str, str]) -> bool:
-        """Save entered answers as a draft; ``False`` if the task was never theirs, or the draft exceeds 900 kB.
+    def save_draft(
+        self, person: Person, task_id: int, data: Mapping[str, str], seen: PageState | None = None
+    ) -> DraftOutcome:
+        """Save entered answers as a draft; the first of two pages that started from the same draft wins.
 
-        Tasks that were retired or assigned to others keep their drafts, in case they return.
+        Without `seen`, it replaces any draft. Tasks that were retired or assigned to others keep their drafts, in case
+        they return.
         """
         if len(_draft_text(data).encode()) > _MAX_DRAFT_BYTES:
-            return False
+            return "too_big"
         now, named = self._clock(), {"person": person.id, "task": bounded_number(task_id)}
         with self._transactions.writing() as connection:
             row = connection.execute(_LOCK_QUERIES["task"], named).first()
             if row is None:
-                return False
+                return "foreign"
+            if seen is not None:
+                stored = _draft_now(connection, row)
+                if not knows_draft(seen, stored) and hash_draft(stored or {}) != hash_draft(data):
+                    return "overtaken"
+                data = {**data, PAGE_KEY: seen.page} if seen.page else data
             replace_draft(connection, row, data, now)
             spent = row.spent + seconds_since_alive(row, now)
             values = {"alive_at": now, "spent": spent} if row.alive_at is not None else {}
             update_assignment(connection, row, opened_at=row.opened_at or now, **values)
-            return True
+            return "kept"
 
     def skip(self, person: Person, task_id: int) -> bool:
         """Skip a task until the others are done; ``False`` if it is not theirs. A finished task stays finished."""

@@ -61,10 +61,11 @@ class Project:
 
 @dataclass(frozen=True)
 class AnswerDraft:
-    """Entered answers that are not submitted: text by name of the form field."""
+    """Entered answers that are not submitted: text by name of the form field, and the mark of the page (if any)."""
 
     data: Mapping[str, str]
     saved_at: datetime
+    page: str = ""
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,8 @@ class Assignment:
     draft: AnswerDraft | None
     opened_at: datetime | None
     seconds: float
+    version: str
+    """Hash of the answers and the remark, empty if there are none; see `PageState`."""
 
 
 @dataclass(frozen=True)
@@ -123,6 +126,8 @@ class Dispute:
     draft: AnswerDraft | None
     remaining: int
     """Tasks that wait for an adjudicator, this one included."""
+    version: str
+    """Hash of what is in dispute, the answers to it, and the decisions with their details; see `PageState`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,12 +141,32 @@ class DecisionDetails:
 
 
 @dataclass(frozen=True)
+class PageState:
+    """What a page showed: hashes of the `answers` that counted and of the `draft` (empty if there were none).
+
+    `page` is a mark that the script of the page draws: a page may always replace its own draft.
+    """
+
+    answers: str = ""
+    draft: str = ""
+    page: str = ""
+
+
+@dataclass(frozen=True)
 class Submission(DecisionDetails):
-    """A submission about a task: values by subject, a remark, and the seconds that the page was visible."""
+    """A submission about a task: values by subject, a remark, and the seconds that the page was visible.
+
+    `seen` is what its page showed. Without it, the submission replaces whatever counts now.
+    """
 
     values: Mapping[Subject, Value]
     note: str = ""
     active_seconds: float | None = None
+    seen: PageState | None = None
+
+
+class OvertakenError(Exception):
+    """Something else was saved since the page was made: nothing was changed."""
 
 
 @dataclass(frozen=True)
@@ -183,11 +208,15 @@ class AnnotationEvent:
     detail: Mapping[str, object] = field(default_factory=dict[str, object])
 
 
-SubmissionOutcome = Literal["kept", "foreign", "retired", "incomplete", "reasonless"]
+DraftOutcome = Literal["kept", "foreign", "too_big", "overtaken"]
+"""The outcome of saving a draft: saved, never theirs, over 900 kB, or another page saved another draft meanwhile."""
+
+SubmissionOutcome = Literal["kept", "foreign", "retired", "incomplete", "reasonless", "overtaken"]
 """The outcome of a submission. Nothing is saved unless it is ``kept``.
 
 ``foreign``: the task is not theirs. ``retired``: it is no longer asked, or its content changed. ``incomplete``: a
 required answer is missing or not allowed. ``reasonless``: an adjudicator contradicts every annotator without a reason.
+``overtaken``: something else counts now than what the page showed.
 """
 
 

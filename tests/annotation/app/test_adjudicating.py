@@ -193,7 +193,7 @@ def test_undo_brings_everything_back(world, judge):
     data |= {name: "1" for name in data if name.startswith("v.")}
     data |= {"action": "submit", "note": "Grund", "error_kinds": "edge_case", "guideline_gap": "1", "confidence": "low"}
     judge.client.post(f"/adjudicate/claims/{task}", data=data)
-    answer = judge.post("/adjudicate/claims/undo")
+    answer = judge.undo("/adjudicate/claims")
     assert answer.headers["location"] == f"/adjudicate/claims/{task}?undone=1"
     assert not world.store.current_votes("claims").decisions
     page = judge.get(answer.headers["location"]).text
@@ -203,7 +203,7 @@ def test_undo_brings_everything_back(world, judge):
     assert 'name="guideline_gap" value="1" checked' in page
     assert 'name="confidence" value="low" checked' in page
     assert len(re.findall(r'name="v\.[^"]*" value="1"[^>]*checked', page)) >= 1
-    assert judge.post("/adjudicate/claims/undo").headers["location"] == "/adjudicate/claims"
+    assert judge.undo("/adjudicate/claims").headers["location"] == "/adjudicate/claims"
 
 
 def test_a_decision_can_be_corrected(world, judge):
@@ -274,7 +274,7 @@ def test_what_was_entered_is_kept_when_another_decided_meanwhile(world, judge):
         told = judge.client.post(path, data=data | {"action": action}, headers={"Accept": "application/json"})
         assert told.json() == {"state": "changed", "kept": True}
     assert {code for code, _ in world.store.current_votes("claims").decisions.values()} == {"J2"}
-    other.post("/adjudicate/claims/undo")
+    other.undo("/adjudicate/claims")
     page = judge.get(path).text
     assert "lange Begründung" in page
     assert 'value="0.33"' in page
@@ -288,7 +288,7 @@ def test_undo_of_a_settled_dispute_goes_to_the_project(world, judge):
     for name in NAMES:
         while world.store.undo_last(person_of(world, name), "claims") is not None:
             pass
-    answer = judge.post("/adjudicate/claims/undo")
+    answer = judge.undo("/adjudicate/claims")
     assert (answer.status_code, answer.headers["location"]) == (303, "/adjudicate/claims")
     assert judge.get("/adjudicate/claims").status_code == 200
 

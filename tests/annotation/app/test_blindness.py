@@ -47,7 +47,7 @@ def _work(bo: Browser, project: str) -> None:
     if bo.get(f"/p/{project}/2").status_code == 200:
         bo.submit(f"/p/{project}/2", texts[project], "draft", note="bo-draft")
     bo.submit(f"/p/{project}/1", None, "skip")
-    bo.post(f"/p/{project}/undo")
+    bo.undo(f"/p/{project}/1")
 
 
 def test_a_crawl_as_one_annotator_shows_nothing_of_another(world: World) -> None:
@@ -75,7 +75,7 @@ def test_nobody_writes_into_the_work_of_another(world: World) -> None:
     for action in ("submit", "draft", "skip", "flag"):
         ann.submit("/p/claims/1", "1", action, note="ann")
     assert bo.form("/p/claims/1") == draft
-    ann.post("/p/claims/undo")
+    ann.undo("/p/claims/1")
     assert bo.form("/p/claims/1") == draft
     progress = world.store.progress(bo.person, "claims")
     assert (progress.done, progress.skipped, progress.flagged) == (0, 0, 0)

@@ -107,15 +107,21 @@ def test_roles_see_their_own_pages(world: World) -> None:
     assert "/adjudicate/ratings" not in cy.get("/").text, "nobody adjudicates where the mean decides"
 
 
-def test_too_many_wrong_tokens_are_not_looked_at(world: World) -> None:
-    ann = world.browser("Ann", enter=False)
-    statuses = [world.browser().get(f"/enter/wrong{n}").status_code for n in range(30)]
-    assert statuses[0] == 403
-    assert statuses[-1] == 429
-    refused = ann.get(f"/enter/{ann.token}")
-    assert refused.status_code == 429
-    assert refused.headers["retry-after"]
-    assert "five minutes" in refused.text
+def test_too_many_wrong_tokens_are_refused_and_lock_nobody_out(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    answers = [world.browser().get(f"/enter/wrong{n}") for n in range(30)]
+    assert [answer.status_code for answer in answers] == [403] * 20 + [429] * 10
+    assert answers[-1].headers["retry-after"]
+    assert "five minutes" in answers[-1].text
+    assert caplog.messages == ["20 wrong links in 300 s from 'testclient'"]
+    assert world.browser("Ann").get("/").status_code == 200, "a valid link always works"
+
+
+def test_another_address_of_the_same_network_does_not_evade_the_limit() -> None:
+    attempts = LoginThrottle(per_address=2)
+    for address in ("2001:db8:1:2::1", "2001:db8:1:3::9"):
+        attempts.record_failure(address)
+    assert attempts.is_exhausted("2001:db8:1:ffff::1")
+    assert not attempts.is_exhausted("2001:db8:2::1")
 
 
 def test_attempts_are_counted_by_address_and_in_all() -> None:

@@ -145,7 +145,7 @@ def test_a_decision_can_be_looked_at_corrected_and_taken_back(world: World, peop
     kept = {"reason": "一", "confidence": "low", "error_kinds": "other,edge_case", "guideline_gap": "1"}
     assert found.draft.data == {form_field_name(subject): "2"} | kept
     assert world.store.undo_last(judge, "p") is None
-    assert world.store.save_draft(judge, id_, {"reason": "二"})
+    assert world.store.save_draft(judge, id_, {"reason": "二"}) == "kept"
     assert world.store.dispute(judge, "p", id_).draft.data == {"reason": "二"}
     assert world.store.flag(judge, id_, True)
     assert world.store.progress(judge, "p").flagged == 1

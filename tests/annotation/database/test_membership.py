@@ -42,7 +42,7 @@ def test_who_leaves_a_project_loses_what_they_are_not_done_with(world: World):
     assert world.store.undo_last(first, "p") is None
     assert world.store.assignment(first, "p", 1) is None
     assert world.store.find_own_task(first, "p", done.task.key) == (done.task_id, False)
-    assert world.store.save_draft(first, opened.task_id, {"note": "不能丢"})
+    assert world.store.save_draft(first, opened.task_id, {"note": "不能丢"}) == "kept"
     assert len(world.store.current_votes("p").by_subject) == 1
     assert world.store.staff_progress("p").unassigned == 3
     assert "专家1" in [share.person.name for share in world.store.staff_progress("p").people]

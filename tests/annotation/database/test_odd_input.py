@@ -30,7 +30,7 @@ def test_addresses(world: World, name: str, number: int, count: int, state: str)
     assert world.store.dispute(person, name, number) is None
     assert world.store.submit(person, number, Submission({})) == "foreign"
     assert world.store.submit_decisions(person, number, Submission({})) == "foreign"
-    assert not world.store.save_draft(person, number, {})
+    assert world.store.save_draft(person, number, {}) != "kept"
     assert not world.store.skip(person, number)
     assert not world.store.flag(person, number, True)
     assert world.store.begin_session(name) is None
@@ -46,7 +46,7 @@ def test_forms(world: World, remark, note, why, draft, degree, active):
         world.lay_out(tasks_of(1), spec_of("degree", "remark"))
     person = world.store.people()[0]
     found = world.store.assignment(person, "p", 1)
-    assert world.store.save_draft(person, found.task_id, draft)
+    assert world.store.save_draft(person, found.task_id, draft) == "kept"
     kept = world.store.assignment(person, "p", 1).draft.data
     assert kept == {storable_text(name): storable_text(text) for name, text in draft.items()}
     world.store.flag(person, found.task_id, True, why)

@@ -29,7 +29,7 @@ def test_nobody_reaches_tasks_of_others(world: World):
     free = next(id_ for id_, _ in world.store.tasks("p") if id_ not in world.ids(third))
     task = dict(world.store.tasks("p"))[free]
     assert world.store.submit(third, free, Submission(world.answers(task))) == "foreign"
-    assert not world.store.save_draft(third, free, {})
+    assert world.store.save_draft(third, free, {}) != "kept"
     assert not world.store.skip(third, free)
     assert not world.store.flag(third, free, True)
     judge = world.invite("仲裁", "adjudicator")
@@ -169,13 +169,13 @@ def test_drafts_are_kept_until_submitted(world: World):
     world.lay_out([task])
     found = world.open(first)
     name = form_field_name(world.subject(task))
-    assert world.store.save_draft(first, found.task_id, {name: "1", "note": "还没想好\0\udfff"})
-    assert world.store.save_draft(first, found.task_id, {name: "0"})
+    assert world.store.save_draft(first, found.task_id, {name: "1", "note": "还没想好\0\udfff"}) == "kept"
+    assert world.store.save_draft(first, found.task_id, {name: "0"}) == "kept"
     draft = world.open(first).draft
     assert draft is not None
     assert (dict(draft.data), draft.saved_at) == ({name: "0"}, world.clock.now)
     assert world.open(second).draft is None
-    assert not world.store.save_draft(first, found.task_id, {name: "字" * 310_000})
+    assert world.store.save_draft(first, found.task_id, {name: "字" * 310_000}) != "kept"
     assert world.open(first).draft == draft
     world.submit(first, task)
     assert world.open(first, task).draft is None
@@ -301,8 +301,8 @@ def test_a_draft_outlives_its_task(world: World):
     assert world.store.find_own_task(first, "p", key) == (found.task_id, False)
     assert world.store.find_own_task(world.invite("专家3"), "p", key) is None
     assert world.store.find_own_task(first, "q", key) is None
-    assert world.store.save_draft(first, found.task_id, {"note": "很长的备注"})
-    assert not world.store.save_draft(second, found.task_id, {"note": "从没看过"})
+    assert world.store.save_draft(first, found.task_id, {"note": "很长的备注"}) == "kept"
+    assert world.store.save_draft(second, found.task_id, {"note": "从没看过"}) != "kept"
     world.lay_out(tasks)
     assert dict(world.open(first, tasks[0]).draft.data) == {"note": "很长的备注"}
 

@@ -139,7 +139,7 @@ def test_who_was_shut_out_can_do_nothing_even_with_an_old_page(world: World):
     found = world.open(person)
     world.store.revoke(person.name)
     assert world.store.assignment(person, "p", found.number) is None
-    assert not world.store.save_draft(person, found.task_id, {"v.a.b": "1"})
+    assert world.store.save_draft(person, found.task_id, {"v.a.b": "1"}) != "kept"
     assert not world.store.skip(person, found.task_id)
     assert not list(world.store.vote_events("p"))
 

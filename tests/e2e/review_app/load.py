@@ -14,6 +14,9 @@ from live_app import Answer, Browser, Server, until
 from sqlalchemy import Connection
 from vote_worlds import PROJECT, Annotator, effective, saved_drafts
 
+from benchbuilder.annotation.database.page_state import hash_texts
+from benchbuilder.annotation.database.sanitise import value_as_typed
+
 TEXTS = ("", "与教材一致", "段落没有提到时间", 'a "quoted" <b>remark</b> & more', "😀 تجربة")
 
 
@@ -23,6 +26,13 @@ def typed(annotator: Annotator, number: int, round_: int) -> dict[str, str]:
     values = {"sound": str(seed % 2), "supports": str(seed // 2 % 2), "grade": f"0.{seed % 10}"}
     values["why"] = TEXTS[seed % len(TEXTS)]
     return {entry.field_name: values[entry.name] for entry in annotator.sheets[number].fields()}
+
+
+def _counted(annotator: Annotator, number: int, texts: dict[str, str]) -> dict[str, str]:
+    """`texts` as the next page of the task shows them: 1 and not 1.0."""
+    names = {entry.field_name: entry.name for entry in annotator.sheets[number].fields()}
+    kept = {name: _as_kept(names[name], text) for name, text in texts.items()}
+    return {name: value_as_typed(value) for name, value in kept.items() if value is not None}
 
 
 def _as_kept(name: str, text: str) -> int | float | str | None:
@@ -53,6 +63,7 @@ class Shift:
     trouble: list[str] = field(default_factory=list)
     pages: int = 0
     browser: Browser | None = None
+    _seen: dict[int, str] = field(default_factory=dict)
 
     def enter(self, server: Server) -> None:
         self.browser = Browser(server)
@@ -86,7 +97,9 @@ class Shift:
         sheet = self.annotator.sheets[save.number]
         data = {"csrf": csrf, "shown": sheet.shown_hash, "active": "12", "action": save.action, "note": ""}
         data["task"] = self.annotator.keys[save.number]
-        data |= typed(self.annotator, save.number, save.round_)
+        data |= {"base": self._seen.get(save.number, ""), "page": f"page of task {save.number}"}
+        entered = typed(self.annotator, save.number, save.round_)
+        data |= entered
         path = f"/p/{PROJECT}/{save.number}"
         if save.action == "draft":
             answer = browser.post(path, data, Accept="application/json")
@@ -96,6 +109,8 @@ class Shift:
             fine = answer.status == 303 and answer.location.endswith(f"?saved={save.number}")
         if fine:
             self.acknowledged.append(save)
+            if save.action == "submit":
+                self._seen[save.number] = hash_texts(_counted(self.annotator, save.number, entered))
         else:
             self.trouble.append(f"POST {save}: {answer.status} {answer.location} {answer.text[:300]}")
 
@@ -177,7 +192,7 @@ def _state(shift: Shift, number: int, saves: list[Save]) -> tuple[dict[Any, Any]
     for save in saves:
         texts = typed(shift.annotator, number, save.round_)
         if save.action == "draft":
-            draft = texts | {"note": ""}
+            draft = texts | {"note": "", "page": f"page of task {number}"}
         else:
             entries = shift.annotator.sheets[number].fields()
             values = {(e.subject.key, e.subject.wording): _as_kept(e.name, texts[e.field_name]) for e in entries}

@@ -1,6 +1,6 @@
 """Serves the review app over a database that stands already, in a process that tests may kill.
 
-    python serve_votes.py URL [--port N] [--log] [--at TIME]
+    python serve_votes.py URL [--port N] [--log] [--at TIME] [--proxy ADDRESS] [--host NAME]
 
 With ``--log``, everything that any library logs goes to stderr. With ``--at``, its clock stands still.
 """
@@ -21,12 +21,14 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--log", action="store_true")
     parser.add_argument("--at", type=datetime.fromisoformat)
+    parser.add_argument("--proxy", action="append", default=[])
+    parser.add_argument("--host", action="append", default=["127.0.0.1"], help="a name that it answers to, by TLS")
     args = parser.parse_args()
     if args.log:
         logging.basicConfig(level=logging.DEBUG)
     with AnnotationStore.open(args.url, lambda: args.at or datetime.now(UTC)) as store:
-        app = create_app(store, {}, secure=False, hosts=["127.0.0.1"])
-        serve_app(app, "127.0.0.1", args.port, on_ready=lambda address: print(address, flush=True))
+        app = create_app(store, {}, secure=len(args.host) > 1, hosts=args.host)
+        serve_app(app, "127.0.0.1", args.port, on_ready=lambda address: print(address, flush=True), proxies=args.proxy)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from load import Save, Shift, acknowledged, check_kept, in_background, side_by_s
 from vote_worlds import check_consistent, connected, lay_out, submits
 
 ANNOTATORS = 16
-SAVES = 50
+SAVES = 24
 
 
 def saves(count: int) -> list[Save]:
@@ -25,7 +25,7 @@ def saves(count: int) -> list[Save]:
 
 
 @pytest.mark.e2e
-def test_sixteen_annotators_save_fifty_times_each(database: str, tmp_path: Path) -> None:
+def test_sixteen_annotators_save_many_times_each(database: str, tmp_path: Path) -> None:
     annotators = lay_out(database, SAVES * ANNOTATORS // 2, ANNOTATORS)
     shifts = [Shift(annotator, saves(SAVES)) for annotator in annotators]
     with serving(database, tmp_path) as server, signed_in(shifts, server):
@@ -42,6 +42,22 @@ def test_sixteen_annotators_save_fifty_times_each(database: str, tmp_path: Path)
     assert there == sent, "each submit is in the history once"
     check_consistent(database)
     assert server.said == ""
+
+
+@pytest.mark.e2e
+def test_pages_of_one_state_sent_at_once_are_decided_once(database: str, tmp_path: Path) -> None:
+    annotators = lay_out(database, 8, 1, per_task=1, rule="mean")
+    shifts = [Shift(annotators[0], [Save(number, tab, "submit") for number in range(1, 9)]) for tab in range(3)]
+    with serving(database, tmp_path) as server, signed_in(shifts, server):
+        side_by_side(lambda shift: shift.work(0), shifts)
+    won = Counter(save.number for shift in shifts for save in shift.acknowledged)
+    assert won == dict.fromkeys(range(1, 9), 1)
+    lost = trouble(shifts)
+    assert len(lost) == 16
+    assert all(": 409 " in line for line in lost)
+    with connected(database) as connection:
+        assert len(submits(connection)) == 8
+    check_consistent(database)
 
 
 @pytest.mark.e2e

@@ -73,7 +73,8 @@ def test_guessing_is_slowed_down(tmp_path: Path) -> None:
         assert inside.enter(annotator.token).status == 303
         statuses = [guesser.get(f"/enter/{number:043}").status for number in range(25)]
         assert statuses == [403] * 20 + [429] * 5
-        late = guesser.get(f"/enter/{annotator.token}")
-        assert late.status == 429
-        assert late.headers["retry-after"]
+        forged = [guesser.get("/enter/" + "0" * 43, X_Forwarded_For=f"192.0.2.{n}").status for n in range(5)]
+        assert forged == [429] * 5, "nobody named a proxy, so what a client says about its address does not count"
+        assert guesser.get("/enter/x").headers["retry-after"]
+        assert guesser.enter(annotator.token).status == 303, "a valid link works, whoever else is at this address"
         assert inside.get(f"/p/{PROJECT}/1").status == 200, "who is in stays in"

@@ -150,9 +150,11 @@
   };
   const said = (name) => state.dataset[name];
   const entries = () => [...new FormData(form)].filter(([name]) => name.startsWith("v.") || name === "note");
+  form.elements.page.value = [...crypto.getRandomValues(new Uint32Array(2))].map((n) => n.toString(36)).join("");
+  const basis = { base: form.dataset.base, draft: form.elements.draft.value, page: form.elements.page.value };
   const remember = (at) => {
     try {
-      localStorage.setItem(storeName, JSON.stringify({ at, base: form.dataset.base, data: Object.fromEntries(entries()) }));
+      localStorage.setItem(storeName, JSON.stringify({ at, ...basis, data: Object.fromEntries(entries()) }));
     } catch { /* a browser that keeps nothing: the server does */ }
   };
   const remembered = () => {
@@ -221,8 +223,9 @@
     const then = Object.entries(kept.data).filter(([, value]) => value !== "");
     const same = now.length === then.length && now.every(([name, value]) => kept.data[name] === value);
     if (late || same) return "lost" in form.dataset || localStorage.removeItem(storeName);
-    if (kept.base === form.dataset.base) return fill(kept);
-    older.hidden = false; // something was submitted since, perhaps on another device: they choose
+    const own = kept.draft === basis.draft || kept.page === form.dataset.writer;
+    if (kept.base === basis.base && own) return fill(kept);
+    older.hidden = false; // something was saved since, perhaps on another device: they choose
     older.querySelector("button").onclick = () => fill(kept);
   };
   const fill = (kept) => {
