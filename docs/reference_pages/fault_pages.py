@@ -30,6 +30,8 @@ def faults() -> str:
     for command in matrix["moments"]:
         lines = [line for line in matrix["tried"] if line["command"] == command]
         rows = [row for line in lines for row in _rows(line, matrix)]
+        damaged = [line for line in matrix["damaged"] if line["command"] == command]
+        rows += [row for line in damaged for row in _damage_rows(line, matrix)]
         parts += [f"## `benchbuild {command}`", table(_HEADER, rows)]
     return "\n\n".join(parts)
 
@@ -41,10 +43,25 @@ def _rows(line: Mapping[str, Any], matrix: Mapping[str, Any]) -> Iterator[tuple[
 
 def _happened(line: Mapping[str, Any]) -> str:
     """How the command ended, and how it went on."""
-    if line["fault"] == "two_at_once" and line["code"]:
+    if line["fault"] == "two_at_once" and line["code"] == 0:
+        return "both end with the same result"
+    if line["fault"] == "two_at_once":
         return f"the second ends with exit code {line['code']} (*{line['says']}*), the first with the same result"
     if line["code"] == 0:
         return "it ends with the same result"
     said = f" (*{line['says']}*)" if "says" in line else ""
     ends = f"it ends with exit code {line['code']}{said}" if line["code"] > 0 else "the process is gone"
     return f"{ends}; the same command again makes the same result"
+
+
+_THEN = {"backup": "with the file from a backup", "build": "after a build with the same arguments"}
+_HOW = {"flipped": "one byte is another", "cut": "its second half is missing", "gone": "it is gone"}
+
+
+def _damage_rows(line: Mapping[str, Any], matrix: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    said = f" (*{line['says']}*)" if "says" in line else ""
+    for how in line["hows"]:
+        ends = f"it ends with the same result{said}"
+        if line["code"]:
+            ends = f"it ends with exit code {line['code']}{said}; {_THEN[line['then']]} it makes the same result"
+        yield f"damage to {matrix['files'][line['file']]['title']}: {_HOW[how]}", "before the command", ends

@@ -116,8 +116,11 @@ class Store:
     @contextmanager
     def open_scratch(self) -> Generator[Store]:
         """A temporary store on the same file system."""
-        with tempfile.TemporaryDirectory(prefix=_SCRATCH, dir=self.folder / "store") as folder:
-            yield Store(Path(folder), sync=False)
+        folder = Path(tempfile.mkdtemp(prefix=_SCRATCH, dir=self.folder / "store"))
+        try:
+            yield Store(folder, sync=False)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)  # the next build removes what is left of it
 
     def _recover(self) -> None:
         """Finish or undo what a killed build left half done when it replaced a step."""

@@ -18,7 +18,7 @@ ANSWERS = str(Path(__file__).parents[1] / "acceptance" / "answers.py")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """What nothing disturbs."""
     folder = tmp_path_factory.mktemp("faults")
-    with fake_openai_server({"plugin": ANSWERS}) as server:
+    with fake_openai_server({"plugin": ANSWERS, "keep_bodies": True}) as server:
         compositions = [words(command, server.base_url) for command in RESULTS]
         with warm(folder / "warm", *compositions) as program:
             made = World(folder, program / "benchbuild", server)
@@ -27,6 +27,6 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 
 @pytest.fixture
-def project(world: World, tmp_path: Path) -> Callable[[str], Project]:
-    """Makes the project of a test, in which a command can run."""
-    return lambda command: world.project(command, tmp_path / "project")
+def project(world: World, tmp_path: Path) -> Callable[..., Project]:
+    """Makes the project of a test, in which a command can run, or has `finished`."""
+    return lambda command, **more: world.project(command, tmp_path / "project", **more)

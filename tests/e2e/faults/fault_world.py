@@ -7,11 +7,13 @@ import hashlib
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import time
+import zlib
 from collections import Counter
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -112,6 +114,20 @@ class Project:
             found[f"step {manifest['step']}"] = manifest["digest"]
         return found
 
+    def journaled(self) -> set[str]:
+        """The messages of every request whose reply is on disk."""
+        found: set[str] = set()
+        for file in self.build.glob("**/replies.sqlite"):
+            with closing(sqlite3.connect(file)) as journal:
+                rows = journal.execute("SELECT request FROM bodies JOIN replies USING (id)").fetchall()
+            found |= {_messages(json.loads(zlib.decompress(row[0]))["messages"]) for row in rows}
+        return found
+
+    def asked(self, since: int) -> set[str]:
+        """The messages that the service has seen since its request of this number."""
+        turns = (entry["body"]["messages"] for entry in self.server.log(since))
+        return {_messages([turn["role"], turn["content"]] for turn in messages) for messages in turns}
+
     def bought(self) -> Counter[str]:
         """How often the service answered each request."""
         return Counter(entry["hash"] for entry in self.server.log() if entry["status"] == 200)
@@ -138,6 +154,10 @@ class Project:
             self.mark.unlink()
 
 
+def _messages(turns: Iterable[Sequence[str]]) -> str:
+    return json.dumps([list(turn) for turn in turns], ensure_ascii=False)
+
+
 def _is_about_runs(path: Path) -> bool:
     """Whether a file tells of runs and replies, so that it differs between two equal builds."""
     runs = path.name == "run.jsonl" or path.name.startswith("replies.sqlite")
@@ -156,23 +176,22 @@ class World:
 
     def begin(self) -> None:
         """Make all of it."""
-        whole = Project(self.folder / "whole", self.program, self.server)
-        _write_sources(whole.folder)
-        shutil.copytree(whole.folder, self.folder / "before build")
+        first = Project(self.folder / "before build", self.program, self.server)
+        _write_sources(first.folder)
         for command in RESULTS:
-            self.server.reset()
+            whole = self.project(command, self.folder / f"after {command}")
             ended = whole.run(command)
             assert ended.code == 0, ended.said
             self.made[command], self.bought[command] = whole.made(command), whole.bought()
             if command == "build":
                 _write_answers(whole)
-                shutil.copytree(whole.folder, self.folder / "after build")
 
-    def project(self, command: str, folder: Path) -> Project:
-        """A project in which `command` can run, but has not."""
+    def project(self, command: str, folder: Path, *, finished: bool = False) -> Project:
+        """A project in which `command` can run, but has not; or one in which it has `finished`."""
         self.server.reset()
         self.server.configure(rules=[])
         begun = self.folder / ("before build" if command == "build" else "after build")
+        begun = self.folder / f"after {command}" if finished else begun
         return Project(Path(shutil.copytree(begun, folder)), self.program, self.server)
 
 
