@@ -14,7 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from benchbuilder.config import LoadedRecipe, load_recipe
-from benchbuilder.core import BenchbuilderError, BudgetReached, DataError, Problem, RecipeError, cells_of
+from benchbuilder.core import (
+    BenchbuilderError,
+    BudgetReached,
+    DataError,
+    Problem,
+    RecipeError,
+    cells_of,
+    write_atomically,
+)
 from benchbuilder.evaluation import chooses_model, plan_evaluation
 from benchbuilder.exporters import csv_table
 from benchbuilder.pipeline import BuildReport, Plan, Store, Watcher, build_benchmark, check_recipe, plan_build
@@ -229,7 +237,7 @@ def write_sweep_files(folder: Path, outcomes: Sequence[SweepOutcome]) -> list[Pa
         columns = ["run", "task", "table", "model", "column", "value", "low", "high"]
         files["sweep_scores.csv"] = csv_table(columns, scores)
     for name, text in files.items():
-        (folder / name).write_text(text, encoding="utf-8")
+        write_atomically(folder / name, text)
     return [folder / name for name in files]
 
 

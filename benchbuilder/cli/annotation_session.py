@@ -13,7 +13,7 @@ from rich.console import Console
 from benchbuilder.annotation import CLAIMS_PROJECT, AppBackend, AppSpec, open_annotation_store
 from benchbuilder.cli.session import Session, open_session
 from benchbuilder.config import ProjectSpec, load_recipe
-from benchbuilder.core import Problem, RecipeError
+from benchbuilder.core import Problem, RecipeError, make_folder
 
 if TYPE_CHECKING:
     from benchbuilder.annotation import AnnotationStore
@@ -65,6 +65,6 @@ def open_annotation_session(session: Session) -> Generator[AnnotationSession]:
     annotation = session.plan.recipe.annotation
     app = annotation if isinstance(annotation, AppSpec) else None
     workplace = session.store.workplace
-    workplace.mkdir(parents=True, exist_ok=True)
+    make_folder(workplace)
     with open_annotation_store(app.database_env if app else None, workplace) as store:
         yield AnnotationSession(session, store, app)

@@ -180,8 +180,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the interpreter's last flush is quiet
         return 0
     except OSError as error:
-        next_step = "check disk space and permissions; committed steps are kept"
-        _print_error(f"error: the system refused: {error}\n  next:  {next_step}", style="red")
+        from benchbuilder.cli.system_errors import explain_system_error
+
+        _print_error(f"error: {explain_system_error(error)}", style="red")
         return 3
     except KeyboardInterrupt:
         _print_error("stopped; committed steps are kept, and the same command continues")

@@ -15,7 +15,7 @@ from benchbuilder.cli.costs import print_quote, receipt_lines
 from benchbuilder.cli.session import add_overrides, add_refresh, build_progress, receipts_if_stopped
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import LoadedRecipe, display_path, load_recipe
-from benchbuilder.core import DataError, Problem, RecipeError, count_phrase
+from benchbuilder.core import DataError, Problem, RecipeError, count_phrase, name_file_in_errors
 from benchbuilder.evaluation import (
     BENCHMARK,
     Evaluation,
@@ -144,7 +144,7 @@ def _write_sheet(loaded: LoadedRecipe, evaluation: Evaluation, path: Path) -> in
     review = next((loaded.recipe.reviews.get(spec.review) for spec in baselines), None)
     wanted = (None if review is None else review.rows.sample) or len(items)
     try:
-        with path.open("xb") as stream:
+        with name_file_in_errors(path), path.open("xb") as stream:
             stream.write(answer_sheet(items, wanted, loaded.recipe.seed))
     except FileExistsError as error:
         raise DataError(

@@ -21,6 +21,7 @@ from benchbuilder.core import (
     ServiceError,
     count_phrase,
     head_excerpt,
+    name_file_in_errors,
     printable_text,
     tail_excerpt,
 )
@@ -53,7 +54,8 @@ def run(args: argparse.Namespace, console: Console) -> int:
         print_line(console, f"no row came through {empty}; n={max(5, 2 * rows)} shows more")
     _print_price(preview, console)
     if args.html is not None:
-        Path(args.html).write_text(render_preview_page(preview, session.plan.recipe), encoding="utf-8")
+        with name_file_in_errors(path := Path(args.html)):
+            path.write_text(render_preview_page(preview, session.plan.recipe), encoding="utf-8")
         print_line(console, f"wrote {args.html}")
     return ServiceError.exit_code if preview.is_unanswered else 0
 

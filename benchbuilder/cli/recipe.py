@@ -30,7 +30,7 @@ from benchbuilder.config import (
     recipe_schema,
     render_recipe,
 )
-from benchbuilder.core import DataError, Problem, RecipeError
+from benchbuilder.core import DataError, Problem, RecipeError, name_file_in_errors
 from benchbuilder.pipeline import check_recipe, require_libraries
 
 register_check = add_overrides
@@ -84,7 +84,8 @@ def run_schema(args: argparse.Namespace, console: Console) -> int:
     if args.output is None:
         sys.stdout.write(text)
         return 0
-    Path(args.output).write_text(text, encoding="utf-8")
+    with name_file_in_errors(path := Path(args.output)):
+        path.write_text(text, encoding="utf-8")
     comment = f"# yaml-language-server: $schema={args.output}"
     print_line(console, f"wrote {args.output}; put this line on top of a recipe: {comment}")
     return 0

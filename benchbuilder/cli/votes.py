@@ -24,7 +24,7 @@ from benchbuilder.cli.annotation_session import AnnotationSession, app_session, 
 from benchbuilder.cli.session import split_names
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import did_you_mean, display_path
-from benchbuilder.core import DataError, Problem, RecipeError, count_phrase
+from benchbuilder.core import DataError, Problem, RecipeError, count_phrase, write_atomically
 
 _ACTIONS = ("export", "import", "formats")
 
@@ -113,9 +113,8 @@ def _export(
         raise RecipeError([Problem(f"{name} can only be imported", where="command line: votes export",
                                    hint="the build with annotation=sheets writes annotation sheets")])  # fmt: skip
     export = writer(_export_material(annotation, project), users)
-    folder.mkdir(parents=True, exist_ok=True)
     for file, data in export.files.items():
-        (folder / file).write_bytes(data)
+        write_atomically(folder / file, data)
         print_line(console, f"  {display_path(folder / file)}")
     losses = [str(loss) for loss in export.losses if loss.count != 0]
     if losses:

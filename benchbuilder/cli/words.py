@@ -38,7 +38,16 @@ from benchbuilder.cli.costs import print_quote, receipt_lines
 from benchbuilder.cli.session import build_progress, receipts_if_stopped
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import LoadedRecipe, display_path, load_recipe
-from benchbuilder.core import DataError, Problem, RecipeError, Waiting, count_phrase, load_words, printable_text
+from benchbuilder.core import (
+    DataError,
+    Problem,
+    RecipeError,
+    Waiting,
+    count_phrase,
+    load_words,
+    printable_text,
+    write_atomically,
+)
 from benchbuilder.pipeline import BuildReport, build_benchmark
 
 _MOST = 20
@@ -135,8 +144,7 @@ def _write_sheet(path: Path, data: bytes) -> None:
                 f"{path} exists already", where=str(path), why="people have filled it in",
                 next=f"name another file with --output; --former {path} takes over their decisions",
             )  # fmt: skip
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(data)
+    write_atomically(path, data)
 
 
 def _build_word_list(plan: WordListPlan, loaded: LoadedRecipe, console: Console) -> BuildReport:

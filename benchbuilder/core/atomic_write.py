@@ -95,6 +95,8 @@ def name_file_in_errors(path: Path) -> Generator[None]:
     try:
         yield
     except OSError as error:
-        if error.filename is None:
+        if error.errno is None and type(error) is OSError:  # of a library that keeps the reason to itself
+            raise OSError(errno.EIO, str(error), str(path)) from error
+        if error.errno is not None and error.filename is None:
             error.filename = str(path)
         raise

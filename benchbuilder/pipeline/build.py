@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchbuilder.core import ServiceError, TooManyFailures, Waiting, create_from_spec
+from benchbuilder.core import ServiceError, TooManyFailures, Waiting, create_from_spec, name_file_in_errors
 from benchbuilder.exporters import AuditResult
 from benchbuilder.models import Receipt
 from benchbuilder.pipeline.audits import Auditor
@@ -196,5 +196,6 @@ def _write_run_log(
         "receipts": [asdict(receipt) for receipt in report.receipts],
         "waiting": {name: waiting.missing for name, waiting in report.waiting.items()},
     }
-    with (store.folder / "run.jsonl").open("a", encoding="utf-8") as stream:
+    path = store.folder / "run.jsonl"
+    with name_file_in_errors(path), path.open("a", encoding="utf-8") as stream:
         stream.write(json.dumps(run, ensure_ascii=False) + "\n")

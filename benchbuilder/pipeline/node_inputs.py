@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from benchbuilder.core import Problem, RecipeError, UniqueIds, row_class, schema_of
+from benchbuilder.core import Problem, RecipeError, UniqueIds, name_file_in_errors, row_class, schema_of
 from benchbuilder.pipeline.plan import Node
 from benchbuilder.pipeline.shards.work import ShardRanges, plan_shards
 from benchbuilder.pipeline.shards.worker import StepJob, TableFiles
@@ -42,7 +42,8 @@ def copy_step(node: Node) -> Step:
 
 def shards_of_tables(row: str, tables: Iterable[pa.Table], path: Path, rows: int) -> ShardRanges:
     """Rows that are in memory, written to a file at `path` and cut into shards of `rows` rows."""
-    pq.write_table(pa.concat_tables([schema_of(row_class(row)).empty_table(), *tables]), path)
+    with name_file_in_errors(path):
+        pq.write_table(pa.concat_tables([schema_of(row_class(row)).empty_table(), *tables]), path)
     return plan_shards(row, (path,), rows)
 
 

@@ -153,7 +153,7 @@ class OutputWriter:
     def _write_recipe_and_ledger(self, manifests: Mapping[str, Manifest], folder: Path) -> list[Path]:
         recipe, ledger = folder / "recipe.yaml", folder / _LEDGER
         write_ledger(manifests, self.store, ledger)
-        recipe.write_text(self.recipe_yaml, encoding="utf-8")
+        write_atomically(recipe, self.recipe_yaml, sync=False)
         return [recipe, ledger]
 
     def _place(self, mark: _OutputsMark, state: str, source: Path, names: Sequence[str]) -> OutputFiles:

@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar
 from pydantic import AfterValidator, Field, ModelWrapValidatorHandler, ValidationInfo, WrapValidator, model_validator
 
 from benchbuilder.config import FileRef, RuntimeOption, Spec
-from benchbuilder.core import DataError, Dropped, Row, public_path
+from benchbuilder.core import DataError, Dropped, Row, name_file_in_errors, public_path
 from benchbuilder.sources.base import SourceSpec
 from benchbuilder.sources.corpus import Corpus, CorpusColumns, CorpusMapping
 from benchbuilder.sources.formats.files import SourceFile
@@ -167,7 +167,7 @@ class Sql(RecordSource[SqlSpec]):
             folder = Path(tempfile.mkdtemp(prefix="benchbuilder-"))
             weakref.finalize(self, shutil.rmtree, folder, True)
             result = folder / "result.jsonl"
-            with result.open("w", encoding="ascii") as stream:
+            with name_file_in_errors(result), result.open("w", encoding="ascii") as stream:
                 for values in self._rows():
                     stream.write(json.dumps(values) + "\n")
             self._result = result

@@ -24,7 +24,7 @@ from benchbuilder.annotation.database.project_setup import (
     open_annotation_store,
 )
 from benchbuilder.config import FileRef, KindSpec, ProjectSpec, RuntimeOption
-from benchbuilder.core import StepContext
+from benchbuilder.core import StepContext, make_folder
 
 if TYPE_CHECKING:
     from benchbuilder.annotation.database.store import AnnotationStore
@@ -92,7 +92,7 @@ class AppBackend(AnnotationBackend):
         context: StepContext,
     ) -> AnnotatorInstructions:
         """Sync the tasks, even if nothing is missing: the app must show exactly the current tasks."""
-        context.workplace.mkdir(parents=True, exist_ok=True)
+        make_folder(context.workplace)
         project = make_project(self.project_name, self.spec, context.language, context.seed, context.benchmark)
         with open_annotation_store(self.spec.database_env, context.workplace) as store:
             former_keys = _live_task_keys(store, self.project_name)

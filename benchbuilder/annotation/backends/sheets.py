@@ -31,7 +31,7 @@ from benchbuilder.annotation.sheets.sheets import (
 )
 from benchbuilder.annotation.tasks import wording_key
 from benchbuilder.config import AnnotationSpec, FileRef, KindSpec, Name, RuntimeOption
-from benchbuilder.core import DataError, StepContext, raise_row_errors
+from benchbuilder.core import DataError, StepContext, make_folder, raise_row_errors
 
 TO_FILL_FOLDER, FILLED_FOLDER = "to_fill", "filled"
 _FORMER_TO_FILL_FOLDER, _FORMER_FILLED_FOLDER = "packets", "votes"
@@ -183,7 +183,7 @@ class SheetsBackend(AnnotationBackend):
         former = sync_sheet_folder(folder / _FORMER_TO_FILL_FOLDER, {})
         changed += [f"{name} in {label}/{_FORMER_TO_FILL_FOLDER}" for name in former]
         if sheets:
-            (folder / FILLED_FOLDER).mkdir(parents=True, exist_ok=True)
+            make_folder(folder / FILLED_FOLDER)
         books = ", ".join(name for name in sheets if name.endswith(".xlsx"))
         warning = ""
         if changed:

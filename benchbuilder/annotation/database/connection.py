@@ -169,6 +169,7 @@ def _sqlite(url: URL) -> Engine:
         for pragma in (
             "foreign_keys = ON",
             "synchronous = FULL",
+            "fullfsync = ON",  # of macOS, where a sync leaves data in the cache of the disk
             "cache_size = -65536",
             f"busy_timeout = {_TIMEOUT_SECONDS * 1000}",
         ):

@@ -18,7 +18,7 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
 from benchbuilder.annotation.database.connection import Transactions, explain_database_error
-from benchbuilder.core import DataError
+from benchbuilder.core import DataError, make_folder, sync_paths
 
 _FOLDER = Path(__file__).parent / "migrations"
 _TIMEOUT_SECONDS = 30.0
@@ -71,9 +71,10 @@ def _config(connection: Connection | None = None) -> Config:
 def _enable_write_ahead(transactions: Transactions) -> None:
     """Enable the write-ahead log, so readers never wait. SQLite does not retry this change by itself."""
     path = Path(transactions.url.database or "")
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))  # Only the owner may read votes.
+        sync_paths([path.parent])
     deadline = time.monotonic() + _TIMEOUT_SECONDS
     while True:
         try:

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from benchbuilder.core import write_atomically
+from benchbuilder.core import make_folder, write_atomically
 
 _HASHES_FILE = ".written.json"
 
@@ -27,7 +27,7 @@ def sync_sheet_folder(folder: Path, sheets: Mapping[str, Callable[[], bytes]]) -
     """
     if not sheets and not folder.exists():
         return []
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     written = _read_hashes(folder)
     changed: list[str] = []
     for file in sorted(folder.iterdir()):

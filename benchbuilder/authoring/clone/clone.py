@@ -17,7 +17,7 @@ from benchbuilder.authoring.clone.parts import RecipeParts
 from benchbuilder.authoring.clone.provenance import ORIGIN_FILE, CloneNames, CopiedFile, OriginRecord, sha256_of
 from benchbuilder.authoring.clone.source_form import options_in_other_script, source_template, unread_sources
 from benchbuilder.config import CardSpec, KeyPath, LoadedRecipe, RecipeIndex, display_path, load_recipe
-from benchbuilder.core import Problem, RecipeError, same_language
+from benchbuilder.core import Problem, RecipeError, same_language, write_atomically
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]+)*\Z")
@@ -51,8 +51,7 @@ class Clone:
             hint = "choose another name, or remove these files"
             raise RecipeError([Problem("a copy overwrites nothing", actual=", ".join(existing[:5]), hint=hint)])
         for place, data in self.files.items():
-            (folder / place).parent.mkdir(parents=True, exist_ok=True)
-            (folder / place).write_bytes(data)
+            write_atomically(folder / place, data)
         return [folder / place for place in self.files]
 
 

@@ -10,7 +10,7 @@ from string import Template
 
 from benchbuilder import __version__
 from benchbuilder.config import did_you_mean, display_path
-from benchbuilder.core import Problem, RecipeError, kinds_of_slot
+from benchbuilder.core import Problem, RecipeError, kinds_of_slot, write_atomically
 
 SKELETON_SLOTS = (
     "source", "payload", "step", "tokenizer", "retriever", "baseline", "solver", "scorer", "metric", "judge", "view",
@@ -59,8 +59,7 @@ def write_plugin_skeleton(files: Mapping[str, str], folder: Path) -> list[Path]:
         hint = "choose another name, or move the folder"
         raise RecipeError([Problem("this folder exists already", actual=display_path(folder), hint=hint)])
     for name, text in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text, encoding="utf-8")
+        write_atomically(folder / name, text)
     return [folder / name for name in files]
 
 

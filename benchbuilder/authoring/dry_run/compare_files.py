@@ -15,7 +15,7 @@ from benchbuilder.authoring.dry_run.blind_ratings import (
     write_rating_sheets,
 )
 from benchbuilder.authoring.dry_run.compare import Comparison, ComparisonResult
-from benchbuilder.core import count_phrase, escape_cell, measure_agreement
+from benchbuilder.core import count_phrase, escape_cell, measure_agreement, write_atomically
 from benchbuilder.exporters import markdown_text
 
 TABLE_HEAD = (
@@ -71,7 +71,7 @@ def write_comparison(comparison: Comparison, folder: Path, seed: int, language: 
         "key.tsv": _key(comparison, by_label),
     }
     for name, text in files.items():
-        (folder / name).write_text(text, encoding="utf-8", newline="\n")
+        write_atomically(folder / name, text)
     return ComparisonFiles(head, table, notes, (*(folder / name for name in files), *sheets))
 
 

@@ -58,8 +58,8 @@ def write_word_list(
              "sheet": {"file": sheet.name, "sha256": hashlib.sha256(sheet.read_bytes()).hexdigest()},
              "decided_by": sorted({entry["decided_by"] for entry in entries if entry["decided_by"]}),
              "words": _entries_by_word(entries, "keep"), "dropped": _entries_by_word(entries, "drop")}  # fmt: skip
-    records.write_text(json.dumps(facts, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    table.write_bytes(_provenance_table(entries))
+    write_atomically(records, json.dumps(facts, ensure_ascii=False, indent=1) + "\n")
+    write_atomically(table, _provenance_table(entries))
     corrected = sum(entry["decision"] == "keep" and entry["word"] != entry["shown_as"] for entry in entries)
     dropped = sum(entry["decision"] == "drop" for entry in entries)
     return AcceptedList((path, records, table), len(words), corrected, dropped)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from benchbuilder.config import EvaluationSpec
-from benchbuilder.core import DataError, Dropped, count_phrase
+from benchbuilder.core import DataError, Dropped, count_phrase, write_atomically
 from benchbuilder.evaluation.judge_training.examples import EvaluationTables
 from benchbuilder.evaluation.judge_training.finetune_files import (
     TRAIN,
@@ -100,7 +100,7 @@ def export_training_files(tuning: FineTuning, folder: Path, *, everything: bool,
         long = write_training_file(place / name, tuning.judge, examples, seed=plan.seed, without_evidence=drop)
         if long:
             note(f"{count_phrase(long, 'example')} left out of {name}: question or answer is too long for a prompt")
-    (place / _EXPORT).write_text(json.dumps(tuning.data, ensure_ascii=False, sort_keys=True, indent=1), "utf-8")
+    write_atomically(place / _EXPORT, json.dumps(tuning.data, ensure_ascii=False, sort_keys=True, indent=1))
     return place
 
 

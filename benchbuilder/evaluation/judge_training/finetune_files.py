@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.core import DataError
+from benchbuilder.core import DataError, write_atomically
 from benchbuilder.evaluation.judge_training.examples import draw_number, drop_some_evidence
 from benchbuilder.evaluation.judges.base import Example
 from benchbuilder.evaluation.judges.openai_finetuned import OpenAIFinetunedJudge, OpenAIFinetunedSpec, TuningSpec
@@ -59,8 +59,7 @@ def write_training_file(
     examples_to_write = drop_some_evidence(fitting, without_evidence, seed)
     lines = [json.dumps(judge.training_line(example), ensure_ascii=False) for example in examples_to_write]
     lines.sort(key=lambda line: hashlib.blake2b(f"{seed}{line}".encode(), digest_size=8).digest())
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    write_atomically(path, "".join(f"{line}\n" for line in lines))
     return len(examples) - len(fitting)
 
 

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from filelock import FileLock, Timeout
 
-from benchbuilder.core import DataError, ServiceError, StoreError
+from benchbuilder.core import DataError, ServiceError, StoreError, make_folder, name_file_in_errors, sync_paths
 from benchbuilder.models import BatchGoneError, JobOrder, JobState, OpenAIModel, OpenAITuning, TransientError
 
 JOB_LOG = "jobs.jsonl"
@@ -75,13 +75,13 @@ class JobLog:
     def add(self, event: str, mark: str, **more: Any) -> None:
         """Append an event and sync it to disk."""
         line = json.dumps({"event": event, "mark": mark, "at": time.time(), **more}, ensure_ascii=False)
-        self._folder.mkdir(parents=True, exist_ok=True)
-        with self._path.open("ab") as stream:
-            if stream.tell() and not self._whole():
+        make_folder(self._folder)
+        with name_file_in_errors(self._path), self._path.open("ab") as stream:
+            new = not stream.tell()
+            if not new and not self._whole():
                 stream.write(b"\n")  # keeps a truncated line apart, so that it is skipped
             stream.write(line.encode() + b"\n")
-            stream.flush()
-            os.fsync(stream.fileno())
+        sync_paths([self._path, self._folder] if new else [self._path])
 
     def _whole(self) -> bool:
         with self._path.open("rb") as stream:

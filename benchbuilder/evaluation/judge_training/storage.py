@@ -18,7 +18,18 @@ from pydantic import BaseModel, ValidationError
 
 from benchbuilder import __version__
 from benchbuilder.config import FileRef, Slot
-from benchbuilder.core import BenchbuilderError, DataError, StoreError, create_from_spec, find_kind, seal_json
+from benchbuilder.core import (
+    BenchbuilderError,
+    DataError,
+    StoreError,
+    create_from_spec,
+    find_kind,
+    make_folder,
+    name_file_in_errors,
+    seal_json,
+    sync_paths,
+    sync_tree,
+)
 from benchbuilder.evaluation.judge_training.predictions import Prediction, ValidationRun
 from benchbuilder.evaluation.judges.base import Case, Example, Judge, JudgeSpec, ScoringJudge, case_hash
 from benchbuilder.evaluation.judges.card import (
@@ -66,7 +77,7 @@ def replacing_judge(folder: Path, name: str, key: str = "") -> Generator[Path]:
     Raises:
         StoreError: Another process is training a judge of this name.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     place, draft, old = (folder / f"{name}{suffix}" for suffix in ("", _DRAFT, _OLD))
     lock = FileLock(folder / f"{name}{_LOCK}")
     try:
@@ -81,11 +92,14 @@ def replacing_judge(folder: Path, name: str, key: str = "") -> Generator[Path]:
             shutil.rmtree(draft, ignore_errors=True)
             draft.mkdir()
         (draft / _KEY).write_text(key, encoding="utf-8")
-        yield draft
+        with name_file_in_errors(draft):
+            yield draft
         (draft / _KEY).unlink()
+        sync_tree(draft)
         if place.exists():
             place.rename(old)
         draft.rename(place)
+        sync_paths([folder])  # before the former judge goes
         shutil.rmtree(old, ignore_errors=True)
     finally:
         if not key:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from filelock import FileLock
 
-from benchbuilder.core import LazyTexts, StoreError, seal_json, unseal_json
+from benchbuilder.core import LazyTexts, StoreError, name_file_in_errors, seal_json, unseal_json
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Shapes = Mapping[str, tuple[str, Sequence[int]]]
@@ -51,7 +51,8 @@ def cached_arrays(folder: Path, mark: str, make: Callable[[Path], Shapes]) -> di
             draft = folder.parent / f".{folder.name}.{os.getpid()}.draft"
             draft.mkdir()
             try:
-                _write_header(draft, mark, make(draft))
+                with name_file_in_errors(draft):
+                    _write_header(draft, mark, make(draft))
                 shutil.rmtree(folder, ignore_errors=True)
                 draft.rename(folder)
             finally:

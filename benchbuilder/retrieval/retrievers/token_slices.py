@@ -26,6 +26,7 @@ from benchbuilder.core import (
     create_from_spec,
     fold_text,
     load_words,
+    name_file_in_errors,
 )
 from benchbuilder.retrieval.base import Tokenizer
 from benchbuilder.retrieval.retrievers.array_cache import Array, encoded_blocks, memory_map
@@ -92,7 +93,11 @@ class _SpilledTexts:
     def of(cls, texts: Sequence[str], folder: Path) -> _SpilledTexts:
         spilled = cls(folder, len(texts), 0)
         size = 0
-        with spilled.data.open("wb") as data, spilled.starts.open("wb") as starts:
+        with (
+            name_file_in_errors(spilled.data),
+            spilled.data.open("wb") as data,
+            spilled.starts.open("wb") as starts,
+        ):
             starts.write(np.zeros(1, "<i8").tobytes())
             for encoded, lengths in encoded_blocks(texts):
                 data.write(encoded)
@@ -159,7 +164,8 @@ def _write(start: int, stop: int) -> Path:
     sizes = np.fromiter(map(len, encoded), "<i4", len(encoded))
     path = texts.folder / f"slice-{start}.npz"
     terms = np.frombuffer(b"".join(encoded), np.uint8)
-    np.savez(path, lengths=made.lengths, tokens=made.tokens, terms=terms, sizes=sizes)
+    with name_file_in_errors(path):
+        np.savez(path, lengths=made.lengths, tokens=made.tokens, terms=terms, sizes=sizes)
     return path
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from benchbuilder.core import SourceBatch, Table, constant_column
+from benchbuilder.core import SourceBatch, Table, constant_column, name_file_in_errors
 
 UInt64Array = NDArray[np.uint64]
 
@@ -133,7 +133,7 @@ class FirstSeenIndex:
         high = np.concatenate([run.high for run in self._recent])
         order = np.argsort(high, kind="stable")
         file = Path(self._folder.name) / f"{len(self._files)}.run"
-        with file.open("wb") as handle:
+        with name_file_in_errors(file), file.open("wb") as handle:
             high[order].tofile(handle)
             for name in ("low", "positions"):
                 np.concatenate([getattr(run, name) for run in self._recent])[order].tofile(handle)

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from benchbuilder.core import name_file_in_errors
 from benchbuilder.sources.columnar.cells import Cells, Mask, Numbers, Places
 
 _compute: Any = pc
@@ -39,7 +40,7 @@ class TextStore:
             self._write()
 
     def _write(self) -> None:
-        with self._path.open("ab") as handle:
+        with name_file_in_errors(self._path), self._path.open("ab") as handle:
             for written in self._pending:
                 written.tofile(handle)
         self._pending.clear()

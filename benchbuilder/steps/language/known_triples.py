@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from benchbuilder.core import Table, combined_column, comparison_key, text_leaves
+from benchbuilder.core import Table, combined_column, comparison_key, name_file_in_errors, text_leaves
 from benchbuilder.steps.language.columns import comparison_keys
 
 TRIPLE_COLUMNS = ("head", "relation", "tail", "head_terms", "tail_terms")
@@ -71,7 +71,11 @@ def save_triples(triples: pa.Table, folder: Path, name: str) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     draft = folder / f"known-{name}.{os.getpid()}.draft"
     try:
-        with pa.OSFile(str(draft), "wb") as sink, pa.ipc.new_file(sink, triples.schema) as writer:
+        with (
+            name_file_in_errors(draft),
+            pa.OSFile(str(draft), "wb") as sink,
+            pa.ipc.new_file(sink, triples.schema) as writer,
+        ):
             writer.write_table(triples)
         with draft.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()[:20]

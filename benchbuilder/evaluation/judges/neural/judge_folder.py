@@ -9,9 +9,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.core import DataError, write_atomically
+from benchbuilder.core import DataError, sync_tree, write_atomically
 from benchbuilder.evaluation.judges.card import plain_spec
 from benchbuilder.evaluation.judges.neural.learner import EncodedExamples
+from benchbuilder.evaluation.judges.neural.libraries import name_folder_in_write_errors
 from benchbuilder.evaluation.judges.neural.spec import LearningSpec
 
 NETWORK, CHECKPOINTS = "network", "checkpoints"
@@ -44,7 +45,9 @@ def write_judge_folder(folder: Path, facts: Mapping[str, Any], save: Callable[[P
     for outdated in (partial, folder / NETWORK):
         shutil.rmtree(outdated, ignore_errors=True)
     partial.mkdir()
-    save(partial)
+    with name_folder_in_write_errors(partial):
+        save(partial)
+    sync_tree(partial)
     partial.rename(folder / NETWORK)
     write_atomically(folder / _FACTS, json.dumps(facts, ensure_ascii=False, indent=2, sort_keys=True) + "\n")
     shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import random
+import re
 import warnings
 from collections.abc import Generator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchbuilder.core import InstallationError, ServiceError
+from benchbuilder.core import InstallationError, ServiceError, name_file_in_errors
 from benchbuilder.models import explain_out_of_memory, first_error_line, quiet_transformers
 
 TRAINER = "accelerate"
@@ -137,3 +140,19 @@ def explain_load_errors(subject: str, location: str, advice: str) -> Generator[N
     except (OSError, ValueError, KeyError, RuntimeError, MemoryError, SafetensorError) as error:
         why = f"{type(error).__name__}: {first_error_line(error)}"
         raise ServiceError(subject, where=location, why=why, next=advice) from error
+
+
+@contextmanager
+def name_folder_in_write_errors(folder: Path) -> Generator[None]:
+    """Turn errors of the libraries that cannot write into `folder` into an OSError that names it."""
+    from safetensors import SafetensorError
+
+    try:
+        with name_file_in_errors(folder):
+            yield
+    except (SafetensorError, RuntimeError) as error:
+        code = re.search(r"os error (\d+)", str(error))
+        if code is None and "inline_container" not in str(error):  # the writer of torch, which gives no reason
+            raise
+        number = errno.EIO if code is None else int(code[1])
+        raise OSError(number, first_error_line(error), str(folder)) from error

@@ -20,15 +20,15 @@ from safetensors.torch import load_file, save_file
 from transformers import EarlyStoppingCallback, PrinterCallback, Trainer, TrainerState, TrainingArguments
 from transformers.trainer_pt_utils import get_length_grouped_indices
 
-from benchbuilder.core import ServiceError, check_constant_predictor, pearson
+from benchbuilder.core import ServiceError, check_constant_predictor, pearson, sync_tree, write_atomically
 from benchbuilder.evaluation.judges.neural.inputs import TokenRow
 from benchbuilder.evaluation.judges.neural.learner import EncodedExamples, Learner, score_rows
-from benchbuilder.evaluation.judges.neural.libraries import ignore_future_warnings
+from benchbuilder.evaluation.judges.neural.libraries import ignore_future_warnings, name_folder_in_write_errors
 from benchbuilder.evaluation.judges.neural.spec import LearningSpec
 
 CONSTANT_PENALTY = 3.0
 """Subtracted from the correlation of nearly constant scores (-1 to 1), so that any other epoch ranks higher."""
-_KEY, _STATE, _WEIGHTS = "training.key", "trainer_state.json", "model.safetensors"
+_KEY, _STATE, _WEIGHTS, _WHOLE = "training.key", "trainer_state.json", "model.safetensors", "whole"
 
 
 @dataclass(frozen=True)
@@ -192,7 +192,7 @@ class _Trainer(Trainer):
                 shutil.rmtree(folder, ignore_errors=True)
                 folder.mkdir(parents=True)
                 file.write_text(key, encoding="utf-8")
-            complete = [state.parent for state in folder.glob(f"checkpoint-*/{_STATE}")]  # the state is written last
+            complete = [mark.parent for mark in folder.glob(f"checkpoint-*/{_WHOLE}")]
             latest = [str(max(complete, key=lambda path: int(path.name.partition("-")[2]), default=""))]
         broadcast_object_list(latest)
         return Path(latest[0]) if latest[0] else None
@@ -217,6 +217,15 @@ class _Trainer(Trainer):
         """A learning rate that falls over all epochs of the settings, even if fewer are trained."""
         steps = num_training_steps // int(self.args.num_train_epochs) * self._spec.epochs
         return super().create_scheduler(steps, optimizer)
+
+    def _save_checkpoint(self, *args: Any, **options: Any) -> None:
+        """Write a checkpoint; its last file is a mark that all others are on disk."""
+        folder = Path(str(self.args.output_dir))
+        with name_folder_in_write_errors(folder):
+            super()._save_checkpoint(*args, **options)
+            if self.is_world_process_zero():
+                sync_tree(newest := folder / f"checkpoint-{self.state.global_step}")
+                write_atomically(newest / _WHOLE, "")
 
     def save_model(self, output_dir: str | None = None, _internal_call: bool = False) -> None:
         """Write the parameters that training changes, and nothing else."""
