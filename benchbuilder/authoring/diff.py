@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import yaml
 
 from benchbuilder.config import display_path
-from benchbuilder.core import DataError
+from benchbuilder.core import DataError, parse_plain_yaml
 from benchbuilder.pipeline import Manifest, Store, describe_key_changes, filter_outcomes, outputs_match
 
 ChangeSort = Literal["added", "removed", "changed"]
@@ -46,7 +46,7 @@ def recipe_key_changes(left: str, right: str) -> list[KeyChange]:
 
     A list is one value, as it replaces another as a whole; so is everything below a key that only one recipe has.
     """
-    return list(_key_changes(yaml.safe_load(left), yaml.safe_load(right), ""))
+    return list(_key_changes(parse_plain_yaml(left), parse_plain_yaml(right), ""))
 
 
 def _key_changes(left: Any, right: Any, key: str) -> Iterator[KeyChange]:
@@ -129,7 +129,7 @@ class BuiltBenchmark:
                 next="name the folder of a build, for instance builds/care_mi, or a recipe",
             ) from error  # fmt: skip
         try:
-            data: Mapping[str, Any] = yaml.safe_load(self.recipe_yaml)
+            data: Mapping[str, Any] = parse_plain_yaml(self.recipe_yaml)
             tasks: Mapping[str, Any] = data.get("tasks") or {}
             self.items = {task: str(part["items"]) for task, part in tasks.items()} or {"": str(data["items"])}
         except (yaml.YAMLError, AttributeError, LookupError, TypeError) as error:

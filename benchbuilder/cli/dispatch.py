@@ -170,6 +170,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     from benchbuilder.core import BenchbuilderError  # here, because the help needs no other room
 
+    if argv is None:  # workers are new interpreters: they must not look for modules in the folder of somebody's recipes
+        os.environ.setdefault("PYTHONSAFEPATH", "1")
     gc.set_threshold(_NEW_OBJECTS, *gc.get_threshold()[1:])
     try:
         return _dispatch(arguments)

@@ -228,6 +228,7 @@ from .text.patterns import match_groups as match_groups
 from .text.patterns import matches_whole as matches_whole
 from .text.patterns import replace_all as replace_all
 from .text.patterns import word_boundaries as word_boundaries
+from .text.plain_yaml import parse_plain_yaml as parse_plain_yaml
 from .text.punctuation import Casing as Casing
 from .text.punctuation import end_with as end_with
 from .text.punctuation import strip_marks as strip_marks

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import time
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import yaml
-from jinja2 import StrictUndefined, Template, TemplateError, TemplateRuntimeError, TemplateSyntaxError, meta, nodes
+from jinja2 import (
+    StrictUndefined,
+    Template,
+    TemplateError,
+    TemplateRuntimeError,
+    TemplateSyntaxError,
+    meta,
+    nodes,
+    pass_context,
+)
 from jinja2.exceptions import SecurityError
-from jinja2.runtime import LoopContext
+from jinja2.runtime import Context, LoopContext
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from benchbuilder.core import Problem, RecipeError
+from benchbuilder.core import Problem, RecipeError, parse_plain_yaml
 
 MAX_SOURCE = 100_000
 """Most characters of a prompt file."""
@@ -22,6 +32,14 @@ MAX_OUTPUT = 200_000
 """Most characters of a rendered prompt."""
 MAX_LOOPS = 2
 """Deepest nesting of loops."""
+MAX_PARTS = 5_000
+"""Most parts of a prompt: texts, names, operators, constants."""
+MAX_DEPTH = 100
+"""Deepest nesting of the parts of a prompt."""
+MAX_STEPS = 100_000
+"""Most passes through the loops of one prompt."""
+MAX_RENDER_S = 5.0
+"""Most seconds of the loops of one prompt."""
 
 FILTERS = ("first", "join", "last", "length", "lower", "trim", "upper")
 LOOP_ATTRIBUTES = ("first", "index", "index0", "last", "length")
@@ -73,7 +91,7 @@ def read_few_shot_pairs(file: Path) -> list[dict[str, str]]:
         RecipeError: The file holds anything else, or cannot be read.
     """
     try:
-        pairs: Any = yaml.safe_load(file.read_text(encoding="utf-8"))
+        pairs: Any = parse_plain_yaml(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise _wrong("the few-shot pairs cannot be read", str(file), found=" ".join(str(error).split())) from error
     if not isinstance(pairs, list) or not pairs:
@@ -94,7 +112,14 @@ def used_variables(prompt: Prompt) -> frozenset[str]:
     tree = _parsed(prompt)
     if problems := [_problem(prompt, *refused) for refused in _forbidden_nodes(tree)]:
         raise RecipeError(problems)
-    return frozenset(meta.find_undeclared_variables(tree))
+    return frozenset(_variables(tree, prompt))
+
+
+def _variables(tree: nodes.Template, prompt: Prompt) -> set[str]:
+    try:
+        return meta.find_undeclared_variables(tree)
+    except RecursionError as error:
+        raise _wrong("the prompt is nested too deeply", str(prompt.file)) from error
 
 
 def check_prompt(prompt: Prompt, allowed: Collection[str]) -> list[Problem]:
@@ -106,12 +131,14 @@ def check_prompt(prompt: Prompt, allowed: Collection[str]) -> list[Problem]:
     """
     try:
         tree = _parsed(prompt)
+        problems = [_problem(prompt, *refused) for refused in _forbidden_nodes(tree)]
+        # looking for variables evaluates constants, which is safe only where nothing was refused
+        unknown = set[str]() if problems else _variables(tree, prompt) - set(allowed)
+        if not problems:
+            _template(prompt)
     except RecipeError as error:
         return list(error.problems)
-    problems = [_problem(prompt, *refused) for refused in _forbidden_nodes(tree)]
-    # looking for variables evaluates constants, which is safe only where nothing was refused
-    unknown = set[str]() if problems else meta.find_undeclared_variables(tree) - set(allowed)
-    for node in tree.find_all(nodes.Name):
+    for node in tree.find_all(nodes.Name) if unknown else ():
         if node.name in unknown and node.ctx == "load":
             unknown.remove(node.name)
             known = ", ".join(sorted(allowed)) or "none"
@@ -135,13 +162,14 @@ def render_prompt(prompt: Prompt, values: Mapping[str, Any]) -> str:
         _require_plain(value, name)
     parts: list[str] = []
     size = 0
+    template = _compiled(prompt, frozenset(values))
     try:
-        for part in _compiled(prompt, frozenset(values)).generate(dict(values)):
+        for part in template.generate({**values, _STEPS: _Steps()}):
             size += len(part)
             if size > MAX_OUTPUT:
                 raise _wrong("the rendered prompt is too long", str(prompt.file), allowed=f"{MAX_OUTPUT} characters")
             parts.append(part)
-    except TemplateError as error:
+    except (TemplateError, RecursionError) as error:
         raise _wrong("the prompt cannot be filled", str(prompt.file), found=str(error)) from error
     return "".join(parts).strip("\n")
 
@@ -151,7 +179,65 @@ def _compiled(prompt: Prompt, allowed: frozenset[str]) -> Template:
     """The checked prompt as a template; cached, as one prompt is rendered for many rows."""
     if problems := check_prompt(prompt, allowed):
         raise RecipeError(problems, next="correct the prompt and run again")
-    return _environment().from_string(prompt.source)
+    return _template(prompt)
+
+
+def _template(prompt: Prompt) -> Template:
+    """The prompt, translated with its loops counted; RecipeError if Python cannot take what it becomes."""
+    tree = _parsed(prompt)
+    for loop in list(tree.find_all(nodes.For)):
+        loop.iter = nodes.Filter(loop.iter, _STEPS, [], [], None, None, lineno=loop.lineno)
+    environment = _environment()
+    filters: dict[str, Any] = environment.filters
+    filters[_STEPS] = _counted
+    try:
+        return environment.from_string(tree)
+    except (RecursionError, MemoryError, SyntaxError) as error:
+        raise _wrong("the prompt is nested too deeply", str(prompt.file)) from error
+
+
+_STEPS = "_steps"
+"""The name under which a prompt counts its loops; no prompt can read it."""
+
+
+class _Steps:
+    """The passes through loops that are left to one rendering."""
+
+    def __init__(self) -> None:
+        self.left, self.until = MAX_STEPS, time.monotonic() + MAX_RENDER_S
+
+    def each(self, items: Sequence[Any]) -> Iterator[Any]:
+        for item in items:
+            self.left -= 1
+            if self.left < 0:
+                raise TemplateRuntimeError(f"its loops take more than {MAX_STEPS} passes")
+            if time.monotonic() > self.until:
+                raise TemplateRuntimeError(f"its loops take more than {MAX_RENDER_S:g} s")
+            yield item
+
+
+class _CountedItems:
+    """The items of one loop, with the length that `loop.length` needs."""
+
+    def __init__(self, items: Sequence[Any], steps: _Steps) -> None:
+        self._items, self._steps = items, steps
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __iter__(self) -> Iterator[Any]:
+        return self._steps.each(self._items)
+
+
+@pass_context
+def _counted(context: Context, items: Any) -> Any:
+    """What a loop goes through, counted; only lists, texts and mappings."""
+    if isinstance(items, dict):
+        items = list(items)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    if not isinstance(items, list | tuple | str):
+        raise TemplateRuntimeError("a loop goes through a list, a text or the names of a mapping")
+    steps: Any = context.resolve(_STEPS)
+    return _CountedItems(items, steps)  # pyright: ignore[reportUnknownArgumentType]
 
 
 class _Sandbox(ImmutableSandboxedEnvironment):
@@ -205,15 +291,20 @@ def _parsed(prompt: Prompt) -> nodes.Template:
         return _environment().parse(prompt.source)
     except TemplateSyntaxError as error:
         raise RecipeError([_problem(prompt, error.lineno, "the prompt does not parse", error.message or "")]) from error
-    except RecursionError as error:
+    except (RecursionError, MemoryError) as error:
         raise _wrong("the prompt is nested too deeply", str(prompt.file)) from error
 
 
 def _forbidden_nodes(tree: nodes.Template) -> Iterable[tuple[int, str, str]]:
     """Line, problem and name of each forbidden construct in `tree`."""
-    open_nodes: list[tuple[nodes.Node, int]] = [(tree, 0)]
+    open_nodes: list[tuple[nodes.Node, int, int]] = [(tree, 0, 0)]
+    parts = 0
     while open_nodes:
-        node, depth = open_nodes.pop()
+        node, depth, level = open_nodes.pop()
+        parts += 1
+        if parts > MAX_PARTS or level > MAX_DEPTH:
+            yield node.lineno, f"a prompt may have {MAX_PARTS} parts, nested {MAX_DEPTH} deep", "more"
+            return
         kind = type(node).__name__
         if not isinstance(node, _ALLOWED):
             yield node.lineno, "a prompt may not use this", kind.lower()
@@ -228,7 +319,7 @@ def _forbidden_nodes(tree: nodes.Template) -> Iterable[tuple[int, str, str]]:
             yield node.lineno, f"a prompt may use the filters {', '.join(FILTERS)} only", node.name
         if isinstance(node, nodes.Test) and node.name not in TESTS:
             yield node.lineno, f"a prompt may use the tests {', '.join(TESTS)} only", node.name
-        open_nodes.extend((child, depth) for child in node.iter_child_nodes())
+        open_nodes.extend((child, depth, level + 1) for child in node.iter_child_nodes())
 
 
 def _require_plain(value: Any, location: str) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -238,6 +239,35 @@ def test_methods_and_attributes_of_plain_data_are_out_of_reach():
     for text in ("{{ a.format }}", "{{ a.upper }}", "{{ d.items }}", "{{ d.missing }}"):
         with pytest.raises(RecipeError, match="cannot be filled"):
             prompts.render_prompt(prompt(text), {"a": "x", "d": {"k": "v"}})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{% for a in s %}{% for b in s %}{% endfor %}{% endfor %}",
+        "{% for a in [" + "1," * 4000 + "] %}{% for b in [" + "1," * 4000 + "] %}{% endfor %}{% endfor %}",
+        "{% if s %}" * 150 + "x" + "{% endif %}" * 150,
+        "{{ " + "(" * 3000 + "s" + ")" * 3000 + " }}",
+        "{{ " + "not " * 3000 + "s }}",
+        "{{ s" + "|upper|lower" * 1000 + " }}",
+        "{{ s" + "[0]" * 2000 + " }}",
+        "{{ " + "s if s else " * 2000 + "s }}",
+        "{% for a in s %}{% endfor %}" * 2000,
+        "{% for a in 3 %}{% endfor %}",
+    ],
+)
+def test_a_prompt_ends(text: str) -> None:
+    begin = time.monotonic()
+    with pytest.raises(RecipeError):
+        prompts.render_prompt(prompt(text), {"s": "x" * 50_000})
+    assert time.monotonic() - begin < 4
+
+
+def test_slow_loops_are_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prompts, "MAX_RENDER_S", 0.05)
+    slow = "{% for a in s %}{% if (s" + "|upper|lower" * 20 + ") == 'x' %}1{% endif %}{% endfor %}"
+    with pytest.raises(RecipeError, match="take more than"):
+        prompts.render_prompt(prompt(slow), {"s": "x" * 50_000})
 
 
 def test_output_is_capped():

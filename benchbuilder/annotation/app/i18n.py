@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from benchbuilder.core import DataError
+from benchbuilder.core import DataError, parse_plain_yaml
 
 DEFAULT_LANGUAGE = "en"
 """The fallback language."""
@@ -89,7 +89,7 @@ def _bundled_texts() -> dict[str, dict[str, str]]:
 
 def _read(text: str, where: str) -> dict[str, str]:
     try:
-        return dict(_flatten("", yaml.safe_load(text)))
+        return dict(_flatten("", parse_plain_yaml(text)))
     except (yaml.YAMLError, TypeError) as error:
         raise DataError(
             "A file with interface texts is not a YAML mapping of texts", where=where, why=str(error),

@@ -11,6 +11,7 @@ from pydantic import AfterValidator
 
 from benchbuilder.core.errors import DataError
 from benchbuilder.core.records.row import Span
+from benchbuilder.core.text.pattern_limits import costly_construct
 
 TIMEOUT_S = 2.0
 """Most seconds that one pattern may take on one text."""
@@ -20,10 +21,14 @@ TokeniseText = Callable[[str], list[str]]
 
 
 def check_regex(pattern: str) -> str:
-    """`pattern` itself; ValueError if it is not a regular expression."""
+    """`pattern` itself; ValueError if it is not a regular expression, or one that may never end."""
     try:
         _compiled(pattern)
-    except regex.error as error:
+    except _TooCostly as error:
+        start = max(error.position - 20, 0)
+        place = f"at character {error.position + 1} ({pattern[start : error.position + 20]!r})"
+        raise ValueError(f"this pattern is refused, because {error.reason}, {place}") from error
+    except (regex.error, RecursionError) as error:
         raise ValueError(f"{pattern!r} is not a regular expression: {error}") from error
     return pattern
 
@@ -34,8 +39,18 @@ Patterns = tuple[Regex, ...] | dict[str, Regex]
 """A field that holds several patterns, plain or under names."""
 
 
+class _TooCostly(Exception):
+    """A pattern that no time limit would hold."""
+
+    def __init__(self, reason: str, position: int) -> None:
+        super().__init__(reason)
+        self.reason, self.position = reason, position
+
+
 @cache
 def _compiled(pattern: str) -> Any:
+    if (refused := costly_construct(pattern)) is not None:
+        raise _TooCostly(*refused)
     return regex.compile(pattern)
 
 
@@ -112,6 +127,12 @@ def _run(pattern: str, text: str, match: Callable[[Any], Any]) -> Any:
     """The result of `match` for the compiled pattern; DataError if it takes too long."""
     try:
         return match(_compiled(pattern))
+    except _TooCostly as error:
+        why = f"{error.reason}; patterns that a recipe gives are put together"
+        next = "make the patterns in the recipe shorter, or lower their counts"
+        raise DataError(
+            f"the pattern {pattern[:80]!r} is refused", where=repr(text[:80]), why=why, next=next
+        ) from error
     except TimeoutError as error:
         raise DataError(
             f"the pattern {pattern!r} took longer than {TIMEOUT_S:g} s on one text",

@@ -12,7 +12,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from benchbuilder.config import EvaluationSpec, FileRef, RuntimeOption
-from benchbuilder.core import DataError, unseal_json
+from benchbuilder.core import DataError, parse_plain_yaml, unseal_json
 
 JUDGE_CARD, FINAL, HELD_OUT, PREDICTIONS, LEARNED = (
     "card.json", "final", "held_out", "predictions.parquet", "learned.json",
@@ -173,7 +173,7 @@ def rubric_digest(rubric: FileRef | None) -> str:
         return ""
     try:
         text = rubric.file.read_text(encoding="utf-8")
-        content = yaml.safe_load(text) if rubric.file.suffix in (".yaml", ".yml") else text
+        content = parse_plain_yaml(text) if rubric.file.suffix in (".yaml", ".yml") else text
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise DataError(
             f"cannot read the rubric {rubric.path}", where=str(rubric.file), why=str(error),

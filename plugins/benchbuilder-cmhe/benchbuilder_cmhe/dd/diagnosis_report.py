@@ -10,9 +10,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
-import yaml
 from benchbuilder.config import KindSpec, Spec
-from benchbuilder.core import Item, escape_cell, write_atomically
+from benchbuilder.core import Item, escape_cell, parse_plain_yaml, write_atomically
 from benchbuilder.exporters import Bar, Exporter, FileName, FinishedBuild, bar_chart, format_number, format_percent
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from pydantic import Field
@@ -111,7 +110,7 @@ def _environment() -> Environment:
 
 def _strings(language: str) -> Mapping[str, str]:
     text = files("benchbuilder_cmhe.dd").joinpath("strings", f"{language}.yaml").read_text(encoding="utf-8")
-    return yaml.safe_load(text)
+    return parse_plain_yaml(text)
 
 
 def _figures(counts: DiagnosisCounts, published: PublishedCounts | None, reviewed: int) -> str:

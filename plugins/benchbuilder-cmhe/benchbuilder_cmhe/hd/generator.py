@@ -16,7 +16,7 @@ from typing import Any
 
 import yaml
 from benchbuilder.config import load_recipe
-from benchbuilder.core import BenchbuilderError, DataError
+from benchbuilder.core import BenchbuilderError, DataError, parse_plain_yaml
 from benchbuilder.evaluation import (
     CHECKPOINTS,
     Case,
@@ -118,7 +118,7 @@ def training_pairs(
 def read_generator_settings(file: Path, changes: Mapping[str, Any]) -> GeneratorSpec:
     """The settings in a YAML file with `changes`; DataError says what is wrong with them."""
     try:
-        return GeneratorSpec.model_validate({**yaml.safe_load(file.read_text(encoding="utf-8")), **changes})
+        return GeneratorSpec.model_validate({**parse_plain_yaml(file.read_text(encoding="utf-8")), **changes})
     except (OSError, UnicodeDecodeError, yaml.YAMLError, TypeError) as error:
         raise DataError(
             "the settings cannot be read", where=str(file), why=str(error), next="--settings FILE"

@@ -1,0 +1,55 @@
+"""Reads YAML files that recipes name: plain data without aliases, so that a small file stays small in memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+from yaml.composer import ComposerError
+from yaml.constructor import ConstructorError
+
+MAX_CHARACTERS = 20_000_000
+"""Most characters of a YAML file."""
+_LONGEST_NUMBER = 300
+
+
+class _PlainLoader(yaml.SafeLoader):
+    """Refuses aliases, with which a file of a few lines stands for billions of values."""
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            mark = self.peek_event().start_mark
+            raise ComposerError(None, None, "YAML aliases are not allowed: write the value again", mark)
+        return super().compose_node(parent, index)
+
+
+def _number(loader: _PlainLoader, node: yaml.ScalarNode) -> Any:
+    """A number, unless it is so long that reading it takes long."""
+    if len(node.value) > _LONGEST_NUMBER:
+        raise ConstructorError(None, None, "this number is too long: quote it if it is a text", node.start_mark)
+    read = yaml.SafeLoader.construct_yaml_int if node.tag.endswith(":int") else yaml.SafeLoader.construct_yaml_float
+    return read(loader, node)
+
+
+for _tag in ("int", "float"):
+    _PlainLoader.add_constructor(f"tag:yaml.org,2002:{_tag}", _number)
+
+
+def parse_plain_yaml(text: str) -> Any:
+    """The data of a YAML text.
+
+    Raises:
+        yaml.YAMLError: The text is not YAML, is too long, is nested too deeply, or contains an alias, an object of a
+            program, or a value that is none (such as the 31st of February). The message gives the line.
+
+    >>> parse_plain_yaml("{a: [1, x]}")
+    {'a': [1, 'x']}
+    """
+    if len(text) > MAX_CHARACTERS:
+        raise yaml.YAMLError(f"the file has more than {MAX_CHARACTERS} characters")
+    try:
+        return yaml.load(text, Loader=_PlainLoader)
+    except RecursionError as error:
+        raise yaml.YAMLError("the file is nested too deeply") from error
+    except (ValueError, OverflowError) as error:
+        raise yaml.YAMLError(f"a value cannot be read: {error}") from error
