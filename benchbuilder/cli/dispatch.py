@@ -115,6 +115,11 @@ _GROUPS: dict[str, dict[str, Command]] = {"Build": {
          "benchbuild replies --output replies.jsonl recipe=care_mi model=openai model.name=gpt-4o annotation=none"),
         "_replies",
     ),
+    "salvage": Command(
+        "salvage", "move the readable replies of a damaged journal into a new one",
+        ("benchbuild salvage builds/care_mi/replies.sqlite",
+         "benchbuild salvage builds/care_mi/evaluation/replies.sqlite"),
+    ),
 }, "Evaluate and judge": {
     "audit": Command(
         "audit", "show what somebody could guess who knows nothing, and close the gate if that is too much",

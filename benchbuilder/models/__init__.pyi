@@ -27,6 +27,8 @@ from .gateway.prices import Price as Price
 from .gateway.prices import missing_price_problem as missing_price_problem
 from .gateway.prices import model_price as model_price
 from .gateway.prices import why_unpriced as why_unpriced
+from .gateway.salvage import SalvageReport as SalvageReport
+from .gateway.salvage import salvage_journal as salvage_journal
 from .gateway.token_count import TokenCounter as TokenCounter
 from .gateway.token_count import calibrated_counter as calibrated_counter
 from .prompts import Prompt as Prompt

@@ -164,6 +164,10 @@ def test_the_examples_of_every_help_run(tmp_path: Path, warm_folder: Path, once:
     ]
     once.copied(JUDGED, tmp_path)
     (tmp_path / "terms.txt").write_text("妊娠期糖尿病\n母乳喂养\n", encoding="utf-8")  # the list of an example
+    journals = [f"builds/care_mi/{name}replies.sqlite" for name in ("", "evaluation/")]
+    make = "import sys; from pathlib import Path; from benchbuilder.models.gateway.journal_file import make_tables; "
+    make = f"{sys.executable} -c '{make} [make_tables(Path(p)) for p in sys.argv[1:]]' {' '.join(journals)}"
+    examples = [f"mkdir -p builds/care_mi/evaluation; {make}", *examples]
     script = "\n".join([f"benchbuild {RECIPE}", *examples, *COMMANDS["build"].examples])
     path = f"{warm_folder}:{Path(sys.executable).parent}:/usr/bin:/bin"
     done = subprocess.run(

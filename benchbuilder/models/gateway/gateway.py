@@ -60,11 +60,11 @@ class Gateway:
         tokens: int | None = None,
         notice: Callable[[str], None] = lambda _: None,
     ) -> None:
-        self.journal = Journal(journal)
+        self._owner = new_owner()
+        self.journal = Journal(journal, notice, self._owner)
         self._notice = notice
         self._caps = (usd, tokens)
         self._budget = Budget(usd, tokens, notice)
-        self._owner = new_owner()
         self._runner: asyncio.Runner | None = None
         self._open: dict[str, ModelClient] = {}
         self._keepers: dict[str, ReplyStore] = {}
@@ -112,8 +112,9 @@ class Gateway:
                     self._runner.run(self._close())
                 self._runner.close()
                 self._runner = None
-                with suppress(StoreError):  # closing the journal reports it
-                    self.journal.commit_now(partial(lose_attempts, owner=self._owner))
+                if self.journal.is_writing:
+                    with suppress(StoreError):  # closing the journal reports it
+                        self.journal.commit_now(partial(lose_attempts, owner=self._owner))
         finally:
             self.journal.close()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sqlite3
 import zlib
@@ -13,7 +14,8 @@ from benchbuilder.models.base import Message, ReplyOutcome, Request
 
 APPLICATION = 0x62626A72
 """The application id in the file header, which distinguishes a journal from other SQLite files."""
-VERSION = 1
+VERSION = 2
+"""Version 1 had no digests and no writers."""
 
 TABLES = """
 CREATE TABLE replies (
@@ -40,7 +42,8 @@ CREATE INDEX replies_unread ON replies (model) WHERE outcome IS NULL;
 CREATE TABLE bodies (
     id INTEGER PRIMARY KEY REFERENCES replies (id),
     request BLOB NOT NULL,          -- zlib, JSON: messages, sampling, sent, schema, sample
-    body TEXT NOT NULL              -- what the service sent
+    body TEXT NOT NULL,             -- what the service sent
+    digest BLOB                     -- of all that never changes about the reply: see reply_digest
 ) STRICT;
 CREATE TABLE attempts (
     id TEXT PRIMARY KEY,
@@ -79,6 +82,9 @@ CREATE TABLE unlucky (              -- requests without a reply in a batch that 
     failures INTEGER NOT NULL,
     final INTEGER NOT NULL,         -- 1: a retry would not help
     why TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE writers (              -- gateways that have the file open to write
+    owner TEXT PRIMARY KEY
 ) STRICT, WITHOUT ROWID;
 """
 
@@ -150,6 +156,37 @@ def unpack_request(packed: bytes) -> Request:
     return Request(messages, parts["sampling"], parts["schema"], parts["sample"])
 
 
+def reply_digest(
+    key: str, loose: str | None, step: str, model: str, endpoint: str, packed: bytes, body: str | bytes
+) -> bytes:
+    """The digest that protects a reply from damage of the file."""
+    digest = hashlib.blake2b(digest_size=16)
+    for part in (key, loose or "", step, model, endpoint, packed, body):
+        data = part if isinstance(part, bytes) else part.encode("utf-8", "surrogatepass")
+        digest.update(len(data).to_bytes(8, "big"))
+        digest.update(data)
+    return digest.digest()
+
+
+def upgrade_tables(connection: sqlite3.Connection) -> None:
+    """Bring the tables of version 1 to the current version; its replies get digests as they are now."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        if connection.execute("PRAGMA user_version").fetchone()[0] == 1:  # else another process was first
+            connection.execute("ALTER TABLE bodies ADD COLUMN digest BLOB")
+            connection.execute(TABLES[TABLES.index("CREATE TABLE writers") :].removesuffix(";\n"))
+            connection.create_function("reply_digest", 7, reply_digest, deterministic=True)
+            connection.execute(
+                "UPDATE bodies SET digest = reply_digest(r.key, r.loose, r.step, r.model, r.endpoint, request, body)"
+                " FROM replies AS r WHERE r.id = bodies.id"
+            )
+            connection.execute(f"PRAGMA user_version = {VERSION}")
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+
+
 def write_attempt(connection: sqlite3.Connection, ident: str, owner: str, request: JournalRequest, time: str) -> None:
     """Record an attempt that is about to be sent."""
     cost = request.worst_cost
@@ -201,7 +238,10 @@ def write_reply(
     )
     if done.rowcount:
         packed = pack_request(request.request, request.sampling)
-        connection.execute("INSERT INTO bodies (id, request, body) VALUES (?, ?, ?)", (done.lastrowid, packed, body))
+        digest = reply_digest(*row[:5], packed, body)
+        connection.execute(
+            "INSERT INTO bodies (id, request, body, digest) VALUES (?, ?, ?, ?)", (done.lastrowid, packed, body, digest)
+        )
         if attempt:
             drop_attempt(connection, attempt)
         return True
@@ -220,14 +260,27 @@ def settle_reply(connection: sqlite3.Connection, key: str, settled: SettledReply
     )
 
 
-def garble_reply(connection: sqlite3.Connection, key: str) -> None:
+def set_aside_damaged(connection: sqlite3.Connection, ident: int) -> None:
+    """Turn a reply that does not fit its digest into a billed attempt; its request may be sent again."""
+    sql = (
+        "SELECT key, loose, step, model, endpoint, request, CAST(body AS BLOB), digest"
+        " FROM replies JOIN bodies USING (id) WHERE id = ?"
+    )
+    found = connection.execute(sql, (ident,)).fetchone()
+    if found is not None and reply_digest(*found[:7]) != found[7]:  # else another process was first
+        key = f"damaged {ident}"
+        connection.execute("UPDATE replies SET outcome = NULL, key = ? WHERE id = ?", (key, ident))
+        garble_reply(connection, key, "damaged")
+
+
+def garble_reply(connection: sqlite3.Connection, key: str, why: str = "garbage") -> None:
     """Turn a body without an answer into an attempt that may be billed; the request may be sent again."""
     connection.execute(
         "INSERT INTO attempts"
         " (id, owner, outcome, key, step, model, endpoint, prompt, completion, usd, prices, body, at)"
-        " SELECT lower(hex(randomblob(12))), '', 'garbage', key, step, model, endpoint, prompt, completion, usd,"
+        " SELECT lower(hex(randomblob(12))), '', ?, key, step, model, endpoint, prompt, completion, usd,"
         " prices, body, at FROM replies JOIN bodies USING (id) WHERE key = ? AND outcome IS NULL",
-        (key,),
+        (why, key),
     )
     connection.execute(
         "DELETE FROM bodies WHERE id = (SELECT id FROM replies WHERE key = ? AND outcome IS NULL)", (key,)

@@ -49,6 +49,8 @@ class ReplyStore:
                 return self._read(held, request, settle=settle)
             except TransientError:
                 return None
+        if settle:
+            self.journal.set_aside_damaged()
         if not self._keeps_complete:
             return None
         limit = self.model.sent_settings(request.sampling).get("max_new_tokens")
@@ -109,9 +111,10 @@ class ReplyStore:
 
     def catch_up(self, prices: str) -> None:
         """Settle replies that a kill left unread, and price replies that were paid before a price was known."""
-        for key, body, packed, batched in self.journal.unread(self.model.label, self.endpoint):
+        for held, packed, batched in self.journal.unread(self.model.label, self.endpoint):
+            key = held.key
             try:
-                reply = self.model.read(body)
+                reply = self.model.read(held.body)
             except ValueError:
                 self.journal.commit_later(partial(garble_reply, key=key))
                 continue
