@@ -8,7 +8,7 @@ import contextlib
 import queue
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
@@ -151,19 +151,19 @@ class Journal:
             f" FROM replies JOIN bodies USING (id) WHERE {where}"
         )
         found: list[StoredEntry] = []
-        for ident, *parts, packed, body, held, outcome, batched in self.rows(sql, *values):
-            if reader.version > 1 and reply_digest(*parts, packed, body) != held:
-                self._note_damaged(ident, parts)
+        for ident, key, loose, step, model, endpoint, packed, body, held, outcome, batched in self.rows(sql, *values):
+            if reader.version > 1 and reply_digest(key, loose, step, model, endpoint, packed, body) != held:
+                self._note_damaged(ident, key, step, model)
             else:
-                found.append(StoredEntry(ident, JournaledReply(parts[0], body, outcome), packed, bool(batched)))
+                found.append(StoredEntry(ident, JournaledReply(key, body, outcome), packed, bool(batched)))
         return found
 
-    def _note_damaged(self, ident: int, parts: Sequence[str]) -> None:
+    def _note_damaged(self, ident: int, key: str, step: str, model: str) -> None:
         if ident not in self._damaged:
             self._damaged.add(ident)
             self._notice(
-                f"a reply in {self.file.name} is damaged and not used (key {parts[0][:12]}, step {parts[2]}, model "
-                f"{parts[3]}): its request counts as new, under the quote and the budget"
+                f"a reply in {self.file.name} is damaged and not used (key {key[:12]}, step {step}, model {model}): "
+                "its request counts as new, under the quote and the budget"
             )
 
     def _keys(self) -> BloomFilter:

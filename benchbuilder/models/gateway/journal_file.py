@@ -44,7 +44,7 @@ def open_reader(file: Path) -> JournalReader | None:
     stands_still = not write_ahead_log(file).exists()
     # without a log, a connection would make one and leave it behind
     connection = _connect(file, "mode=ro&immutable=1" if stands_still else "mode=ro")
-    connection.text_factory = lambda data: data.decode("utf-8", "replace")  # a damaged text then misses its digest
+    connection.text_factory = decode_text
     with _closed_on_error(connection):
         version = _check(connection, file, has_log=not stands_still)
     return JournalReader(connection, version, stands_still)
@@ -74,6 +74,11 @@ def close_writer(connection: sqlite3.Connection, owner: str) -> None:
     """Close a connection that `open_writer` opened."""
     with contextlib.closing(connection), contextlib.suppress(sqlite3.Error):
         connection.execute("DELETE FROM writers WHERE owner = ?", (owner,))
+
+
+def decode_text(data: bytes) -> str:
+    """A text of the file; a damaged one does not stop a query, and then misses its digest."""
+    return data.decode("utf-8", "replace")
 
 
 def make_tables(file: Path) -> None:

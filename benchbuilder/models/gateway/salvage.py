@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benchbuilder.core import DataError
-from benchbuilder.models.gateway.journal_file import DAMAGE, make_tables, put_in_place, write_ahead_log
+from benchbuilder.models.gateway.journal_file import DAMAGE, decode_text, make_tables, put_in_place, write_ahead_log
 from benchbuilder.models.gateway.journal_tables import APPLICATION, lose_attempt, reply_digest
 
 _PAGE = 4096
@@ -68,7 +68,7 @@ def salvage_journal(file: Path) -> SalvageReport:
 
 def _open(file: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(file, isolation_level=None)
-    connection.text_factory = lambda data: data.decode("utf-8", "replace")  # a wrong byte must not stop the search
+    connection.text_factory = decode_text
     return connection
 
 
