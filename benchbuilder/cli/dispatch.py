@@ -41,8 +41,8 @@ _GROUPS: dict[str, dict[str, Command]] = {"Build": {
     ),
     "ls": Command("ls", "list recipes, or the kinds that recipes can name", ("benchbuild ls", "benchbuild ls --kinds")),
     "check": Command(
-        "recipe", "validate files, prompts, kinds, connections and columns without running anything",
-        ("benchbuild check recipe=care_mi", "benchbuild check recipe=care_mi variant=reference"), "_check",
+        "recipe", "validate a recipe without running anything, or compare a build's folder with its checksums",
+        ("benchbuild check recipe=care_mi", "benchbuild check --store builds/care_mi"), "_check",
     ),
     "show": Command(
         "recipe", "print the resolved recipe with the origin of every value",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -31,13 +31,22 @@ from benchbuilder.config import (
     render_recipe,
 )
 from benchbuilder.core import DataError, Problem, RecipeError, name_file_in_errors
-from benchbuilder.pipeline import check_recipe, require_libraries
+from benchbuilder.pipeline import check_recipe, check_store, require_libraries
 
-register_check = add_overrides
+
+def register_check(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of ``check``."""
+    add_overrides(parser)
+    parser.add_argument("--store", metavar="FOLDER", help="compare all files of this build with their checksums")
 
 
 def run_check(args: argparse.Namespace, console: Console) -> int:
-    """Say whether a recipe can run: warnings, for a copied recipe also its unadapted text; raise for errors."""
+    """Say whether a recipe can run: warnings, for a copied recipe also its unadapted text; raise for errors.
+
+    With ``--store``, say whether a build's folder is whole, without a recipe.
+    """
+    if args.store is not None:
+        return _check_folder(Path(args.store), args.overrides, console)
     name = next((item.partition("=")[2] for item in args.overrides if item.startswith("recipe=")), "")
     try:
         loaded = load_recipe(args.overrides, recipes=args.recipes)
@@ -52,6 +61,24 @@ def run_check(args: argparse.Namespace, console: Console) -> int:
     summary = f"{len(recipe.sources)} sources, {len(recipe.steps)} steps and {len(loaded.files)} files are fine"
     print_line(console, f"{recipe.name}: {summary}")
     return 0
+
+
+def _check_folder(folder: Path, overrides: Sequence[str], console: Console) -> int:
+    """Print what is damaged in a build's folder; exit code 3 if anything is."""
+    if overrides:
+        raise RecipeError([Problem("--store needs no recipe", where=" ".join(overrides), hint="name the folder alone")])
+    if not (folder / "store").is_dir():
+        raise DataError(f"{folder} holds no build", next="give the folder of a build, for instance builds/care_mi")
+    check = check_store(folder)
+    for path, why in check.damaged.items():
+        print_line(console, f"{display_path(path)}: {why}")
+    for path in check.other_versions:
+        print_line(console, f"{display_path(path)}: of another version, which cannot be compared")
+    state = f"{len(check.damaged)} damaged" if check.damaged else "all as they were written"
+    print_line(console, f"{folder}: {check.files} files, {check.steps} steps: {state}")
+    if check.damaged:
+        print_line(console, "next: give the command of the build again; it makes what is damaged again, with a note")
+    return 3 if check.damaged else 0
 
 
 def _warn(warnings: Iterable[Problem], console: Console) -> None:

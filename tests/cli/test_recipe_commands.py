@@ -16,6 +16,8 @@ import yaml
 from rich.console import Console
 
 from benchbuilder.cli.dispatch import COMMANDS
+from benchbuilder.core.errors import DataError, RecipeError
+from benchbuilder.core.sealed_json import seal_json
 
 # --- recipe commands -------------------------------------------------------------------------------------------------
 
@@ -45,6 +47,21 @@ def test_show_plain_is_what_stands_beside_a_benchmark(garden: Any, capsys: pytes
 
 def test_check_says_that_all_is_well(garden: Any) -> None:
     assert run("check", ["recipe=garden"]) == (0, "garden: 1 sources, 4 steps and 3 files are fine\n")
+
+
+def test_check_compares_a_folder(garden: Any, tmp_path: Path) -> None:
+    record = tmp_path / "b" / "store" / "last_command.json"
+    record.parent.mkdir(parents=True)
+    record.write_bytes(seal_json({"overrides": ["recipe=garden"]}))
+    assert run("check", ["--store", str(tmp_path / "b")])[0] == 0
+    record.write_bytes(record.read_bytes().replace(b"garden", b"gardem"))
+    code, text = run("check", ["--store", str(tmp_path / "b")])
+    assert code == 3
+    assert "last_command.json: its content does not have its checksum" in text.replace("\n", "")
+    with pytest.raises(DataError, match="holds no build"):
+        run("check", ["--store", str(tmp_path)])
+    with pytest.raises(RecipeError, match="1 problem"):
+        run("check", ["recipe=garden", "--store", str(tmp_path)])
 
 
 def test_check_prints_warnings(garden: Any) -> None:

@@ -18,6 +18,7 @@ from benchbuilder.core.sealed_json import file_checksum, seal_json, unseal_json
 from benchbuilder.pipeline.shards import worker
 from benchbuilder.pipeline.shards.files import read_part
 from benchbuilder.pipeline.shards.worker import StoredTable, TableFiles
+from benchbuilder.pipeline.store.verify import check_store
 
 
 def flip(path: Path, bit: int) -> None:
@@ -162,6 +163,27 @@ def test_a_build_that_fails_leaves_the_outputs_as_they_were(bench: Bench, monkey
         bench.build()
     assert bench.outputs() == before
     assert not list((bench.folder / "out" / "store").glob("scratch-*"))
+
+
+def test_a_whole_folder_is_compared(bench: Bench) -> None:
+    bench.build()
+    bench.steps["upper"]["suffix"] = "!"
+    bench.build()
+    folder = bench.folder / "out"
+    check = check_store(folder)
+    assert (check.steps, check.damaged, check.other_versions) == (17, {}, ())
+    victims = [_place(bench, "upper") / "shard-00000.json", folder / "items.txt"]
+    bench.steps["upper"]["suffix"] = "."
+    victims += [_place(bench, "upper") / "part-00000.parquet"]
+    faces, manifest = _place(bench, "faces"), _place(bench, "join") / "manifest.json"
+    victims += [folder / "store" / "checksums.json"]
+    for path in victims:
+        flip(path, 99)
+    manifest.write_bytes(b"{}")
+    (faces / "manifest.json").unlink()
+    check = check_store(folder)
+    assert set(check.damaged) == {*victims, faces}
+    assert check.other_versions == (manifest.parent,)
 
 
 @pytest.fixture

@@ -63,6 +63,15 @@ def cached_arrays(folder: Path, mark: str, make: Callable[[Path], Shapes]) -> di
     return arrays
 
 
+def arrays_are_whole(folder: Path) -> bool:
+    """Whether all arrays in a folder are as they were written."""
+    try:
+        mark = unseal_json((folder / _HEADER).read_bytes())["mark"]
+    except (OSError, ValueError, KeyError):
+        return False
+    return _load(folder, mark) is not None
+
+
 def array_file(folder: Path, name: str) -> Path:
     """The file of the array `name`: its raw numbers only."""
     return folder / f"{name}.bin"
