@@ -139,7 +139,8 @@ def _is_there(file: Path) -> bool:
             raise damaged_journal(file, f"it is missing, and {write_ahead_log(file).name} is there") from None
         return False
     if not size:
-        raise damaged_journal(file, "it is empty")
+        next = "put a backup in its place; or remove the file, which gives up the replies that it held"
+        raise StoreError("the journal of replies is damaged", where=str(file), why="it is empty", next=next)
     return True
 
 
