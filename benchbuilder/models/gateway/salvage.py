@@ -81,7 +81,9 @@ def _mend_first_page(copy: Path, file: Path, fresh: Path) -> bool:
             if found == APPLICATION:
                 return mended
             if found or old.execute("SELECT count(*) FROM sqlite_master WHERE name = 'bodies'").fetchone() == (0,):
-                raise DataError("this file is not a journal of replies", where=str(file))
+                raise DataError(
+                    "this file is not a journal of replies", where=str(file), next="name the journal: replies.sqlite"
+                )
         data = bytearray(copy.read_bytes())
         if len(data) < 2 * _PAGE:
             break
