@@ -21,6 +21,7 @@ _OPENING = ":-?[{"
 """Characters without which nothing in YAML is nested."""
 _SMALL_FILE = 3_000
 _DEEPEST = 100
+_LONGEST_NUMBER = 300
 _KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*\Z|_self_\Z")
 _RESOLVER = re.compile(r"\$\{\s*([A-Za-z_][\w.]*)\s*:")
 _DUNDER = re.compile(r"_\w+_\Z")
@@ -319,6 +320,9 @@ def _mark(place: yaml.Node, value: yaml.Node) -> KeyPosition:
 
 
 def _scalar(node: yaml.ScalarNode, key: KeyPath, file: RecipeFile) -> None:
+    if node.tag.endswith((":int", ":float")) and len(node.value) > _LONGEST_NUMBER:
+        hint = "quote it if it is a text"
+        file.report("this number is too long", node.start_mark.line + 1, key, actual=node.value[:40], hint=hint)
     for match in _RESOLVER.finditer(str(node.value)):
         if match.group(1) != "oc.select":
             _refuse_resolver(match.group(1), node.start_mark.line + 1, key, file)

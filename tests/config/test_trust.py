@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -181,6 +183,18 @@ def test_a_folder_to_trust_exists(text: str, tmp_path: Path, monkeypatch: pytest
     monkeypatch.chdir(tmp_path)
     with pytest.raises(RecipeError, match="does not exist"), trusting([text]):
         pass
+
+
+def test_workers_do_not_import_from_the_working_folder(world: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A new interpreter would first look for ``multiprocessing`` in the current folder."""
+    monkeypatch.setenv("PYTHONSAFEPATH", "0")
+    monkeypatch.delenv("PYTHONSAFEPATH")
+    monkeypatch.setattr("sys.argv", ["benchbuild", "trust"])
+    assert main() == 0
+    world.write("multiprocessing.py", "raise RuntimeError('code of the folder')\n")
+    code = "import multiprocessing; print(multiprocessing.__file__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert str(world.folder) not in done.stdout
 
 
 @pytest.mark.e2e

@@ -113,6 +113,7 @@ case("python_tag", swap("tone: plain", "tone: !!python/object/apply:os.getcwd []
 case("not_utf8", write(GARDEN, "name: 花园\n".encode("gb18030")))
 case("too_deep", write(GARDEN, "a: " + "[" * 3000 + "\n"))
 case("alias_bomb", write(GARDEN, f"{HEADER}\na: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n"))
+case("long_number", swap("seed: 7", "seed: 1" + ":00" * 1000))
 case("null_byte", write(GARDEN, "name: a\x00b\n"))
 case("question_marks_in_braces", write(GARDEN, "card: {licence: ???}\n"))
 case("reference_in_braces", write(GARDEN, "card: {licence: ${name}}\n"))
