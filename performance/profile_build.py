@@ -109,7 +109,8 @@ def _data(given: argparse.Namespace) -> Generator[Path]:
         yield Path(folder)
 
 
-def _generated(count: int, data: Path) -> list[str]:
+def generated_words(count: int, data: Path) -> list[str]:
+    """Write generated sources into `data`; the arguments of a build of them."""
     bios = round(count * BIOS_SHARE)
     return builds.generated(
         generate.write_bios(data / "bios", bios),
@@ -133,7 +134,7 @@ def main() -> int:
     if (given.page is None) != (given.mark is None):
         parser.error("--page and --mark go together")
     with _data(given) as data:
-        words = given.words or _generated(given.triples, data)
+        words = given.words or generated_words(given.triples, data)
         told = [steps(words, builds.fresh(data / "as_it_is"))]
         told += [] if given.steps_only else [modules(words, builds.fresh(data / "under_cprofile"))]
     told.append(table.measured_on(machine.describe(quick=False)))
