@@ -33,6 +33,7 @@ from .spec.base import CasingSpec as CasingSpec
 from .spec.base import DescriptiveField as DescriptiveField
 from .spec.base import FileRef as FileRef
 from .spec.base import KindSpec as KindSpec
+from .spec.base import LanguageTag as LanguageTag
 from .spec.base import PairsRef as PairsRef
 from .spec.base import PromptRef as PromptRef
 from .spec.base import RuntimeOption as RuntimeOption

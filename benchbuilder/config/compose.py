@@ -154,14 +154,28 @@ def _parse(texts: Sequence[str], index: RecipeIndex) -> list[Override]:
         if (fault := _override_fault(override, text, index)) is not None:
             faults.append(fault)
         parsed.append(override)
-    if faults:
+    if faults := [*faults, *_repeated_choices(parsed, index)]:
         raise CompositionError(faults, index)
     return parsed
+
+
+def _repeated_choices(overrides: Sequence[Override], index: RecipeIndex) -> Generator[CompositionFault]:
+    """Faults of the overrides that choose from a group again; of keys that are set again, the last one wins."""
+    first: dict[tuple[str, str | None], Override] = {}
+    for override in overrides:
+        if override.is_delete() or _sets_key(override, index):
+            continue
+        earlier = first.setdefault((override.key_or_group, override.package), override)
+        if earlier is not override:
+            text, former = override.input_line or "", earlier.input_line or ""
+            yield CompositionFault("chosen_twice", text, override.key_or_group, detail=former)
 
 
 def _override_fault(override: Override, text: str, index: RecipeIndex) -> CompositionFault | None:
     """What is wrong with an override that can be read; whether it is forbidden is for `compose_errors` to say."""
     key = override.key_or_group
+    if text.endswith("=") and not override.is_delete():
+        return CompositionFault("empty", text, key)
     if override.is_sweep_override():
         return CompositionFault("several_values", text, key)
     value: Any = override.value()

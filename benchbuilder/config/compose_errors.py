@@ -52,6 +52,12 @@ def _explain_override(fault: CompositionFault) -> Problem:
             return _split_override_problem(fault)
         case "unreadable":
             return _unreadable_override_problem(fault)
+        case "empty":
+            hint = f"for none write {fault.key}=null, for an empty text '{fault.key}=\"\"'"
+            return _override_problem(fault, "this override has no value", hint=hint)
+        case "chosen_twice":
+            places = " and ".join(map(override_location, (fault.detail, fault.override)))
+            return Problem("this is chosen twice", key=fault.key, where=places, hint="leave one of them out")
         case "forbidden":
             return _forbidden_override_problem(fault)
         case "several_values":

@@ -13,8 +13,9 @@ from benchbuilder.config.yaml_source import KeyPath
 _FUNCTION = re.compile(r"\$\{\s*([A-Za-z_][\w.]*)\s*:")
 
 FaultKind = Literal[
-    "split", "unreadable", "several_values", "forbidden", "not_a_name", "no_recipe", "foreign_variant",
-    "missing_file", "hydra_message", "no_such_group", "nothing_to_delete", "unmergeable", "cycle", "endless",
+    "split", "unreadable", "empty", "chosen_twice", "several_values", "forbidden", "not_a_name", "no_recipe",
+    "foreign_variant", "missing_file", "hydra_message", "no_such_group", "nothing_to_delete", "unmergeable", "cycle",
+    "endless",
 ]  # fmt: skip
 
 
@@ -23,7 +24,7 @@ class CompositionFault:
     """One thing that stopped a composition.
 
     `override` is the text of the command line that is to blame, `key` its key or group. `names` are the chosen names.
-    `detail` is what the kind of fault needs: a joined override, a file, a recipe, or Hydra's message.
+    `detail` is what the kind of fault needs: a joined override, another override, a file, a recipe, or Hydra's message.
     """
 
     kind: FaultKind

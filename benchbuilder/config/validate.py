@@ -16,7 +16,7 @@ from pydantic import BaseModel, ValidationError
 
 from benchbuilder.config.compose import ComposedRecipe
 from benchbuilder.config.file_refs import FileResolver
-from benchbuilder.config.origins import ValueOrigins
+from benchbuilder.config.origins import ValueOrigins, leaves_of
 from benchbuilder.config.output_names import output_name_problems
 from benchbuilder.config.recipe_index import RecipeIndex, did_you_mean
 from benchbuilder.config.search_path import display_path
@@ -54,6 +54,7 @@ def validate_recipe(
     """
     references = FileResolver(composed.origins, cwd, prompts)
     builder = _SpecBuilder(composed.origins, references)
+    _restore_norwegian(composed)
     builder.problems.update({problem.key: problem for problem in unresolved})
     recipe = builder.recipe(_without_idle_sources(composed))
     builder.name(composed.data.get("name"), composed)
@@ -62,6 +63,16 @@ def validate_recipe(
     if recipe is not None and not problems:
         problems |= dict.fromkeys(output_name_problems(recipe, composed.origins))
     return ValidatedRecipe(recipe, list(problems), tuple(references.files))
+
+
+def _restore_norwegian(composed: ComposedRecipe) -> None:
+    """Give every `language` that is written ``no`` its text back: YAML reads it as false."""
+    for key, value in leaves_of(composed.data, ()):
+        if value is False and key[-1] == "language" and composed.origins.origin_of(key).text == "no":
+            above: Any = composed.data
+            for part in key[:-1]:
+                above = above[part]
+            above[key[-1]] = "no"
 
 
 def read_kind_spec(slot: str, data: Mapping[str, Any]) -> Any:

@@ -31,6 +31,7 @@ from benchbuilder.core import (
     RecipeError,
     create_from_spec,
     find_kind,
+    language_name,
 )
 from benchbuilder.models import (
     Model,
@@ -96,7 +97,12 @@ def examine_recipe(loaded: LoadedRecipe, *, sources: Collection[str] | None = No
     findings.problems += wiring.problems()
     if not findings.problems:  # so that a missing file is reported once
         findings.problems += _models(loaded)
-    own_warnings = (_inherited_card(loaded), _unreachable_evidence(loaded), _uncapped_cost(loaded))
+    own_warnings = (
+        _new_language(loaded),
+        _inherited_card(loaded),
+        _unreachable_evidence(loaded),
+        _uncapped_cost(loaded),
+    )
     findings.warnings += [*wiring.unused(), *chain(*own_warnings)]
     findings.data += _sources(loaded, loaded.recipe.sources if sources is None else sources)
     return findings
@@ -193,6 +199,18 @@ def _inherited_card(loaded: LoadedRecipe) -> Iterator[Problem]:
         parents = ", ".join(dict.fromkeys(origin.file.stem for origin in inherited.values() if origin.file))
         where = str(next(iter(inherited.values())))
         yield Problem(f"inherited from {parents}: say what is true of yours", key=", ".join(inherited), where=where)
+
+
+def _new_language(loaded: LoadedRecipe) -> Iterator[Problem]:
+    """A warning about what a language on the command line does not change."""
+    origin, code = loaded.origins.origin_of(("language",)), loaded.recipe.language
+    if origin.override:
+        name = language_name(code)
+        yield Problem(
+            "only the label of the texts changes: rules, prompts, words and tokenizer stay those of the recipe",
+            key="language", where=str(origin), actual=f"{code} ({name})" if name else code,
+            hint=f"`benchbuild new NAME --from {loaded.recipe.name} --language {code}` makes a recipe to adapt",
+        )  # fmt: skip
 
 
 def _unreachable_evidence(loaded: LoadedRecipe) -> Iterator[Problem]:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import pyarrow as pa
 
-from benchbuilder.config import DescriptiveField, FileRef, KindSpec
+from benchbuilder.config import DescriptiveField, FileRef, KindSpec, LanguageTag
 from benchbuilder.core import Dropped, EndOfFile, Kept, Row, SourceBatch, SourceUnit, Table
 
 
 class SourceSpec(KindSpec):
     """Settings of every source: its language, and for the card its licence and publication."""
 
-    language: str = ""
+    language: LanguageTag | Literal[""] = ""
     licence: Annotated[str, DescriptiveField()] = ""
     title: Annotated[str, DescriptiveField()] = ""
     url: Annotated[str, DescriptiveField()] = ""

@@ -76,6 +76,14 @@ def test_the_command_line_wins(garden: Any, words: list[str], read: Any, value: 
     assert read(load_recipe(["recipe=garden", *words]).recipe) == value
 
 
+@pytest.mark.parametrize("text", ["no", '"no"', "nb-Latn", "zh-Hant-TW", "sl-rozaj-1994", "qaa"])
+def test_a_language_is_known_whatever_yaml_makes_of_it(garden: Any, text: str) -> None:
+    garden.replace("recipes/recipe/garden.yaml", "language: en", f"language: {text}")
+    garden.replace("recipes/source/plants.yaml", "kind:", "language: ${language}\nkind:")
+    recipe = load_recipe(["recipe=garden"]).recipe
+    assert recipe.language == recipe.sources["plants"].language == text.strip('"')
+
+
 def test_a_thin_clone(garden: Any) -> None:
     loaded = load_recipe(["recipe=balcony"])
     assert (loaded.recipe.name, loaded.recipe.steps["state"].min_chars) == ("balcony", 2)

@@ -17,10 +17,9 @@ from benchbuilder.authoring.clone.parts import RecipeParts
 from benchbuilder.authoring.clone.provenance import ORIGIN_FILE, CloneNames, CopiedFile, OriginRecord, sha256_of
 from benchbuilder.authoring.clone.source_form import options_in_other_script, source_template, unread_sources
 from benchbuilder.config import CardSpec, KeyPath, LoadedRecipe, RecipeIndex, display_path, load_recipe
-from benchbuilder.core import Problem, RecipeError, same_language, write_atomically
+from benchbuilder.core import Problem, RecipeError, language_fault, same_language, write_atomically
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
-_LANGUAGE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]+)*\Z")
 _REQUESTED_FIELDS = ("limitations",)
 """Optional fields of a card that a copy must fill in."""
 
@@ -103,9 +102,8 @@ def _check_request(request: CloneRequest, library: RecipeIndex) -> None:
     elif places := library.paths_of(f"recipe/{request.name}"):
         files = ", ".join(display_path(path) for path, _ in places)
         problems.append(Problem("a recipe of this name exists already", actual=files, hint="choose another name"))
-    if request.language is not None and not _LANGUAGE.match(request.language):
-        allowed = "a language tag such as zh, zu or pt-BR"
-        problems.append(Problem("this is not a language tag", where=f"--language {request.language}", allowed=allowed))
+    if request.language is not None and (fault := language_fault(request.language)):
+        problems.append(Problem(fault, where=f"--language {request.language}"))
     if problems:
         raise RecipeError(problems)
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from benchbuilder.core import Casing, Regex, WordForms, load_words
+from benchbuilder.core import Casing, Regex, WordForms, language_fault, load_words
 
 
 class Spec(BaseModel):
@@ -34,6 +34,16 @@ class Slot:
 
     slot: str
     inherit: str = ""
+
+
+def _known_language(code: str) -> str:
+    if fault := language_fault(code):
+        raise ValueError(fault)
+    return code
+
+
+LanguageTag = Annotated[str, AfterValidator(_known_language)]
+"""The tag of a known language (BCP 47)."""
 
 
 class FileRef(Spec):

@@ -14,7 +14,7 @@ from pydantic import Field, field_validator, model_validator
 
 from benchbuilder.config.spec.annotation import Name, ReviewProjectSpec
 from benchbuilder.config.spec.audit import AuditSpec
-from benchbuilder.config.spec.base import KindSpec, RuntimeOption, Slot, Spec, StepSpec
+from benchbuilder.config.spec.base import KindSpec, LanguageTag, RuntimeOption, Slot, Spec, StepSpec
 from benchbuilder.config.spec.evaluation import EvaluationSpec
 from benchbuilder.core import Problem, RecipeError
 
@@ -100,7 +100,7 @@ class Recipe(Spec):
 
     schema_: Annotated[Literal[1], Field(alias="schema")]
     name: Name
-    language: Annotated[str, Field(pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]+)*$")]
+    language: LanguageTag
     seed: int
     requires: dict[str, str] = {}
     variant: Annotated[str | None, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_/-]*$")] = None

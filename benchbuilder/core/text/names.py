@@ -1,4 +1,4 @@
-"""Names and paths as recipes and outputs show them: models, languages, files."""
+"""Names and paths as recipes and outputs show them: models, files."""
 
 from __future__ import annotations
 
@@ -24,27 +24,6 @@ def recipe_name(label: str) -> str:
         digest = hashlib.sha256(label.strip().encode("utf-8", "backslashreplace")).hexdigest()[:_DIGEST]
         name = f"{name}_{digest}" if name else f"m_{digest}"
     return name if name[0].isalpha() else f"m_{name}"
-
-
-_CODE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]+)*")
-
-
-def is_language(code: str) -> bool:
-    """Whether `code` has the form of a language code (BCP 47).
-
-    >>> is_language("zh-Hant"), is_language("csv/terms")
-    (True, False)
-    """
-    return _CODE.fullmatch(code) is not None
-
-
-def same_language(first: str, second: str) -> bool:
-    """Whether two codes name the same language, in any script or country.
-
-    >>> same_language("en-GB", "en"), same_language("en", "zh")
-    (True, False)
-    """
-    return first.partition("-")[0] == second.partition("-")[0]
 
 
 def public_path(path: str) -> str:

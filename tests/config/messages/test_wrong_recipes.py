@@ -98,7 +98,11 @@ case("list_for_a_kind", write("recipes/variant/garden/listed.yaml", f"{HEADER}\n
 
 # --- YAML --------------------------------------------------------------------------------------------------------
 case("yaml_no", swap("tone: plain", "tone: no"))
-case("yaml_language_no", swap("language: en", "language: no"))
+case("yaml_language_yes", swap("language: en", "language: yes"))
+case("language_unknown", words="language=zz")
+case("language_replaced", words="language=iw")
+case("language_with_unknown_region", words="language=zh-Hanz-QY")
+case("language_as_a_name", words="language=Chinese")
 case("yaml_number", swap("tone: plain", "tone: plain\n    version: 1.10"))
 case("yaml_time", swap("tone: plain", "tone: 22:30"))
 case("yaml_key_no", swap("tone: plain", "no: plain"))
@@ -197,6 +201,10 @@ case("spaces_around_sign", words="retriever.top_k = 3")
 case("space_before_sign", words="retriever.top_k =3")
 case("space_after_sign", words="retriever.top_k= 3")
 case("spaces_everywhere", words="source = [plants, quiz]")
+case("empty_value", words="run.dir= retriever.top_k=")
+case("empty_choice", words="variant=")
+case("empty_text_as_folder", words='run.dir=""')
+case("chosen_twice_by_words", words="recipe=balcony retriever=wide retriever=wide")
 case("hydra_word", words="hydra.searchpath=[/tmp]")
 case("no_equals_sign", words="balcony")
 case("delete_nothing", words="~steps.stat")
@@ -250,8 +258,8 @@ case("output_as_stream", swap("items.jsonl", "'replies.sqlite:x'", OUTPUT))
 case("linked_match", lambda g: (outside(g, "sec/a.tsv"), swap("garden/plants.tsv", "garden/sec/*.tsv")(g)))
 case("linked_folder_of_matches", lambda g: (outside(g, "sec"), swap("garden/plants.tsv", "garden/s*/*.tsv")(g)))
 case("link_behind_a_link", lambda g: (outside(g, "far/a.tsv"), (g.folder / f"{GARDEN[:-5]}/near").mkdir(), (
-    g.folder / f"{GARDEN[:-5]}/near/far").symlink_to("../far"), swap("garden/words.txt", "garden/near")(g)))  # fmt: skip
-case("on_from_a_path_of_mine", lambda g: swap("words: garden/words.txt", "words: '${paths.plants}/../../x'")(g),
+    g.folder / f"{GARDEN[:-5]}/near/x").symlink_to("../far"), swap("garden/words.txt", "garden/near")(g)))  # fmt: skip
+case("on_from_a_path_of_mine", swap("words: garden/words.txt", "words: '${paths.plants}/../../x'"),
      words="paths.plants=mine/plants.tsv")  # fmt: skip
 case("judge_outside", add("evaluation: {scorers: {mine: {kind: judged, folder: /etc}}}\n"))
 case("target", swap("tone: plain", "_target_: os.system"))
@@ -302,6 +310,7 @@ case("items_unknown", swap("items: items", "items: item"))
 case("items_of_other_rows", swap("items: items", "items: pair"))
 
 # --- warnings ----------------------------------------------------------------------------------------------------
+warning("language_by_word", words="language=no")
 warning("card_is_inherited", write(MINE, f"{HEADER}\ndefaults: [garden, _self_]\nname: mine\ncard: {{title: Mine}}\n"),
         recipe="recipe=mine")  # fmt: skip
 
