@@ -16,6 +16,7 @@ from benchbuilder.exporters import AuditResult
 from benchbuilder.models import Receipt
 from benchbuilder.pipeline.audits import Auditor
 from benchbuilder.pipeline.last_command import save_last_command
+from benchbuilder.pipeline.foreign_files import RUN_LOG
 from benchbuilder.pipeline.ledger import write_ledger
 from benchbuilder.pipeline.outputs import OutputFiles, OutputWriter
 from benchbuilder.pipeline.plan import NodeStatus, Plan
@@ -80,13 +81,18 @@ def build_benchmark(
 
     Raises:
         InstallationError: A library of a model is missing; raised before any step.
+        StoreError: The folder has a file of somebody else where the build would write; raised before any step.
         DataError: A file cannot be used.
         TooManyFailures: More branches of a step failed than the recipe tolerates.
         ServiceError: A model or a worker cannot be reached.
     """
     report = BuildReport(store.folder)
     outputs = OutputWriter(plan, store, recipe_yaml, auditor)
+    names = outputs.planned_names() if write_outputs else [RUN_LOG]
+    outputs.check_folder(names)
     with store.lock():
+        if note := outputs.claim_folder(names):
+            watcher.note(note)
         if note := store.former_layout_note():
             watcher.note(note)
         statuses = plan.statuses(store, refresh)
@@ -196,6 +202,6 @@ def _write_run_log(
         "receipts": [asdict(receipt) for receipt in report.receipts],
         "waiting": {name: waiting.missing for name, waiting in report.waiting.items()},
     }
-    path = store.folder / "run.jsonl"
+    path = store.folder / RUN_LOG
     with name_file_in_errors(path), path.open("a", encoding="utf-8") as stream:
         stream.write(json.dumps(run, ensure_ascii=False) + "\n")

@@ -31,6 +31,7 @@ from benchbuilder.exporters import AuditResult, Exporter, FinishedBuild, StepCou
 from benchbuilder.models import Receipt
 from benchbuilder.pipeline.audits import AuditKeeper, Auditor, audit_folder
 from benchbuilder.pipeline.cache_key import kind_key_inputs, spec_key_inputs
+from benchbuilder.pipeline.foreign_files import PROGRAM_FILES, check_folder, check_names, removable
 from benchbuilder.pipeline.ledger import write_ledger
 from benchbuilder.pipeline.plan import Plan
 from benchbuilder.pipeline.shards.worker import TableFiles
@@ -62,6 +63,43 @@ class OutputWriter:
     store: Store
     recipe_yaml: str
     auditor: Auditor | None = None
+
+    def planned_names(self) -> list[str]:
+        """The files and folders that it writes into the folder of the build, as far as settings tell."""
+        names = list(PROGRAM_FILES)
+        for task, part in self.plan.recipe.by_task().items():
+            exporters: list[Exporter] = [create_from_spec("exporter", spec) for spec in part.outputs.values()]
+            own = [name for exporter in exporters for name in exporter.output_names()]
+            names += [f"{task}/{name}" if task else name for name in own]
+        return names
+
+    def check_folder(self, names: Sequence[str]) -> None:
+        """StoreError if the folder has files under `names` that no build wrote."""
+        check_folder(self.store.folder, names, self._written_names())
+
+    def claim_folder(self, names: Sequence[str]) -> str:
+        """Mark the folder as that of a build, so that later builds know its files; what to tell the user, if anything.
+
+        In a folder that an earlier version built without such a mark, the files `names` count as written by it.
+        """
+        folder, mark = self.store.folder, _OutputsMark(self.store.folder)
+        if mark.is_there:
+            return ""
+        found = [name for name in names if (folder / name).is_file()] if self._written_names() is None else []
+        mark.write("", {name: file_checksum(folder / name) for name in found})
+        if not found:
+            return ""
+        return (
+            f"{display_path(folder)} was built by an earlier version of benchbuilder, which kept no list of its files: "
+            f"{', '.join(found)} count as written by it"
+        )
+
+    def _written_names(self) -> frozenset[str] | None:
+        """The files that builds wrote into the folder; ``None`` if that is a folder of builds without a list."""
+        mark = _OutputsMark(self.store.folder)
+        if mark.is_damaged or (not mark.is_there and any(self.store.steps.glob("*/latest"))):
+            return None
+        return frozenset((*mark.files, *PROGRAM_FILES)) if mark.is_there else frozenset()
 
     def distrust(self) -> None:
         """Have the outputs of earlier builds written again: a step that they were made of is damaged."""
@@ -162,13 +200,15 @@ class OutputWriter:
         What is there is marked as made of `state`.
         """
         folder = self.store.folder
+        check_names(folder, names)
+        self.check_folder(names)
         checksums = {name: file_checksum(source / name) for name in names}
         sync_paths(source / name for name in names)
         mark.write("", {**mark.files, **checksums})  # until all is there, the mark fits no state but names what may be
         for name in names:
             (folder / name).parent.mkdir(exist_ok=True)
             (source / name).replace(folder / name)
-        removed = [folder / name for name in sorted(set(mark.files) - set(names))]
+        removed = [folder / name for name in removable(set(mark.files) - set(names))]
         for file in removed:
             file.unlink(missing_ok=True)
         sync_paths({folder, *((folder / name).parent for name in names), *(file.parent for file in removed)})
@@ -201,25 +241,26 @@ class _OutputsMark:
     """The file that says which results the outputs in a build's folder were made of.
 
     `state` is that as JSON, empty while outputs are written; `files` holds the names of the outputs with their
-    checksums. Both are empty if the file is missing or damaged.
+    checksums. Both are empty if the file is missing or damaged. Every folder of a build has it from the beginning.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder, self._path = folder, folder / "store" / "outputs.json"
         self.state: str = ""
         self.files: dict[str, str] = {}
-        self._is_damaged = False
+        self.is_damaged = False
+        self.is_there = self._path.exists()
         try:
             mark = unseal_json(self._path.read_bytes())
             self.state, self.files = mark["state"], mark["files"]
         except FileNotFoundError:
             pass
         except (ValueError, KeyError):
-            self._is_damaged = True
+            self.is_damaged = True
 
     def notes(self) -> tuple[str, ...]:
         """What is damaged of the outputs, for the user."""
-        if self._is_damaged:
+        if self.is_damaged:
             return (f"{display_path(self._path)} cannot be used: the outputs are written again",)
         altered = damaged_outputs(self._folder, self.files) if self.state else []
         return tuple(f"{display_path(file)} is not as it was written: it is written again" for file in altered)

@@ -46,9 +46,8 @@ CASES: dict[str, tuple[str, str]] = {
         - this is not a valid name for a recipe
             at:      new My-Wall
             allowed: a-z, 0-9 and _, beginning with a letter
-        - this is not a language tag
+        - expected the tag of a language, for instance zh, en-GB or zh-Hant
             at:      --language English
-            allowed: a language tag such as zh, zu or pt-BR
         """,
     ),
     "no such option": (

@@ -1,0 +1,59 @@
+"""Keeps a build from writing over files in its folder that it did not write itself."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
+
+from benchbuilder.config import display_path, output_name_fault
+from benchbuilder.core import StoreError
+
+RUN_LOG = "run.jsonl"
+PROGRAM_FILES = ("recipe.yaml", "ledger.tsv", RUN_LOG)
+"""Files beside the outputs that every build writes."""
+_SHOWN = 3
+_ELSEWHERE = "move or rename it, or build elsewhere with run.dir=FOLDER"
+
+
+def check_folder(folder: Path, names: Iterable[str], written: Collection[str] | None) -> None:
+    """StoreError if a build into `folder` would write over files of somebody else.
+
+    Args:
+        folder: The folder of the build, which need not exist.
+        names: The files and folders that the build will write, as far as they are known.
+        written: The files that a build wrote there; ``None`` if nobody can tell.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise StoreError(f"{display_path(folder)} is a file, not a folder", next="choose another run.dir=FOLDER")
+    if written is None:
+        return
+    foreign = [name for name in dict.fromkeys(names) if name not in written and _is_in_the_way(folder / name)]
+    if foreign:
+        more = f" and {len(foreign) - _SHOWN} more" if len(foreign) > _SHOWN else ""
+        raise StoreError(
+            f"this build would write over {', '.join(foreign[:_SHOWN])}{more}, which no build wrote",
+            where=display_path(folder), why="a build only replaces its own files", next=_ELSEWHERE,
+        )  # fmt: skip
+
+
+def _is_in_the_way(path: Path) -> bool:
+    """Whether there is anything at `path` but a folder, in which a build only adds files."""
+    return path.is_symlink() or (path.exists() and not path.is_dir())
+
+
+def check_names(folder: Path, names: Sequence[str]) -> None:
+    """StoreError if exporters wrote a file twice, or under a name that the program uses itself."""
+    for place, name in enumerate(names):
+        fault = "" if name in PROGRAM_FILES else output_name_fault(name)
+        if name in names[:place]:
+            fault = "another output has this name"
+        if fault:
+            raise StoreError(
+                f"an output cannot be written as {name}", where=display_path(folder), why=fault,
+                next="choose other file names for the outputs of the recipe; the steps are kept",
+            )  # fmt: skip
+
+
+def removable(names: Iterable[str]) -> list[str]:
+    """The outdated outputs among `names`, sorted; never the journal or another file of the program."""
+    return sorted(name for name in set(names) if name in PROGRAM_FILES or not output_name_fault(name))
