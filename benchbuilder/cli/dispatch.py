@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import importlib
 import os
+import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -165,8 +167,25 @@ COMMANDS = {name: command for group in _GROUPS.values() for name, command in gro
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line with `argv`, by default the arguments of the process; the exit code."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
+    """Run the command line with `argv`, by default the arguments of the process; the exit code.
+
+    Without `argv`, Ctrl-C still ends the process with 130 when its work is done and Python shuts down.
+    """
+    if argv is not None:
+        return _run_command_line(list(argv))
+    try:
+        return _run_command_line(sys.argv[1:])
+    finally:
+        signal.signal(signal.SIGINT, _exit_at_once)
+
+
+def _exit_at_once(*_: object) -> None:
+    with contextlib.suppress(OSError, ValueError, RuntimeError):  # it may be closed, or be flushed just now
+        sys.stdout.flush()
+    os._exit(130)
+
+
+def _run_command_line(arguments: list[str]) -> int:
     if not arguments or arguments[0] in ("-h", "--help"):
         sys.stdout.write(_help())
         return 0
@@ -240,9 +259,30 @@ def _run(name: str, rest: list[str]) -> int:
     parser.add_argument("--trust", action="append", metavar="FOLDER", default=[], help=help_text)
     getattr(module, f"register{command.suffix}")(parser)
     args = parser.parse_intermixed_args(rest)
+    _refuse_special_files(args)
     run: Callable[[argparse.Namespace, Console], int] = getattr(module, f"run{command.suffix}")
     with trusting(args.trust):
         return run(args, Terminal(width=None if sys.stdout.isatty() else 200))
+
+
+_WRITTEN = ("output", "html")
+"""Arguments that name what a command writes."""
+
+
+def _refuse_special_files(args: argparse.Namespace) -> None:
+    """RecipeError for an argument that names a device, a pipe or a socket, before a command opens it."""
+    from pathlib import Path
+
+    from benchbuilder.core import Problem, RecipeError, special_file
+
+    given = {name: value if isinstance(value, list) else [value] for name, value in vars(args).items()}
+    texts = [text for name, values in given.items() if name not in _WRITTEN for text in values if isinstance(text, str)]
+    problems = [
+        Problem(f"this is {kind}, not a file", where=f"command line: {text}", hint="save what it delivers as a file")
+        for text in texts if (kind := special_file(Path(text)))
+    ]  # fmt: skip
+    if problems:
+        raise RecipeError(problems)
 
 
 def _help() -> str:

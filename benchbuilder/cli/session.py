@@ -20,6 +20,7 @@ from benchbuilder.pipeline import (
     Plan,
     Store,
     Watcher,
+    check_build_folder,
     check_recipe,
     make_plan,
     open_gateway,
@@ -70,12 +71,14 @@ def open_session(args: argparse.Namespace, console: Console) -> Session:
     Raises:
         RecipeError: With every problem of the recipe at once.
         DataError: If a file that the recipe names cannot be read.
+        StoreError: If the folder of the build has files of somebody else where a build writes.
     """
     loaded = load_recipe(args.overrides, recipes=args.recipes)
     store = Store(loaded.recipe.build_folder(Path.cwd()))
     checksums = Checksums(store.checksums, verify=getattr(args, "verify", False))
     warnings = check_recipe(loaded, sources=unread_sources(loaded.recipe, store, checksums))
     plan = make_plan(loaded.recipe, store, checksums.sha256_of)
+    check_build_folder(plan, store)
     checksums.save()
     return Session(loaded, plan, store, console, warnings)
 

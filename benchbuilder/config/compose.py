@@ -34,6 +34,7 @@ from benchbuilder.config.composition_faults import (
     UnresolvedValue,
     is_forbidden_override,
     join_split_override,
+    repeated_choices,
 )
 from benchbuilder.config.origins import ValueOrigin, ValueOrigins, collect_value_origins
 from benchbuilder.config.recipe_index import RecipeIndex
@@ -154,21 +155,12 @@ def _parse(texts: Sequence[str], index: RecipeIndex) -> list[Override]:
         if (fault := _override_fault(override, text, index)) is not None:
             faults.append(fault)
         parsed.append(override)
-    if faults := [*faults, *_repeated_choices(parsed, index)]:
+    chosen = [
+        (o.key_or_group, o.package, o.input_line or "") for o in parsed if not (o.is_delete() or _sets_key(o, index))
+    ]
+    if faults := [*faults, *repeated_choices(chosen)]:
         raise CompositionError(faults, index)
     return parsed
-
-
-def _repeated_choices(overrides: Sequence[Override], index: RecipeIndex) -> Generator[CompositionFault]:
-    """Faults of the overrides that choose from a group again; of keys that are set again, the last one wins."""
-    first: dict[tuple[str, str | None], Override] = {}
-    for override in overrides:
-        if override.is_delete() or _sets_key(override, index):
-            continue
-        earlier = first.setdefault((override.key_or_group, override.package), override)
-        if earlier is not override:
-            text, former = override.input_line or "", earlier.input_line or ""
-            yield CompositionFault("chosen_twice", text, override.key_or_group, detail=former)
 
 
 def _override_fault(override: Override, text: str, index: RecipeIndex) -> CompositionFault | None:

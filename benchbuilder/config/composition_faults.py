@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -48,6 +48,18 @@ class UnresolvedValue:
 
     key: KeyPath
     error: str
+
+
+def repeated_choices(choices: Iterable[tuple[str, str | None, str]]) -> Iterator[CompositionFault]:
+    """A fault for each choice that is made again; of keys that are set again, the last one wins.
+
+    A choice is its group, its package and the text of its override.
+    """
+    first: dict[tuple[str, str | None], str] = {}
+    for group, package, text in choices:
+        if (group, package) in first:
+            yield CompositionFault("chosen_twice", text, group, detail=first[group, package])
+        first.setdefault((group, package), text)
 
 
 def join_split_override(texts: Sequence[str]) -> tuple[int, str]:

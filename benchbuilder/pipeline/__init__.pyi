@@ -20,6 +20,7 @@ from .executors.base import Executor as Executor
 from .executors.base import StepWork as StepWork
 from .last_command import last_command_hint as last_command_hint
 from .node_inputs import step_job_of as step_job_of
+from .outputs import check_build_folder as check_build_folder
 from .outputs import finished_build as finished_build
 from .outputs import outputs_match as outputs_match
 from .plan import Node as Node

@@ -15,8 +15,8 @@ from benchbuilder.core import ServiceError, TooManyFailures, Waiting, create_fro
 from benchbuilder.exporters import AuditResult
 from benchbuilder.models import Receipt
 from benchbuilder.pipeline.audits import Auditor
-from benchbuilder.pipeline.last_command import save_last_command
 from benchbuilder.pipeline.foreign_files import RUN_LOG
+from benchbuilder.pipeline.last_command import save_last_command
 from benchbuilder.pipeline.ledger import write_ledger
 from benchbuilder.pipeline.outputs import OutputFiles, OutputWriter
 from benchbuilder.pipeline.plan import NodeStatus, Plan
@@ -89,12 +89,7 @@ def build_benchmark(
     report = BuildReport(store.folder)
     outputs = OutputWriter(plan, store, recipe_yaml, auditor)
     names = outputs.planned_names() if write_outputs else [RUN_LOG]
-    outputs.check_folder(names)
-    with store.lock():
-        if note := outputs.claim_folder(names):
-            watcher.note(note)
-        if note := store.former_layout_note():
-            watcher.note(note)
+    with _own_folder(outputs, names, watcher):
         statuses = plan.statuses(store, refresh)
         if write_outputs and any(status.damage for status in statuses.values()):
             outputs.distrust()
@@ -111,6 +106,17 @@ def build_benchmark(
         if write_outputs:
             report.record_outputs(outputs.write(report.manifests, report.waiting, report.receipts))
         return report
+
+
+@contextlib.contextmanager
+def _own_folder(outputs: OutputWriter, names: Sequence[str], watcher: Watcher) -> Generator[None]:
+    """Hold the folder, marked as that of a build; StoreError if the build would write over files of somebody else."""
+    outputs.check_folder(names)
+    with outputs.store.lock():
+        for note in (outputs.claim_folder(names), outputs.store.former_layout_note()):
+            if note:
+                watcher.note(note)
+        yield
 
 
 @contextlib.contextmanager

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from benchbuilder.config import display_path, output_name_fault
 from benchbuilder.core import StoreError
@@ -56,4 +58,16 @@ def check_names(folder: Path, names: Sequence[str]) -> None:
 
 def removable(names: Iterable[str]) -> list[str]:
     """The outdated outputs among `names`, sorted; never the journal or another file of the program."""
-    return sorted(name for name in set(names) if name in PROGRAM_FILES or not output_name_fault(name))
+    return sorted(name for name in set(names) if not output_name_fault(name))
+
+
+def holds_build(folder: Path) -> bool:
+    """Whether a folder without a list of its files is that of a build: by its run log, or by a step in its store."""
+    if any((folder / "store" / "steps").glob("*/latest")):
+        return True
+    try:
+        with (folder / RUN_LOG).open("rb") as stream:
+            first: Any = json.loads(stream.readline())
+    except (OSError, ValueError):
+        return False
+    return isinstance(first, dict) and {"started", "steps", "receipts"} <= first.keys()

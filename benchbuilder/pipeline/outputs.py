@@ -31,7 +31,14 @@ from benchbuilder.exporters import AuditResult, Exporter, FinishedBuild, StepCou
 from benchbuilder.models import Receipt
 from benchbuilder.pipeline.audits import AuditKeeper, Auditor, audit_folder
 from benchbuilder.pipeline.cache_key import kind_key_inputs, spec_key_inputs
-from benchbuilder.pipeline.foreign_files import PROGRAM_FILES, check_folder, check_names, removable
+from benchbuilder.pipeline.foreign_files import (
+    PROGRAM_FILES,
+    RUN_LOG,
+    check_folder,
+    check_names,
+    holds_build,
+    removable,
+)
 from benchbuilder.pipeline.ledger import write_ledger
 from benchbuilder.pipeline.plan import Plan
 from benchbuilder.pipeline.shards.worker import TableFiles
@@ -66,7 +73,7 @@ class OutputWriter:
 
     def planned_names(self) -> list[str]:
         """The files and folders that it writes into the folder of the build, as far as settings tell."""
-        names = list(PROGRAM_FILES)
+        names: list[str] = [*PROGRAM_FILES]
         for task, part in self.plan.recipe.by_task().items():
             exporters: list[Exporter] = [create_from_spec("exporter", spec) for spec in part.outputs.values()]
             own = [name for exporter in exporters for name in exporter.output_names()]
@@ -80,24 +87,22 @@ class OutputWriter:
     def claim_folder(self, names: Sequence[str]) -> str:
         """Mark the folder as that of a build, so that later builds know its files; what to tell the user, if anything.
 
-        In a folder that an earlier version built without such a mark, the files `names` count as written by it.
+        In a folder of builds that lost its mark, or never had one, the files `names` count as written by a build.
         """
         folder, mark = self.store.folder, _OutputsMark(self.store.folder)
         if mark.is_there:
             return ""
-        found = [name for name in names if (folder / name).is_file()] if self._written_names() is None else []
+        known = names if self._written_names() is None else ()
+        found = [name for name in known if name != RUN_LOG and (folder / name).is_file()]
         mark.write("", {name: file_checksum(folder / name) for name in found})
         if not found:
             return ""
-        return (
-            f"{display_path(folder)} was built by an earlier version of benchbuilder, which kept no list of its files: "
-            f"{', '.join(found)} count as written by it"
-        )
+        return f"{display_path(folder)} has no list of what builds wrote: {', '.join(found)} count as written by one"
 
     def _written_names(self) -> frozenset[str] | None:
         """The files that builds wrote into the folder; ``None`` if that is a folder of builds without a list."""
         mark = _OutputsMark(self.store.folder)
-        if mark.is_damaged or (not mark.is_there and any(self.store.steps.glob("*/latest"))):
+        if mark.is_damaged or (not mark.is_there and holds_build(self.store.folder)):
             return None
         return frozenset((*mark.files, *PROGRAM_FILES)) if mark.is_there else frozenset()
 
@@ -253,7 +258,7 @@ class _OutputsMark:
         try:
             mark = unseal_json(self._path.read_bytes())
             self.state, self.files = mark["state"], mark["files"]
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             pass
         except (ValueError, KeyError):
             self.is_damaged = True
@@ -273,6 +278,12 @@ def damaged_outputs(folder: Path, checksums: Mapping[str, str]) -> list[Path]:
     """The files of a folder, given by name, that are missing or do not have their checksums."""
     files = {folder / name: checksum for name, checksum in checksums.items()}
     return [file for file, checksum in files.items() if not file.is_file() or file_checksum(file) != checksum]
+
+
+def check_build_folder(plan: Plan, store: Store) -> None:
+    """StoreError if a build of `plan` would write over files that no build wrote."""
+    outputs = OutputWriter(plan, store, "")
+    outputs.check_folder(outputs.planned_names())
 
 
 def outputs_match(folder: Path, manifest: Manifest) -> bool:

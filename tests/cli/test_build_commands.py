@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -30,6 +31,28 @@ def at_home(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def items(home: Path) -> list[dict[str, object]]:
     lines = (home / "builds/care_mi/items.jsonl").read_text(encoding="utf-8").splitlines()
     return [json.loads(line) for line in lines]
+
+
+LATE_CTRL_C = """
+import atexit, os, signal, sys
+atexit.register(os.kill, os.getpid(), signal.SIGINT)
+from benchbuilder.cli.dispatch import main
+sys.argv = ["benchbuild", "--version"]
+sys.exit(main())
+"""
+
+
+def test_ctrl_c_after_the_last_line_ends_with_130() -> None:
+    ended = subprocess.run([sys.executable, "-c", LATE_CTRL_C], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (130, "")
+    assert ended.stdout.startswith("benchbuild ")
+
+
+@pytest.mark.parametrize("words", ["words collect PIPE recipe=care_mi", "evaluate --benchmark PIPE recipe=care_mi"])
+def test_a_pipe_is_not_opened(words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    assert main(words.replace("PIPE", str(tmp_path / "pipe")).split()) == 2
+    assert "this is a pipe, not a file" in capsys.readouterr().err
 
 
 def test_a_second_build_reuses_everything(at_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
