@@ -173,6 +173,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     if argv is not None:
         return _run_command_line(list(argv))
+    # workers are new interpreters: they must not look for modules in the folder of somebody's recipes
+    os.environ.setdefault("PYTHONSAFEPATH", "1")
     try:
         return _run_command_line(sys.argv[1:])
     finally:
@@ -194,8 +196,6 @@ def _run_command_line(arguments: list[str]) -> int:
         return 0
     from benchbuilder.core import BenchbuilderError  # here, because the help needs no other room
 
-    if argv is None:  # workers are new interpreters: they must not look for modules in the folder of somebody's recipes
-        os.environ.setdefault("PYTHONSAFEPATH", "1")
     gc.set_threshold(_NEW_OBJECTS, *gc.get_threshold()[1:])
     try:
         return _dispatch(arguments)

@@ -155,10 +155,9 @@ def _parse(texts: Sequence[str], index: RecipeIndex) -> list[Override]:
         if (fault := _override_fault(override, text, index)) is not None:
             faults.append(fault)
         parsed.append(override)
-    chosen = [
-        (o.key_or_group, o.package, o.input_line or "") for o in parsed if not (o.is_delete() or _sets_key(o, index))
-    ]
-    if faults := [*faults, *repeated_choices(chosen)]:
+    choices = [o for o in parsed if not (o.is_delete() or _sets_key(o, index))]
+    faults += repeated_choices((o.key_or_group, o.package, o.input_line or "") for o in choices)
+    if faults:
         raise CompositionError(faults, index)
     return parsed
 
