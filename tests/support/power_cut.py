@@ -89,11 +89,13 @@ class Recorder:
 
     def event(self, name: str, arguments: tuple[Any, ...]) -> None:
         """An audit event of Python, before the action."""
-        if name not in ("os.rename", "os.remove", "os.rmdir", "open", "os.mkdir"):
+        if name not in ("os.rename", "os.link", "os.remove", "os.rmdir", "open", "os.mkdir"):
             return
         with self._turn:
             if name == "os.rename":
                 self._rename(_path(arguments[0], arguments[2]), _path(arguments[1], arguments[3]))
+            elif name == "os.link":
+                self._link(_path(arguments[0], arguments[2]), _path(arguments[1], arguments[3]))
             elif name in ("os.remove", "os.rmdir"):
                 self._remove(_path(*arguments))
             elif isinstance(arguments[0], str | Path) and self._holds(Path(arguments[0])):
@@ -133,6 +135,13 @@ class Recorder:
             moved = new / known.relative_to(old)
             self._nodes[moved] = self._nodes.pop(known)
             self._stamps[moved] = self._stamps.pop(known, ())
+
+    def _link(self, old: Path, new: Path) -> None:
+        if self._holds(old):
+            self._look()
+            if old in self._nodes and not new.exists():
+                self._nodes[new] = self._nodes[old]
+                self.operations.append(Name(self._nodes[new], None, self._place(new)))
 
     def _remove(self, path: Path) -> None:
         if self._holds(path):
