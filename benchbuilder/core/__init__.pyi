@@ -177,9 +177,11 @@ from .text.answers import number_range as number_range
 from .text.answers import split_words as split_words
 from .text.answers import text_differences as text_differences
 from .text.answers import without_numbers as without_numbers
+from .text.invisible import escape_invisible as escape_invisible
 from .text.invisible import is_blank as is_blank
 from .text.invisible import is_spelling_mark as is_spelling_mark
 from .text.invisible import replace_steering_characters as replace_steering_characters
+from .text.invisible import show_invisible as show_invisible
 from .text.languages import is_language as is_language
 from .text.languages import language_fault as language_fault
 from .text.languages import language_name as language_name

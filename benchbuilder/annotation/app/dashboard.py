@@ -19,6 +19,7 @@ from benchbuilder.annotation.app.progress_cache import ProjectSnapshot
 from benchbuilder.annotation.app.sessions import Visit, require_visit
 from benchbuilder.annotation.progress.project import TaskProgress
 from benchbuilder.annotation.sheets.sheets import csv_bytes, escape_formula
+from benchbuilder.core import show_invisible
 
 router = APIRouter(prefix="/lead")
 
@@ -146,7 +147,7 @@ def _safe(name: str) -> str:
 def _csv(name: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> Response:
     """A CSV file in UTF-8 with byte-order mark, for spreadsheets; no cell is read as a formula."""
     return Response(
-        csv_bytes([head, *([escape_formula(str(cell)) for cell in row] for row in rows)]),
+        csv_bytes([head, *([escape_formula(show_invisible(str(cell))) for cell in row] for row in rows)]),
         media_type="text/csv; charset=utf-8",
         headers={"Content-Disposition": f'attachment; filename="{name}"'},
     )

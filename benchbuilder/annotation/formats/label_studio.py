@@ -37,6 +37,7 @@ from benchbuilder.annotation.formats.questions import (
 from benchbuilder.annotation.formats.user_table import UserTable, complete_user_table, number_id, write_user_table
 from benchbuilder.annotation.tasks import wording_key
 from benchbuilder.config import GuidingQuestion
+from benchbuilder.core import show_invisible
 
 GOLD_USER = "gold"
 """The code of the user who gives the expected answers of gold tasks; no person has it."""
@@ -66,7 +67,7 @@ def write_label_studio(export: ExportInput, users: UserTable | None = None) -> V
         USERS_FILE: write_user_table(table),
     }
     if guideline := export.project.guideline:
-        files[GUIDELINE_FILE] = guideline.encode()
+        files[GUIDELINE_FILE] = show_invisible(guideline).encode()
     return VoteExport(files, _losses(export, flat, writer))
 
 

@@ -9,6 +9,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from benchbuilder.annotation.base import Task
 from benchbuilder.annotation.formats.questions import NOTE, Control
 from benchbuilder.config import GuidingQuestion, ProjectSpec
+from benchbuilder.core import show_invisible
 
 HOTKEYS = "1234567890qwertasdfgzxcb"
 """Hotkeys of choices in their order; Label Studio itself uses none of them for text tasks."""
@@ -84,7 +85,7 @@ def anchor_lines(question: GuidingQuestion) -> list[str]:
 
 def displayable_text(text: str) -> str:
     """`text` without characters that XML forbids, and without ``$``, which starts a variable."""
-    return _FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", text).replace("$", "\N{FULLWIDTH DOLLAR SIGN}")
+    return _FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", show_invisible(text)).replace("$", "\N{FULLWIDTH DOLLAR SIGN}")
 
 
 def _header(view: Element, text: str) -> None:

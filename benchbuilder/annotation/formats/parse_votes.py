@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import Any
+from typing import Any, cast
 
 from benchbuilder.annotation.base import Subject, Task, Value
 from benchbuilder.annotation.database.models import ImportedVote
 from benchbuilder.annotation.formats.models import ExportInput, ParsedVotes, Rater
 from benchbuilder.annotation.values import is_allowed_value, parse_value
 from benchbuilder.config import GuidingQuestion
-from benchbuilder.core import head_excerpt
+from benchbuilder.core import escape_invisible, head_excerpt, show_invisible
 
 
 def shown_positions(tasks: Sequence[Task]) -> dict[str, tuple[Task, int]]:
@@ -36,6 +36,7 @@ class VoteCollector:
         self._asked = export.judgement_requests()
         self._questions = export.project.spec.questions_about()
         self._first: dict[tuple[str, Subject], ImportedVote] = {}
+        self._former = {(vote.code, vote.subject): vote for vote in export.votes}
 
     def add_problem(self, where: str, description: str) -> None:
         """Add a problem at `where`."""
@@ -75,6 +76,9 @@ class VoteCollector:
             return
         if value is None:
             return
+        former = self._former.get((rater.code, subject))
+        value = _as_stored(value, former and former.value)
+        details |= {"note": _as_stored(details["note"], former and former.note)} if "note" in details else {}
         vote = ImportedVote(rater.person, subject, value, rater.role, where=where, **details)
         before = self._first.setdefault((rater.code or rater.person, subject), vote)
         if before is vote:
@@ -82,6 +86,13 @@ class VoteCollector:
         elif before.value != value:
             said, says = head_excerpt(str(before.value), 60), head_excerpt(str(value), 60)
             self.add_problem(where, f"{rater.person} says {says} to {label}, but {said} at {before.where}; keep one")
+
+
+def _as_stored(value: Value, stored: Value | None) -> Value:
+    """The stored text if `value` is how an export shows it, else `value`."""
+    if isinstance(value, str) and isinstance(stored, str) and value == show_invisible(stored).strip():
+        return stored
+    return value
 
 
 def _is_empty(raw: object) -> bool:
@@ -150,10 +161,26 @@ def load_json_lines(name: str, data: bytes, parsed: ParsedVotes) -> list[tuple[i
 
 
 def json_bytes(data: object) -> bytes:
-    """JSON in UTF-8, indented."""
-    return (json.dumps(data, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "surrogatepass")
+    """JSON in UTF-8, indented, for tools that show its texts: invisible characters are written as code points."""
+    return (json.dumps(shown_data(data), ensure_ascii=False, indent=1) + "\n").encode("utf-8", "surrogatepass")
 
 
 def json_line_bytes(data: object) -> bytes:
-    """One line of JSON in UTF-8."""
-    return (json.dumps(data, ensure_ascii=False) + "\n").encode("utf-8", "surrogatepass")
+    """One line of JSON in UTF-8; invisible characters are JSON escapes, so that its data is exact."""
+    return (escape_invisible(json.dumps(data, ensure_ascii=False)) + "\n").encode("utf-8", "surrogatepass")
+
+
+def shown_data(data: object) -> object:
+    """Plain JSON data with every text as `show_invisible` writes it."""
+    if isinstance(data, str):
+        return show_invisible(data)
+    if isinstance(data, Mapping):
+        return {key: shown_data(value) for key, value in cast("Mapping[str, object]", data).items()}
+    if isinstance(data, list | tuple):
+        return [shown_data(value) for value in cast("list[object]", data)]
+    return data
+
+
+def same_shown(cell: str, text: str) -> bool:
+    """Whether a cell holds `text`, apart from white space and from how invisible characters are written."""
+    return show_invisible(cell).split() == show_invisible(text).split()

@@ -15,6 +15,7 @@ from typing import Any
 
 from benchbuilder.annotation.base import Subject, Task
 from benchbuilder.annotation.formats.models import ExportInput, ExportLoss, judging_losses, vote_losses
+from benchbuilder.annotation.formats.parse_votes import same_shown
 from benchbuilder.annotation.tasks import wording_key
 from benchbuilder.config import AnnotationSpec, GuidingQuestion
 
@@ -128,5 +129,5 @@ def _compare(data: Mapping[str, Any], task: Task, bound: Mapping[str, Subject]) 
             raise ValueError(f"{SUBJECTS} binds {control} to another task than {TASK}: it was changed")
     for name, text in texts.items():
         cell = data.get(name)
-        if cell is not None and (not isinstance(cell, str) or cell.split() != text.split()):
+        if cell is not None and (not isinstance(cell, str) or not same_shown(cell, text)):
             raise ValueError(f"{name} does not match the text of {task.key}: it was changed")

@@ -20,13 +20,13 @@ from benchbuilder.annotation.formats.models import (
     VoteRecord,
     judging_losses,
 )
-from benchbuilder.annotation.formats.parse_votes import VoteCollector, shown_positions, value_text
+from benchbuilder.annotation.formats.parse_votes import VoteCollector, same_shown, shown_positions, value_text
 from benchbuilder.annotation.formats.user_table import UserTable
 from benchbuilder.annotation.sheets.reading import SheetContents, read_vote_sheet
 from benchbuilder.annotation.sheets.sheets import csv_bytes, escape_formula, unescape_formula
 from benchbuilder.annotation.sheets.workbook import table_workbook_bytes
 from benchbuilder.annotation.tasks import wording_key
-from benchbuilder.core import DataError, csv_rows
+from benchbuilder.core import DataError, csv_rows, show_invisible
 
 CSV_FILE, XLSX_FILE = "votes.csv", "votes.xlsx"
 MAX_CELL_CHARS = 32_767
@@ -90,7 +90,7 @@ def _is_number(export: ExportInput, line: Sequence[str]) -> bool:
 
 
 def _table_lines(export: ExportInput) -> list[list[str]]:
-    """The table, header first; cells are not escaped."""
+    """The table, header first; cells show invisible characters, and are not escaped."""
     fields = list(export.project.spec.display_fields())
     fields += [name for task in export.tasks for name, _ in task.fields if name not in fields]
     fields = list(dict.fromkeys(fields))
@@ -114,7 +114,7 @@ def _table_lines(export: ExportInput) -> list[list[str]]:
                 *_vote_cells(vote, counts=id(vote) in counting),
             ]
         )  # fmt: skip
-    return lines
+    return [[show_invisible(cell) for cell in line] for line in lines]
 
 
 def _vote_cells(vote: VoteRecord, *, counts: bool) -> list[str]:
@@ -204,7 +204,7 @@ def _changed_column(cells: Mapping[str, str], subject: Subject, collector: VoteC
         texts["paragraph_text"] = task.paragraphs[number - 1].text
     for name, text in texts.items():
         cell = cells.get(name)
-        if cell is not None and cell != _TOO_LONG and cell.split() != text.split():
+        if cell is not None and cell != _TOO_LONG and not same_shown(cell, text):
             return name
     return ""
 

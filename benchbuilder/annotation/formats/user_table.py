@@ -12,6 +12,7 @@ from typing import Any
 from benchbuilder.annotation.database.models import Role
 from benchbuilder.annotation.formats.models import Rater
 from benchbuilder.annotation.sheets.sheets import csv_bytes, escape_formula, unescape_formula
+from benchbuilder.core import show_invisible
 
 _COLUMNS = ("id", "email", "code", "person", "role")
 _ROLES: dict[str, Role] = {"annotator": "annotator", "adjudicator": "adjudicator", "lead": "lead"}
@@ -80,7 +81,7 @@ def complete_user_table(users: UserTable | None, people: Sequence[Rater], make_i
 def write_user_table(users: UserTable) -> bytes:
     """The table as CSV."""
     rows = [(user.id, user.email, user.rater.code, user.rater.person, user.rater.role) for user in users.users]
-    return csv_bytes([_COLUMNS, *([escape_formula(cell) for cell in row] for row in rows)])
+    return csv_bytes([_COLUMNS, *([escape_formula(show_invisible(cell)) for cell in row] for row in rows)])
 
 
 def read_user_table(name: str, data: bytes) -> tuple[UserTable, list[str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import unicodedata
 
 _DIRECTIONS = frozenset("\u061c\u200e\u200f")
@@ -47,6 +48,42 @@ def replace_steering_characters(text: str, kept: frozenset[str]) -> str:
     )
 
 
+def show_invisible(text: str) -> str:
+    r"""`text` with characters that nobody sees written as their code points, for files that people look at.
+
+    These are controls except tab and line ends, format characters outside the spelling, separators of lines, fillers
+    and halves of characters. Line ends, joiners and marks of direction stay.
+
+    >>> show_invisible("a\u202eb\0c\n")
+    'a[U+202E]b[U+0000]c\n'
+    """
+    if text.isprintable() and not _FILLERS.intersection(text):
+        return text
+    return "".join(
+        f"[U+{ord(mark):04X}]" if _is_hidden(mark) and not is_spelling_mark(text, at) else mark
+        for at, mark in enumerate(text)
+    )
+
+
+def escape_invisible(json_text: str) -> str:
+    r"""JSON with such characters as escapes, so that a file shows them and nothing of its data changes.
+
+    >>> escape_invisible('"a\u202eb"')
+    '"a\\u202eb"'
+    """
+    if json_text.isprintable() and not _FILLERS.intersection(json_text):
+        return json_text
+    return "".join(
+        json.dumps(mark)[1:-1] if _is_hidden(mark) and not is_spelling_mark(json_text, at) else mark
+        for at, mark in enumerate(json_text)
+    )
+
+
+def _is_hidden(mark: str) -> bool:
+    return mark not in "\t\n\r" and (mark in _FILLERS or unicodedata.category(mark) in _HIDDEN)
+
+
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 _UNSEEN = frozenset({"Cc", "Cf", "Zl", "Zp", "Zs"})
 """Categories of Unicode without a glyph: controls, format characters (zero-width ones), separators."""
 _FILLERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
