@@ -146,7 +146,10 @@ def _level_loads(plan: AssignmentPlan, keys: Mapping[int, str], seed: int) -> No
 
 
 def _order_tasks(project: ProjectRef, person: Any, mine: list[Any], existing: Mapping[Any, Any]) -> list[int]:
-    """Ids of the tasks `mine` in the person's order. Opened tasks keep their place if it still exists."""
+    """Ids of the tasks `mine` in the person's order. Opened tasks keep their place if it still exists.
+
+    One gold task goes with so many others, at a place among them that nobody can foresee.
+    """
     every = project.spec.gold.every if project.spec.gold is not None else _GOLD_EVERY
     fixed: dict[int, Any] = {}
     rest: dict[bool, list[Any]] = {False: [], True: []}
@@ -157,18 +160,26 @@ def _order_tasks(project: ProjectRef, person: Any, mine: list[Any], existing: Ma
         else:
             rest[task.gold].append(task)
     ordered: list[int] = []
-    since = 0
+    block = others = 0
+    planted = False
     while len(ordered) < len(mine):
         place = len(ordered) + 1
         if place in fixed:
             task = fixed.pop(place)
-        elif rest[True] and (since >= every or not rest[False]):
+        elif rest[True] and not planted and (others >= _gold_offset(project, person, block, every) or not rest[False]):
             task = rest[True].pop()
         else:
-            task = rest[False].pop() if rest[False] else fixed.pop(min(fixed))
-        since = 0 if task.gold else since + 1
+            task = (rest[False] or rest[True]).pop() if rest[False] or rest[True] else fixed.pop(min(fixed))
+        planted, others = planted or task.gold, others + (not task.gold)
+        if planted and others >= every:
+            block, others, planted = block + 1, 0, False
         ordered.append(task.id)
     return ordered
+
+
+def _gold_offset(project: ProjectRef, person: Any, block: int, every: int) -> int:
+    """How many of the other tasks of a block come before its gold task."""
+    return int.from_bytes(_rank(project.seed, person.code, f"gold {block}")) % (every + 1)
 
 
 def _rank(seed: int, who: str, key: str) -> bytes:

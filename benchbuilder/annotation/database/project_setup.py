@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchbuilder.annotation.base import ShownParagraph, Task, Value
+from benchbuilder.annotation.database.gold_shape import TaskShape
 from benchbuilder.annotation.database.models import Project
 from benchbuilder.annotation.tasks import paragraph_key, task_key
 from benchbuilder.annotation.values import is_allowed_value
@@ -78,19 +79,20 @@ def add_gold_tasks(tasks: Sequence[Task], spec: ProjectSpec) -> list[Task]:
 
     Raises:
         DataError: lines of the file cannot be used; it lists them. A gold task must not be one of `tasks`, as its
-            votes cannot both decide and test.
+            votes cannot both decide and test, and must have the shape of them, as nobody may recognise it.
     """
     if spec.gold is None:
         return list(tasks)
     task_keys = {task.key for task in tasks}
     gold_tasks: dict[str, Task] = {}
+    shape = TaskShape(tasks)
     problems: list[str] = []
     for number, line in enumerate(_read_text(spec.gold.file).split("\n"), start=1):
         if not line.strip():
             continue
         where = f"{spec.gold.file.path}:{number}"
         try:
-            task = _parse_gold_task(json.loads(line), spec)
+            task = shape.fit(_parse_gold_task(json.loads(line), spec))
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             problems.append(f"{where}: {error}")
             continue

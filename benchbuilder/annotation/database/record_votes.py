@@ -171,11 +171,12 @@ def update_disputes(
     changed: list[dict[str, Any]] = []
     for row in rows:
         disputes, agreed = 0, 1.0
-        if row.live and not row.gold:
+        if row.live:  # gold tasks too, though it does not count: else a submission of one would be faster
             votes_of_task = (
                 load_votes(connection, current_votes.c.task_id == row.id) if everything is None else everything
             )
-            disputes, agreed = _dispute_state(project, task_from_row(row), votes_of_task)
+            found = _dispute_state(project, task_from_row(row), votes_of_task)
+            disputes, agreed = (0, 1.0) if row.gold else found
         if (disputes, agreed) != (row.open_disputes, row.agreement):
             changed.append({"id": row.id, "open_disputes": disputes, "agreement": agreed})
     bulk.update_rows(connection, tasks, changed)

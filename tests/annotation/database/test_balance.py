@@ -121,7 +121,7 @@ def test_who_comes_back_finds_their_draft_if_the_task_is_free(world: World):
     assert world.numbers(people[0]) == [1, 2, 3]
 
 
-def test_gold_comes_after_every_few_others_for_everybody(world: World):
+def test_gold_comes_once_among_every_few_others_for_everybody(world: World):
     people = world.annotators(4)
     gold = [task_of(1000 + number, expected={"sound": 1}) for number in range(3)]
     spec = spec_of(gold={"file": "gold.jsonl", "every": 4})
@@ -129,7 +129,7 @@ def test_gold_comes_after_every_few_others_for_everybody(world: World):
     marked = {world.id_of(task) for task in gold}
     for person in people:
         places = [place for place, id_ in enumerate(world.ids(person), start=1) if id_ in marked]
-        assert places == [5, 10, 15]
+        assert [(place - 1) // 5 for place in places] == [0, 1, 2]
     orders = {tuple(id_ for id_ in world.ids(person) if id_ in marked) for person in people}
     assert len(orders) > 1
     late = world.invite("专家5")
@@ -154,7 +154,7 @@ def test_gold_grows_into_work_that_has_begun(world: World):
     marked = {world.id_of(task) for task in gold}
     places = [place for place, id_ in enumerate(world.ids(person), start=1) if id_ in marked]
     assert places[0] == 8
-    assert all(b - a == 6 for a, b in pairwise(places))
+    assert all(1 <= b - a <= 6 for a, b in pairwise(places))
 
 
 def test_a_lower_number_of_annotators_takes_unopened_ones_back(world: World):
