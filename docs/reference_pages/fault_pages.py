@@ -15,8 +15,9 @@ MATRIX = Path(__file__).parents[2] / "tests" / "e2e" / "faults" / "matrix.yaml"
 _HEADER = ("what was tried", "when", "what happened")
 _INTRODUCTION = """# Faults that were tried
 
-Every line is tried by a test of the commands themselves: `pytest -m e2e tests/e2e/faults tests/e2e/review_app`. Those that need a model
-ask a service that counts its replies. The project is small: eleven questions, a corpus, and three invented models.
+Every line is tried by a test of the commands themselves, in `tests/e2e/faults` and `tests/e2e/review_app`. Those that
+need a model ask a service that counts its replies. The project is small: eleven questions, a corpus, and three invented
+models.
 
 After each fault, the same command runs again, undisturbed. *The same result* means that its files are byte for byte
 those of a run that nothing disturbed. It also means that no reply was bought twice, except replies that were on their
@@ -69,8 +70,10 @@ def _damage_rows(line: Mapping[str, Any], matrix: Mapping[str, Any]) -> Iterator
         yield f"damage to {matrix['files'][line['file']]['title']}: {_HOW[how]}", "before the command", ends
 
 
-_REVIEW = """Three people vote, and the fault comes while the app serves them. Afterwards the app is started anew, and they
-go on. Every vote that was acknowledged is there, once.""".replace("\n", " ")
+_REVIEW = (
+    "Three people vote, and the fault comes while the app serves them. Afterwards the app is started anew, and they go "
+    "on. Every vote that was acknowledged is there, once."
+)
 _BROWSERS = {
     "gone": "the browsers find no app; no acknowledged vote is lost",
     "refused": "the app answers with an error and does not acknowledge; no acknowledged vote is lost",
