@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,9 @@ MATRIX = Path(__file__).parents[2] / "tests" / "e2e" / "faults" / "matrix.yaml"
 _HEADER = ("what was tried", "when", "what happened")
 _INTRODUCTION = """# Faults that were tried
 
-Every line is tried by a test: `pytest -m e2e tests/e2e/faults` gives the commands themselves. Those that need a model
-ask a service that counts its replies. The project is small: eleven questions, a corpus, and three invented models.
+Every line is tried by a test of the commands themselves, in `tests/e2e/faults` and `tests/e2e/review_app`. Those that
+need a model ask a service that counts its replies. The project is small: eleven questions, a corpus, and three invented
+models.
 
 After each fault, the same command runs again, undisturbed. *The same result* means that its files are byte for byte
 those of a run that nothing disturbed. It also means that no reply was bought twice, except replies that were on their
@@ -33,6 +35,7 @@ def faults() -> str:
         damaged = [line for line in matrix["damaged"] if line["command"] == command]
         rows += [row for line in damaged for row in _damage_rows(line, matrix)]
         parts += [f"## `benchbuild {command}`", table(_HEADER, rows)]
+    parts += ["## `benchbuild review`", _REVIEW, table(_HEADER, map(partial(_review_row, matrix), matrix["reviewed"]))]
     return "\n\n".join(parts)
 
 
@@ -65,3 +68,18 @@ def _damage_rows(line: Mapping[str, Any], matrix: Mapping[str, Any]) -> Iterator
         if line["code"]:
             ends = f"it ends with exit code {line['code']}{said}; {_THEN[line['then']]} it makes the same result"
         yield f"damage to {matrix['files'][line['file']]['title']}: {_HOW[how]}", "before the command", ends
+
+
+_REVIEW = (
+    "Three people vote, and the fault comes while the app serves them. Afterwards the app is started anew, and they go "
+    "on. Every vote that was acknowledged is there, once."
+)
+_BROWSERS = {
+    "gone": "the browsers find no app; no acknowledged vote is lost",
+    "refused": "the app answers with an error and does not acknowledge; no acknowledged vote is lost",
+    "served": "the app goes on; no acknowledged vote is lost",
+}
+
+
+def _review_row(matrix: Mapping[str, Any], line: Mapping[str, Any]) -> tuple[str, str, str]:
+    return matrix["faults"][line["fault"]], "while votes are sent", _BROWSERS[line["browsers"]]

@@ -53,7 +53,9 @@ class Fault:
             getattr(self, f"_{self.do}")()
 
     def _kill(self) -> None:
-        os.killpg(0, signal.SIGKILL)
+        if os.getpgid(0) == os.getpid():  # with its workers
+            os.killpg(0, signal.SIGKILL)
+        os.kill(os.getpid(), signal.SIGKILL)
 
     def _sigterm(self) -> None:
         os.kill(os.getpid(), signal.SIGTERM)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
-import time
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,18 +63,6 @@ class Sample:
         process = self.start(*further, command=command)
         said, _ = process.communicate(timeout=300)
         return Built(process.returncode, said)
-
-    def kill_at(self, number: int) -> bool:
-        """Begin a build and kill it when the service has seen `number` requests more; whether it was still at work."""
-        target = self.requests() + number
-        process = self.start()
-        while process.poll() is None and self.requests() < target:
-            time.sleep(0.005)
-        alive = process.poll() is None
-        if alive:
-            os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-        return alive
 
     def requests(self) -> int:
         """How many requests the service has seen."""

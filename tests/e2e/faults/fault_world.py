@@ -9,6 +9,7 @@ import os
 import shutil
 import sqlite3
 import subprocess
+import tempfile
 import time
 import zlib
 from collections import Counter
@@ -118,8 +119,11 @@ class Project:
         """The messages of every request whose reply is on disk."""
         found: set[str] = set()
         for file in self.build.glob("**/replies.sqlite"):
-            with closing(sqlite3.connect(file)) as journal:
-                rows = journal.execute("SELECT request FROM bodies JOIN replies USING (id)").fetchall()
+            with tempfile.TemporaryDirectory() as folder:  # a reader that closes a journal would clear its log
+                for part in file.parent.glob("replies.sqlite*"):
+                    shutil.copy(part, folder)
+                with closing(sqlite3.connect(Path(folder) / file.name)) as journal:
+                    rows = journal.execute("SELECT request FROM bodies JOIN replies USING (id)").fetchall()
             found |= {_messages(json.loads(zlib.decompress(row[0]))["messages"]) for row in rows}
         return found
 

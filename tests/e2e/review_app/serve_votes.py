@@ -2,17 +2,24 @@
 
     python serve_votes.py URL [--port N] [--log] [--at TIME] [--proxy ADDRESS] [--host NAME]
 
-With ``--log``, everything that any library logs goes to stderr. With ``--at``, its clock stands still.
+A fault that the environment names comes in it (`injected_faults`). With ``--log``, everything that any library logs
+goes to stderr. With ``--at``, its clock stands still.
 """
 
 from __future__ import annotations
 
 import argparse
 import logging
+import sys
 from datetime import UTC, datetime
+from pathlib import Path
 
 from benchbuilder.annotation.app.app import create_app, serve_app
 from benchbuilder.annotation.database.store import AnnotationStore
+
+sys.path.append(str(Path(__file__).parents[2] / "support"))
+
+from injected_faults import arm
 
 
 def main() -> None:
@@ -24,6 +31,7 @@ def main() -> None:
     parser.add_argument("--proxy", action="append", default=[])
     parser.add_argument("--host", action="append", default=["127.0.0.1"], help="a name that it answers to, by TLS")
     args = parser.parse_args()
+    arm()
     if args.log:
         logging.basicConfig(level=logging.DEBUG)
     with AnnotationStore.open(args.url, lambda: args.at or datetime.now(UTC)) as store:
