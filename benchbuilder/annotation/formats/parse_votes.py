@@ -90,7 +90,7 @@ class VoteCollector:
 
 def _as_stored(value: Value, stored: Value | None) -> Value:
     """The stored text if `value` is how an export shows it, else `value`."""
-    if isinstance(value, str) and isinstance(stored, str) and value == show_invisible(stored).strip():
+    if isinstance(value, str) and isinstance(stored, str) and value.strip() == show_invisible(stored).strip():
         return stored
     return value
 
