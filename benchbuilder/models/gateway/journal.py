@@ -30,6 +30,7 @@ from benchbuilder.models.gateway.journal_file import (
 )
 from benchbuilder.models.gateway.journal_tables import reply_digest, set_aside_damaged, unpack_request
 from benchbuilder.models.gateway.process_owner import new_owner
+from benchbuilder.models.gateway.row_checks import row_problems
 
 Work = Callable[[sqlite3.Connection], Any]
 """A change of the database, made inside a transaction of the writer thread."""
@@ -111,6 +112,10 @@ class Journal:
             ):
                 yield entry.reply.key, unpack_request(entry.packed), entry.reply.body
 
+    def check(self) -> None:
+        """StoreError if a figure is damaged or a row is lost: no sum may be used then. The file is read once."""
+        self._keys()
+
     def set_aside_damaged(self) -> None:
         """Make the damaged replies that were met so far billed attempts: their requests may be sent again."""
         while self._damaged:
@@ -148,11 +153,13 @@ class Journal:
             digest = "digest" if reader.version > 1 else "NULL"
         sql = (
             f"SELECT id, key, loose, step, model, endpoint, request, body, {digest}, outcome, batched"
-            f" FROM replies JOIN bodies USING (id) WHERE {where}"
+            f" FROM replies LEFT JOIN bodies USING (id) WHERE {where}"
         )
         found: list[StoredEntry] = []
         for ident, key, loose, step, model, endpoint, packed, body, held, outcome, batched in self.rows(sql, *values):
-            if reader.version > 1 and reply_digest(key, loose, step, model, endpoint, packed, body) != held:
+            if not isinstance(body, str) or (
+                reader.version > 1 and reply_digest(key, loose, step, model, endpoint, packed, body) != held
+            ):
                 self._note_damaged(ident, key, step, model)
             else:
                 found.append(StoredEntry(ident, JournaledReply(key, body, outcome), packed, bool(batched)))
@@ -173,21 +180,27 @@ class Journal:
         """
         if self._known is None:
             known, sums = BloomFilter(), [0, 0]
+            problems: list[str] = []
             with self._reading:
                 try:
                     reader = self._open_reader()
                     if reader is not None:
                         reader.connection.execute("BEGIN")
-                        for number, index in enumerate(("NOT INDEXED", "INDEXED BY sqlite_autoindex_replies_1")):
-                            for (key,) in reader.connection.execute(f"SELECT key FROM replies {index}"):
-                                sums[number] += hash(key)
-                                if number:  # equal sums, equal keys
-                                    known.add(key)
+                        scan = "SELECT key FROM replies"
+                        typed = reader.connection.execute(f"{scan} NOT INDEXED WHERE typeof(key) = 'text'")
+                        sums[0] = sum(map(hash, typed))
+                        keys = reader.connection.execute(f"{scan} INDEXED BY sqlite_autoindex_replies_1").fetchall()
+                        sums[1] = sum(map(hash, keys))
+                        if sums[0] == sums[1]:  # equal sums, equal keys
+                            known.add_all(key for (key,) in keys)
+                        problems = list(row_problems(reader.connection)) if reader.version > 1 else []
                         reader.connection.execute("COMMIT")
                 except DAMAGE as error:
                     raise journal_error(self.file, error) from error
             if sums[0] != sums[1]:
-                raise damaged_journal(self.file, "its index does not fit its replies")
+                problems.insert(0, "its index does not fit its replies")
+            if problems:
+                raise damaged_journal(self.file, "; ".join(problems))
             self._known = known
         return self._known
 

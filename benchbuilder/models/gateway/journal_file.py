@@ -13,6 +13,7 @@ from pathlib import Path
 from benchbuilder.core import StoreError, make_folder, sync_paths
 from benchbuilder.models.gateway.journal_tables import APPLICATION, TABLES, VERSION, upgrade_tables
 from benchbuilder.models.gateway.process_owner import is_owner_alive
+from benchbuilder.models.gateway.row_checks import keep_checksums, write_checksums
 
 _BUSY_S = 60.0
 DAMAGE = (sqlite3.Error, UnicodeDecodeError)
@@ -62,6 +63,7 @@ def open_writer(file: Path, owner: str) -> sqlite3.Connection:
         connection.execute("PRAGMA fullfsync = ON")  # of macOS, where a sync leaves data in the cache of the disk
         if _check(connection, file, has_log=has_log) < VERSION:
             upgrade_tables(connection)
+        keep_checksums(connection)
         owners = [name for (name,) in connection.execute("SELECT owner FROM writers")]
         gone = [(name,) for name in owners if not is_owner_alive(name)]
         connection.executemany("DELETE FROM writers WHERE owner = ?", gone)
@@ -88,6 +90,7 @@ def make_tables(file: Path) -> None:
         connection.execute("BEGIN IMMEDIATE")
         for statement in TABLES.split(";\n"):
             connection.execute(statement)
+        write_checksums(connection)
         connection.execute(f"PRAGMA application_id = {APPLICATION}")
         connection.execute(f"PRAGMA user_version = {VERSION}")
         connection.execute("COMMIT")

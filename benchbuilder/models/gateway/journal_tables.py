@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import sqlite3
 import zlib
 from collections.abc import Mapping
@@ -11,13 +12,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchbuilder.models.base import Message, ReplyOutcome, Request
+from benchbuilder.models.gateway.row_checks import CHECKED_TABLES, write_checksums
 
 APPLICATION = 0x62626A72
 """The application id in the file header, which distinguishes a journal from other SQLite files."""
 VERSION = 2
 """Version 1 had no digests and no writers."""
 
-TABLES = """
+TABLES = re.sub(
+    r" +--.*",
+    "",
+    """
 CREATE TABLE replies (
     id INTEGER PRIMARY KEY,
     key TEXT NOT NULL UNIQUE,       -- of everything that shapes the reply
@@ -35,7 +40,8 @@ CREATE TABLE replies (
     usd REAL,                       -- null: no price known
     prices TEXT NOT NULL,           -- date of the price table
     batched INTEGER NOT NULL,
-    at TEXT NOT NULL                -- UTC
+    at TEXT NOT NULL,               -- UTC
+    checksum INTEGER NOT NULL DEFAULT 0     -- of the row: see row_checks
 ) STRICT;
 CREATE INDEX replies_loose ON replies (loose, max_new_tokens) WHERE loose IS NOT NULL;
 CREATE INDEX replies_unread ON replies (model) WHERE outcome IS NULL;
@@ -58,7 +64,8 @@ CREATE TABLE attempts (
     usd REAL,
     prices TEXT NOT NULL,
     body TEXT,                      -- an answer that could not be read
-    at TEXT NOT NULL
+    at TEXT NOT NULL,
+    checksum INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE batches (
     mark TEXT PRIMARY KEY,          -- ours, in the metadata of the batch: written before it is submitted
@@ -67,26 +74,36 @@ CREATE TABLE batches (
     model TEXT NOT NULL,
     endpoint TEXT NOT NULL,
     state TEXT NOT NULL,            -- 'open', then what became of it
-    handed_in REAL NOT NULL         -- seconds since 1970
+    handed_in REAL NOT NULL,        -- seconds since 1970
+    checksum INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE batched (              -- requests in open batches: each is an attempt too, of the owner 'batch:MARK'
     key TEXT PRIMARY KEY,
     mark TEXT NOT NULL,
     loose TEXT,
     counted INTEGER NOT NULL,
-    request BLOB NOT NULL
+    request BLOB NOT NULL,
+    checksum INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX batched_mark ON batched (mark);
 CREATE TABLE unlucky (              -- requests without a reply in a batch that may be retried
     key TEXT PRIMARY KEY,
     failures INTEGER NOT NULL,
     final INTEGER NOT NULL,         -- 1: a retry would not help
-    why TEXT NOT NULL
+    why TEXT NOT NULL,
+    checksum INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE writers (              -- gateways that have the file open to write
     owner TEXT PRIMARY KEY
 ) STRICT, WITHOUT ROWID;
-"""
+CREATE TABLE sums (                 -- of each table with checksums: its rows, and the sum of their checksums
+    name TEXT PRIMARY KEY,
+    lines INTEGER NOT NULL,
+    total INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+""",
+)
+"""Without its comments, the schema fits on the first page of the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +191,11 @@ def upgrade_tables(connection: sqlite3.Connection) -> None:
     try:
         if connection.execute("PRAGMA user_version").fetchone()[0] == 1:  # else another process was first
             connection.execute("ALTER TABLE bodies ADD COLUMN digest BLOB")
-            connection.execute(TABLES[TABLES.index("CREATE TABLE writers") :].removesuffix(";\n"))
+            for statement in TABLES[TABLES.index("CREATE TABLE writers") :].split(";\n"):
+                connection.execute(statement)
+            for table in CHECKED_TABLES:
+                connection.execute(f"ALTER TABLE {table} ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0")
+            write_checksums(connection)
             connection.create_function("reply_digest", 7, reply_digest, deterministic=True)
             connection.execute(
                 "UPDATE bodies SET digest = reply_digest(r.key, r.loose, r.step, r.model, r.endpoint, request, body)"
@@ -263,11 +284,13 @@ def settle_reply(connection: sqlite3.Connection, key: str, settled: SettledReply
 def set_aside_damaged(connection: sqlite3.Connection, ident: int) -> None:
     """Turn a reply that does not fit its digest into a billed attempt; its request may be sent again."""
     sql = (
-        "SELECT key, loose, step, model, endpoint, request, CAST(body AS BLOB), digest"
-        " FROM replies JOIN bodies USING (id) WHERE id = ?"
+        "SELECT key, loose, step, model, endpoint, request, CASE typeof(body) WHEN 'text' THEN CAST(body AS BLOB) END,"
+        " digest FROM replies LEFT JOIN bodies USING (id) WHERE id = ?"
     )
     found = connection.execute(sql, (ident,)).fetchone()
-    if found is not None and reply_digest(*found[:7]) != found[7]:  # else another process was first
+    if found is not None and (
+        found[6] is None or reply_digest(*found[:7]) != found[7]
+    ):  # else another process was first
         key = f"damaged {ident}"
         connection.execute("UPDATE replies SET outcome = NULL, key = ? WHERE id = ?", (key, ident))
         garble_reply(connection, key, "damaged")
@@ -279,7 +302,7 @@ def garble_reply(connection: sqlite3.Connection, key: str, why: str = "garbage")
         "INSERT INTO attempts"
         " (id, owner, outcome, key, step, model, endpoint, prompt, completion, usd, prices, body, at)"
         " SELECT lower(hex(randomblob(12))), '', ?, key, step, model, endpoint, prompt, completion, usd,"
-        " prices, body, at FROM replies JOIN bodies USING (id) WHERE key = ? AND outcome IS NULL",
+        " prices, body, at FROM replies LEFT JOIN bodies USING (id) WHERE key = ? AND outcome IS NULL",
         (why, key),
     )
     connection.execute(

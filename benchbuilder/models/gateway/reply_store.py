@@ -111,6 +111,7 @@ class ReplyStore:
 
     def catch_up(self, prices: str) -> None:
         """Settle replies that a kill left unread, and price replies that were paid before a price was known."""
+        self.journal.check()
         for held, packed, batched in self.journal.unread(self.model.label, self.endpoint):
             key = held.key
             try:

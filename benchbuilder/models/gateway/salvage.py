@@ -14,6 +14,8 @@ from typing import Any
 from benchbuilder.core import DataError
 from benchbuilder.models.gateway.journal_file import DAMAGE, decode_text, make_tables, put_in_place, write_ahead_log
 from benchbuilder.models.gateway.journal_tables import APPLICATION, lose_attempt, reply_digest
+from benchbuilder.models.gateway.row_checks import row_problems, write_checksums
+from benchbuilder.models.gateway.worst_figures import mend_rows
 
 _PAGE = 4096
 _LEAST_BYTES = 400
@@ -57,9 +59,13 @@ def salvage_journal(file: Path) -> SalvageReport:
             counts = _copy_replies(old, made, copy.stat().st_size // _LEAST_BYTES)
             for table, key in _KEYED.items():
                 _copy_table(old, made, table, key)
+            checked = bool(list(_rows(old, "SELECT 1 FROM sqlite_master WHERE name = 'sums'")))
+            mended_rows = mend_rows(made) if checked else 0
+            write_checksums(made)
             made.execute("COMMIT")
             made.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-            if not mended and not any(counts[1:]) and _is_whole(old, has_log=log.exists()):
+            whole = not (mended or mended_rows or any(counts[1:])) and _is_whole(old, has_log=log.exists())
+            if whole and not (checked and list(_problems(old))):
                 return SalvageReport(*counts, None)
         backup = _set_aside(file)
         put_in_place(new, file)
@@ -116,7 +122,7 @@ def _copy_replies(old: sqlite3.Connection, made: sqlite3.Connection, most: int) 
         with contextlib.suppress(sqlite3.IntegrityError, sqlite3.InterfaceError, OverflowError):
             if fits and body is not None:
                 held = reply_digest(*reply[1:6], *body[:2])
-                made.execute(f"INSERT INTO replies VALUES ({', '.join('?' * len(reply))})", reply)
+                _insert(made, "INSERT", "replies", reply)
                 made.execute("INSERT INTO bodies VALUES (?, ?, ?, ?)", (ident, *body[:2], held))
                 saved += 1
                 continue
@@ -127,7 +133,7 @@ def _copy_replies(old: sqlite3.Connection, made: sqlite3.Connection, most: int) 
 
 def _copy_cost(made: sqlite3.Connection, reply: tuple[Any, ...]) -> None:
     """Keep the cost of a reply without its text, as a billed attempt."""
-    ident, key, _, step, model, endpoint, _, prompt, completion, *_, usd, prices, _, at = reply
+    ident, key, _, step, model, endpoint, _, prompt, completion, *_, usd, prices, _, at = reply[:17]
     name = f"damaged-{ident}"
     made.execute(
         "INSERT INTO attempts (id, owner, outcome, key, step, model, endpoint, prompt, completion, usd, prices, at)"
@@ -151,7 +157,21 @@ def _copy_table(old: sqlite3.Connection, made: sqlite3.Connection, table: str, k
     for order in ("", " DESC"):
         for row in _rows(old, f"SELECT * FROM {table} ORDER BY {key}{order}"):
             with contextlib.suppress(sqlite3.Error, OverflowError):
-                made.execute(f"INSERT OR IGNORE INTO {table} VALUES ({', '.join('?' * len(row))})", row)
+                _insert(made, "INSERT OR IGNORE", table, row)
+
+
+def _insert(made: sqlite3.Connection, how: str, table: str, row: tuple[Any, ...]) -> None:
+    """Insert a row as it is; one of version 1 has no checksum."""
+    width = len(made.execute(f"PRAGMA table_info({table})").fetchall())
+    row += (0,) * (width - len(row))
+    made.execute(f"{how} INTO {table} VALUES ({', '.join('?' * width)})", row)
+
+
+def _problems(old: sqlite3.Connection) -> Iterator[str]:
+    with contextlib.suppress(*DAMAGE):
+        yield from row_problems(old)
+        return
+    yield "unreadable"
 
 
 def _row(old: sqlite3.Connection, sql: str, ident: int) -> tuple[Any, ...] | None:

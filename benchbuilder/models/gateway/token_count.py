@@ -144,6 +144,7 @@ def calibrated_counter(spec: Any, journal: Journal | Path, model: str) -> TokenC
         return TokenCounter(spec)
     opened = Journal(journal) if isinstance(journal, Path) else journal
     try:
+        opened.check()
         rows = opened.rows(
             "SELECT count(*), sum(prompt), sum(counted) FROM replies WHERE model = ? AND estimated = 0 AND counted > 0",
             model,

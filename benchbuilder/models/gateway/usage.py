@@ -26,7 +26,8 @@ FROM attempts WHERE outcome <> 'sent' OR owner NOT IN (SELECT value FROM json_ea
 
 
 def read_receipts(journal: Journal) -> tuple[Receipt, ...]:
-    """One receipt per step and model, in the order of their names."""
+    """One receipt per step and model, in the order of their names; StoreError if a figure in the journal is damaged."""
+    journal.check()
     kept = {tuple(row[:3]): row[3:] for row in journal.rows(_REPLIES)}
     lost = {tuple(row[:3]): row[3:] for row in journal.rows(_ATTEMPTS, _in_flight(journal))}
     return tuple(_receipt(key, kept.get(key), lost.get(key)) for key in sorted(kept.keys() | lost.keys()))
