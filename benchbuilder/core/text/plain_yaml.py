@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import yaml
@@ -11,6 +12,8 @@ from yaml.constructor import ConstructorError
 MAX_CHARACTERS = 20_000_000
 """Most characters of a YAML file."""
 _LONGEST_NUMBER = 300
+_DEEPEST = 100
+"""Levels that the quick parser reads; the plain one reads what is deeper, or says that it is too deep."""
 
 
 class _PlainLoader(yaml.SafeLoader):
@@ -23,7 +26,7 @@ class _PlainLoader(yaml.SafeLoader):
         return super().compose_node(parent, index)
 
 
-def _number(loader: _PlainLoader, node: yaml.ScalarNode) -> Any:
+def _number(loader: Any, node: yaml.ScalarNode) -> Any:
     """A number, unless it is so long that reading it takes long."""
     if len(node.value) > _LONGEST_NUMBER:
         raise ConstructorError(None, None, "this number is too long: quote it if it is a text", node.start_mark)
@@ -31,8 +34,16 @@ def _number(loader: _PlainLoader, node: yaml.ScalarNode) -> Any:
     return read(loader, node)
 
 
-for _tag in ("int", "float"):
-    _PlainLoader.add_constructor(f"tag:yaml.org,2002:{_tag}", _number)
+def _with_short_numbers(loader: type[Any]) -> type[Any]:
+    for tag in ("int", "float"):
+        loader.add_constructor(f"tag:yaml.org,2002:{tag}", _number)
+    return loader
+
+
+_PLAIN = _with_short_numbers(_PlainLoader)
+_LIBYAML: Any = getattr(yaml, "CSafeLoader", None)
+_QUICK = None if _LIBYAML is None else _with_short_numbers(type("QuickLoader", (_LIBYAML,), {}))
+"""The parser of libyaml, where PyYAML has it: ten times as quick. It reads what has no alias and is not deep."""
 
 
 def parse_plain_yaml(text: str) -> Any:
@@ -47,9 +58,26 @@ def parse_plain_yaml(text: str) -> Any:
     """
     if len(text) > MAX_CHARACTERS:
         raise yaml.YAMLError(f"the file has more than {MAX_CHARACTERS} characters")
+    if _QUICK is not None:
+        with suppress(yaml.YAMLError, ValueError, OverflowError):  # the messages are those of the plain parser
+            if _is_shallow(text):
+                return yaml.load(text, Loader=_QUICK)
     try:
-        return yaml.load(text, Loader=_PlainLoader)
+        return yaml.load(text, Loader=_PLAIN)
     except RecursionError as error:
         raise yaml.YAMLError("the file is nested too deeply") from error
     except (ValueError, OverflowError) as error:
         raise yaml.YAMLError(f"a value cannot be read: {error}") from error
+
+
+def _is_shallow(text: str) -> bool:
+    """Whether a text has no alias and few levels."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_LIBYAML):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if depth > _DEEPEST or isinstance(event, yaml.AliasEvent):
+            return False
+    return True
