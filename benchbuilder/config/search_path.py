@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import filecmp
 import hashlib
 import importlib.util
 import os
@@ -57,8 +58,8 @@ def find_roots(
     """Every folder with recipes: `explicit` (``--recipes``), the environment variable, ``./recipes``, the user's own
     configuration, installed packages with a ``benchbuilder.recipes`` entry point, the bundled ones.
 
-    A folder found twice counts once. The bundled recipes are left out if a trusted folder is complete, such as a
-    checkout of benchbuilder itself.
+    A folder found twice counts once, and so does an exact copy of the bundled one: a checkout of the installed version.
+    The bundled recipes are left out if a trusted folder is complete, such as a checkout in which recipes were changed.
 
     Raises:
         RecipeError: A requested folder does not exist, or a folder that is not trusted would replace the bundled one.
@@ -73,6 +74,7 @@ def find_roots(
     packaged, bundled = list(_packaged_folder()), bundled_folder("recipes").resolve()
     trusted = (bundled, user_folder(env), *(root.path for root in packaged), *trusted_folders(env))
     roots = [replace(root, trusted=trusted) for root in (*roots, *packaged) if root.path.is_dir()]
+    roots = [root for root in roots if root.path == bundled or not _is_copy(root.path, bundled)]
     if not any(_is_complete(root, bundled) for root in roots) and bundled.is_dir():
         roots.append(RecipeRoot(bundled, "bundled with benchbuilder", trusted))
     found: dict[Path, RecipeRoot] = {}
@@ -88,6 +90,21 @@ def _explicit_folder(here: Path, text: str, label: str) -> Path:
             [Problem("this folder of recipes does not exist", where=label, actual=str(path), hint="check the path")]
         )
     return path
+
+
+def _is_copy(folder: Path, bundled: Path) -> bool:
+    """Whether a folder of recipes, and the prompts beside it, have the files of the bundled ones, byte for byte."""
+    return (folder / PRIMARY_FILE).is_file() and all(
+        _same_files(ours, theirs)
+        for ours, theirs in ((folder, bundled), (folder.parent / "prompts", bundled_folder("prompts")))
+    )
+
+
+def _same_files(first: Path, second: Path) -> bool:
+    names = [{path.relative_to(top) for path in top.rglob("*") if not path.is_dir()} for top in (first, second)]
+    return names[0] == names[1] and all(
+        (first / name).is_file() and filecmp.cmp(first / name, second / name, shallow=False) for name in names[0]
+    )
 
 
 def _is_complete(root: RecipeRoot, bundled: Path) -> bool:

@@ -167,7 +167,7 @@ def test_a_judge_that_was_changed_since_it_was_trained_scores_nothing(
     (JUDGES / NAME / "card.json").write_text(json.dumps(card), encoding="utf-8")
     for action in (["score", NAME, "one.csv"], ["report", NAME]):
         assert main(["judge", *action, *RECIPE]) == 3
-        assert "is not a card of a judge" in said(capsys)
+        assert "its content does not have its checksum" in said(capsys)
 
 
 def test_a_report_on_trained_judges_plans_no_evaluation(here: Path, monkeypatch: pytest.MonkeyPatch):

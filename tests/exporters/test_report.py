@@ -187,7 +187,7 @@ def test_costs_stand_in_flow_order_and_the_prices_have_one_date(tmp_path):
 
 def test_what_is_not_known_of_costs_is_said(tmp_path):
     told = Page(report(tmp_path, replace(finished(), receipts=RECEIPTS))).text["models"]
-    assert "the service named no tokens for 4 replies" in told
+    assert "the service named no plausible token counts for 4 replies" in told
     assert "3 attempts got no answer but may be billed" in told
     assert "truncated 5" in told
     told = Page(report(tmp_path, replace(finished(), receipts=(*RECEIPTS, NO_PRICE)))).text["models"]

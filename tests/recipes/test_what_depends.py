@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 
 from benchbuilder.config.load import load_recipe
+from benchbuilder.config.trust import trusting
 from benchbuilder.pipeline.build import build_benchmark
 from benchbuilder.pipeline.plan import Plan, make_plan
 from benchbuilder.pipeline.progress import LineProgress
@@ -21,7 +22,8 @@ LAST = {"candidates", "families", "evidence", "items"}
 
 def planned(here: Path, patch: pytest.MonkeyPatch) -> tuple[Plan, Store, str]:
     patch.chdir(here)
-    loaded = load_recipe(["recipe=care_mi", "annotation=none"])
+    with trusting([str(here)]):
+        loaded = load_recipe(["recipe=care_mi", "annotation=none"])
     store = Store(here / "build")
     return make_plan(loaded.recipe, store, Checksums(store.checksums).sha256_of), store, loaded.yaml
 

@@ -9,6 +9,7 @@ import pytest
 
 from benchbuilder.config.load import load_recipe
 from benchbuilder.config.search_path import bundled_folder
+from benchbuilder.config.trust import trusting
 from benchbuilder.core.errors import RecipeError
 from benchbuilder.pipeline.check import check_recipe
 
@@ -47,12 +48,20 @@ def test_what_decides_about_the_bill_is_the_users(stranger, tmp_path, extra, key
     assert key in [problem.key for problem in told.value.problems]
 
 
-def test_a_copy_of_the_bundled_recipes_names_its_prices(tmp_path):
-    """The wheel may be installed while somebody works in a checkout: then the checkout's recipes count."""
+def test_a_checkout_works_beside_an_installed_wheel(tmp_path):
+    """An exact copy of the bundled recipes is the bundled ones; a changed one counts only if it is trusted."""
     shutil.copytree(bundled_folder("recipes"), tmp_path / "recipes")
     shutil.copytree(bundled_folder("prompts"), tmp_path / "prompts")
+    prices = Path("prices") / "openai.yaml"
     loaded = load_recipe(["recipe=care_mi", *WORDS[1:]], cwd=tmp_path)
-    assert loaded.recipe.model.prices.file == tmp_path / "recipes" / "prices" / "openai.yaml"
+    assert loaded.recipe.model.prices.file == bundled_folder("recipes") / prices
+    with (tmp_path / "recipes" / prices).open("a", encoding="utf-8") as file:
+        file.write("# changed\n")
+    with pytest.raises(RecipeError, match="would replace the recipes of the program"):
+        load_recipe(["recipe=care_mi", *WORDS[1:]], cwd=tmp_path)
+    with trusting([str(tmp_path)]):
+        loaded = load_recipe(["recipe=care_mi", *WORDS[1:]], cwd=tmp_path)
+    assert loaded.recipe.model.prices.file == tmp_path / "recipes" / prices
 
 
 def test_the_user_may_say_all_of_it(stranger, tmp_path):

@@ -40,7 +40,7 @@ def costly_construct(pattern: str) -> tuple[str, int] | None:
     more than `MAX_COPIES`. A pattern that is wrong otherwise is left to the library.
 
     >>> costly_construct("(?:a{2,5} b)+"), costly_construct("(?:a{1000}){1000}")
-    (None, ('its counted repetitions multiply to more than 200000', 10))
+    (None, ('its counted repetitions multiply to more than 200000', 11))
     >>> costly_construct("(?:abc){e<=2}"), costly_construct("(?b)a")
     (('it has a fuzzy match', 7), ('it sets the flags b', 0))
     """
