@@ -58,6 +58,7 @@ from .spec.recipe import RunSpec as RunSpec
 from .trust import trust_always as trust_always
 from .trust import trusted_folders as trusted_folders
 from .trust import trusting as trusting
+from .trust import user_folder as user_folder
 from .validate import read_kind_spec as read_kind_spec
 from .yaml_source import DefaultsChoice as DefaultsChoice
 from .yaml_source import KeyPath as KeyPath

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -23,7 +24,15 @@ from benchbuilder.authoring.clone.text_lines import (
     first_line_in,
     read_text_lines,
 )
-from benchbuilder.config import CardSpec, LoadedRecipe, RecipeRoot, ValueOrigin, display_path, read_recipe_file
+from benchbuilder.config import (
+    CardSpec,
+    LoadedRecipe,
+    RecipeRoot,
+    ValueOrigin,
+    display_path,
+    read_recipe_file,
+    user_folder,
+)
 from benchbuilder.core import Problem, count_phrase, same_language
 
 _TAG = re.compile(r"[a-z]{2}\Z")
@@ -220,7 +229,7 @@ def _uncopied_options(record: OriginRecord, loaded: LoadedRecipe, root: Path) ->
     origins = (*loaded.origins.entries.values(), loaded.origins.fallback)
     chosen: dict[Path, ValueOrigin] = {origin.file: origin for origin in origins if origin.file is not None}
     for file, origin in chosen.items():
-        if origin.root is None or origin.root.path == root.resolve() or origin.trusted:
+        if origin.root is None or origin.root.path in (root.resolve(), user_folder(os.environ)):
             continue
         if origin.group in ("", "recipe", *SHARED_GROUPS):
             continue
