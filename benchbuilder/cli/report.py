@@ -13,7 +13,7 @@ from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import LoadedRecipe, display_path
 from benchbuilder.core import DataError, Problem, RecipeError
 from benchbuilder.evaluation import Evaluation, ResultsSpec, chooses_model, plan_evaluation, write_side_by_side
-from benchbuilder.pipeline import build_benchmark
+from benchbuilder.pipeline import build_benchmark, is_as_written
 
 
 def register(parser: argparse.ArgumentParser) -> None:
@@ -38,15 +38,17 @@ def _write(loaded: LoadedRecipe, args: argparse.Namespace, console: Console) -> 
         report = build_benchmark(evaluation.plan, evaluation.store, loaded.yaml, watcher)
     written = list(report.written_files)
     if args.beside:
-        written += _compare_results(evaluation, Path(args.beside))
+        files, unmarked = _compare_results(evaluation, Path(args.beside))
+        written += files
+        report.notes += unmarked
     for note in (*evaluation.notes, *report.notes):
         print_line(console, f"note: {note}")
     for line in file_lines(written):
         print_line(console, f"  {line}")
 
 
-def _compare_results(evaluation: Evaluation, other_folder: Path) -> list[Path]:
-    """Write the two evaluations side by side; DataError if the other folder has no results."""
+def _compare_results(evaluation: Evaluation, other_folder: Path) -> tuple[list[Path], list[str]]:
+    """Write the two evaluations side by side, with notes; DataError if the other results are missing or changed."""
     spec = next((output for output in evaluation.spec.outputs.values() if isinstance(output, ResultsSpec)), None)
     if spec is None:
         raise RecipeError([Problem("this recipe writes no results", key="evaluation.outputs",
@@ -60,4 +62,18 @@ def _compare_results(evaluation: Evaluation, other_folder: Path) -> list[Path]:
             why=f"there is no {own.name} in it",
             next="name the folder of an evaluation, for instance builds/care_mi/evaluation",
         )  # fmt: skip
-    return write_side_by_side(data, own, evaluation.store.folder, language=spec.language)
+    notes = _check_written(data)
+    return write_side_by_side(data, own, evaluation.store.folder, language=spec.language), notes
+
+
+def _check_written(data: Path) -> list[str]:
+    """DataError if results are not as they were written; a note if nothing tells."""
+    as_written = is_as_written(data)
+    if as_written is None:
+        return [f"{display_path(data)} has no checksum beside it: nothing tells whether it was changed"]
+    if not as_written:
+        raise DataError(
+            "these results are not as they were written", where=display_path(data),
+            why="the checksum of the evaluation is another one", next="write them again there: benchbuild report",
+        )  # fmt: skip
+    return []

@@ -80,8 +80,25 @@ class FileResolver:
         self.problems.append(Problem(message, key=dotted_key(key), where=str(origin), actual=actual, **more))
 
 
+_FILE_KEYS = (
+    *("words", "stop_words", "user_dictionary", "dictionary", "names", "forms", "tables", "rubric", "prices"),
+    *("guideline", "published", "published_judges", "probes", "replies"),
+)
+"""Keys whose files cannot be folders; for lists and mappings, the key above."""
+
+
+def _needs_file(key: str, ref: FileRef) -> bool:
+    """Whether a folder cannot be given under `key`."""
+    parts = key.partition("[")[0].split(".")
+    of_mapping = parts[0] != "sources" and parts[-2:-1] in (["relations"], ["strings"])
+    return isinstance(ref, PromptRef) or parts[-1] in _FILE_KEYS or of_mapping
+
+
 def missing_file_problem(key: str, ref: FileRef, where: str, prompts: Sequence[Path]) -> Problem | None:
-    """The problem if the file of `ref` does not exist."""
+    """The problem if the file of `ref` does not exist, or is a folder where a file is needed."""
+    if ref.file.is_dir() and _needs_file(key, ref):
+        hint = "name a file in this folder"
+        return Problem("this is a folder, not a file", key=key, where=where, actual=ref.path, hint=hint)
     if ref.file.exists():
         return None
     if isinstance(ref, PromptRef):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from benchbuilder.config.origins import ValueOrigins
@@ -65,6 +66,22 @@ def output_name_problems(recipe: Recipe, origins: ValueOrigins) -> Iterator[Prob
                     where = str(origins.origin_of(key))
                     found[Problem(fault, dotted_key(key), where, name, hint="choose another name")] = None
     yield from found
+
+
+def evaluation_folder_problems(recipe: Recipe, origins: ValueOrigins, cwd: Path) -> Iterator[Problem]:
+    """A problem for each evaluation whose folder is that of the build, above it, or in its store."""
+    build = Path(os.path.abspath(recipe.build_folder(cwd)))  # noqa: PTH100 - keeps links
+    for task, part in recipe.by_task().items():
+        if part.evaluation is None or part.evaluation.dir is None:
+            continue
+        given = part.evaluation.dir
+        folder = Path(os.path.abspath(cwd / given))  # noqa: PTH100 - keeps links
+        if build.is_relative_to(folder) or folder.is_relative_to(build / "store"):
+            key: KeyPath = ("tasks", task, "evaluation", "dir") if task else ("evaluation", "dir")
+            yield Problem(
+                "the evaluation would write over the build", dotted_key(key), str(origins.origin_of(key)), str(given),
+                hint="choose a folder of its own, for instance evaluation.dir=builds/NAME",
+            )  # fmt: skip
 
 
 def _is_of_recipe(key: KeyPath, origins: ValueOrigins) -> bool:

@@ -39,6 +39,9 @@ def user_only_key_problems(data: Mapping[str, Any], origins: ValueOrigins) -> It
         elif origin.trusted or not isinstance(value, str):
             continue
         elif _is_folder_to_write(key):
+            if value and key == ("run", "dir") and _is_below_builds(value) and len(PurePosixPath(value).parts) > 2:
+                message = "a recipe cannot build into a folder of another build"
+                yield _refused(message, key, origin, value, "builds/NAME; others ")
             if value and not _is_below_builds(value):
                 yield _refused("a recipe can only write below builds/", key, origin, value, "builds/NAME; others ")
         elif _is_plain_path(key) and leads_outside(value):

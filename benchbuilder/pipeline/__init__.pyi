@@ -22,6 +22,7 @@ from .last_command import last_command_hint as last_command_hint
 from .node_inputs import step_job_of as step_job_of
 from .outputs import check_build_folder as check_build_folder
 from .outputs import finished_build as finished_build
+from .outputs import is_as_written as is_as_written
 from .outputs import outputs_match as outputs_match
 from .plan import Node as Node
 from .plan import Plan as Plan

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,41 @@ def check_folder(folder: Path, names: Iterable[str], written: Collection[str] | 
             f"this build would write over {', '.join(foreign[:_SHOWN])}{more}, which no build wrote",
             where=display_path(folder), why="a build only replaces its own files", next=_ELSEWHERE,
         )  # fmt: skip
+
+
+def check_owner(folder: Path, name: str, *, builds: bool) -> None:
+    """StoreError if `folder` holds what another recipe than `name` wrote, or lies within another build.
+
+    `builds`: the folder is for a build, which may lie in no other; evaluations lie in those of their recipe.
+    """
+    owner = _owner_of(folder)
+    if owner not in ("", name):
+        raise StoreError(
+            f"the recipe {owner} built into this folder", where=display_path(folder),
+            why=f"a build of the recipe {name} would replace what is there",
+            next=f"build elsewhere with run.dir=FOLDER (evaluate with evaluation.dir=FOLDER); if you renamed {owner}, "
+            f"delete {display_path(folder / 'recipe.yaml')} first",
+        )  # fmt: skip
+    for above in folder.absolute().parents:
+        owner = _owner_of(above)
+        if owner and (builds or owner != name):
+            raise StoreError(
+                f"this folder lies within a build of the recipe {owner}", where=display_path(folder),
+                why=f"builds do not mix their files; that build is in {display_path(above)}",
+                next="choose a folder outside it: run.dir=FOLDER, or evaluation.dir=FOLDER for an evaluation",
+            )  # fmt: skip
+
+
+def _owner_of(folder: Path) -> str:
+    """The name of the recipe that was built into `folder`; empty if none was."""
+    if not (folder / "store").is_dir():
+        return ""
+    try:
+        text = (folder / "recipe.yaml").read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return ""
+    found = re.search(r"^name: (\S+)$", text, re.MULTILINE)
+    return found[1] if found else ""
 
 
 def _is_in_the_way(path: Path) -> bool:

@@ -36,6 +36,7 @@ from benchbuilder.pipeline.foreign_files import (
     RUN_LOG,
     check_folder,
     check_names,
+    check_owner,
     holds_build,
     removable,
 )
@@ -81,7 +82,10 @@ class OutputWriter:
         return names
 
     def check_folder(self, names: Sequence[str]) -> None:
-        """StoreError if the folder has files under `names` that no build wrote."""
+        """StoreError if the folder has files under `names` that no build wrote, or is that of another recipe."""
+        folder, recipe = self.store.folder, self.plan.recipe
+        builds = folder.absolute() == recipe.build_folder(Path.cwd()).absolute()
+        check_owner(folder, recipe.name, builds=builds)
         check_folder(self.store.folder, names, self._written_names())
 
     def claim_folder(self, names: Sequence[str]) -> str:
@@ -278,6 +282,12 @@ def damaged_outputs(folder: Path, checksums: Mapping[str, str]) -> list[Path]:
     """The files of a folder, given by name, that are missing or do not have their checksums."""
     files = {folder / name: checksum for name, checksum in checksums.items()}
     return [file for file, checksum in files.items() if not file.is_file() or file_checksum(file) != checksum]
+
+
+def is_as_written(file: Path) -> bool | None:
+    """Whether an output has the checksum in the mark of its folder; ``None`` if no mark there knows it."""
+    checksum = _OutputsMark(file.parent).files.get(file.name)
+    return None if checksum is None else file_checksum(file) == checksum
 
 
 def check_build_folder(plan: Plan, store: Store) -> None:

@@ -8,8 +8,12 @@ from typing import Any
 
 import pytest
 
+from benchbuilder.config.file_refs import missing_file_problem
 from benchbuilder.config.json_schema import recipe_schema
 from benchbuilder.config.load import load_recipe
+from benchbuilder.config.output_names import evaluation_folder_problems
+from benchbuilder.config.spec.base import FileRef
+from benchbuilder.config.spec.evaluation import EvaluationSpec
 from benchbuilder.core.errors import DataError, RecipeError
 from benchbuilder.core.records.arrow.flatten import column_names, text_names
 from benchbuilder.core.records.payloads import Choice, Fact
@@ -182,3 +186,25 @@ def test_message(words: str, told: str, never: str, tmp_path: Path, monkeypatch:
     text = str(caught.value)
     assert told in text
     assert never not in text
+
+
+@pytest.mark.parametrize("value", ["inf", "-inf", "1e400", "nan"])
+def test_no_number_is_infinite(garden: Any, value: str) -> None:
+    with pytest.raises(RecipeError) as caught:
+        load_recipe(["recipe=garden", f"budget.usd={value}"])
+    assert [problem.key for problem in caught.value.problems] == ["budget.usd"]
+
+
+def test_a_folder_in_the_place_of_a_file(tmp_path: Path) -> None:
+    ref = FileRef(path=str(tmp_path))
+    problem = missing_file_problem("steps.on_topic.words", ref, "", ())
+    assert problem is not None
+    assert "a folder, not a file" in problem.message
+    assert missing_file_problem("sources.words.path", ref, "", ()) is None
+
+
+@pytest.mark.parametrize(("folder", "wrong"), [("builds/x", 1), ("builds", 1), ("builds/x/store", 1), ("builds/y", 0)])
+def test_an_evaluation_keeps_away_from_the_files_of_the_build(garden: Any, folder: str, wrong: int) -> None:
+    loaded = load_recipe(["recipe=garden", "run.dir=builds/x"])
+    evaluated = loaded.recipe.model_copy(update={"evaluation": EvaluationSpec.model_construct(dir=folder)})
+    assert len(list(evaluation_folder_problems(evaluated, loaded.origins, Path.cwd()))) == wrong

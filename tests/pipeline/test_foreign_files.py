@@ -12,6 +12,8 @@ from engine_bench import Bench, Quiet
 
 from benchbuilder.core import StoreError, seal_json
 from benchbuilder.pipeline.build import build_benchmark
+from benchbuilder.pipeline.foreign_files import check_owner
+from benchbuilder.pipeline.outputs import is_as_written
 
 
 @pytest.fixture
@@ -113,3 +115,23 @@ def test_the_journal_is_never_removed_as_outdated(small: Bench) -> None:
     assert [file.name for file in small.build().removed_files] == ["old.txt"]
     assert (out / "replies.sqlite").read_text() == "paid replies"
     assert (small.folder / "above.txt").read_text() == "mine"
+
+
+def test_the_folder_of_another_recipe_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x/store").mkdir(parents=True)
+    (tmp_path / "x/recipe.yaml").write_text("schema: 1\nname: x\n")
+    check_owner(tmp_path / "x", "x", builds=True)
+    check_owner(tmp_path / "x/evaluation", "x", builds=False)
+    for folder, name, builds in (("x", "y", True), ("x/store/a", "y", False), ("x/evaluation", "x", True)):
+        with pytest.raises(StoreError) as caught:
+            check_owner(tmp_path / folder, name, builds=builds)
+        assert "run.dir=FOLDER" in caught.value.next
+
+
+def test_a_changed_output_is_known_by_its_checksum(small: Bench) -> None:
+    small.build()
+    file = small.folder / "out/items.txt"
+    assert is_as_written(file)
+    file.write_text(file.read_text() + " ")
+    assert is_as_written(file) is False
+    assert is_as_written(Path(shutil.copy(file, small.folder / "copy.txt"))) is None

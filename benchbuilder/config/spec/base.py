@@ -15,7 +15,9 @@ from benchbuilder.core import Casing, Regex, WordForms, language_fault, load_wor
 class Spec(BaseModel):
     """Frozen configuration that rejects unknown keys."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, regex_engine="python-re")
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", populate_by_name=True, regex_engine="python-re", allow_inf_nan=False
+    )
 
 
 @dataclass(frozen=True)

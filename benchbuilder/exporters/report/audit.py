@@ -109,6 +109,9 @@ class AuditSentences:
     def _unclear(self, target: str, group: str, checks: Sequence[AuditedView]) -> str:
         limit, n = self.result.limit, checks[0].n
         worst = max(max(check.smallest, check.upper - 0.5) for check in checks)
+        if worst <= 0:  # no order of so few labels differs from another
+            unit = self.t(f"audit.unit_{target}")
+            return self.t("audit.too_few", group=self.group(group), target=self.target(target), n=n, unit=unit)
         return self.t(
             "audit.unclear", group=self.group(group), target=self.target(target), n=n,
             unit=self.t(f"audit.unit_{target}"), points=f"{100 * worst:.0f}", limit=f"{100 * limit:g}",
