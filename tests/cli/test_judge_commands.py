@@ -135,7 +135,7 @@ def test_a_judge_whose_model_lies_beside_the_recipe_is_trained_and_reported_on(
     assert list(told_of["aspects"][0]["robustness"]) == [NAME]
     (JUDGES / "encoder_correctness/predictions.parquet").write_bytes(b"no")
     assert main(["judge", "report", *names, *quick]) == 0
-    assert "note: encoder_correctness is left out: the predictions of this judge cannot be read" in said(capsys)
+    assert "note: encoder_correctness is left out: the predictions of the judge" in said(capsys)
     assert set(json.loads(page.read_text(encoding="utf-8"))["judges"]) == {NAME}
     assert not (JUDGES / "judges.json").exists()
 
