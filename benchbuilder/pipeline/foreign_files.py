@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from benchbuilder.config import display_path, output_name_fault
-from benchbuilder.core import StoreError
+from benchbuilder.core import StoreError, file_checksum, unseal_json
 
 RUN_LOG = "run.jsonl"
 PROGRAM_FILES = ("recipe.yaml", "ledger.tsv", RUN_LOG)
@@ -63,12 +63,17 @@ def check_owner(folder: Path, name: str, *, builds: bool) -> None:
 
 
 def _owner_of(folder: Path) -> str:
-    """The name of the recipe that was built into `folder`; empty if none was."""
-    if not (folder / "store").is_dir():
-        return ""
+    """The name of the recipe that was built into `folder`; empty if its ``recipe.yaml`` was deleted, or is damaged.
+
+    The mark of a complete build holds the recipe itself; that of a build that stopped has the checksum of its file.
+    """
+    file = folder / "recipe.yaml"
     try:
-        text = (folder / "recipe.yaml").read_text(encoding="utf-8")
-    except (OSError, ValueError):
+        mark: Any = unseal_json((folder / "store" / "outputs.json").read_bytes())
+        given = file.read_text(encoding="utf-8", errors="replace")
+        known = mark["files"].get(file.name) == file_checksum(file)
+        text: str = json.loads(mark["state"])["recipe"] if mark["state"] else given if known else ""
+    except (OSError, ValueError, KeyError):
         return ""
     found = re.search(r"^name: (\S+)$", text, re.MULTILINE)
     return found[1] if found else ""

@@ -210,7 +210,7 @@ class OutputWriter:
         """
         folder = self.store.folder
         check_names(folder, names)
-        self.check_folder(names)
+        check_folder(folder, names, self._written_names())
         checksums = {name: file_checksum(source / name) for name in names}
         sync_paths(source / name for name in names)
         mark.write("", {**mark.files, **checksums})  # until all is there, the mark fits no state but names what may be

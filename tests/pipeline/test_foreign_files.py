@@ -10,7 +10,7 @@ import engine_kinds
 import pytest
 from engine_bench import Bench, Quiet
 
-from benchbuilder.core import StoreError, seal_json
+from benchbuilder.core import StoreError, file_checksum, seal_json
 from benchbuilder.pipeline.build import build_benchmark
 from benchbuilder.pipeline.foreign_files import check_owner
 from benchbuilder.pipeline.outputs import is_as_written
@@ -119,13 +119,18 @@ def test_the_journal_is_never_removed_as_outdated(small: Bench) -> None:
 
 def test_the_folder_of_another_recipe_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x/store").mkdir(parents=True)
-    (tmp_path / "x/recipe.yaml").write_text("schema: 1\nname: x\n")
+    recipe = tmp_path / "x/recipe.yaml"
+    recipe.write_text("schema: 1\nname: x\n")
+    mark = {"state": "", "files": {"recipe.yaml": file_checksum(recipe)}}
+    (tmp_path / "x/store/outputs.json").write_bytes(seal_json(mark))
     check_owner(tmp_path / "x", "x", builds=True)
     check_owner(tmp_path / "x/evaluation", "x", builds=False)
     for folder, name, builds in (("x", "y", True), ("x/store/a", "y", False), ("x/evaluation", "x", True)):
         with pytest.raises(StoreError) as caught:
             check_owner(tmp_path / folder, name, builds=builds)
         assert "run.dir=FOLDER" in caught.value.next
+    recipe.write_text("schema: 1\nname: damaged\n")  # names nobody
+    check_owner(tmp_path / "x", "y", builds=True)
 
 
 def test_a_changed_output_is_known_by_its_checksum(small: Bench) -> None:
