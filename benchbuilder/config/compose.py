@@ -38,13 +38,12 @@ from benchbuilder.config.composition_faults import (
 )
 from benchbuilder.config.origins import ValueOrigin, ValueOrigins, collect_value_origins
 from benchbuilder.config.recipe_index import RecipeIndex
+from benchbuilder.config.reference_cost import costly_reference, endless_error
 from benchbuilder.config.search_path import RecipeRoot, digest_of_files
 from benchbuilder.config.yaml_source import KeyPath
 
 PRIMARY_CONFIG = "benchbuild"
-_MOST_NODES = 20_000
-_DEEPEST = 30
-_MOST_MERGED = 8
+_MOST_NODES, _DEEPEST, _MOST_MERGED = 20_000, 30, 8
 """The number of merged configurations that are kept for further overrides."""
 _FLOAT = re.compile(r"[-+]?\d+(_\d+)*(\.[\d_]*)?[eE][-+]?\d+\Z")
 """Numbers that YAML 1.1 takes for texts, and OmegaConf does not."""
@@ -125,6 +124,8 @@ def _compose(texts: Sequence[str], roots: Sequence[RecipeRoot], opened: OpenedFi
         ]
         settings = [(o.key_or_group, o.value(), o.input_line or "") for o in overrides if _sets_key(o, index)]
         origins = collect_value_origins(layers, settings, raw)
+        if (costly := costly_reference(raw, _MOST_NODES)) is not None:
+            raise endless_error(costly, origins, index)
         resolver = _Resolver(index, origins)
         data = resolver.mapping(cfg, ())
     origins.drop_unused_links(data)
@@ -385,8 +386,7 @@ class _Resolver:
     def _child(self, node: DictConfig | ListConfig, name: Any, key: KeyPath) -> Any:
         self.nodes += 1
         if self.nodes > _MOST_NODES or len(key) > _DEEPEST:
-            where = str(self.origins.written_origin(key))
-            raise CompositionError([CompositionFault("endless", key=str(key[0]), detail=where)], self.index)
+            raise endless_error(key, self.origins, self.index)
         try:
             value: Any = node[name]
         except OmegaConfBaseException as error:

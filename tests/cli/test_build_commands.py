@@ -191,6 +191,7 @@ def test_the_examples_of_every_help_run(tmp_path: Path, warm_folder: Path, once:
     make = "import sys; from pathlib import Path; from benchbuilder.models.gateway.journal_file import make_tables; "
     make = f"{sys.executable} -c '{make} [make_tables(Path(p)) for p in sys.argv[1:]]' {' '.join(journals)}"
     examples = [f"mkdir -p builds/care_mi/evaluation; {make}", *examples]
+    (tmp_path / "recipes" / "local").mkdir(parents=True)  # the folder that an example trusts
     script = "\n".join([f"benchbuild {RECIPE}", *examples, *COMMANDS["build"].examples])
     path = f"{warm_folder}:{Path(sys.executable).parent}:/usr/bin:/bin"
     done = subprocess.run(

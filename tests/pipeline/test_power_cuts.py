@@ -18,7 +18,7 @@ from power_cut import Cut, Recorder, all_cuts, marks_before, record, restore
 
 from benchbuilder.core import registry
 
-_STATES = 60
+_STATES = 30
 """States of a build that a run of this test tries; there are some thousand."""
 LINES = ["cat", "dog", "ox", "zebra", "cat again", "late night"]
 

@@ -171,11 +171,16 @@ class Recorder:
             self.operations.append(Name(self._count, None, self._place(path)))
 
     def _read(self, path: Path) -> None:
-        stat = path.stat()
-        stamp = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
-        if self._stamps.get(path) != stamp:
-            self._stamps[path] = stamp
-            self.operations.append(Write(self._nodes[path], 0, path.read_bytes(), whole=True))
+        try:
+            stat = path.stat()
+            stamp = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
+            if self._stamps.get(path) != stamp:
+                content = path.read_bytes()
+                self._stamps[path] = stamp
+                self.operations.append(Write(self._nodes[path], 0, content, whole=True))
+        except FileNotFoundError:  # another thread has renamed it since, which was recorded before
+            self.operations.append(Name(self._nodes.pop(path), self._place(path), None))
+            self._stamps.pop(path, None)
 
 
 def _path(path: Any, folder: Any) -> Path:

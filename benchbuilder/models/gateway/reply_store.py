@@ -103,7 +103,7 @@ class ReplyStore:
         completion, doubt_completion = plausible_tokens(
             None if usage is None else usage.completion, self._by_script.count(reply.text), limit
         )
-        cached, _ = (0, False) if usage is None else plausible_tokens(usage.cached, 0, prompt)
+        cached = 0 if usage is None or doubt_prompt or usage.cached > prompt else usage.cached
         usd = None if self.price is None else self.price.usd(prompt, completion, cached, batched=batched)
         return SettledReply(
             reply.outcome, Cost(prompt, completion, usd), cached, estimated=doubt_prompt or doubt_completion

@@ -83,7 +83,7 @@ def read_completion(body: str) -> Reply:
     """
     try:
         data = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):  # a body nested too deeply
         raise ValueError(f"the answer is not JSON: {body_excerpt(body)}") from None
     if is_content_filtered(data):
         return Reply("", "filtered", _usage(data))
@@ -93,11 +93,11 @@ def read_completion(body: str) -> Reply:
         content, refusal = message.get("content"), message.get("refusal")
     except (LookupError, TypeError, AttributeError):
         raise ValueError(f"the answer is not a chat completion: {body_excerpt(body)}") from None
-    text = _without_thoughts(_text(content, body))
+    text = _valid_text(_without_thoughts(_text(content, body)))
     finish = choice.get("finish_reason")
     outcome: ReplyOutcome = "complete" if text.strip() else "empty"
     if isinstance(refusal, str) and refusal:
-        text, outcome = refusal, "refused"
+        text, outcome = _valid_text(refusal), "refused"
     elif finish == "content_filter":
         outcome = "filtered"
     elif finish in ("length", "max_tokens"):
@@ -133,6 +133,11 @@ def _text(content: Any, body: str) -> str:
         parts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"]
         return "".join(part for part in parts if isinstance(part, str))
     raise ValueError(f"the content of the answer is not text: {body_excerpt(body)}")
+
+
+def _valid_text(text: str) -> str:
+    """The text with U+FFFD for half a surrogate pair, which JSON can escape but no file can hold."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _without_thoughts(text: str) -> str:

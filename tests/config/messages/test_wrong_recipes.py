@@ -123,6 +123,8 @@ case("question_marks_in_braces", write(GARDEN, "card: {licence: ???}\n"))
 case("reference_in_braces", write(GARDEN, "card: {licence: ${name}}\n"))
 case("reference_bomb", add("requires: {a: '${card}'}\n" + "".join(
     f"b{n}: ['${{b{n + 1}}}', '${{b{n + 1}}}', '${{b{n + 1}}}']\n" for n in range(20)) + "b20: x\n"))  # fmt: skip
+case("reference_doubles_a_text", add("requires: {a: '${b0}'}\n" + "".join(
+    f"b{n}: ${{b{n + 1}}}${{b{n + 1}}}\n" for n in range(40)) + "b40: x\n"))  # fmt: skip
 case("not_a_mapping", write(GARDEN, "- name\n"))
 
 # --- where recipes are found -------------------------------------------------------------------------------------

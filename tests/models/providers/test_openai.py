@@ -179,6 +179,7 @@ def test_a_schema_can_be_asked_for_in_words(structured: str):
         (completion("ok", message={"reasoning_content": "let me think"}), "ok", "complete"),
         (completion("<think>\nhm</think>\n\n好的。"), "好的。", "complete"),
         (completion("<think>\nhm", finish="length"), "", "truncated"),
+        (completion("a\ud800b"), "a\ufffdb", "complete"),  # half a pair, which JSON can escape
         ('{"error": {"code": "content_filter", "message": "no"}}', "", "filtered"),
         ('{"error": {"code": "400", "innererror": {"code": "ResponsibleAIPolicyViolation"}}}', "", "filtered"),
     ],
@@ -198,7 +199,7 @@ def test_tokens_are_those_of_the_service():
 
 @pytest.mark.parametrize(
     "body",
-    ["", "<html>", '{"id": "x", "choi', "[]", "3", '{"choices": []}', '{"choices": null}', '{"choices": [{}]}',
+    ["", "[" * 200_000, "<html>", '{"id": "x", "choi', "[]", "3", '{"choices": []}', '{"choices": null}', '{"choices": [{}]}',
      '{"choices": [{"message": null}]}', '{"choices": [{"message": {"content": 3}}]}', '{"error": {"code": 502}}'],
 )  # fmt: skip
 def test_what_is_no_completion_is_said_to_be_none(body: str):
