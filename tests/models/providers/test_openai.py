@@ -199,7 +199,8 @@ def test_tokens_are_those_of_the_service():
 
 @pytest.mark.parametrize(
     "body",
-    ["", "[" * 200_000, "<html>", '{"id": "x", "choi', "[]", "3", '{"choices": []}', '{"choices": null}', '{"choices": [{}]}',
+    ["", "[" * 200_000,
+     "<html>", '{"id": "x", "choi', "[]", "3", '{"choices": []}', '{"choices": null}', '{"choices": [{}]}',
      '{"choices": [{"message": null}]}', '{"choices": [{"message": {"content": 3}}]}', '{"error": {"code": 502}}'],
 )  # fmt: skip
 def test_what_is_no_completion_is_said_to_be_none(body: str):
