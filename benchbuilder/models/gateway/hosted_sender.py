@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from itertools import count
 
-from benchbuilder.core import ServiceError
+from benchbuilder.core import BudgetReached, ServiceError
 from benchbuilder.models.base import HostedModel, RefusedRequestError, Reply, TransientError
 from benchbuilder.models.gateway.budget import Budget
 from benchbuilder.models.gateway.journal_tables import Cost, JournalRequest, drop_attempt, lose_attempt, write_attempt
@@ -101,7 +101,10 @@ class HostedSender(Sender):
     async def _attempt(self, entry: JournalRequest, turn: ActiveConversation) -> Reply:
         """Make one attempt: reserve budget, wait for a slot, send, and store the answer."""
         await self.model.open()  # before anything is recorded as sent
-        await self.budget.reserve(entry.worst_cost, entry.step)
+        try:
+            await self.budget.reserve(entry.worst_cost, entry.step)
+        except BudgetReached as error:
+            raise self._gate.explain_budget(error) from error
         actual: Cost | None = None
         try:
             slot = await self._queue.enter(self._tokens(entry))

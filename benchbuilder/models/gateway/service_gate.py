@@ -6,7 +6,7 @@ import random
 import time
 from collections.abc import Callable
 
-from benchbuilder.core import ServiceError
+from benchbuilder.core import BudgetReached, ServiceError
 from benchbuilder.models.base import TransientError
 from benchbuilder.models.gateway.send_slot import SendSlot
 
@@ -128,6 +128,18 @@ class ServiceGate:
                 why=f"good answers: {self._all_answered:,}; the last error: {self._last}",
                 next="every answer so far is kept: run the same command again when the service recovers",
             )
+
+    def explain_budget(self, error: BudgetReached) -> BudgetReached:
+        """The error of a cap; it names the service if only failures, which may be billed, led to it."""
+        if not self._in_row:
+            return error
+        return BudgetReached(
+            error.what,
+            where=error.where,
+            why=f"{error.why}; failed attempts since the last answer, which may be billed: {self._in_row}; the last "
+            f"error: {self._last}",
+            next=f"look at the service {self.endpoint} first; then {error.next}",
+        )
 
     def give_up_unreached(self, error: BaseException) -> None:
         """ServiceError if no attempt so far, including earlier work, reached the service."""

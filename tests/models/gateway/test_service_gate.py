@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from gateway_models import Done, Fake, FakeSpec, rows
 
-from benchbuilder.core.errors import ServiceError
+from benchbuilder.core.errors import BudgetReached, ServiceError
 from benchbuilder.models.base import TransientError
 from benchbuilder.models.gateway.budget import Budget
 from benchbuilder.models.gateway.conversation_loop import ConversationLoop
@@ -223,3 +223,14 @@ def test_a_pause_beyond_the_limit_ends_it_at_once():
     gate.check(20.0)
     with pytest.raises(ServiceError, match="asks to wait for 3600 s"):
         gate.check(3600.0)
+
+
+def test_a_cap_that_failures_alone_have_reached_names_the_service():
+    _, gate = made()
+    spent = BudgetReached("the budget is reached", where="spent", why="too much", next="raise budget.usd")
+    assert gate.explain_budget(spent) is spent
+    gate.slow_down(None, THROTTLED)
+    gate.record_failure(THROTTLED)
+    told = gate.explain_budget(spent)
+    assert "billed: 1; the last error: 429: slow down" in told.why
+    assert told.next == "look at the service http://x first; then raise budget.usd"
