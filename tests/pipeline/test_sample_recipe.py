@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import random
-import shutil
-import signal
-import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -109,25 +104,3 @@ def test_shards_and_workers_change_no_byte(whole: tuple[Plan, Store, BuildReport
         assert again.manifests["candidates"].shards == 1
         assert again.manifests["evidence"].shards > 1
         assert outputs(other) == outputs(store)
-
-
-def test_ten_kills_change_no_byte(whole: tuple[Plan, Store, BuildReport], tmp_path: Path, warm_folder: Path) -> None:
-    _, store, _ = whole
-    words = ["recipe=care_mi", "annotation=none", f"run.dir={tmp_path / 'build'}", "run.shard_rows=40"]
-    steps = tmp_path / "build" / "store" / "steps"
-    chance = random.Random(11)
-    kills = 0
-    while kills < 10:
-        enough = len(list(steps.rglob("manifest.json"))) + 1
-        process = subprocess.Popen([warm_folder / "benchbuild", *words], cwd=tmp_path, stdout=subprocess.PIPE)
-        while process.poll() is None and len(list(steps.rglob("manifest.json"))) < enough:
-            time.sleep(0.005)
-        time.sleep(chance.uniform(0, 0.2))
-        process.send_signal(signal.SIGKILL)
-        process.communicate()  # the end of what it began, too
-        if process.returncode == -signal.SIGKILL:
-            kills += 1
-        else:
-            shutil.rmtree(tmp_path / "build")  # it came to its end: begin anew
-    _, again, _ = built(tmp_path, "run.shard_rows=40")
-    assert outputs(again) == outputs(store)
