@@ -33,6 +33,10 @@ _E2E = (
     "authoring/clone/test_every_recipe_can_be_copied.py",
     "evaluation/judges/test_decoder.py",  # the contract suite trains one of each in the quick suite
     "evaluation/judges/test_encoder.py",
+    "cli/test_compare.py",
+    "cli/test_diff.py",
+    "cli/test_sweep.py",
+    "cli/test_tasks.py",
     "recipes/test_clinic_zu.py",
     "recipes/test_law_zh.py",
     "recipes/test_medicine_en.py",

@@ -175,9 +175,8 @@ class Recorder:
             stat = path.stat()
             stamp = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
             if self._stamps.get(path) != stamp:
-                content = path.read_bytes()
-                self._stamps[path] = stamp
-                self.operations.append(Write(self._nodes[path], 0, content, whole=True))
+                self._stamps[path] = stamp  # first: reading is an event too
+                self.operations.append(Write(self._nodes[path], 0, path.read_bytes(), whole=True))
         except FileNotFoundError:  # another thread has renamed it since, which was recorded before
             self.operations.append(Name(self._nodes.pop(path), self._place(path), None))
             self._stamps.pop(path, None)
