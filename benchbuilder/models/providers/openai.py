@@ -20,7 +20,16 @@ from benchbuilder.models.base import BatchService, HostedModel, Reply, Request, 
 from benchbuilder.models.providers.openai_batch import OpenAIBatches
 from benchbuilder.models.providers.openai_errors import ErrorResponse, connection_error, hide_key
 from benchbuilder.models.providers.openai_tuning import OpenAITuning
-from benchbuilder.models.providers.openai_wire import NAMES, is_content_filtered, read_completion, request_payload
+from benchbuilder.models.providers.openai_wire import (
+    MOST_BYTES,
+    MOST_ERROR_BYTES,
+    NAMES,
+    is_content_filtered,
+    read_bytes,
+    read_completion,
+    request_payload,
+    valid_text,
+)
 
 if TYPE_CHECKING:
     import aiohttp
@@ -159,14 +168,18 @@ class OpenAIModel(HostedModel):
         data = json.dumps(self.body(request), ensure_ascii=False).encode()
         try:
             async with session.post(f"{self._at}/chat/completions", data=data, allow_redirects=False) as response:
-                text = (await response.read()).decode("utf-8", "replace")
-                if response.status == 200:
-                    return text
                 status, headers = response.status, dict(response.headers)
+                good = 200 <= status < 300  # a 204 is an empty answer, not a refusal
+                found = await read_bytes(response.content, MOST_BYTES if good else MOST_ERROR_BYTES)
         except (OSError, _library().ClientError) as error:  # a TimeoutError is an OSError
             broken = self._connection_error(error)
             raise broken from broken.__cause__
-        return self.check_response(status, headers, text)
+        text = found.decode("utf-8", "replace")
+        if not good:
+            return self.check_response(status, headers, text)
+        if len(found) > MOST_BYTES:
+            raise TransientError(f"{self._at} sent more than {MOST_BYTES // 2**20} MiB as one answer", billed=True)
+        return text
 
     def client(self) -> AsyncOpenAI:
         """OpenAI's own client, for files and batches; it neither retries nor follows redirects."""
@@ -262,10 +275,17 @@ class OpenAIModel(HostedModel):
         wire = {there: here for here, there in self._names.items()} | {name: name for name in self.spec.understands}
         hidden = {name: self.hide_key(value) for name, value in headers.items()}
         failure = ErrorResponse(
-            status, hidden, self.hide_key(text), self._at, self.key_env, self.spec.name, wire, with_key=bool(self._key)
+            status,
+            hidden,
+            self.hide_key(text[:MOST_ERROR_BYTES]),
+            self._at,
+            self.key_env,
+            self.spec.name,
+            wire,
+            with_key=bool(self._key),
         )
         if status in (400, 403, 422) and is_content_filtered({"error": failure.error}):
-            return json.dumps({"error": failure.error}, ensure_ascii=False)
+            return valid_text(json.dumps({"error": failure.error}, ensure_ascii=False))
         raise failure.exception()
 
     def _connection_error(self, error: BaseException) -> TransientError | ServiceError:

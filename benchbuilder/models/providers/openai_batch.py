@@ -16,7 +16,7 @@ from benchbuilder.models.base import (
     TransientError,
 )
 from benchbuilder.models.providers.openai_client import MARK, OpenAIClient
-from benchbuilder.models.providers.openai_wire import body_excerpt
+from benchbuilder.models.providers.openai_wire import body_excerpt, valid_text
 
 if TYPE_CHECKING:
     from openai.types import Batch
@@ -116,13 +116,13 @@ class OpenAIBatches(OpenAIClient, BatchService):
         try:
             found: Any = json.loads(line)
             key, response, error = str(found["custom_id"]), found.get("response"), found.get("error")
-        except (ValueError, LookupError, TypeError, AttributeError):
+        except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
             return None
         if isinstance(response, Mapping):
             body: Any = response.get("body")  # pyright: ignore[reportUnknownMemberType]
-            text = json.dumps(body, ensure_ascii=False)
+            text = valid_text(json.dumps(body, ensure_ascii=False))
             status: Any = response.get("status_code")  # pyright: ignore[reportUnknownMemberType]
-            if status == 200:
+            if isinstance(status, int) and 200 <= status < 300:
                 return key, text
             try:
                 return key, self._model.check_response(status if isinstance(status, int) else 500, {}, text)

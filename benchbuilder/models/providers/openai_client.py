@@ -77,7 +77,7 @@ class OpenAIClient:
             failure = TransientError(message, billed=not before)
             failure.__cause__ = connection_error(None, message, self._at, timeout=timeout)
         # the library does not validate answers
-        except (openai.APIError, ValueError, AttributeError, TypeError) as error:
+        except (openai.APIError, ValueError, RecursionError, AttributeError, TypeError) as error:
             failure = self._no_answer(str(error))
         raise failure from failure.__cause__
 

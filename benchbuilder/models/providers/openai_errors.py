@@ -14,7 +14,7 @@ from typing import Any
 
 from benchbuilder.core import ServiceError
 from benchbuilder.models.base import RefusedRequestError, TransientError
-from benchbuilder.models.providers.openai_wire import body_excerpt
+from benchbuilder.models.providers.openai_wire import body_excerpt, valid_text
 
 LONGEST_WAIT_S = 24 * 3600.0
 """The longest pause that a service may request."""
@@ -26,6 +26,8 @@ _CONTEXT = re.compile(
     re.I,
 )
 _FORMAT = re.compile(r"response_format|json_schema|structured output", re.I)
+_MASKED = re.compile(r"(?:(?<![\w.-])[\w.-]*+)?\*{3,}[\w.-]*")
+"""A masked key, found in linear time: a match begins where its word begins, or at its asterisks."""
 _PARAMETER = re.compile(
     r"(?:unsupported|unknown|unrecognized)(?: request)? (?:parameter|argument|value|field)s?(?: supplied)?:? *['\"`]?"
     r"([A-Za-z_]\w*)",
@@ -54,7 +56,7 @@ class ErrorResponse:
         """The error object of the body, or an empty dict."""
         try:
             data: Any = json.loads(self.body)
-        except ValueError:
+        except (ValueError, RecursionError):  # a body nested too deeply
             return {}
         if isinstance(data, list) and data:  # some services wrap it in a list
             data = data[0]
@@ -84,7 +86,7 @@ class ErrorResponse:
 def hide_key(text: str, key: str) -> str:
     """Remove the API key from a text, also in masked form (``sk-ab***yz``)."""
     shown = text.replace(key, "[key]") if key else text
-    return re.sub(r"[\w.-]*\*{3,}[\w.-]*", "[key]", shown)
+    return _MASKED.sub("[key]", shown)
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
@@ -168,7 +170,7 @@ def _not_found(failure: ErrorResponse) -> ServiceError:
 def _refused_request(failure: ErrorResponse) -> RefusedRequestError | ServiceError:
     """Explain a rejected request: either a setting, which affects all requests, or its own text."""
     message, error = failure.service_message, failure.error
-    parameter = str(error.get("param") or "")
+    parameter = valid_text(str(error.get("param") or ""))
     refusal = f"{failure.endpoint} refuses the request ({failure.status}: {message})"
     if failure.has_code("context_length_exceeded") or _CONTEXT.search(message):
         return RefusedRequestError(f"{refusal}: prompt and max_new_tokens are too long for {failure.model!r}")

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from benchbuilder.models.base import ASK_FOR_JSON, Reply, ReplyOutcome, Request, Usage
+
+if TYPE_CHECKING:
+    import aiohttp
 
 NAMES: Mapping[str, str] = {
     "temperature": "temperature",
@@ -20,6 +23,10 @@ NAMES: Mapping[str, str] = {
 """Names of the supported settings in the protocol."""
 FILTER_CODES = frozenset({"content_filter", "content_policy_violation", "responsibleaipolicyviolation"})
 """Error codes that mean that a content filter withheld prompt or reply."""
+MOST_BYTES = 32 * 2**20
+"""The longest answer that is read, after decompression."""
+MOST_ERROR_BYTES = 2**16
+"""The part of an error response that is read, after decompression."""
 _DROPPED = ("title", "default")
 """Keywords of a JSON Schema that strict services reject."""
 
@@ -72,6 +79,18 @@ def strict_schema(schema: Any) -> Any:
     return kept
 
 
+async def read_bytes(stream: aiohttp.StreamReader, limit: int) -> bytes:
+    """Read a decompressed body, at most `limit` bytes and one piece of the stream."""
+    pieces: list[bytes] = []
+    size = 0
+    async for piece in stream.iter_any():
+        pieces.append(piece)
+        size += len(piece)
+        if size > limit:
+            break
+    return b"".join(pieces)
+
+
 def read_completion(body: str) -> Reply:
     """Parse a chat completion.
 
@@ -93,11 +112,11 @@ def read_completion(body: str) -> Reply:
         content, refusal = message.get("content"), message.get("refusal")
     except (LookupError, TypeError, AttributeError):
         raise ValueError(f"the answer is not a chat completion: {body_excerpt(body)}") from None
-    text = _valid_text(_without_thoughts(_text(content, body)))
+    text = valid_text(_without_thoughts(_text(content, body)))
     finish = choice.get("finish_reason")
     outcome: ReplyOutcome = "complete" if text.strip() else "empty"
     if isinstance(refusal, str) and refusal:
-        text, outcome = _valid_text(refusal), "refused"
+        text, outcome = valid_text(refusal), "refused"
     elif finish == "content_filter":
         outcome = "filtered"
     elif finish in ("length", "max_tokens"):
@@ -135,7 +154,7 @@ def _text(content: Any, body: str) -> str:
     raise ValueError(f"the content of the answer is not text: {body_excerpt(body)}")
 
 
-def _valid_text(text: str) -> str:
+def valid_text(text: str) -> str:
     """The text with U+FFFD for half a surrogate pair, which JSON can escape but no file can hold."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
