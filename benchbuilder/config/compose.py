@@ -1,4 +1,4 @@
-"""Composes a recipe with Hydra into plain containers; the only module that imports hydra or omegaconf.
+"""Composes a recipe with Hydra into plain containers; only it and `reference_cost` import hydra or omegaconf.
 
 A failure is described by facts (`CompositionFault`), which `benchbuilder.config.compose_errors` puts into words.
 """
@@ -6,8 +6,7 @@ A failure is described by facts (`CompositionFault`), which `benchbuilder.config
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -25,7 +24,6 @@ from hydra.core.override_parser.types import Override
 from hydra.errors import ConfigCompositionException, HydraException
 from hydra.plugins.config_source import ConfigResult, ConfigSource
 from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict
-from omegaconf.basecontainer import BaseContainer
 from omegaconf.errors import OmegaConfBaseException
 
 from benchbuilder.config.composition_faults import (
@@ -38,12 +36,12 @@ from benchbuilder.config.composition_faults import (
 )
 from benchbuilder.config.origins import ValueOrigin, ValueOrigins, collect_value_origins
 from benchbuilder.config.recipe_index import RecipeIndex
-from benchbuilder.config.reference_cost import costly_reference, endless_error
+from benchbuilder.config.reference_cost import EndlessReferencesError, ReferenceMeter, bounded_references
 from benchbuilder.config.search_path import RecipeRoot, digest_of_files
 from benchbuilder.config.yaml_source import KeyPath
 
 PRIMARY_CONFIG = "benchbuild"
-_MOST_NODES, _DEEPEST, _MOST_MERGED = 20_000, 30, 8
+_MOST_NODES, _MOST_LOOKUPS, _DEEPEST, _MOST_MERGED = 20_000, 5_000, 30, 8
 """The number of merged configurations that are kept for further overrides."""
 _FLOAT = re.compile(r"[-+]?\d+(_\d+)*(\.[\d_]*)?[eE][-+]?\d+\Z")
 """Numbers that YAML 1.1 takes for texts, and OmegaConf does not."""
@@ -114,8 +112,8 @@ def _compose(texts: Sequence[str], roots: Sequence[RecipeRoot], opened: OpenedFi
     recipe = _chosen_name(overrides, "recipe")
     if recipe is None:
         raise CompositionError([CompositionFault("no_recipe")], index)
-    with HydraInternals.only_select():
-        files, cfg = _merge(_hydra_overrides(overrides, recipe, index), HydraInternals(index, opened))
+    with bounded_references(_MOST_LOOKUPS) as meter:
+        files, cfg = _merge(_hydra_overrides(overrides, recipe, index), HydraInternals(index, opened), meter)
         raw: Any = OmegaConf.to_container(cfg, resolve=False)
         layers = [
             (index.opened_files[file.config_path], file.package or "")
@@ -124,8 +122,6 @@ def _compose(texts: Sequence[str], roots: Sequence[RecipeRoot], opened: OpenedFi
         ]
         settings = [(o.key_or_group, o.value(), o.input_line or "") for o in overrides if _sets_key(o, index)]
         origins = collect_value_origins(layers, settings, raw)
-        if (costly := costly_reference(raw, _MOST_NODES)) is not None:
-            raise endless_error(costly, origins, index)
         resolver = _Resolver(index, origins)
         data = resolver.mapping(cfg, ())
     origins.drop_unused_links(data)
@@ -212,7 +208,9 @@ def _hydra_override(override: Override, recipe: str, index: RecipeIndex) -> str:
     return f"variant={recipe}/{str(name).removeprefix(f'{recipe}/')}"
 
 
-def _merge(overrides: list[Override], hydra: HydraInternals) -> tuple[list[ResultDefault], DictConfig]:
+def _merge(
+    overrides: list[Override], hydra: HydraInternals, meter: ReferenceMeter
+) -> tuple[list[ResultDefault], DictConfig]:
     """The files that the overrides choose, in the order of merging, and their merged keys."""
     try:
         files, settings = hydra.list_files(overrides)
@@ -227,7 +225,7 @@ def _merge(overrides: list[Override], hydra: HydraInternals) -> tuple[list[Resul
     if key not in merged:
         if len(merged) >= _MOST_MERGED:
             merged.clear()
-        merged[key] = _merge_files(files, hydra)
+        merged[key] = _merge_files(files, hydra, meter)
     cfg = deepcopy(merged[key])
     for override in settings:
         if (fault := _apply_setting(override, cfg)) is not None:
@@ -235,14 +233,20 @@ def _merge(overrides: list[Override], hydra: HydraInternals) -> tuple[list[Resul
     return files, cfg
 
 
-def _merge_files(files: Sequence[ResultDefault], hydra: HydraInternals) -> DictConfig:
+def _merge_files(files: Sequence[ResultDefault], hydra: HydraInternals, meter: ReferenceMeter) -> DictConfig:
     cfg = OmegaConf.create()
     for file in files:
         try:
             OmegaConf.unsafe_merge(cfg, hydra.file_keys(file))
         except OmegaConfBaseException as error:
             fault = CompositionFault("hydra_message", detail=f"In '{file.config_path}': {error}")
-            raise CompositionError([fault], hydra.index) from None
+            if meter.left >= 0:
+                raise CompositionError([fault], hydra.index) from None
+        if meter.left < 0:  # OmegaConf keeps such errors to itself where a mapping replaces a reference
+            key = meter.key.strip(".").partition(".")[0]
+            raise CompositionError(
+                [CompositionFault("endless", key=key, detail=f"{file.config_path}.yaml")], hydra.index
+            )
     return cfg
 
 
@@ -268,9 +272,9 @@ def _apply_setting(override: Override, cfg: DictConfig) -> CompositionFault | No
 
 
 class HydraInternals(ConfigRepository):
-    """Everything that is borrowed from inside Hydra and OmegaConf.
+    """Everything that is borrowed from inside Hydra.
 
-    Borrowed are `ConfigRepository`, `create_defaults_list` and the table of resolvers.
+    Borrowed are `ConfigRepository` and `create_defaults_list`; `reference_cost` borrows how references are resolved.
     tests/config/test_hydra_internals.py has a test for each, and names the versions in which each was seen.
 
     It is Hydra's view of the files: `index` checks each one before Hydra reads it. `opened` keeps what Hydra made of
@@ -305,21 +309,6 @@ class HydraInternals(ConfigRepository):
         placed = OmegaConf.create()
         OmegaConf.update(placed, package, config, merge=False)
         return placed
-
-    @staticmethod
-    @contextmanager
-    def only_select() -> Generator[None]:
-        """Remove every resolver but ``oc.select`` meanwhile, so that a recipe cannot read the environment."""
-        resolvers = BaseContainer._resolvers  # pyright: ignore[reportPrivateUsage]
-        saved = dict(resolvers)
-        for name in saved:
-            if name != "oc.select":
-                OmegaConf.clear_resolver(name)
-        try:
-            yield
-        finally:
-            resolvers.clear()
-            resolvers.update(saved)
 
 
 class _RecipeFolder(ConfigSource):
@@ -385,10 +374,13 @@ class _Resolver:
 
     def _child(self, node: DictConfig | ListConfig, name: Any, key: KeyPath) -> Any:
         self.nodes += 1
-        if self.nodes > _MOST_NODES or len(key) > _DEEPEST:
-            raise endless_error(key, self.origins, self.index)
         try:
+            if self.nodes > _MOST_NODES or len(key) > _DEEPEST:
+                raise EndlessReferencesError
             value: Any = node[name]
+        except EndlessReferencesError:
+            fault = CompositionFault("endless", key=str(key[0]), detail=str(self.origins.written_origin(key)))
+            raise CompositionError([fault], self.index) from None
         except OmegaConfBaseException as error:
             circle = "Recursive" in str(error)
             self.unresolved.append(UnresolvedValue(key, "circle" if circle else type(error).__name__))

@@ -1,65 +1,88 @@
-"""What it takes to resolve the references of a recipe: texts that refer to texts can double at every key."""
+"""Bounds what the references of a recipe can do: texts that refer to texts can double at every key."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from typing import Any
 
-from benchbuilder.config.composition_faults import CompositionError, CompositionFault
-from benchbuilder.config.origins import ValueOrigins
-from benchbuilder.config.recipe_index import RecipeIndex
-from benchbuilder.config.yaml_source import KeyPath
+from omegaconf import Container, Node, OmegaConf
+from omegaconf.basecontainer import BaseContainer
+from omegaconf.errors import InterpolationResolutionError
 
-_REFERENCE = re.compile(r"\$\{(?:oc\.select:)?(\.*)([^${},]+)")
 _DEEPEST = 50
+"""Most references that lead to one another."""
 _TEXT = 1_000
-"""Characters of a text that count as one lookup more."""
+"""Characters of a found value that count as one lookup more."""
+_SELECT = "oc.select"
 
-Path = tuple[str, ...]
+
+class EndlessReferencesError(InterpolationResolutionError):
+    """The references of a recipe take too many lookups, or too long a chain of them."""
 
 
-def costly_reference(raw: Any, most: int) -> Path | None:
-    """The first key of an unresolved tree whose text takes more than `most` lookups, or a chain of too many keys.
+class ReferenceMeter:
+    """Counts lookups: `left` are those that a recipe may still make, negative after too many.
 
-    Each key is looked at once, so that this takes as long as the tree is large.
-
-    >>> costly_reference({"a": "${b}${b}", "b": "${c}${c}", "c": "x"}, 6)
-    ('a',)
-    >>> costly_reference({"a": "${b}${b}", "b": "${c}${c}", "c": "x"}, 7) is None
-    True
+    `key` is the key that the last reference of a tree named, without those that it led to.
     """
-    texts = dict(_texts(raw, ()))
-    costs: dict[Path, int] = {}
-    return next((path for path in texts if _cost(path, texts, costs, most, ()) > most), None)
+
+    def __init__(self, most: int) -> None:
+        self.left, self.key, self._depth = most, "", 0
+
+    def counted(self, look_up: Callable[..., Any], key_of: Callable[..., str]) -> Callable[..., Any]:
+        """`look_up`, which fails once the references took too many lookups."""
+
+        def count(*args: Any, **more: Any) -> Any:
+            if not self._depth and self.left >= 0:
+                self.key = key_of(*args, **more)
+            self._spend(1)
+            self._depth += 1
+            try:
+                found = look_up(*args, **more)
+            finally:
+                self._depth -= 1
+            leaf = isinstance(found, Node) and not isinstance(found, Container)
+            value: Any = found._value() if leaf else found  # pyright: ignore[reportPrivateUsage]
+            if isinstance(value, str | Container):
+                self._spend(len(str(value)) // _TEXT)
+            return found
+
+        return count
+
+    def _spend(self, lookups: int) -> None:
+        self.left -= lookups
+        if self.left < 0 or self._depth >= _DEEPEST:
+            self.left = -1
+            raise EndlessReferencesError("references without an end")
 
 
-def endless_error(key: KeyPath, origins: ValueOrigins, index: RecipeIndex) -> CompositionError:
-    """The error of references without an end at a key."""
-    fault = CompositionFault("endless", key=str(key[0]), detail=str(origins.written_origin(key)))
-    return CompositionError([fault], index)
+def _named_key(_: Any, inter_key: str, memo: Any) -> str:  # noqa: ARG001
+    return inter_key
 
 
-def _texts(node: Any, path: Path) -> Iterator[tuple[Path, str]]:
-    if isinstance(node, str):
-        yield path, node
-    else:
-        entries = node.items() if isinstance(node, Mapping) else enumerate(node) if isinstance(node, list) else ()
-        for name, value in entries:
-            yield from _texts(value, (*path, str(name)))
+def _selected_key(*arguments: Any) -> str:
+    """The first argument of ``oc.select``, which OmegaConf passes after the root, the parent and the node."""
+    return "".join(map(str, arguments[3][:1]))
 
 
-def _cost(path: Path, texts: Mapping[Path, str], costs: dict[Path, int], most: int, above: tuple[Path, ...]) -> int:
-    """The lookups of one key; 1 for what is no text, and in a circle, which has a message of its own."""
-    if path not in texts or path in above:
-        return 1
-    if path not in costs:
-        text = texts[path]
-        cost = 1 + len(text) // _TEXT
-        for dots, name in _REFERENCE.findall(text):
-            base = path[: max(0, len(path) - len(dots))] if dots else ()
-            target = (*base, *(part for part in re.split(r"[.\[\]]+", name.strip()) if part))
-            deeper = len(above) >= _DEEPEST
-            cost += most + 1 if deeper else _cost(target, texts, costs, most, (*above, path))
-        costs[path] = min(cost, most + 1)
-    return costs[path]
+@contextmanager
+def bounded_references(most: int) -> Generator[ReferenceMeter]:
+    """Let OmegaConf follow at most `most` references meanwhile, in whatever form they are written.
+
+    All references count together, also those that OmegaConf follows while it merges files. Every resolver but
+    ``oc.select`` is removed meanwhile, so that a recipe cannot read the environment.
+    """
+    meter, container, resolvers = ReferenceMeter(most), Container, BaseContainer._resolvers  # pyright: ignore[reportPrivateUsage]
+    saved, look_up = dict(resolvers), container._resolve_node_interpolation  # pyright: ignore[reportPrivateUsage]
+    for name in saved:
+        if name != _SELECT:
+            OmegaConf.clear_resolver(name)
+    resolvers[_SELECT] = meter.counted(saved[_SELECT], _selected_key)
+    container._resolve_node_interpolation = meter.counted(look_up, _named_key)  # pyright: ignore[reportPrivateUsage]
+    try:
+        yield meter
+    finally:
+        container._resolve_node_interpolation = look_up  # pyright: ignore[reportPrivateUsage]
+        resolvers.clear()
+        resolvers.update(saved)

@@ -28,7 +28,7 @@ _LIMITS = {
     "string_too_short": ("min_length", "at least {} characters"),
     "string_too_long": ("max_length", "at most {} characters"),
     "string_pattern_mismatch": ("pattern", "a text that matches {}"), "literal_error": ("expected", "{}"),
-    "enum": ("expected", "{}"),
+    "enum": ("expected", "{}"), "int_parsing_size": ("", "a whole number of at most 15 digits"),
 }  # fmt: skip
 
 

@@ -14,6 +14,7 @@ from omegaconf.basecontainer import BaseContainer
 
 from benchbuilder.config.compose import HydraInternals, OpenedFiles, parse_yaml
 from benchbuilder.config.recipe_index import RecipeIndex
+from benchbuilder.config.reference_cost import EndlessReferencesError, bounded_references
 from benchbuilder.config.search_path import find_roots
 
 SEEN = {"hydra-core": ("1.3.2", "1.3.8"), "omegaconf": ("2.3.0", "2.3.1")}
@@ -53,7 +54,29 @@ def test_the_loader_reads_yaml_as_omegaconf_does() -> None:
 def test_the_table_of_resolvers_is_the_one_that_omegaconf_asks() -> None:
     resolvers = BaseContainer._resolvers
     assert {"oc.select", "oc.env"} <= set(resolvers)
-    with HydraInternals.only_select():
+    with bounded_references(9):
         assert list(resolvers) == ["oc.select"]
         assert not OmegaConf.has_resolver("oc.env")
     assert OmegaConf.has_resolver("oc.env")
+
+
+@pytest.mark.parametrize(
+    "form",
+    ["${k{}}${k{}}", "${ k{} }${ k{} }", "${.k{}}${.k{}}", "${oc.select:k{}}${oc.select:k{}}",
+     "${oc.select:'k{}'}${ oc.select : k{} }", "${oc.select:${letter}{}}${oc.select:${letter}{}}"],
+)  # fmt: skip
+def test_every_form_of_a_reference_that_doubles_a_text_is_counted(form: str) -> None:
+    keys = {f"k{n}": form.replace("{}", str(n + 1)) for n in range(40)}
+    cfg = OmegaConf.create({**keys, "k40": "x", "letter": "k"})
+    with bounded_references(200) as meter, pytest.raises(EndlessReferencesError):
+        _ = cfg.k0
+    assert meter.left < 0
+
+
+def test_references_count_together_and_through_mappings() -> None:
+    cfg = OmegaConf.create({"m": "${n}", "n": {"a": "x" * 5_000}, **{f"r{n}": "${m.a}" for n in range(10)}})
+    with bounded_references(100) as meter:
+        assert cfg.r0 == "x" * 5_000
+        with pytest.raises(EndlessReferencesError):
+            _ = [cfg[f"r{n}"] for n in range(10)] * 2, [cfg[f"r{n}"] for n in range(10)]
+    assert (meter.left, cfg.r0) == (-1, "x" * 5_000)

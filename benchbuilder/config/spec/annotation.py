@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from benchbuilder.config.spec.base import FileRef, KindSpec, RuntimeOption, Spec
+from benchbuilder.config.spec.base import FileRef, KindSpec, RuntimeOption, Seed, Spec
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 
@@ -76,7 +76,7 @@ class BootstrapSpec(Spec):
 
     samples: Annotated[int, Field(ge=100, le=100_000)]
     level: Annotated[float, Field(gt=0, lt=1)]
-    seed: Annotated[int, Field(ge=0)]
+    seed: Seed
 
 
 class AnnotationSpec(KindSpec, ABC):

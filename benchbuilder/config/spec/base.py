@@ -48,6 +48,10 @@ LanguageTag = Annotated[str, AfterValidator(_known_language)]
 """The tag of a known language (BCP 47)."""
 
 
+Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
+"""A seed of random draws; databases hold whole numbers up to this one."""
+
+
 class FileRef(Spec):
     """A file or folder of a recipe: `path` as written, `resolved_path` as found (absolute).
 

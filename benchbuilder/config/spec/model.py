@@ -29,7 +29,7 @@ class Sampling(Spec):
     frequency_penalty: Annotated[float | None, Field(ge=-2, le=2)] = None
     presence_penalty: Annotated[float | None, Field(ge=-2, le=2)] = None
     stop: tuple[str, ...] | None = None
-    seed: int | None = None
+    seed: Annotated[int | None, Field(ge=-(2**63), le=2**63 - 1)] = None
 
     def explicit_settings(self) -> dict[str, Any]:
         """The settings that are not left to the model, as plain data."""

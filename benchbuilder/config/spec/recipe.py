@@ -14,7 +14,7 @@ from pydantic import Field, field_validator, model_validator
 
 from benchbuilder.config.spec.annotation import Name, ReviewProjectSpec
 from benchbuilder.config.spec.audit import AuditSpec
-from benchbuilder.config.spec.base import KindSpec, LanguageTag, RuntimeOption, Slot, Spec, StepSpec
+from benchbuilder.config.spec.base import KindSpec, LanguageTag, RuntimeOption, Seed, Slot, Spec, StepSpec
 from benchbuilder.config.spec.evaluation import EvaluationSpec
 from benchbuilder.core import Problem, RecipeError
 
@@ -40,7 +40,7 @@ class BudgetSpec(Spec):
 
     usd: Annotated[float | None, RuntimeOption(), Field(gt=0)] = None
     """US dollars, by the price table of each model; needs a price for every model that is called."""
-    tokens: Annotated[int | None, RuntimeOption(), Field(gt=0)] = None
+    tokens: Annotated[int | None, RuntimeOption(), Field(gt=0, le=10**15)] = None
     """Tokens of prompts and replies together."""
 
 
@@ -101,7 +101,7 @@ class Recipe(Spec):
     schema_: Annotated[Literal[1], Field(alias="schema")]
     name: Name
     language: LanguageTag
-    seed: int
+    seed: Seed
     requires: dict[str, str] = {}
     variant: Annotated[str | None, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_/-]*$")] = None
     paths: dict[str, str | None] = {}

@@ -87,6 +87,10 @@ case("dangling_reference", swap("${paths.plants}", "${paths.plantz}", "recipes/s
 case("endless_reference", swap("title: Garden", "title: ${card}"))
 case("schema_version", swap("schema: 1", "schema: 2", "recipes/benchbuild.yaml"))
 case("bad_name", swap("name: garden", "name: My Garden"))
+case("seed_too_long", swap("seed: 7", "seed: " + "1" * 59))
+case("seed_below_zero", swap("seed: 7", "seed: -1"))
+case("tokens_too_many", add("budget: {tokens: 1.0e30}\n"))
+case("tokens_too_long", add("budget: {tokens: " + "1" * 59 + "}\n"))
 case("shared_name", add("oak: {kind: topic, from: sources.triple}\nplants: {kind: topic, from: oak}\n", FLOW))
 case("many_at_once", lambda g: (swap("min_chars: 5", "min_chars: five\n    tome: x")(g), swap("seed: 7", "seed: x")(g)))
 
@@ -125,6 +129,10 @@ case("reference_bomb", add("requires: {a: '${card}'}\n" + "".join(
     f"b{n}: ['${{b{n + 1}}}', '${{b{n + 1}}}', '${{b{n + 1}}}']\n" for n in range(20)) + "b20: x\n"))  # fmt: skip
 case("reference_doubles_a_text", add("requires: {a: '${b0}'}\n" + "".join(
     f"b{n}: ${{b{n + 1}}}${{b{n + 1}}}\n" for n in range(40)) + "b40: x\n"))  # fmt: skip
+case("merge_follows_doubling_texts", lambda g: (write("recipes/recipe/chain.yaml", "# @package _global_\n" + "".join(
+    f"b{n}: ${{b{n + 1}}}${{b{n + 1}}}\n" for n in range(40)) + "b40: x\n")(g), write(
+    "recipes/recipe/tied.yaml", "# @package _global_\ndefaults: [garden, chain, _self_]\nb0: {a: 1}\n")(g)),
+    recipe="recipe=tied")  # fmt: skip
 case("not_a_mapping", write(GARDEN, "- name\n"))
 
 # --- where recipes are found -------------------------------------------------------------------------------------
