@@ -156,6 +156,11 @@ class Lineage:
         self.steps: dict[str, Manifest] = {}
         if built.has_step(items):
             self._add(items, "")
+        if not built.store.steps.is_dir():
+            raise DataError(
+                f"{display_path(built.store.steps)} is missing", where=display_path(built.folder),
+                why="the steps of this build were deleted, and a comparison reads them", next="build it again first",
+            )  # fmt: skip
         if items not in self.steps:
             raise DataError(
                 f"{display_path(built.folder)} has no items yet", where=f"the step {items!r}",

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from benchbuilder import __version__
+from benchbuilder.cli.streams import complete_streams
 
 if TYPE_CHECKING:
     import argparse
@@ -175,6 +176,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _run_command_line(list(argv))
     # workers are new interpreters: they must not look for modules in the folder of somebody's recipes
     os.environ.setdefault("PYTHONSAFEPATH", "1")
+    complete_streams()
     try:
         return _run_command_line(sys.argv[1:])
     finally:
@@ -273,12 +275,12 @@ def _refuse_special_files(args: argparse.Namespace) -> None:
     """RecipeError for an argument that names a device, a pipe or a socket, before a command opens it."""
     from pathlib import Path
 
-    from benchbuilder.core import Problem, RecipeError, special_file
+    from benchbuilder.core import SPECIAL_FILE_HINT, Problem, RecipeError, special_file
 
     given = {name: value if isinstance(value, list) else [value] for name, value in vars(args).items()}
     texts = [text for name, values in given.items() if name not in _WRITTEN for text in values if isinstance(text, str)]
     problems = [
-        Problem(f"this is {kind}, not a file", where=f"command line: {text}", hint="save what it delivers as a file")
+        Problem(f"this is {kind}, not a file", where=f"command line: {text}", hint=SPECIAL_FILE_HINT)
         for text in texts if (kind := special_file(Path(text)))
     ]  # fmt: skip
     if problems:

@@ -33,6 +33,7 @@ from benchbuilder.config.composition_faults import (
     is_forbidden_override,
     join_split_override,
     repeated_choices,
+    text_faults,
 )
 from benchbuilder.config.origins import ValueOrigin, ValueOrigins, collect_value_origins
 from benchbuilder.config.recipe_index import RecipeIndex
@@ -135,8 +136,8 @@ def _compose(texts: Sequence[str], roots: Sequence[RecipeRoot], opened: OpenedFi
 def _parse(texts: Sequence[str], index: RecipeIndex) -> list[Override]:
     """The overrides of the command line."""
     parser, parsed = OverridesParser.create(), list[Override]()
-    faults: list[CompositionFault] = []
-    remaining = list(texts)
+    faults = text_faults(texts)
+    remaining = [] if faults else list(texts)
     while remaining:
         count, joined = join_split_override(remaining)
         if count > 1:
@@ -200,8 +201,7 @@ def _hydra_override(override: Override, recipe: str, index: RecipeIndex) -> str:
         return text if override.package is not None else "++" + text.lstrip("+")
     if override.key_or_group != "variant":
         return text if override.package is not None else text.lstrip("+")  # +model@evaluation.models.NAME=openai adds
-    name = override.value()
-    if name is None:
+    if (name := override.value()) is None:
         return ""
     if "/" in str(name) and not str(name).startswith(f"{recipe}/"):
         raise CompositionError([CompositionFault("foreign_variant", text, "variant", detail=recipe)], index)

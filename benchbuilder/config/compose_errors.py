@@ -18,9 +18,15 @@ from benchbuilder.config.origins import ValueOrigins, parse_key
 from benchbuilder.config.recipe_index import RecipeIndex, did_you_mean
 from benchbuilder.config.search_path import bundled_folder
 from benchbuilder.config.yaml_source import KeyPath, KeyPosition, RecipeFile, describe_value, dotted_key
-from benchbuilder.core import Problem
+from benchbuilder.core import Problem, head_excerpt
 
 _HOSTED = "openai"
+_SHOWN = 60
+_TEXT_FAULTS = {
+    "not_text": ("this override is not valid text", "write it in UTF-8"),
+    "no_key": ("this override has no key", "write key=value without spaces around `=`"),
+    "too_deep": ("this value is nested too deeply", "count its brackets"),
+}
 OPEN_CHOICE = "one must be chosen here (`???`)"
 
 
@@ -41,6 +47,9 @@ def _explain_fault(fault: CompositionFault, index: RecipeIndex, overrides: Seque
             return _no_such_group_problem(fault.key, override_location(fault.override), index)
         case "hydra_message":
             return _HydraMessage(fault.detail, overrides, index).problem()
+        case "not_text" | "no_key" | "too_deep":
+            message, hint = _TEXT_FAULTS[fault.kind]
+            return Problem(message, where=override_location(head_excerpt(fault.override, _SHOWN)), hint=hint)
         case _:
             return _explain_override(fault)
 

@@ -5,17 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Literal
 
 from benchbuilder.config.recipe_index import RecipeIndex
 from benchbuilder.config.yaml_source import KeyPath
 
 _FUNCTION = re.compile(r"\$\{\s*([A-Za-z_][\w.]*)\s*:")
+_QUOTED = re.compile(r"'(?:\\.|[^'\\])*+'|\"(?:\\.|[^\"\\])*+\"")
+_BRACKET = re.compile(r"[][{}]")
+_DEEPEST = 20
+"""Lists within lists of an override: far more than any key takes."""
 
 FaultKind = Literal[
     "split", "unreadable", "empty", "chosen_twice", "several_values", "forbidden", "not_a_name", "no_recipe",
     "foreign_variant", "missing_file", "hydra_message", "no_such_group", "nothing_to_delete", "unmergeable", "cycle",
-    "endless",
+    "endless", "not_text", "no_key", "too_deep",
 ]  # fmt: skip
 
 
@@ -60,6 +65,25 @@ def repeated_choices(choices: Iterable[tuple[str, str | None, str]]) -> Iterator
         if (group, package) in first:
             yield CompositionFault("chosen_twice", text, group, detail=first[group, package])
         first.setdefault((group, package), text)
+
+
+def text_faults(texts: Sequence[str]) -> list[CompositionFault]:
+    """A fault for each override that is not valid text, has no key, or is nested too deeply for its parser."""
+    faults: list[CompositionFault] = []
+    for place, text in enumerate(texts):
+        if (shown := text.encode(errors="backslashreplace").decode()) != text:
+            faults.append(CompositionFault("not_text", shown))
+        elif text.startswith("=") and (place == 0 or "=" in texts[place - 1]):  # else the shell split `key =value`
+            faults.append(CompositionFault("no_key", text))
+        elif _depth_of_lists(text) > _DEEPEST:
+            faults.append(CompositionFault("too_deep", text))
+    return faults
+
+
+def _depth_of_lists(text: str) -> int:
+    """How deeply lists and mappings outside quotes are nested."""
+    brackets = _BRACKET.findall(_QUOTED.sub("", text))
+    return max(accumulate((1 if bracket in "[{" else -1 for bracket in brackets), initial=0))
 
 
 def join_split_override(texts: Sequence[str]) -> tuple[int, str]:

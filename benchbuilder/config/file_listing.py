@@ -8,6 +8,11 @@ from pathlib import Path, PurePosixPath
 _GLOB = frozenset("*?[")
 
 
+def real_path(path: Path) -> Path:
+    """`path` without links; of a link that leads in a circle, the place where the circle was found."""
+    return Path(os.path.realpath(path))  # `Path.resolve` raises RuntimeError for circles in Python before 3.13
+
+
 def has_wildcard(written: str) -> bool:
     """Whether a path as written in a recipe is a pattern."""
     return bool(_GLOB & set(written))
@@ -40,16 +45,16 @@ def outward_link(written: str, at: Path, root: Path) -> Path | None:
     if at.is_dir():
         return _link_below(at, root)
     found = [at] if at.exists() or not has_wildcard(written) else expand_pattern(written, at)[2]
-    outside = next((path for path in found if not path.resolve().is_relative_to(root)), None)
+    outside = next((path for path in found if not real_path(path).is_relative_to(root)), None)
     if outside is None:
         return None
     ways = (*reversed(outside.parents), outside)
-    return next(way for way in ways if way.is_symlink() and not way.resolve().is_relative_to(root))
+    return next(way for way in ways if way.is_symlink() and not real_path(way).is_relative_to(root))
 
 
 def _link_below(folder: Path, root: Path) -> Path | None:
     """The first link below `folder` that leads out of `root`; other links are followed."""
-    waiting, seen = [folder], {folder.resolve()}
+    waiting, seen = [folder], {real_path(folder)}
     while waiting:
         try:
             entries = sorted(os.scandir(waiting.pop()), key=lambda entry: entry.name)
@@ -58,12 +63,12 @@ def _link_below(folder: Path, root: Path) -> Path | None:
         for entry in entries:
             path = Path(entry.path)
             if entry.is_symlink():
-                target = path.resolve()
+                target = real_path(path)
                 if not target.is_relative_to(root):
                     return path
                 if target in seen:
                     continue
                 seen.add(target)
-            if entry.is_dir():
+            if path.is_dir():  # unlike that of the entry, it raises no error for a circle
                 waiting.append(path)
     return None

@@ -6,14 +6,14 @@ import os
 from collections.abc import Sequence
 from pathlib import Path, PurePath
 
-from benchbuilder.config.file_listing import outward_link
+from benchbuilder.config.file_listing import outward_link, real_path
 from benchbuilder.config.origins import ValueOrigin, ValueOrigins
 from benchbuilder.config.recipe_index import did_you_mean
 from benchbuilder.config.search_path import display_path
 from benchbuilder.config.spec.base import FileRef, PromptRef
 from benchbuilder.config.user_only import ONLY_FROM, how_to_trust, leads_outside
 from benchbuilder.config.yaml_source import KeyPath, dotted_key
-from benchbuilder.core import Problem, special_file
+from benchbuilder.core import SPECIAL_FILE_HINT, Problem, special_file
 
 
 class FileResolver:
@@ -26,6 +26,9 @@ class FileResolver:
 
     def resolve_ref(self, ref: FileRef, key: KeyPath) -> FileRef:
         """`ref` with the path of its file, which need not exist."""
+        if "\0" in ref.path:
+            self._report("no path holds the character NUL", key, self.origins.origin_of(key), repr(ref.path))
+            return ref
         at = self._prompt(ref.path, key) if isinstance(ref, PromptRef) else self._file(ref.path, key)
         placed = ref.model_copy(update={"resolved_path": at})
         self.files.append((dotted_key(key), placed))
@@ -42,7 +45,7 @@ class FileResolver:
             self._refuse_special(at, path, key, origin)
         elif path.startswith(("~", "\\")) or PurePath(path).is_absolute() or path[1:2] == ":":
             self._report("a recipe cannot name absolute paths", key, origin, path, allowed=only, hint=hint)
-        elif origin.root is not None and not at.resolve().is_relative_to(inside):
+        elif origin.root is not None and not real_path(at).is_relative_to(inside):
             allowed = f"files below {display_path(inside)}; others {only}"
             self._report("this path leads out of the folder of recipes", key, origin, path, allowed=allowed, hint=hint)
         elif origin.root is None and ".." in PurePath(path).parts:
@@ -57,7 +60,7 @@ class FileResolver:
     def _refuse_special(self, at: Path, path: str, key: KeyPath, origin: ValueOrigin) -> None:
         """Report a device, a pipe or a socket, before anything opens it."""
         if kind := special_file(at):
-            self._report(f"this is {kind}, not a file", key, origin, path, hint="save what it delivers as a file")
+            self._report(f"this is {kind}, not a file", key, origin, path, hint=SPECIAL_FILE_HINT)
 
     def _prompt(self, path: str, key: KeyPath) -> str:
         origin = self.origins.origin_of(key)

@@ -10,15 +10,20 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from benchbuilder.config.origins import ValueOrigins
+from benchbuilder.config.search_path import display_path
 from benchbuilder.config.spec.recipe import OWN_FOLDERS, Recipe
 from benchbuilder.config.yaml_source import KeyPath, dotted_key
-from benchbuilder.core import Problem, create_from_spec
+from benchbuilder.core import Problem, create_from_spec, special_file
 
 _OWN_FILES = frozenset({"ledger.tsv", "recipe.yaml", "run.jsonl"})
 _OWN_STARTS = ("replies.sqlite", "evaluation-", "audit-")
 """The journal with the files that SQLite puts beside it, and the folders of benchmarks from elsewhere."""
 _OWN_ENDS = (".tmp", ".draft", ".old", ".lock")
-_UNSAFE = re.compile(r'[\x00-\x1f\x7f\\:*?"<>|]')
+_UNSAFE = re.compile(r'[\x00-\x1f\x7f\\:*?"<>|\ud800-\udfff]')
+_RESERVED = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9])\s*(\.|\Z)")
+"""Names of devices on Windows, also with an ending."""
+_LONGEST = 200
+"""Bytes of a name: most file systems take 255, and endings are added while a file is written."""
 
 
 def comparable_name(name: str) -> str:
@@ -42,6 +47,10 @@ def output_name_fault(name: str) -> str:
             return "this is not the name of a file in the build's folder"
         if plain in OWN_FOLDERS | _OWN_FILES or plain.startswith(_OWN_STARTS) or plain.endswith(_OWN_ENDS):
             return "the program uses this name itself"
+        if len(part.encode()) > _LONGEST:
+            return f"this name is longer than {_LONGEST} bytes"
+        if part != part.rstrip(". ") or _RESERVED.match(plain):
+            return "Windows cannot have a file of this name"
     return ""
 
 
@@ -66,6 +75,19 @@ def output_name_problems(recipe: Recipe, origins: ValueOrigins) -> Iterator[Prob
                     where = str(origins.origin_of(key))
                     found[Problem(fault, dotted_key(key), where, name, hint="choose another name")] = None
     yield from found
+
+
+def folder_problems(recipe: Recipe, origins: ValueOrigins, cwd: Path) -> Iterator[Problem]:
+    """A problem if a file, or a link that leads nowhere, is where the folder of the build must be."""
+    folder = recipe.build_folder(cwd)
+    for way in (folder, *folder.parents):
+        if way.is_dir():
+            return
+        if kind := special_file(way) or ("a file" if way.exists() else ""):
+            where = "" if recipe.run.dir is None else str(origins.origin_of(("run", "dir")))
+            hint = "choose another run.dir=FOLDER"
+            yield Problem(f"this is {kind}, not a folder", "run.dir", where, display_path(way), hint=hint)
+            return
 
 
 def evaluation_folder_problems(recipe: Recipe, origins: ValueOrigins, cwd: Path) -> Iterator[Problem]:

@@ -152,6 +152,9 @@ def _read(path: Path, root: RecipeRoot, data: bytes) -> RecipeFile:
     except RecursionError as error:
         file.report("the file is nested too deeply", 1)
         raise RecipeError(file.problems) from error
+    except (ValueError, OverflowError) as error:  # as in "\UFFFFFFFF"
+        file.report("an escape in the file is no character", 1, hint="look for \\U in double quotes")
+        raise RecipeError(file.problems) from error
     except yaml.YAMLError as error:
         file.problems.append(_syntax(error, file))
         raise RecipeError(file.problems) from error
@@ -264,6 +267,7 @@ def _walk(node: yaml.Node, key: KeyPath, file: RecipeFile, seen: set[int]) -> No
     if node.tag.startswith("!") or "python/" in node.tag:
         file.report("YAML tags are not allowed", line, key, actual=node.tag)
     if isinstance(node, yaml.ScalarNode):
+        _whole_characters(node, key, file)
         _scalar(node, key, file)
     elif isinstance(node, yaml.SequenceNode):
         for index, child in enumerate(node.value):
@@ -271,6 +275,13 @@ def _walk(node: yaml.Node, key: KeyPath, file: RecipeFile, seen: set[int]) -> No
             _walk(child, (*key, index), file, seen)
     elif isinstance(node, yaml.MappingNode):
         _mapping(node, key, file, seen)
+
+
+def _whole_characters(node: yaml.ScalarNode, key: KeyPath, file: RecipeFile) -> None:
+    """Report half a character (a lone surrogate, as in ``"\\ud800"``), which no file can hold."""
+    if any("\ud800" <= character <= "\udfff" for character in node.value):
+        shown = node.value.encode(errors="backslashreplace").decode()
+        file.report("this text has half a character", node.start_mark.line + 1, key, actual=shown)
 
 
 def _mapping(node: yaml.MappingNode, key: KeyPath, file: RecipeFile, seen: set[int]) -> None:
@@ -294,6 +305,8 @@ def _mapping(node: yaml.MappingNode, key: KeyPath, file: RecipeFile, seen: set[i
 def _check_name(name: yaml.Node, key: KeyPath, file: RecipeFile) -> bool:
     line, text = name.start_mark.line + 1, str(name.value)
     path = (*key, text)
+    if isinstance(name, yaml.ScalarNode):
+        _whole_characters(name, key, file)
     if not isinstance(name, yaml.ScalarNode) or text == "<<":
         file.report("a key must be a name", line, key, actual=describe_value(name))
     elif name.tag != _STR and not text.isdecimal():

@@ -100,6 +100,7 @@ from .registry import row_name as row_name
 from .sealed_json import file_checksum as file_checksum
 from .sealed_json import seal_json as seal_json
 from .sealed_json import unseal_json as unseal_json
+from .special_files import SPECIAL_FILE_HINT as SPECIAL_FILE_HINT
 from .special_files import special_file as special_file
 from .stats.accuracy import accuracy_statistic as accuracy_statistic
 from .stats.accuracy import apply_threshold as apply_threshold

@@ -135,6 +135,9 @@ def test_what_cannot_be_compared_says_why(first: Path, tmp_path: Path, capsys: A
     (tmp_path / "waits").mkdir()
     (tmp_path / "waits" / "recipe.yaml").write_text("items: items\n", encoding="utf-8")
     assert main(["diff", str(first), str(tmp_path / "waits")]) == 3
+    assert "waits/store/steps is missing" in capsys.readouterr().err
+    (tmp_path / "waits" / "store" / "steps").mkdir(parents=True)
+    assert main(["diff", str(first), str(tmp_path / "waits")]) == 3
     assert "has no items yet" in capsys.readouterr().err
 
 

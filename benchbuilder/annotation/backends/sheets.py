@@ -31,7 +31,7 @@ from benchbuilder.annotation.sheets.sheets import (
 )
 from benchbuilder.annotation.tasks import wording_key
 from benchbuilder.config import AnnotationSpec, FileRef, KindSpec, Name, RuntimeOption
-from benchbuilder.core import DataError, StepContext, make_folder, raise_row_errors
+from benchbuilder.core import DataError, StepContext, make_folder, raise_row_errors, special_file
 
 TO_FILL_FOLDER, FILLED_FOLDER = "to_fill", "filled"
 _FORMER_TO_FILL_FOLDER, _FORMER_FILLED_FOLDER = "packets", "votes"
@@ -220,10 +220,31 @@ def _files_below(folder: Path, name: str) -> Iterator[tuple[str, Path]]:
     if folder.is_file():
         yield name, folder
         return
+    _refuse_unreadable(name, folder, special_file(folder))
     for path in sorted(folder.rglob("*")):
         relative = path.relative_to(folder)
-        if path.is_file() and not any(part.startswith((".", "~$")) for part in relative.parts):
-            yield f"{name}/{relative.as_posix()}", path
+        if any(part.startswith((".", "~$")) for part in relative.parts):
+            continue
+        shown = f"{name}/{relative.as_posix()}"
+        _refuse_unreadable(shown, path, special_file(path) or _unread_folder(path))
+        if path.is_file():
+            yield shown, path
+
+
+def _unread_folder(path: Path) -> str:
+    """What is at `path` if it is a folder with the name of a sheet, or a link to a folder, which is not searched."""
+    if not path.is_dir():
+        return ""
+    return "a link to a folder" if path.is_symlink() else "a folder" if path.suffix.lower() in _SHEETS else ""
+
+
+def _refuse_unreadable(name: str, path: Path, kind: str) -> None:
+    """DataError for what would be passed over in silence: a pipe, a bad link, a folder with the name of a sheet."""
+    if kind:
+        raise DataError(
+            f"{name} could not be read: it is {kind}", where=str(path),
+            next="put the sheet itself there, or remove it; no vote was counted",
+        )  # fmt: skip
 
 
 def _misplaced_keys(contents: SheetContents, subjects: Collection[Subject]) -> list[str]:

@@ -14,7 +14,7 @@ from typing import Any
 import regex
 
 from benchbuilder.config import FileRef, expand_pattern, has_wildcard
-from benchbuilder.core import DataError, InstallationError, public_path, special_file
+from benchbuilder.core import SPECIAL_FILE_HINT, DataError, InstallationError, public_path, special_file
 
 _PLACEHOLDER = regex.compile(r"\{([a-z]+)\}|(\*)")
 
@@ -103,9 +103,7 @@ def _glob_files(ref: FileRef, path: Path, pattern: str) -> list[SourceFile]:
 def _refuse_special(path: Path, key: str) -> None:
     """DataError for a device, a pipe or a socket, before anything opens it."""
     if kind := special_file(path):
-        raise DataError(
-            f"{key}: {path.name} is {kind}, not a file", where=str(path), next="save what it delivers as a file"
-        )
+        raise DataError(f"{key}: {path.name} is {kind}, not a file", where=str(path), next=SPECIAL_FILE_HINT)
 
 
 def _labels(pattern: str, name: str) -> dict[str, str] | None:
