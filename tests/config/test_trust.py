@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from contextlib import nullcontext
@@ -190,7 +191,11 @@ def test_workers_do_not_import_from_the_working_folder(world: Any, monkeypatch: 
     monkeypatch.setenv("PYTHONSAFEPATH", "0")
     monkeypatch.delenv("PYTHONSAFEPATH")
     monkeypatch.setattr("sys.argv", ["benchbuild", "trust"])
-    assert main() == 0
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        assert main() == 0
+    finally:  # it has Ctrl-C end the process at once
+        signal.signal(signal.SIGINT, handler)
     world.write("multiprocessing.py", "raise RuntimeError('code of the folder')\n")
     code = "import multiprocessing; print(multiprocessing.__file__)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
