@@ -40,6 +40,12 @@ from .dry_run.transcripts import PromptSteps as PromptSteps
 from .dry_run.transcripts import TranscriptTurn as TranscriptTurn
 from .dry_run.transcripts import collect_replies as collect_replies
 from .dry_run.transcripts import journal_lookup as journal_lookup
+from .shapes import AskedFact as AskedFact
+from .shapes import QuestionShape as QuestionShape
+from .shapes import asked_facts as asked_facts
+from .shapes import find_shapes as find_shapes
+from .shapes import render_pairs as render_pairs
+from .shapes import state_pairs_step as state_pairs_step
 from .sweep import Sweep as Sweep
 from .sweep import SweepRun as SweepRun
 from .sweep import first_sweep_failure as first_sweep_failure

@@ -160,6 +160,8 @@ def run_plan(args: argparse.Namespace, console: Console) -> int:
     console.print(table)
     reused = sum(status.state == "reused" for status in statuses.values())
     console.print(f"\n{reused} reused, {len(statuses) - reused} to run", highlight=False)
+    for warning in session.warnings:
+        print_line(console, f"warning: {warning}")
     asking = [s for s in statuses.values() if s.node.model_spec is not None and s.state != "reused"]
     if asking:
         try:

@@ -235,6 +235,7 @@ from .text.patterns import replace_all as replace_all
 from .text.patterns import word_boundaries as word_boundaries
 from .text.plain_yaml import parse_plain_yaml as parse_plain_yaml
 from .text.punctuation import Casing as Casing
+from .text.punctuation import case_letters as case_letters
 from .text.punctuation import end_with as end_with
 from .text.punctuation import strip_marks as strip_marks
 from .text.punctuation import strip_marks_right as strip_marks_right

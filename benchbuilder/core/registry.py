@@ -76,6 +76,7 @@ BUILT_IN_KINDS: dict[str, dict[str, str]] = {
         "topic": "benchbuilder.steps.topic:Topic",
         "deduplicate": "benchbuilder.steps.selection:Deduplicate",
         "state_choice": "benchbuilder.steps.state_choice:StateChoice",
+        "state_pairs": "benchbuilder.steps.state_pairs:StatePairs",
         "state_option": "benchbuilder.steps.state_option:StateOption",
         "state_triple": "benchbuilder.steps.template_statements:StateTriple",
         "negate": "benchbuilder.steps.negate:Negate",

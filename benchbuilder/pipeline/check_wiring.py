@@ -8,7 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from benchbuilder.config import LoadedRecipe, did_you_mean, parse_key
-from benchbuilder.core import Item, Problem, RecipeError, Row, StepContext, create_from_spec, find_kind, row_name
+from benchbuilder.core import (
+    Item,
+    Problem,
+    RecipeError,
+    Row,
+    SpecIssue,
+    StepContext,
+    create_from_spec,
+    find_kind,
+    row_name,
+)
 from benchbuilder.pipeline.wiring import (
     StepWiring,
     expand_wiring,
@@ -34,9 +44,10 @@ class WiringCheck:
         self.wired: StepWiring = {}
         self.rows: dict[str, type[Row]] = {}
         self.above: dict[str, set[str]] = {}
+        self.remarks: list[Problem] = []
 
     def problems(self) -> list[Problem]:
-        """Everything that is wrong with the wiring; fills `wired` and `rows`."""
+        """Everything that is wrong with the wiring; fills `wired`, `rows` and `remarks`."""
         try:
             wired = expand_wiring(self.recipe)
             order = flow_order(self.recipe, wired)
@@ -103,14 +114,11 @@ class WiringCheck:
         try:
             built_step: Step = create_from_spec("step", recipe.steps[step], context)
             issues = list(built_step.validate_inputs(rows))
+            self.remarks += [] if issues else [self._placed(_problem(step, issue)) for issue in built_step.remarks()]
         except RecipeError as error:
             yield from (replace(problem, key=f"steps.{step}") for problem in error.problems)
             return
-        for issue in issues:
-            yield Problem(
-                issue.message, key=f"steps.{step}.{issue.key}", actual=issue.actual,
-                allowed=", ".join(issue.allowed), hint=did_you_mean(issue.actual, list(issue.allowed)),
-            )  # fmt: skip
+        yield from (_problem(step, issue) for issue in issues)
 
     def _port(self, step: str, name: str, port: Port, step_class: type[Step]) -> Iterator[Problem]:
         key, wired = f"steps.{step}.from.{name}", self.wired[step][name]
@@ -148,6 +156,13 @@ class WiringCheck:
                 yield Problem(
                     "the step whose rows are the benchmark makes items", key=key, actual=found, hint=self._makers(Item)
                 )
+
+
+def _problem(step: str, issue: SpecIssue) -> Problem:
+    return Problem(
+        issue.message, key=f"steps.{step}.{issue.key}", actual=issue.actual, allowed=", ".join(issue.allowed),
+        hint=did_you_mean(issue.actual, list(issue.allowed)),
+    )  # fmt: skip
 
 
 def accepts_row_class(actual: type[Row], expected: type[Row]) -> bool:

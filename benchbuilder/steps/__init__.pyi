@@ -9,6 +9,16 @@ from .language.edits import replace_span as replace_span
 from .language.edits import single_edit as single_edit
 from .language.edits import without_negations as without_negations
 from .language.relations import RelationTables as RelationTables
+from .pairs.files import ACCEPTED_COLUMNS as ACCEPTED_COLUMNS
+from .pairs.files import PAIR_COLUMNS as PAIR_COLUMNS
+from .pairs.files import read_accepted as read_accepted
+from .pairs.files import read_pairs as read_pairs
+from .pairs.files import render_rows as render_rows
+from .pairs.induction import PairRules as PairRules
+from .pairs.rules import StatementPair as StatementPair
+from .pairs.tokens import bare_question as bare_question
+from .pairs.tokens import tokens_of as tokens_of
+from .state_pairs import StatePairsSpec as StatePairsSpec
 from .terms import MergeTermsSpec as MergeTermsSpec
 from .terms import NormaliseTermSpec as NormaliseTermSpec
 from .topic import Topic as Topic

@@ -165,7 +165,7 @@ class AskOe(Writer):
         super().open(lookups)
         spec: AskOeSpec = self.spec
         forms = open_word_forms(spec.forms, spec.parts)
-        self._frames = SentenceFrames(spec.frames, spec.shapes, forms, open_casing(spec.casing))
+        self._frames = SentenceFrames(spec.frames, spec.shapes, forms, open_casing(spec.casing, self.context.language))
         self._too_open = tuple(map(forms.expand, spec.too_open))
         rules: tuple[OeRule, ...] = spec.rules
         self._rules = sorted(((end, rule) for rule in rules for end in rule.ends), key=lambda pair: -len(pair[0]))

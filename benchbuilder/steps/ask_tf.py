@@ -144,7 +144,7 @@ class AskTf(Writer):
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:
         """Read which facts have a false statement, and the prompts."""
         super().open(lookups)
-        self._casing = open_casing(self.spec.casing)
+        self._casing = open_casing(self.spec.casing, self.context.language)
         self._choice = StatementChoice(self.spec.polarity, self.context.seed, lookups.get("statements"))
 
     def exclusion(self, row: Any, parents: Mapping[str, Any]) -> Outcome | None:  # noqa: ARG002

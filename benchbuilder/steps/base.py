@@ -88,6 +88,10 @@ class Step(ABC):
         """
         return ()
 
+    def remarks(self) -> Iterable[SpecIssue]:
+        """What a user should know before a build and what stops nothing; ``check`` and ``plan`` print it."""
+        return ()
+
     def prepare(self, lookups: Mapping[str, Table[Any]]) -> tuple[Path, ...]:  # noqa: ARG002
         """Make what all workers share (an index in `context.cache`), once and before any worker opens.
 

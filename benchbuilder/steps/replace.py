@@ -108,7 +108,7 @@ class Replace(Map):
         spec: ReplaceSpec = self.spec
         facts = lookups.get("facts") if spec.option == "balanced" else None
         self._weights = None if facts is None else OptionWeights(facts)
-        self._casing = open_casing(spec.casing)
+        self._casing = open_casing(spec.casing, self.context.language)
         self._numbers = NumberRules(spec.bounds, spec.units, spec.ignore)
         self._shapes = SentenceFrames({}, spec.alike, open_word_forms(spec.forms, spec.parts), self._casing)
 

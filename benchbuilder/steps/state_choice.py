@@ -159,7 +159,7 @@ class StateChoice(Writer):
         """Read the word forms, and the prompts."""
         super().open(lookups)
         spec: StateChoiceSpec = self.spec
-        self._casing = open_casing(spec.casing)
+        self._casing = open_casing(spec.casing, self.context.language)
         self._frames = SentenceFrames(
             spec.frames, spec.shapes, open_word_forms(spec.forms, spec.parts), self._casing, spec.before
         )

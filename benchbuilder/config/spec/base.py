@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from benchbuilder.core import Casing, Regex, WordForms, language_fault, load_words
+from benchbuilder.core import Casing, Regex, WordForms, case_letters, language_fault, load_words
 
 
 class Spec(BaseModel):
@@ -142,13 +142,17 @@ class CasingSpec(Spec):
     """First words that always keep their capital, one per line."""
     keep: tuple[Regex, ...] = ()
     """Patterns for the beginning of texts that keep it."""
+    default: Literal["keep", "lower"] = "lower"
+    """What becomes of other texts inside a sentence: ``lower`` lowers their first letter, and damages every name that
+    is not in `names`; ``keep`` changes none."""
 
 
-def open_casing(spec: CasingSpec | None) -> Casing | None:
-    """The casing of `spec`; ``None`` without one. DataError if the list cannot be read."""
+def open_casing(spec: CasingSpec | None, language: str) -> Casing | None:
+    """The casing of `spec` in the language of a tag; ``None`` without one. DataError if the list cannot be read."""
     if spec is None:
         return None
-    return Casing(load_words(spec.names.file) if spec.names is not None else (), spec.keep)
+    names = load_words(spec.names.file) if spec.names is not None else ()
+    return Casing(names, spec.keep, lowers=spec.default == "lower", letters=case_letters(language))
 
 
 def open_word_forms(files: Sequence[FileRef], parts: Mapping[str, str] | None = None) -> WordForms:

@@ -24,7 +24,7 @@ class Statement(Row):
 
     polarity: Literal["true", "false"]
     text: str
-    joined: Literal["seam", "template", "model", "negation", "replacement"]
+    joined: Literal["seam", "template", "model", "negation", "replacement", "induced"]
     answer: Span | None = None
     seam: Span | None = None
     context: str = ""

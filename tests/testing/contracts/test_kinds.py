@@ -146,6 +146,16 @@ def _vote(sample: Sample) -> tuple[Any, dict[str, Table[Any]]]:
     return spec.model_copy(update={"votes": sample.loaded.recipe.annotation}), {"each": items}
 
 
+def _state_pairs(sample: Sample) -> tuple[Any, dict[str, Table[Any]]]:
+    given = {
+        "kind": "state_pairs", "from": "facts_choice", "unit": "characters", "stop": "。",
+        "pairs": str(Path(__file__).with_name("pairs.tsv")),
+        "accepted": str(Path(__file__).with_name("pairs_accepted.tsv")),
+    }  # fmt: skip
+    facts = sample.store.rows(sample.manifests["facts_choice"])
+    return load("step", "state_pairs").spec_class.model_validate(given), {"each": facts, "facts": facts}
+
+
 SPECIAL: dict[str, Callable[[Sample], tuple[Any, dict[str, Table[Any]]]]] = {
     "ask_oe_triple": _ask_oe_triple,
     "replace_triple": _replace_triple,
@@ -155,6 +165,7 @@ SPECIAL: dict[str, Callable[[Sample], tuple[Any, dict[str, Table[Any]]]]] = {
     "sample": _sample,
     "one_of_family": _one_of_family,
     "vote": _vote,
+    "state_pairs": _state_pairs,
     "split_answers": lambda _: several_answers(),
     "state_option": lambda _: right_options(),
     "deny": _deny,
