@@ -68,6 +68,7 @@ from .records.payloads import Choice as Choice
 from .records.payloads import Claim as Claim
 from .records.payloads import Fact as Fact
 from .records.payloads import Item as Item
+from .records.payloads import LabelledClaim as LabelledClaim
 from .records.payloads import MultipleAnswerChoice as MultipleAnswerChoice
 from .records.payloads import Option as Option
 from .records.payloads import Payload as Payload

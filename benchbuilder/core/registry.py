@@ -26,6 +26,7 @@ BUILT_IN_KINDS: dict[str, dict[str, str]] = {
         "choice": "benchbuilder.core.records.payloads:Choice",
         "several_choice": "benchbuilder.core.records.payloads:MultipleAnswerChoice",
         "claim": "benchbuilder.core.records.payloads:Claim",
+        "labelled_claim": "benchbuilder.core.records.payloads:LabelledClaim",
         "term": "benchbuilder.core.records.payloads:Term",
     },
     "source": {
@@ -97,6 +98,7 @@ BUILT_IN_KINDS: dict[str, dict[str, str]] = {
         "assemble": "benchbuilder.steps.assemble:Assemble",
         "group_families": "benchbuilder.steps.group_families:GroupFamilies",
         "paragraphs": "benchbuilder.steps.paragraphs:Paragraphs",
+        "read_claims": "benchbuilder.steps.read_claims:ReadClaims",
         "retrieve": "benchbuilder.steps.retrieve:Retrieve",
         "annotate": "benchbuilder.steps.annotate:Annotate",
         "vote": "benchbuilder.steps.vote:VoteOnRows",

@@ -18,9 +18,11 @@ from benchbuilder.core import (
     Fold,
     Kept,
     NormalForm,
+    NotApplicable,
     Outcome,
     OutcomeBatch,
     Passage,
+    Regex,
     Row,
     SpecIssue,
     Table,
@@ -32,6 +34,7 @@ from benchbuilder.core import (
     fold_text,
     is_longer_than,
     load_words,
+    match_groups,
     normalise_space,
     rewrite_texts,
     script_version,
@@ -44,8 +47,10 @@ from benchbuilder.steps.language.columns import Scanner
 _compute: Any = pc
 _BLOCK_BYTES = 1 << 22
 """The approximate number of bytes that are split at a time."""
-_Line = tuple[int, str, str, str]
-"""A branch: the position of its page, its slot, its reason ("" if kept), and its text or detail."""
+_Line = tuple[int, str, str, str, str]
+"""A branch: the position of its page, its slot, its reason ("" if kept), its text or detail, and its title."""
+_TRAIL = " > "
+"""Stands between the title of a page and the headings of a paragraph."""
 _HEADER_COLUMNS = ("id", "parents", "origin", "language", "partition")
 
 
@@ -65,6 +70,9 @@ class ParagraphsSpec(StepSpec):
     fold: tuple[Fold, ...] = ()
     tokenizer: Annotated[KindSpec | None, Slot("tokenizer", inherit="tokenizer")] = None
     convert: Conversion | None = None
+    headings: tuple[Regex, ...] = ()
+    """Patterns of headings, from the highest level to the lowest. Each must match a whole line; a group ``title`` names
+    the heading, else it is the line. The title of a paragraph then ends in the headings above it."""
     normal_form: NormalForm | None = None
     """A form of Unicode (``NFC``: a letter and its marks as one character where there is one)."""
 
@@ -90,6 +98,7 @@ class Paragraphs(Map):
         "off_topic": "The page contains no word of the word list.",
         "too_short": "The paragraph has too few characters to be evidence.",
         "empty": "The page has no text.",
+        "heading": "The line is a heading: it is in the titles of the paragraphs below it.",
     }
 
     spec: ParagraphsSpec
@@ -126,14 +135,39 @@ class Paragraphs(Map):
         title, text = self._convert(row.title), self._convert(row.text)
         if row.base in self.spec.filter_bases and not self._finder.find(f"{title}\n{text}"):
             return [Dropped("off_topic", title or row.document)]
-        lines = [line for raw in text.splitlines() if (line := normalise_space(raw))]
+        lines = list(self._lines(title, text))
         if not lines:
             return [Dropped("empty", title or row.document)]
-        return [self._outcome(row, title, line, str(number)) for number, line in enumerate(lines, 1)]
+        return [self._outcome(row, *line) for line in lines]
 
-    def _outcome(self, row: Passage, title: str, text: str, slot: str) -> Outcome:
-        if not is_longer_than(text, self.spec.min_chars):
-            return Dropped("too_short", text, slot)
+    def _lines(self, title: str, text: str) -> Iterator[tuple[str, str, str, str]]:
+        """Slot, reason ("" if kept), text and title of each line of a page."""
+        trail: list[str] = []
+        number = 0
+        for raw in text.splitlines():
+            if not (line := normalise_space(raw)):
+                continue
+            number += 1
+            level, heading = self._heading(line)
+            if heading:
+                trail = [*trail[:level], *[""] * (level - len(trail)), heading]
+                yield str(number), "heading", line, title
+                continue
+            reason = "" if is_longer_than(line, self.spec.min_chars) else "too_short"
+            yield str(number), reason, line, _TRAIL.join(filter(None, (title, *trail))) if trail else title
+
+    def _heading(self, line: str) -> tuple[int, str]:
+        """The level of a line that is a heading, from 0, and its text; an empty text for any other line."""
+        for level, pattern in enumerate(self.spec.headings):
+            if (groups := match_groups(pattern, line)) is not None:
+                return level, groups.get("title") or line
+        return 0, ""
+
+    def _outcome(self, row: Passage, slot: str, reason: str, text: str, title: str) -> Outcome:
+        if reason == "heading":
+            return NotApplicable(reason, slot)
+        if reason:
+            return Dropped(reason, text, slot)
         produced_by = self.produced_by()
         fields = {"base": row.base, "document": row.document, "title": title, "text": text}
         return Kept(Passage.child(row, produced_by=produced_by, slot=slot, **fields), slot)
@@ -148,7 +182,7 @@ class Paragraphs(Map):
             self._split_pages(table.arrow.slice(start, stop - start), start) for start, stop in _blocks(table.arrow)
         ]
         if not batches:
-            return self._outcome_batch(table.arrow, [], 0, [])
+            return self._outcome_batch(table.arrow, [], 0)
         names = ("row_position", "slots", "outcomes", "reasons", "details")
         columns: Any = (pa.concat_arrays([getattr(batch, name) for batch in batches]) for name in names)
         return OutcomeBatch(*columns, rows=Table.concat([batch.rows for batch in batches], Passage))
@@ -163,17 +197,13 @@ class Paragraphs(Map):
         lines: list[_Line] = []
         for place, (title, text, document) in enumerate(zip(titles, texts, documents, strict=True)):
             if place in off_topic:
-                lines.append((place, "", "off_topic", title or document))
+                lines.append((place, "", "off_topic", title or document, ""))
                 continue
-            number = 0
-            for raw in text.splitlines():
-                if line := normalise_space(raw):
-                    number += 1
-                    reason = "" if is_longer_than(line, self.spec.min_chars) else "too_short"
-                    lines.append((place, str(number), reason, line))
-            if not number:
-                lines.append((place, "", "empty", title or document))
-        return self._outcome_batch(pages, lines, first, titles)
+            before = len(lines)
+            lines += [(place, *line) for line in self._lines(title, text)]
+            if len(lines) == before:
+                lines.append((place, "", "empty", title or document, ""))
+        return self._outcome_batch(pages, lines, first)
 
     def _off_topic_pages(self, bases: pa.Array[Any], titles: Sequence[str], texts: Sequence[str]) -> set[int]:
         """The positions of pages that the filter of their base drops."""
@@ -187,21 +217,21 @@ class Paragraphs(Map):
             numbers = {number for number in numbers if self._finder.find(whole[number])}
         return set(places) - {places[number] for number in numbers}
 
-    def _outcome_batch(
-        self, pages: pa.Table, lines: Sequence[_Line], first: int, titles: Sequence[str]
-    ) -> OutcomeBatch:
+    def _outcome_batch(self, pages: pa.Table, lines: Sequence[_Line], first: int) -> OutcomeBatch:
         """The branches of `lines`, and the rows of the kept ones."""
         places = np.array([line[0] for line in lines], np.int64)
-        slots, reasons, texts = (pa.array([line[part] for line in lines], pa.string()) for part in (1, 2, 3))
+        columns = (pa.array([line[part] for line in lines], pa.string()) for part in (1, 2, 3, 4))
+        slots, reasons, texts, titles = columns
         kept = _compute.equal(reasons, "")
         of: Any = pa.array(places).filter(kept)
         base, document = (combined_column(pages, name).take(of) for name in ("base", "document"))
-        title = pa.array(titles, pa.string()).take(of)
-        fields = {"base": base, "document": document, "title": title, "text": texts.filter(kept)}
+        fields = {"base": base, "document": document, "title": titles.filter(kept), "text": texts.filter(kept)}
         parents = pages.select(_HEADER_COLUMNS).take(of)
         rows = child_rows(Passage, parents, self.produced_by(), slots.filter(kept), fields)
-        outcomes = _compute.if_else(kept, "kept", "dropped")
-        return OutcomeBatch(pa.array(places + first), slots, outcomes, reasons, _compute.if_else(kept, "", texts), rows)
+        heading = _compute.equal(reasons, "heading")
+        outcomes = _compute.if_else(kept, "kept", _compute.if_else(heading, "not_applicable", "dropped"))
+        details = _compute.if_else(_compute.or_(kept, heading), "", texts)
+        return OutcomeBatch(pa.array(places + first), slots, outcomes, reasons, details, rows)
 
 
 def _blocks(pages: pa.Table) -> Iterator[tuple[int, int]]:

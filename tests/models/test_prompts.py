@@ -63,6 +63,14 @@ def test_bundled_prompts_use_only_what_their_step_gives(name, kind, language):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("part", ["", ".alone", ".repair", ".system"])
+def test_prompts_about_claims_use_only_what_their_step_gives(part, language):
+    given = {*registry.find_kind("step", "read_claims").load().prompt_variables}
+    given |= set(REPAIR_VARIABLES) if part == ".repair" else set()
+    assert prompts.check_prompt(prompts.find_prompt(f"{language}/read_claims{part}.j2", [ROOT]), given) == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize(("name", "kind"), JUDGES.items())
 def test_prompts_of_judges_use_only_what_their_kind_gives_and_close_every_tag(name, kind, language):
     given = registry.find_kind("judge", kind).load().prompt_variables
@@ -91,6 +99,7 @@ def test_each_language_has_every_prompt_and_enough_pairs(language):
         "repair.j2",
         "writer.system.j2",
         "translate_term.j2",
+        *(f"read_claims{part}.j2" for part in ("", ".alone", ".repair", ".system")),
     }
     assert judges <= names
     assert exposure <= names

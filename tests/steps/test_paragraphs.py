@@ -11,7 +11,7 @@ from preparation_rows import make, page
 from pydantic import ValidationError
 
 from benchbuilder.core.records.arrow.table import Table, schema_of
-from benchbuilder.core.records.outcomes import Dropped, Kept
+from benchbuilder.core.records.outcomes import Dropped, Kept, NotApplicable
 from benchbuilder.core.records.roles import Passage
 from benchbuilder.core.text.lengths import is_longer_than, text_length
 from benchbuilder.core.text.normalise import convert_script, rewrite_texts
@@ -38,6 +38,23 @@ def test_a_page_is_cut_at_line_breaks_and_short_paragraphs_are_dropped():
     first, last = outcomes[0].row, outcomes[3].row
     assert (first.text, first.title, first.base) == ("新生儿出生后应尽早开始母乳喂养。", "喂养", "wiki")
     assert (first.of, first.slot, last.text) == (row.id, "1", "一二三四五六七八九十甲")
+
+
+def test_headings_stand_in_the_titles_of_the_paragraphs_below_them():
+    stage = make("paragraphs", min_chars=2, filter_bases=[], words=None, headings=["第.章.*", r"#+ (?P<title>.*)"])
+    text = "前言一段。\n第一章 饮水\n每天喝水。\n## 儿童\n儿童喝水。\n第二章 用药\n按时服药。\n## 空\n短"
+    outcomes = stage.map(page(text, title="指南"), {})
+    kept = [(outcome.row.title, outcome.row.text, outcome.slot) for outcome in outcomes if isinstance(outcome, Kept)]
+    assert kept == [
+        ("指南", "前言一段。", "1"),
+        ("指南 > 第一章 饮水", "每天喝水。", "3"),
+        ("指南 > 第一章 饮水 > 儿童", "儿童喝水。", "5"),
+        ("指南 > 第二章 用药", "按时服药。", "7"),
+    ]
+    assert outcomes[1] == NotApplicable("heading", "2")
+    batch = stage.map_columns(Table.of([page(text, title="指南")], Passage))
+    assert [(row.title, row.text, row.slot) for row in batch.rows] == kept
+    assert batch.outcomes.to_pylist().count("not_applicable") == 4
 
 
 def test_equal_paragraphs_of_a_page_are_two_rows():

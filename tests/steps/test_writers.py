@@ -6,15 +6,14 @@ from typing import Any
 
 import pytest
 import yaml
-from claim_rows import PROMPTS, REFERENCE, RULES, choice, kept, make, model_made, statement, tokenizer
+from claim_rows import MODEL, PROMPTS, REFERENCE, RULES, choice, kept, make, model_made, statement, talk, tokenizer
 from sample_rows import SAMPLE, sample_facts
 
-from benchbuilder.config.spec.model import ModelSpec
-from benchbuilder.core.records.outcomes import Dropped, Kept, NotApplicable, Outcome
+from benchbuilder.core.records.outcomes import Dropped, Kept, NotApplicable
 from benchbuilder.core.records.row import ProducedBy
 from benchbuilder.core.registry import find_kind
 from benchbuilder.models import prompts
-from benchbuilder.models.base import Reply, ReplyOutcome, Request
+from benchbuilder.models.base import Reply, ReplyOutcome
 from benchbuilder.steps.writer import MODEL_REASONS, ReplyFault
 
 STEPS = {
@@ -24,7 +23,6 @@ STEPS = {
     "ask_oe": "ask_oe_choice",
 }
 BY_MODEL = ProducedBy(rule="model/zh/x.j2")
-MODEL = ModelSpec(kind="canned")
 STATE_BY_RULE = make("state_choice", RULES["state_choice"])
 
 
@@ -35,20 +33,6 @@ def writer(kind: str, **spec: Any) -> Any:
         more["tokenizer"] = tokenizer("jieba")
     more |= {"polarity": "true_only"} if kind == "ask_tf" else {}
     return make(kind, {**RULES[STEPS[kind]], "model": MODEL, **more, **spec})
-
-
-def talk(stage: Any, row: Any, *replies: str | Reply) -> tuple[list[Outcome], list[Request]]:
-    """The outcomes of a row after `replies`, all of which must be asked for, and the requests."""
-    conversation, requests, waiting = stage.converse(row, {}), list[Request](), list(replies)
-    try:
-        request = next(conversation)
-        while True:
-            requests.append(request)
-            reply = waiting.pop(0)
-            request = conversation.send(reply if isinstance(reply, Reply) else Reply(reply, "complete"))
-    except StopIteration as end:
-        assert not waiting, f"not asked for: {waiting}"
-        return end.value, requests
 
 
 HOW = choice("新生儿脐带夹闭后应怎样处理", "保持干燥", "涂抹油膏")

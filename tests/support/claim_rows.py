@@ -7,13 +7,15 @@ from typing import Any
 
 import yaml
 
+from benchbuilder.config.spec.model import ModelSpec
 from benchbuilder.core import registry
 from benchbuilder.core.context import StepContext
 from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Dropped, Kept
+from benchbuilder.core.records.outcomes import Dropped, Kept, Outcome
 from benchbuilder.core.records.payloads import Choice, Fact, Option, Triple
 from benchbuilder.core.records.roles import Statement
 from benchbuilder.core.records.row import Origin, ProducedBy, Span
+from benchbuilder.models.base import Reply, Request
 from benchbuilder.steps.base import Step
 
 RECIPES = Path(__file__).parents[2] / "recipes"
@@ -36,6 +38,7 @@ for spec in RULES.values():  # the loader says where prompts are
     for name in ("prompt", "system", "pairs", "repair"):
         if name in spec:
             spec[name] = {"path": spec[name], "resolved_path": str(PROMPTS / spec[name])}
+MODEL = ModelSpec(kind="canned")
 REFERENCE: dict[str, Any] = yaml.safe_load((RECIPES / "variant" / "care_mi" / "reference.yaml").read_text("utf-8"))[
     "steps"
 ]
@@ -106,3 +109,17 @@ def reason(outcomes: Any) -> str:
     if isinstance(outcome, Dropped):
         assert outcome.reason
     return outcome.reason
+
+
+def talk(stage: Any, row: Any, *replies: str | Reply) -> tuple[list[Outcome], list[Request]]:
+    """The outcomes of a row after `replies`, all of which must be asked for, and the requests."""
+    conversation, requests, waiting = stage.converse(row, {}), list[Request](), list(replies)
+    try:
+        request = next(conversation)
+        while True:
+            requests.append(request)
+            reply = waiting.pop(0)
+            request = conversation.send(reply if isinstance(reply, Reply) else Reply(reply, "complete"))
+    except StopIteration as end:
+        assert not waiting, f"not asked for: {waiting}"
+        return end.value, requests

@@ -199,6 +199,47 @@ class MultipleAnswerChoice(_OptionsPayload):
         )
 
 
+class LabelledClaim(Payload):
+    """A sentence, or a yes/no question (`asked`), that is labelled as true, false or unknown.
+
+    It is `about` the world, or about a text (`premise`). `gold` are keys of the passages that show the label, or their
+    texts. `quote` is the part of such a passage that a claim was read from, `as_of` the date that it holds for.
+    """
+
+    kind: ClassVar[str] = "labelled_claim"
+    by_field: ClassVar[bool] = True
+
+    text: str
+    label: Literal["true", "false", "unknown"]
+    gold: tuple[str, ...] = ()
+    about: Literal["world", "text"] = "world"
+    premise: str = ""
+    asked: bool = False
+    quote: str = ""
+    as_of: str = ""
+
+    def texts(self) -> dict[str, tuple[str, ...]]:
+        """Natural-language fields by name."""
+        return {"text": (self.text,), "premise": (self.premise,), "quote": (self.quote,)}
+
+    def map_texts(self, convert: Callable[[str], str]) -> Self:
+        """The payload with every text converted."""
+        return self.model_copy(update={name: convert(getattr(self, name)) for name in ("text", "premise", "quote")})
+
+    def flat_cells(self) -> dict[str, str]:
+        """One cell per column."""
+        return {name: getattr(self, name) for name in ("text", "label", "premise", "quote", "as_of")}
+
+    @classmethod
+    def examples(cls) -> Sequence[Self]:
+        """Rows for the contract suite."""
+        return (
+            cls(text="Venus is the second planet.", label="true", gold=("atlas-1",), quote="Venus is second."),
+            cls(text="The cat sleeps.", label="false", about="text", premise="A cat is awake."),
+            cls(text="Is Mars a star?", label="false", asked=True),
+        )
+
+
 class Term(Payload):
     """A word of one or several lists.
 
