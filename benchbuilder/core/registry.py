@@ -99,6 +99,7 @@ BUILT_IN_KINDS: dict[str, dict[str, str]] = {
         "group_families": "benchbuilder.steps.group_families:GroupFamilies",
         "paragraphs": "benchbuilder.steps.paragraphs:Paragraphs",
         "read_claims": "benchbuilder.steps.read_claims:ReadClaims",
+        "confirm_claims": "benchbuilder.steps.confirm_claims:ConfirmClaims",
         "retrieve": "benchbuilder.steps.retrieve:Retrieve",
         "annotate": "benchbuilder.steps.annotate:Annotate",
         "vote": "benchbuilder.steps.vote:VoteOnRows",

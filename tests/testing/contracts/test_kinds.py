@@ -174,8 +174,9 @@ SPECIAL: dict[str, Callable[[Sample], tuple[Any, dict[str, Table[Any]]]]] = {
     "merge_terms": lambda _: terms("merge_terms", "merge"),
 }
 
-MODEL_STEPS = {"answer", "follow_up", "score_by_model", "read_claims"}
-"""Kinds of steps that do nothing without a model: see test_answering.py and test_read_claims.py."""
+MODEL_STEPS = {"answer", "follow_up", "score_by_model", "read_claims", "confirm_claims"}
+"""Kinds of steps that do nothing without a model: see test_answering.py, test_read_claims.py and
+test_confirm_claims.py."""
 
 
 @pytest.mark.parametrize("kind", sorted(set(every("step")) - MODEL_STEPS))
