@@ -33,6 +33,7 @@ from .errors import WaitingForBatch as WaitingForBatch
 from .errors import WaitingForPeople as WaitingForPeople
 from .processes import begin_worker_process as begin_worker_process
 from .processes import end_with_parent as end_with_parent
+from .records.answered import AnsweredQuestion as AnsweredQuestion
 from .records.arrow.batches import OutcomeBatch as OutcomeBatch
 from .records.arrow.batches import SourceBatch as SourceBatch
 from .records.arrow.batches import pass_through_batch as pass_through_batch
@@ -64,6 +65,7 @@ from .records.outcomes import Kept as Kept
 from .records.outcomes import NotApplicable as NotApplicable
 from .records.outcomes import Outcome as Outcome
 from .records.outcomes import SourceUnit as SourceUnit
+from .records.payloads import STATEMENT_FORM as STATEMENT_FORM
 from .records.payloads import Choice as Choice
 from .records.payloads import Claim as Claim
 from .records.payloads import Fact as Fact

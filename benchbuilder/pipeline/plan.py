@@ -16,6 +16,7 @@ from benchbuilder.core import (
     RecipeError,
     Row,
     StepContext,
+    column_names,
     create_from_spec,
     row_name,
 )
@@ -36,6 +37,8 @@ from benchbuilder.steps import PromptedMap, Step
 
 _LISTED_CHANGES = 3
 """How many changes of a key the status of a node names."""
+_COLUMNS = "columns of its rows"
+"""The part of a key that changes with the columns of the rows."""
 
 
 @dataclass(frozen=True)
@@ -204,6 +207,7 @@ def _source(recipe: Recipe, name: str, sha256_of: FileHasher) -> Node:
     key_inputs |= spec_key_inputs(spec, lambda _: "")
     key_inputs |= {f"file {ref.path}": sha256_of(ref.file) for ref in source.files()}
     key_inputs |= {f"version of {part}": version for part, version in source.fingerprint().items()}
+    key_inputs[_COLUMNS] = " ".join(column_names(source.output))
     return Node(name, source, key_inputs, cache_key_of(key_inputs), {}, source.output)
 
 
@@ -290,4 +294,5 @@ def _step(
         key_inputs[f"order of port {port}"] = " ".join(names)
         key_inputs |= {f"input {upstream}": nodes[upstream].key for upstream in names}
     row = producer.output if producer.output is not None else nodes[inputs["each"][0]].row
+    key_inputs[_COLUMNS] = " ".join(column_names(row))
     return Node(name, producer, key_inputs, cache_key_of(key_inputs), inputs, row)

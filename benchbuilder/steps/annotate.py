@@ -202,7 +202,8 @@ class Annotate(ReviewStep):
         produced_by = self.produced_by("reviewed" if reviewed else "unreviewed")
         return Item[Claim].child(
             candidate, *evidence, produced_by=produced_by, payload=claim, candidate=candidate.id, fact=candidate.fact,
-            family=candidate.family, reviewed=reviewed,
+            family=candidate.family, reviewed=reviewed, form=candidate.form, wrong_from=candidate.wrong_from,
+            verdict_only=candidate.verdict_only,
         )  # fmt: skip
 
 

@@ -110,7 +110,8 @@ class Assemble(Gather):
             expected=question.expected, context=question.context, question=question.text, answer=right.text,
             answer_wrong=wrong.text, fact=question.fact,
             family=question.family or self._families.get(question.fact, question.fact), negated=question.negated,
-            checks=tuple(dict.fromkeys((*question.checks, *right.checks, *wrong.checks))),
+            checks=tuple(dict.fromkeys((*question.checks, *right.checks, *wrong.checks))), form=question.form,
+            asked=question.asked, wrong_from=wrong.wrong_from, verdict_only=right.joined == "verdict",
         )  # fmt: skip
         return Kept(candidate)
 

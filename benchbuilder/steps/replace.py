@@ -133,7 +133,8 @@ class Replace(Map):
         text, answer = replace_span(true.text, span, option), Span(start=span.start, end=span.start + len(option))
         seam = true.seam if true.seam is not None and true.seam.end <= span.start else None
         produced_by = self.produced_by(f"{self.spec.option}_option")
-        return [Kept(altered_statement(true, produced_by, text, "replacement", checks, answer, seam))]
+        made = altered_statement(true, produced_by, text, "replacement", checks, answer, seam, choice.wrong_from)
+        return [Kept(made)]
 
     def _answer_span(self, true: Statement, choice: Choice) -> Span | None:
         if self.spec.place == "span" and true.joined != "model" and true.answer is not None:

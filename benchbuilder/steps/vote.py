@@ -200,8 +200,12 @@ class VoteOnRows(ReviewStep):
         if not isinstance(row, Item):
             return Kept(row)
         produced_by = self.produced_by("reviewed" if reviewed else "unreviewed")
-        fields = {name: getattr(row, name) for name in ("payload", "candidate", "fact", "family")}  # pyright: ignore[reportUnknownArgumentType]
+        fields = {name: getattr(row, name) for name in _ITEM_FIELDS}  # pyright: ignore[reportUnknownArgumentType]
         return Kept(type(row).child(row, produced_by=produced_by, reviewed=reviewed, **fields))  # pyright: ignore[reportUnknownArgumentType]
+
+
+_ITEM_FIELDS = ("payload", "candidate", "fact", "family", "form", "wrong_from", "verdict_only")
+"""What a review leaves as it is."""
 
 
 def _choose(choose: ChooseSpec, values: Mapping[str, float], dropped: dict[str, Dropped]) -> dict[str, Any]:

@@ -96,3 +96,9 @@ def test_statements_without_a_question_are_named():
     result, _ = built(FACTS[:2], ask=())
     assert result.outcomes == []
     assert set(result.unused["stated"].values()) == {"no_question"}
+
+
+def test_candidates_name_the_form_of_their_question_and_the_origin_of_their_wrong_answer():
+    result, _ = built(FACTS[:2])
+    rows = [outcome.row for _, outcomes in result.outcomes for outcome in outcomes if isinstance(outcome, Kept)]
+    assert {(row.form, row.wrong_from, row.verdict_only) for row in rows} == {("statement", "listed", False)}

@@ -8,6 +8,9 @@ from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
 
 from benchbuilder.core.records.row import FrozenModel, Row
 
+STATEMENT_FORM = "statement"
+"""The form of items about a sentence that stands alone, without the question that it answers."""
+
 
 class Payload(FrozenModel):
     """Domain data inside a Fact or an Item; a frozen model registered as a kind of the slot `payload`.
@@ -147,6 +150,19 @@ class Choice(_OptionsPayload):
     category: str = ""
     split: str = ""
 
+    @property
+    def wrong_from(self) -> str:
+        """Where its wrong answers come from: they are listed beside the right one."""
+        return "listed"
+
+    def right_answers(self) -> tuple[str, ...]:
+        """The right answer."""
+        return (self.answer,)
+
+    def wrong_answers(self) -> tuple[str, ...]:
+        """The texts of the wrong options, in order."""
+        return tuple(option.text for option in self.wrong_options())
+
     def wrong_options(self) -> tuple[Option, ...]:
         """Every option but the right one, in order."""
         return tuple(option for option in self.options if option.key != self.answer_key)
@@ -283,7 +299,8 @@ class Item(Row, Generic[P]):
     """A benchmark item. `reviewed` is false in a benchmark built without annotation.
 
     `family` is the item family: items that share a fact, or whose facts lend each other their answers. Folds, samples
-    and splits keep a family together. Without one, the item's fact is its family.
+    and splits keep a family together. Without one, the item's fact is its family. `form`, `wrong_from` and
+    `verdict_only` are those of the candidate; they are no part of its identity.
     """
 
     name: ClassVar[str] = "item"
@@ -294,6 +311,9 @@ class Item(Row, Generic[P]):
     fact: str
     family: str = ""
     reviewed: bool
+    form: str = STATEMENT_FORM
+    wrong_from: str = ""
+    verdict_only: bool = False
 
     @property
     def family_name(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, Self
 
-from benchbuilder.core.records.payloads import Item
+from benchbuilder.core.records.payloads import STATEMENT_FORM, Item
 from benchbuilder.core.records.row import FrozenModel, ProducedBy, Row, Span
 
 
@@ -16,7 +16,9 @@ class Statement(Row):
     question and answer (``None`` without one). `joined` says how the text was made. `context` precedes a question about
     the statement. `checks` names every check that the text passed. `fact` is the id of its fact. `family` names the
     item family, which no fold, sample or split divides (empty: the fact alone). `negated` says whether the proposition
-    stands in its negated form.
+    stands in its negated form. A question goes with statements of one `form`: ``statement``; ``answer`` if the text is
+    the answer to a question that is shown; or another name. `wrong_from` says where the answer of a false statement
+    comes from (empty: unknown).
     """
 
     name: ClassVar[str] = "statement"
@@ -24,7 +26,7 @@ class Statement(Row):
 
     polarity: Literal["true", "false"]
     text: str
-    joined: Literal["seam", "template", "model", "negation", "replacement", "induced"]
+    joined: Literal["seam", "template", "model", "negation", "replacement", "induced", "answer", "verdict"]
     answer: Span | None = None
     seam: Span | None = None
     context: str = ""
@@ -32,13 +34,16 @@ class Statement(Row):
     family: str = ""
     negated: bool = False
     checks: tuple[str, ...] = ()
+    form: str = STATEMENT_FORM
+    wrong_from: str = ""
 
 
 class Question(Row):
     """A true/false (`tf`) or open-ended (`oe`) question about one statement (`of`).
 
     `text` is the question alone, after its `context`. `expected` is the verdict of a right answer to a tf question
-    (``yes`` or ``no``); empty for oe. `family` and `negated` are those of its statement.
+    (``yes`` or ``no``); empty for oe. `family` and `negated` are those of its statement. `form` names how it asks:
+    ``statement``, or the sentence of the recipe that shows a question. `asked` is that question alone (empty: `text`).
     """
 
     name: ClassVar[str] = "question"
@@ -52,6 +57,8 @@ class Question(Row):
     family: str = ""
     negated: bool = False
     checks: tuple[str, ...] = ()
+    form: str = STATEMENT_FORM
+    asked: str = ""
 
     @classmethod
     def true_or_false(
@@ -69,6 +76,7 @@ class Question(Row):
             family=statement.family or family,
             negated=statement.negated,
             checks=checks,
+            form=statement.form,
         )
 
 
@@ -88,7 +96,8 @@ class Candidate(Row):
     """A question with its right and its wrong answer; its id does not depend on evidence.
 
     `family` is its item family, never empty after assembly. `negated` says whether the question negates its
-    proposition.
+    proposition. `form` and `asked` are those of the question, `wrong_from` that of the wrong answer. With
+    `verdict_only`, both answers are verdicts and nothing else.
     """
 
     name: ClassVar[str] = "candidate"
@@ -104,6 +113,10 @@ class Candidate(Row):
     family: str = ""
     negated: bool = False
     checks: tuple[str, ...] = ()
+    form: str = STATEMENT_FORM
+    asked: str = ""
+    wrong_from: str = ""
+    verdict_only: bool = False
 
 
 class Evidence(Row):

@@ -40,12 +40,13 @@ def altered_statement(
     checks: Sequence[str],
     answer: Span | None,
     seam: Span | None = None,
+    wrong_from: str = "",
 ) -> Statement:
     """The statement `text` of the opposite truth value, made of `before` by a negation or by another answer."""
     return Statement.child(
         before, produced_by=produced_by, polarity="false" if before.polarity == "true" else "true", text=text,
         joined=joined, answer=answer, seam=seam, context=before.context, fact=before.fact, family=before.family,
-        negated=(joined == "negation") != before.negated, checks=tuple(checks),
+        negated=(joined == "negation") != before.negated, checks=tuple(checks), form=before.form, wrong_from=wrong_from,
     )  # fmt: skip
 
 

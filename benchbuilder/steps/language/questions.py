@@ -15,7 +15,7 @@ def open_question(statement: Statement, produced_by: ProducedBy, text: str, chec
     """The open-ended question `text` about a statement."""
     return Question.child(
         statement, produced_by=produced_by, type="oe", text=text, context=statement.context, fact=statement.fact,
-        family=statement.family, negated=statement.negated, checks=checks,
+        family=statement.family, negated=statement.negated, checks=checks, form=statement.form,
     )  # fmt: skip
 
 
