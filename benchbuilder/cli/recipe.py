@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from benchbuilder.authoring import (
     clone_recipe,
     distribution_name,
     plugin_skeleton_files,
+    start_recipe,
     write_plugin_skeleton,
 )
 from benchbuilder.cli.session import add_overrides
@@ -30,8 +32,11 @@ from benchbuilder.config import (
     recipe_schema,
     render_recipe,
 )
-from benchbuilder.core import DataError, Problem, RecipeError, name_file_in_errors
+from benchbuilder.core import DataError, Problem, RecipeError, count_phrase, name_file_in_errors
 from benchbuilder.pipeline import check_recipe, check_store, require_libraries
+
+_MISSING = "a value must be given here"
+"""How the problem of an open place begins."""
 
 
 def register_check(parser: argparse.ArgumentParser) -> None:
@@ -53,14 +58,28 @@ def run_check(args: argparse.Namespace, console: Console) -> int:
         unadapted = UnadaptedText(name, loaded.roots)
         warnings = check_recipe(loaded)
         require_libraries(loaded)
-    except (RecipeError, DataError):
+    except (RecipeError, DataError) as error:
         _warn(UnadaptedText(name, find_roots(args.recipes or ())).problems_in_files(), console)
+        if isinstance(error, RecipeError) and (summary := _open_places(error.problems)):
+            print_line(console, summary)
         raise
     _warn((*warnings, *unadapted.problems_in_files(), *unadapted.problems_with(loaded)), console)
     recipe = loaded.recipe
     summary = f"{len(recipe.sources)} sources, {len(recipe.steps)} steps and {len(loaded.files)} files are fine"
     print_line(console, f"{recipe.name}: {summary}")
     return 0
+
+
+def _open_places(problems: Sequence[Problem]) -> str:
+    """How many sentences and other values a recipe still lacks; empty unless sentences are among them."""
+    missing = [problem.key.partition(".")[0] for problem in problems if problem.message.startswith(_MISSING)]
+    if "forms" not in missing:
+        return ""
+    others = Counter(key for key in missing if key != "forms")
+    rest = "".join(f"; {count_phrase(count, 'value')} of {key} open" for key, count in others.items())
+    sentences = missing.count("forms")
+    verb = "is" if sentences == 1 else "are"
+    return f"{count_phrase(sentences, 'sentence')} {verb} open; 0 rules are needed{rest}"
 
 
 def _check_folder(folder: Path, overrides: Sequence[str], console: Console) -> int:
@@ -124,8 +143,9 @@ def register_new(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--from", dest="origin", metavar="RECIPE", help="the recipe to copy")
     parser.add_argument("--language", metavar="TAG", help="the language of the new recipe, if it differs")
     parser.add_argument(
-        "--source", action="append", default=[], metavar="NAME:KIND",
-        help="leave out the sources of RECIPE and write a form for this one (repeatable)",
+        "--source", action="append", default=[], metavar="NAME:KIND[=FILE]",
+        help="leave out the sources of RECIPE and write a form for this one; without --from, FILE is copied and its "
+        "columns are guessed (repeatable)",
     )  # fmt: skip
     parser.add_argument(
         "--also", action="append", default=[], metavar="GROUP/OPTION",
@@ -142,13 +162,14 @@ def run_new(args: argparse.Namespace, console: Console) -> int:
     if args.plugin is not None:
         _write_plugin(args, console)
         return 0
-    if args.name is None or args.origin is None:
-        hint = "for instance `benchbuild new my_field --from care_mi`, or `benchbuild new --plugin my_plugin`"
-        raise RecipeError([Problem("a name and a recipe to copy are needed", where="new", hint=hint)])
+    if args.name is None or (args.origin is None and args.language is None):
+        hint = "for instance `benchbuild new my_field --from care_mi`, `benchbuild new my_field --language yo`, or " \
+               "`benchbuild new --plugin my_plugin`"  # fmt: skip
+        raise RecipeError([Problem("a name, and a recipe to copy or a language, are needed", where="new", hint=hint)])
     if args.kind is not None:
         raise RecipeError([Problem("--kind is for plugins", where=f"--kind {args.kind}", hint="give --plugin NAME")])
-    request = CloneRequest(args.name, args.origin, args.language, tuple(args.source), tuple(args.also))
-    clone = clone_recipe(request, args.recipes)
+    request = CloneRequest(args.name, args.origin or "", args.language, tuple(args.source), tuple(args.also))
+    clone = clone_recipe(request, args.recipes) if args.origin else start_recipe(request, args.recipes)
     clone.write(Path.cwd())
     _print_clone(clone, request, console)
     for warning in clone.warnings:
@@ -158,14 +179,21 @@ def run_new(args: argparse.Namespace, console: Console) -> int:
 
 def _print_clone(clone: Clone, request: CloneRequest, console: Console) -> None:
     recipe = f"recipes/recipe/{request.name}.yaml"
-    lines = [f"{request.name}: {len(clone.files)} files, copied from {request.origin}"]
-    lines += [f"  {path}" for path in clone.files]
-    lines += [
-        "next:",
-        f"  1. open {recipe}: replace every ???, above all in the sources and the card",
-        f"  2. benchbuild check recipe={request.name}   lists what is missing or still about {request.origin}",
-        f"  3. benchbuild preview n=3 recipe={request.name}",
-    ]
+    copied = f", copied from {request.origin}" if request.origin else ""
+    lines = [f"{request.name}: {len(clone.files)} files{copied}", *(f"  {path}" for path in clone.files), "next:"]
+    lines += (
+        [
+            f"  1. write the eight sentences of recipes/forms/{request.name}.yaml",
+            f"  2. say in {recipe} where your file is, and what its columns are called",
+            f"  3. benchbuild check recipe={request.name}   says what is still open",
+        ]
+        if not request.origin
+        else [
+            f"  1. open {recipe}: replace every ???, above all in the sources and the card",
+            f"  2. benchbuild check recipe={request.name}   lists what is missing or still about {request.origin}",
+            f"  3. benchbuild preview n=3 recipe={request.name}",
+        ]
+    )
     print_line(console, "\n".join(lines))
 
 

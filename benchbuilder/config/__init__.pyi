@@ -55,6 +55,7 @@ from .spec.recipe import BudgetSpec as BudgetSpec
 from .spec.recipe import CardSpec as CardSpec
 from .spec.recipe import Recipe as Recipe
 from .spec.recipe import RunSpec as RunSpec
+from .spec.recipe import WritingSpec as WritingSpec
 from .trust import trust_always as trust_always
 from .trust import trusted_folders as trusted_folders
 from .trust import trusting as trusting

@@ -12,7 +12,7 @@ import yaml
 
 from benchbuilder import __version__
 from benchbuilder.authoring.clone.copying import CopiedFiles, copied_bytes, words_of_lists
-from benchbuilder.authoring.clone.edit_yaml import OPEN_PLACE, YamlEditor, is_flow
+from benchbuilder.authoring.clone.edit_yaml import OPEN_PLACE, YamlEditor, is_flow, keep_casing
 from benchbuilder.authoring.clone.parts import RecipeParts
 from benchbuilder.authoring.clone.provenance import ORIGIN_FILE, CloneNames, CopiedFile, OriginRecord, sha256_of
 from benchbuilder.authoring.clone.source_form import options_in_other_script, source_template, unread_sources
@@ -37,10 +37,13 @@ class CloneRequest:
 
 @dataclass(frozen=True, slots=True)
 class Clone:
-    """The files of a copy by their paths below the current folder, the record of its origin, and warnings."""
+    """The files of a new recipe by their paths below the current folder, the record of its origin, and warnings.
+
+    A recipe that is not a copy has no record.
+    """
 
     files: dict[PurePosixPath, bytes]
-    record: OriginRecord
+    record: OriginRecord | None
     warnings: tuple[Problem, ...] = ()
 
     def write(self, folder: Path) -> list[Path]:
@@ -66,7 +69,7 @@ def clone_recipe(request: CloneRequest, recipes: Sequence[str] | None = None) ->
     """
     loaded = load_recipe([f"recipe={request.origin}"], recipes=recipes)
     library = RecipeIndex(loaded.roots)
-    _check_request(request, library)
+    check_request(request, library)
     path, root = library.paths_of(f"recipe/{request.origin}")[0]
     parts = RecipeParts(request.origin, library, request.extra_options)
     bases = tuple(file.path.stem for part, file in parts.files.items() if part.startswith("recipe/"))
@@ -78,6 +81,8 @@ def clone_recipe(request: CloneRequest, recipes: Sequence[str] | None = None) ->
     for source, place, editor in copies.editors():
         if editor is not None and place.parts[:2] == ("recipes", "recipe") and len(place.parts) == 3:
             _RecipeEditor(editor, request, loaded, names.origin).change(place, copies, main=place == main)
+        if editor is not None:
+            keep_casing(editor)
         data = copied_bytes(source, editor)
         files[place] = data
         copied[str(place)] = CopiedFile(copies.origins[place], sha256_of(source.read_bytes()), sha256_of(data))
@@ -94,7 +99,8 @@ def clone_recipe(request: CloneRequest, recipes: Sequence[str] | None = None) ->
     return Clone(files, record, (*unread_sources(request.sources, loaded), *foreign))
 
 
-def _check_request(request: CloneRequest, library: RecipeIndex) -> None:
+def check_request(request: CloneRequest, library: RecipeIndex) -> None:
+    """RecipeError with everything that is wrong with the name and the language of a new recipe."""
     problems: list[Problem] = []
     if not _NAME.match(request.name):
         allowed = "a-z, 0-9 and _, beginning with a letter"

@@ -16,7 +16,7 @@ from benchbuilder.config.spec.annotation import Name, ReviewProjectSpec
 from benchbuilder.config.spec.audit import AuditSpec
 from benchbuilder.config.spec.base import KindSpec, LanguageTag, RuntimeOption, Seed, Slot, Spec, StepSpec
 from benchbuilder.config.spec.evaluation import EvaluationSpec
-from benchbuilder.core import Problem, RecipeError
+from benchbuilder.core import LengthUnit, Problem, RecipeError
 
 
 class RunSpec(Spec):
@@ -95,6 +95,35 @@ class TaskSpec(Spec):
     outputs: Annotated[dict[str, Any], Slot("exporter")] = {}
 
 
+class WritingSpec(Spec):
+    """How the recipe's language is written: what steps and sentences refer to (``${writing.joiner}``)."""
+
+    joiner: str
+    """What stands between words and between sentences: a space, or nothing."""
+    stop: str
+    """The end of a statement; empty where nothing ends one."""
+    question_mark: str
+    """The end of a question."""
+    open_mark: str = ""
+    """The beginning of a question."""
+    quotes: Annotated[str, Field(max_length=2)] = ""
+    """The mark before and the mark after what somebody said."""
+    comma: str = ","
+    """What separates the parts of a list."""
+    list_and: str = ""
+    """What joins the last two parts of a list."""
+    direction: Literal["ltr", "rtl"] = "ltr"
+    """From left to right, or from right to left."""
+    digits: Annotated[str, Field(min_length=10, max_length=10)] = "0123456789"
+    """The digits from 0 to 9."""
+    unit: LengthUnit
+    """What lengths are counted in: characters where no spaces separate words."""
+    stops: tuple[str, ...]
+    """What ends a sentence anywhere, besides a full stop behind a word."""
+    abbreviations: tuple[str, ...] = ()
+    """What ends in a full stop without ending a sentence, written without it."""
+
+
 class Recipe(Spec):
     """A whole recipe, resolved and validated."""
 
@@ -105,6 +134,8 @@ class Recipe(Spec):
     requires: dict[str, str] = {}
     variant: Annotated[str | None, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_/-]*$")] = None
     paths: dict[str, str | None] = {}
+    writing: WritingSpec | None = None
+    """How the language is written; for flows that take their marks from here."""
     sources: Annotated[dict[str, Any], Slot("source")]
     tokenizer: Annotated[Any, Slot("tokenizer")]
     model: Annotated[Any, Slot("model")]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, ConfigDict, field_validator, model_validator
 
 from benchbuilder.core import Conversion, DataError, check_regex, compose_characters
 from benchbuilder.evaluation.yaml_files import read_yaml
@@ -53,6 +54,61 @@ class VerdictExamples(_Part):
     neither: tuple[str, ...] = ()
 
 
+class VerdictWords(_Part):
+    """The short form of a table: words and phrases, each a whole clause, from which its patterns are made.
+
+    `answer` may come before a verdict; what follows one of `but` takes back what was said before. Every list but
+    `says_yes` and `says_no` may be empty.
+    """
+
+    says_yes: tuple[str, ...]
+    says_no: tuple[str, ...]
+    right: tuple[str, ...] = ()
+    wrong: tuple[str, ...] = ()
+    unsure: tuple[str, ...] = ()
+    answer: tuple[str, ...] = ()
+    but: tuple[str, ...] = ()
+    refuse: tuple[str, ...] = ()
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _words_not_truth_values(cls, value: Any) -> Any:
+        """YAML reads the bare words yes and no as truth values."""
+        names = {True: "yes", False: "no"}
+        return [names[item] if isinstance(item, bool) else item for item in value] if isinstance(value, list) else value
+
+    @model_validator(mode="after")
+    def _not_empty(self) -> VerdictWords:
+        for name in ("says_yes", "says_no"):
+            if not any(map(str.strip, getattr(self, name))):
+                raise ValueError(
+                    f"{name} is empty: write how answers in this language say {name.removeprefix('says_')}"
+                )
+        return self
+
+    def table(self) -> dict[str, object]:
+        """The fields of the table."""
+        words = {name: _any_word(getattr(self, name)) for name in type(self).model_fields}
+        lead = f"(?:{words['answer']}[ ,]*)?" if words["answer"] else ""
+        plain = {name: [f"{lead}{words[name]}"] for name in ("says_yes", "says_no")}
+        judged = {name: [f"{lead}{words[name]}"] if words[name] else [] for name in ("right", "wrong")}
+        return {
+            "stops": ".!;…。।॥۔።။។", "asks": "?؟？՞", "pauses": ',:—()[]{}<>|=→"،、，：', "longest": 120,
+            "quotes": ["“”", "‘’", '""', "«»", "「」"],
+            "turns": [rf"{words['but']}\b"] if words["but"] else [],
+            "unsure": {"clause": [rf"(?:.*\b)?{words['unsure']}(?:\b.*)?"] if words["unsure"] else []},
+            "refuse": [words["refuse"]] if words["refuse"] else [],
+            "affirm": {"plain": plain["says_yes"], "evaluating": judged["right"]},
+            "deny": {"plain": plain["says_no"], "evaluating": judged["wrong"]},
+        }  # fmt: skip
+
+
+def _any_word(words: Iterable[str]) -> str:
+    """A pattern for any of `words`, the longest first; empty without any."""
+    known = sorted({word.strip().lower() for word in words if word.strip()}, key=lambda word: (-len(word), word))
+    return f"(?:{'|'.join(map(re.escape, known))})" if known else ""
+
+
 class VerdictTable(_Part):
     """How one language says yes and no.
 
@@ -77,6 +133,8 @@ class VerdictTable(_Part):
       the pattern does not match; no verdict if the question matches `negated`
     - ``weak``: as ``evaluating``, and counts only if nothing stronger was said
     - ``restated``: states the claim or its contrary; as ``weak``
+
+    A file may instead hold the few lists of `VerdictWords`.
 
     A verdict on the contrary (its sign is in the matched text) is reversed. `unsure` is no verdict and takes back
     earlier ones; a caveat takes back only those of its sentence. `refuse`, anywhere, is a refusal if there is no
@@ -104,6 +162,13 @@ class VerdictTable(_Part):
     affirm: VerdictPatterns
     deny: VerdictPatterns
     examples: VerdictExamples = VerdictExamples()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_words(cls, value: Any) -> Any:
+        if isinstance(value, dict) and "affirm" not in value and not {"says_yes", "says_no"}.isdisjoint(value):
+            return VerdictWords.model_validate(value).table()
+        return value  # pyright: ignore[reportUnknownVariableType]
 
     @model_validator(mode="after")
     def _compiles(self) -> VerdictTable:

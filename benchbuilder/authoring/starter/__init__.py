@@ -1,0 +1,1 @@
+"""Recipes for a language that no recipe is in: eight sentences to write, and no rule."""

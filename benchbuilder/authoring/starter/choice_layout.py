@@ -1,0 +1,116 @@
+"""Guesses which columns of a file hold questions, options and keys, from their content; names need no language."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from benchbuilder.core import decode_text
+
+_ROWS = 300
+_KEY = re.compile(r"\(?([A-Ha-h]|[0-9])[).]?\Z")
+_MARKS = (r"\([A-Ha-h]\)", r"(?<![\w(])[A-Ha-h][.)、．:]\s?")
+_MOSTLY = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceLayout:
+    """The settings of a source that reads a file: its columns, and what its keys and options look like."""
+
+    question: str
+    options: str
+    answer_key: str
+    settings: tuple[tuple[str, str], ...] = ()
+
+
+def guess_layout(path: Path) -> ChoiceLayout | None:
+    """The layout of multiple-choice questions in `path`; ``None`` if it cannot be told.
+
+    A table (CSV, TSV) may have a header or none; JSON and JSON Lines hold one record a question.
+    """
+    text = decode_text(path.read_bytes())
+    if text is None:
+        return None
+    if path.suffix.lower() in (".json", ".jsonl"):
+        return _of_records(_records(text, path.suffix.lower()))
+    delimiter = "\t" if path.suffix.lower() == ".tsv" else max(",;", key=text.partition("\n")[0].count)
+    rows = [row for row in islice(csv.reader(text.splitlines(keepends=True), delimiter=delimiter), _ROWS) if row]
+    return _of_rows(rows, delimiter)
+
+
+def _records(text: str, suffix: str) -> list[Mapping[str, Any]]:
+    try:
+        lines = islice((line for line in text.splitlines() if line.strip()), _ROWS)
+        data: Any = [json.loads(line) for line in lines] if suffix == ".jsonl" else json.loads(text)
+    except ValueError:
+        return []
+    return [item for item in data[:_ROWS] if isinstance(item, dict)] if isinstance(data, list) else []
+
+
+def _of_records(records: Sequence[Mapping[str, Any]]) -> ChoiceLayout | None:
+    names = list(dict.fromkeys(name for record in records for name in record))
+    lists = [name for name in names if all(isinstance(record.get(name), list | dict) for record in records)]
+    marked = {name: mark for name in names for mark in _MARKS if _has_marks(records, name, mark)}
+    keys = [name for name in names if _is_key([record.get(name) for record in records])]
+    texts = [name for name in names if name not in (*lists, *marked, *keys)]
+    options = next(iter((*lists, *marked)), None)
+    if not keys or options is None or not texts:
+        return None
+    question = max(texts, key=lambda name: sum(len(str(record.get(name, ""))) for record in records))
+    settings = [("key_as", key_as)] if (key_as := _key_as([record.get(keys[0]) for record in records])) else []
+    settings += [("option_mark", json.dumps(marked[options]))] if options in marked else []
+    return ChoiceLayout(
+        *(json.dumps(name, ensure_ascii=False) for name in (question, options, keys[0])), tuple(settings)
+    )
+
+
+def _has_marks(records: Sequence[Mapping[str, Any]], name: str, mark: str) -> bool:
+    """Whether a column holds all options as one text."""
+    texts = [record.get(name) for record in records]
+    found = sum(isinstance(text, str) and len(re.findall(mark, text)) >= 2 for text in texts)
+    return found >= _MOSTLY * len(texts)
+
+
+def _of_rows(rows: Sequence[Sequence[str]], delimiter: str) -> ChoiceLayout | None:
+    width = max(map(len, rows), default=0)
+    full = [row for row in rows if len(row) == width]
+    for header in (1, 0):
+        body = full[header:]
+        keys = [n for n in range(width) if body and _is_key([row[n] for row in body])]
+        first = full[0] if full else ()
+        if not keys or (header and _KEY.match(first[keys[-1]].strip()) and _is_key([row[keys[-1]] for row in full])):
+            continue
+        key = keys[-1]
+        count = len({row[key].strip("(). ").upper() for row in body})
+        beside = [n for n in range(key) if n not in keys][-max(count, 2) :]
+        left = [n for n in range(width) if n not in (*beside, *keys)]
+        if len(beside) < 2 or not left:
+            continue
+        question = max(left, key=lambda n: sum(len(row[n]) for row in body))
+        named = [json.dumps(name, ensure_ascii=False) if header else str(n) for n, name in enumerate(first)]
+        settings = [("key_as", key_as)] if (key_as := _key_as([row[key] for row in body])) else []
+        settings += [] if header else [("header", "false"), ("width", str(width)), ("quoting", "true")]
+        settings += [("delimiter", json.dumps(delimiter))] if delimiter == ";" else []
+        return ChoiceLayout(named[question], f"[{', '.join(named[n] for n in beside)}]", named[key], tuple(settings))
+    return None
+
+
+def _is_key(values: Sequence[Any]) -> bool:
+    """Whether a column names options: by a letter or a digit, of which there are several."""
+    texts = [str(value).strip() for value in values if value not in (None, "")]
+    named = [match[1].upper() for text in texts if (match := _KEY.match(text))]
+    return len(named) >= max(1, _MOSTLY * len(values)) and 2 <= len(set(named)) <= 8
+
+
+def _key_as(values: Sequence[Any]) -> str:
+    """How a column names options, if not by letters."""
+    digits = [str(value).strip("(). ") for value in values if str(value).strip("(). ").isdigit()]
+    if len(digits) < _MOSTLY * len(values):
+        return ""
+    return "index" if "0" in digits else "index_from_1"

@@ -1,0 +1,134 @@
+"""``new NAME --language xx``: the files of a recipe in a language that no recipe need be in."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import yaml
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from benchbuilder.authoring.clone.clone import Clone, CloneRequest, check_request
+from benchbuilder.authoring.clone.edit_yaml import OPEN_PLACE
+from benchbuilder.authoring.clone.source_form import source_template
+from benchbuilder.authoring.starter.choice_layout import guess_layout
+from benchbuilder.authoring.starter.language_table import LanguageFacts, facts_of_language
+from benchbuilder.config import RecipeIndex, find_roots
+from benchbuilder.core import Problem, RecipeError
+from benchbuilder.steps import ACCEPTED_COLUMNS, PAIR_COLUMNS, render_rows
+
+_DEFAULT_SOURCE = "questions:multiple_choice"
+_MOST_BYTES = 20_000_000
+"""The size limit of a copied file."""
+_PATH = re.compile(rf"path: {re.escape(OPEN_PLACE)}.*")
+_SENTENCES = "en"
+"""The option of the group `forms` whose sentences stand above the open ones."""
+
+
+def start_recipe(request: CloneRequest, recipes: Sequence[str] | None = None) -> Clone:
+    """The files of a new recipe in `request.language`; nothing is written.
+
+    Sentences that are bundled for the language are filled in, and marked to be checked.
+
+    Raises:
+        RecipeError: The request is wrong, or a recipe of this name exists.
+        InstallationError: There is no such kind of source.
+    """
+    library = RecipeIndex(find_roots(recipes or ()))
+    check_request(request, library)
+    if request.extra_options:
+        hint = f"copy a recipe with --from, or choose it later: {request.extra_options[0].replace('/', '=')}"
+        raise RecipeError([Problem("a new recipe has no parts to copy", where=f"--also {request.extra_options[0]}",
+                                   hint=hint)])  # fmt: skip
+    assert request.language is not None
+    name, facts = request.name, facts_of_language(request.language)
+    sources = [_source(argument, name) for argument in request.sources or (_DEFAULT_SOURCE,)]
+    values = {
+        "name": name, "language": request.language, "facts": facts, "sources": "\n\n".join(s.text for s in sources),
+        "sentences": _sentences(library, _SENTENCES),
+        "written": _sentences(library, request.language.partition("-")[0]), "quoted": _quoted, "list": _listed,
+    }  # fmt: skip
+    files = {
+        f"recipe/{name}.yaml": _rendered("recipe", values),
+        f"forms/{name}.yaml": _rendered("forms", values),
+        f"writing/{name}.yaml": _rendered("writing", values),
+        f"verdicts/{name}.yaml": _rendered("verdicts", values),
+        f"pairs/{name}.tsv": render_rows(PAIR_COLUMNS, ()),
+        f"pairs/{name}_accepted.tsv": render_rows(ACCEPTED_COLUMNS, ()),
+    }
+    data = {place: content for source in sources for place, content in source.files.items()}
+    warnings = [*_unknown_language(facts), *(source.warning for source in sources if source.warning is not None)]
+    return Clone({PurePosixPath("recipes", place): content for place, content in
+                  {**{place: text.encode() for place, text in files.items()}, **data}.items()},
+                 None, tuple(warnings))  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _SourceText:
+    """The YAML of a source, the files that it reads by their places, and what could not be told of them."""
+
+    text: str
+    files: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
+    warning: Problem | None = None
+
+
+def _source(argument: str, recipe: str) -> _SourceText:
+    """The source ``NAME:KIND``, or ``NAME:KIND=FILE``: then the file is copied, and its columns are guessed."""
+    plain, _, given = argument.partition("=")
+    name, text = source_template(plain, recipe)
+    if not given:
+        return _SourceText(text)
+    path, where = Path(given), f"--source {argument}"
+    if not path.is_file():
+        raise RecipeError([Problem("there is no such file", where=where, actual=given)])
+    if path.stat().st_size > _MOST_BYTES:
+        hint = f"leave out ={given}, and give the path later: paths of your own stand on the command line"
+        raise RecipeError([Problem("this file is too large to copy", where=where, allowed=f"{_MOST_BYTES} bytes",
+                                   hint=hint)])  # fmt: skip
+    place = f"{recipe}/{name}{path.suffix.lower()}"
+    files = {f"recipe/{place}": path.read_bytes()}
+    text = _PATH.sub(f"path: {place}", text, count=1)
+    layout = guess_layout(path) if plain.endswith(":multiple_choice") else None
+    if layout is None:
+        hint = "write the names of its columns into the recipe; a column without a name is a number from 0"
+        return _SourceText(text, files, Problem("the columns of this file could not be told", where=where, hint=hint))
+    for key in ("question", "options", "answer_key"):
+        text = text.replace(f"      {key}: {OPEN_PLACE}", f"      {key}: {getattr(layout, key)} # check", 1)
+    text = text.replace(" # check # or answer:", " # check")
+    for key, value in layout.settings:
+        text = re.sub(rf"(?m)^    # {key}: .*$", lambda _, k=key, v=value: f"    {k}: {v} # check", text)
+    return _SourceText(text, files)
+
+
+def _unknown_language(facts: LanguageFacts) -> Sequence[Problem]:
+    if facts.known:
+        return ()
+    hint = "write the marks of the language into its file of the group writing"
+    return [Problem("the bundled table does not say how this language is written", where=f"--language {facts.tag}",
+                    hint=hint)]  # fmt: skip
+
+
+def _sentences(library: RecipeIndex, option: str) -> Mapping[str, str]:
+    """The sentences of an option of the group `forms`; none if there is no such option."""
+    places = library.paths_of(f"forms/{option}")
+    content: Any = yaml.safe_load(places[0][0].read_text(encoding="utf-8")) if places else {}
+    return {str(key): str(value) for key, value in content.items()}
+
+
+def _quoted(text: str) -> str:
+    """`text` as a YAML string on one line."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _listed(texts: Sequence[str]) -> str:
+    return f"[{', '.join(_quoted(text) for text in texts)}]"
+
+
+def _rendered(name: str, values: Mapping[str, Any]) -> str:
+    loader = PackageLoader(__package__ or "", ".")
+    environment = Environment(loader=loader, undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False)
+    return environment.get_template(f"{name}.yaml.j2").render(values)
