@@ -34,6 +34,7 @@ from .errors import WaitingForPeople as WaitingForPeople
 from .processes import begin_worker_process as begin_worker_process
 from .processes import end_with_parent as end_with_parent
 from .records.answered import AnsweredQuestion as AnsweredQuestion
+from .records.answered import QuestionAnswer as QuestionAnswer
 from .records.arrow.batches import OutcomeBatch as OutcomeBatch
 from .records.arrow.batches import SourceBatch as SourceBatch
 from .records.arrow.batches import pass_through_batch as pass_through_batch

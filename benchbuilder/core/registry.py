@@ -26,6 +26,7 @@ BUILT_IN_KINDS: dict[str, dict[str, str]] = {
         "choice": "benchbuilder.core.records.payloads:Choice",
         "several_choice": "benchbuilder.core.records.payloads:MultipleAnswerChoice",
         "claim": "benchbuilder.core.records.payloads:Claim",
+        "question_answer": "benchbuilder.core.records.answered:QuestionAnswer",
         "labelled_claim": "benchbuilder.core.records.payloads:LabelledClaim",
         "term": "benchbuilder.core.records.payloads:Term",
     },

@@ -1,8 +1,13 @@
-"""What a payload offers to steps that show its question with an answer."""
+"""Questions with known answers: what they offer to steps that show an answer, and those that list no options."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import Annotated, ClassVar, Protocol, Self
+
+from pydantic import Field
+
+from benchbuilder.core.records.payloads import Payload
 
 
 class AnsweredQuestion(Protocol):
@@ -30,3 +35,55 @@ class AnsweredQuestion(Protocol):
     def wrong_answers(self) -> tuple[str, ...]:
         """The wrong answers, in order (may be empty)."""
         ...
+
+
+class QuestionAnswer(Payload):
+    """A question with the answers that are known to be right; the first one is shown.
+
+    `wrong` are wrong answers, which come `wrong_from` somewhere: ``listed`` in the source, ``number`` (a number of the
+    right answer was changed), ``rows`` (the answer to another question) or ``model``. `answer_type` says what is asked
+    for (empty: unknown). `gold` are keys of the passages that hold the answer, or their texts.
+    """
+
+    kind: ClassVar[str] = "question_answer"
+    by_field: ClassVar[bool] = True
+
+    context: str = ""
+    question: str
+    answers: Annotated[tuple[str, ...], Field(min_length=1)]
+    wrong: tuple[str, ...] = ()
+    wrong_from: str = ""
+    answer_type: str = ""
+    gold: tuple[str, ...] = ()
+
+    def right_answers(self) -> tuple[str, ...]:
+        """Every right answer; the first is the one that is shown."""
+        return self.answers
+
+    def wrong_answers(self) -> tuple[str, ...]:
+        """The wrong answers, in order."""
+        return self.wrong
+
+    def texts(self) -> dict[str, tuple[str, ...]]:
+        """Natural-language fields by name."""
+        return {"context": (self.context,), "question": (self.question,), "answers": self.answers, "wrong": self.wrong}
+
+    def map_texts(self, convert: Callable[[str], str]) -> Self:
+        """The payload with every text converted; `gold` stays, for it names passages."""
+        single = {name: convert(getattr(self, name)) for name in ("context", "question")}
+        several = {name: tuple(map(convert, getattr(self, name))) for name in ("answers", "wrong")}
+        return self.model_copy(update={**single, **several})
+
+    def flat_cells(self) -> dict[str, str]:
+        """One cell per column."""
+        cells = {"context": self.context, "question": self.question, "answer": self.answers[0]}
+        return {**cells, "answers": " | ".join(self.answers), "wrong": " | ".join(self.wrong)}
+
+    @classmethod
+    def examples(cls) -> Sequence[Self]:
+        """Rows for the contract suite."""
+        return (
+            cls(question="Which planet is second?", answers=("Venus",), wrong=("Mars",), wrong_from="listed"),
+            cls(context="Look up.", question="How many planets are there?", answers=("8", "eight"), answer_type="number",
+                gold=("atlas-1",)),
+        )  # fmt: skip
