@@ -99,6 +99,7 @@ def state_pairs_step(loaded: LoadedRecipe) -> tuple[str, StatePairsSpec]:
 def asked_facts(plan: Plan, store: Store, step: str, watcher: Watcher) -> tuple[list[AskedFact], list[str]]:
     """The questions that a step gets, and the options of all of them; the steps before it are built."""
     inputs = plan.nodes[step].inputs["each"]
+    spec: Any = plan.recipe.steps[step]
     wanted: set[str] = set()
     waiting = list(inputs)
     while waiting:
@@ -115,7 +116,7 @@ def asked_facts(plan: Plan, store: Store, step: str, watcher: Watcher) -> tuple[
         for name in inputs:
             for row in dry_run.store.rows(dry_run.manifests[name]):
                 payload: Any = row.payload
-                facts.append(AskedFact(row.id, payload.question, payload.answer))
+                facts.append(AskedFact(row.id, spec.split(payload.question)[1], payload.answer))
                 options += [option.text for option in payload.options]
     return facts, options
 

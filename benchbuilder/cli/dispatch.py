@@ -83,6 +83,10 @@ _GROUPS: dict[str, dict[str, Command]] = {"Build": {
         ("benchbuild words show recipe=care_mi",
          "benchbuild words collect terms.txt recipe=care_mi --output review.csv"),
     ),
+    "shapes": Command(
+        "shapes", "show how questions begin and end, and what rules of a speaker's examples make of them",
+        ("benchbuild shapes recipe=exam_any", "benchbuild shapes --most 5 recipe=exam_any variant=hi"),
+    ),
     "sweep": Command(
         "sweep", "build several recipes or settings, and compare the results in one table",
         ("benchbuild sweep recipe=care_mi annotation=none steps.state_choice.max_length=20,40",

@@ -88,6 +88,7 @@ BUILT_IN_KINDS: dict[str, dict[str, str]] = {
         "swap_triple": "benchbuilder.steps.swap_triple:SwapTriple",
         "replace_triple": "benchbuilder.steps.replace_triple:ReplaceTriple",
         "ask_tf": "benchbuilder.steps.ask_tf:AskTf",
+        "ask_true_or_false": "benchbuilder.steps.ask_true_or_false:AskTrueOrFalse",
         "ask_tf_triple": "benchbuilder.steps.triple_questions:AskTfTriple",
         "ask_oe": "benchbuilder.steps.ask_oe:AskOe",
         "ask_oe_triple": "benchbuilder.steps.triple_questions:AskOeTriple",

@@ -20,6 +20,7 @@ from benchbuilder.core import (
     Statement,
     Table,
     count_phrase,
+    sentence_spans,
     text_length,
 )
 from benchbuilder.steps.base import Map, Port
@@ -38,10 +39,26 @@ class StatePairsSpec(StepSpec):
     """What a rule compares: words, or characters in languages without spaces."""
     stop: str
     """The end of every statement."""
+    stops: tuple[str, ...] = ()
+    """What ends a sentence of a question anywhere: only its last sentence is stated, after the others."""
+    soft_stops: tuple[str, ...] = (".",)
+    """What ends a sentence unless it is part of a number, a name or an abbreviation."""
+    abbreviations: tuple[str, ...] = ()
+    """Abbreviations, without their stop."""
+    joiner: str = " "
+    """What stands between two sentences."""
     max_length: Annotated[int, Field(ge=1)] = 60
     """The largest length of a statement with its stop, in words or characters (`unit`)."""
     casing: CasingSpec | None = CasingSpec(default="keep")
     """The case of answers inside a statement, and of its first letter; ``null``: unchanged."""
+
+    def split(self, question: str) -> tuple[str, str]:
+        """The sentences before the last one, which end in the joiner, and the last one."""
+        spans = sentence_spans(question, self.stops, self.soft_stops, self.abbreviations)
+        if len(spans) < 2:
+            return "", question
+        start = spans[-1].start
+        return question[:start].rstrip() + self.joiner, question[start:].strip()
 
 
 class StatePairs(Map):
@@ -72,16 +89,17 @@ class StatePairs(Map):
         """The statement, or that there is none; a fact without one may be asked in another form."""
         fact: Fact[Choice] = row
         spec: StatePairsSpec = self.spec
-        made = self._rules.apply(fact.payload.question, fact.payload.answer, self._accepted)
+        before, question = spec.split(fact.payload.question)
+        made = self._rules.apply(question, fact.payload.answer, self._accepted)
         if made is None:
-            waiting = self._rules.apply(fact.payload.question, fact.payload.answer)
-            return [NotApplicable("no_rule") if waiting is None else NotApplicable("not_accepted", waiting.rule.shape)]
+            waiting = self._rules.apply(question, fact.payload.answer)
+            return [NotApplicable("no_rule" if waiting is None else "not_accepted")]
         text = made.text + spec.stop
         if text_length(text, spec.unit) > spec.max_length:
-            return [NotApplicable("too_long", text)]
+            return [NotApplicable("too_long")]
         statement = Statement.child(
             fact, produced_by=self.produced_by(made.rule.digest), polarity="true", text=text, joined="induced",
-            answer=made.answer, context=fact.payload.context, fact=fact.id,
+            answer=made.answer, context=fact.payload.context + before, fact=fact.id,
             checks=("holds_answer", "no_question_word", "within_length"),
         )  # fmt: skip
         return [Kept(statement)]
@@ -124,7 +142,7 @@ class StatePairs(Map):
         payloads: list[Choice] = [fact.payload for fact in facts] if pairs else []
         return PairRules(
             pairs, self.spec.unit, open_casing(self.spec.casing, self.context.language),
-            (payload.question for payload in payloads),
+            (self.spec.split(payload.question)[1] for payload in payloads),
             (option.text for payload in payloads for option in payload.options),
         )  # fmt: skip
 

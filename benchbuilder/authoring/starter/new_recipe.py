@@ -116,7 +116,7 @@ def _sentences(library: RecipeIndex, option: str) -> Mapping[str, str]:
     """The sentences of an option of the group `forms`; none if there is no such option."""
     places = library.paths_of(f"forms/{option}")
     content: Any = yaml.safe_load(places[0][0].read_text(encoding="utf-8")) if places else {}
-    return {str(key): str(value) for key, value in content.items()}
+    return {str(key): value for key, value in content.items() if isinstance(value, str)}
 
 
 def _quoted(text: str) -> str:

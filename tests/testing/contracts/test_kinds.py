@@ -156,6 +156,12 @@ def _state_pairs(sample: Sample) -> tuple[Any, dict[str, Table[Any]]]:
     return load("step", "state_pairs").spec_class.model_validate(given), {"each": facts, "facts": facts}
 
 
+def _ask_true_or_false(sample: Sample) -> tuple[Any, dict[str, Table[Any]]]:
+    given = {"kind": "ask_true_or_false", "from": "state_choice", "sentence": "“{claim}” 对吗？"}
+    spec = load("step", "ask_true_or_false").spec_class.model_validate(given)
+    return spec, sample.tables(sample.plan.nodes["ask_tf_choice"], ROWS)
+
+
 SPECIAL: dict[str, Callable[[Sample], tuple[Any, dict[str, Table[Any]]]]] = {
     "ask_oe_triple": _ask_oe_triple,
     "replace_triple": _replace_triple,
@@ -166,6 +172,7 @@ SPECIAL: dict[str, Callable[[Sample], tuple[Any, dict[str, Table[Any]]]]] = {
     "one_of_family": _one_of_family,
     "vote": _vote,
     "state_pairs": _state_pairs,
+    "ask_true_or_false": _ask_true_or_false,
     "split_answers": lambda _: several_answers(),
     "state_option": lambda _: right_options(),
     "deny": _deny,

@@ -1,0 +1,75 @@
+"""Asks whether a statement is true, in one sentence that shows it whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar, Literal
+
+from pydantic import field_validator
+
+from benchbuilder.config import StepSpec
+from benchbuilder.core import (
+    Kept,
+    NotApplicable,
+    Outcome,
+    Question,
+    Row,
+    Statement,
+    Table,
+    fill_template,
+    template_faults,
+)
+from benchbuilder.steps.base import Map, Port
+from benchbuilder.steps.language.statement_choice import CHOICE_REASONS, StatementChoice
+
+
+class AskTrueOrFalseSpec(StepSpec):
+    """How statements are shown, and which of them."""
+
+    sentence: str
+    """Asks whether ``{claim}`` is true; empty: nothing is asked."""
+    polarity: Literal["balanced", "even", "true_only"] = "even"
+    """About which statement of a fact its one question is; see `ask_tf`."""
+
+    @field_validator("sentence")
+    @classmethod
+    def _shows_the_claim(cls, sentence: str) -> str:
+        if sentence and (template_faults(sentence, ("claim",)) or sentence.count("{claim}") != 1):
+            raise ValueError("{claim} must stand in it once, and nothing else in braces")
+        return sentence
+
+
+class AskTrueOrFalse(Map):
+    """A true/false question that shows the statement as it is, so that no letter of it changes.
+
+    It needs no rule of the language, and is asked of statements that only a speaker's examples made.
+    """
+
+    kind = "ask_true_or_false"
+    spec_class = AskTrueOrFalseSpec
+    ports: ClassVar[Mapping[str, Port]] = {
+        "each": Port(Statement),
+        "statements": Port(Statement, mode="lookup", optional=True),
+    }
+    output: ClassVar[type[Row] | None] = Question
+    reasons: ClassVar[Mapping[str, str]] = {
+        **{name: CHOICE_REASONS[name] for name in ("other_polarity",)},
+        "no_sentence": "The recipe has no sentence that asks whether a claim is true.",
+    }
+
+    def open(self, lookups: Mapping[str, Table[Any]]) -> None:
+        """Read which facts have a false statement."""
+        self._choice = StatementChoice(self.spec.polarity, self.context.seed, lookups.get("statements"))
+
+    def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Outcome]:  # noqa: ARG002
+        """The question, or that the fact is asked about its other statement."""
+        statement: Statement = row
+        if not self.spec.sentence:
+            return [NotApplicable("no_sentence")]
+        if (excluded := self._choice.exclusion(statement)) is not None:
+            return [excluded]
+        text, _ = fill_template(self.spec.sentence, {"claim": statement.text})
+        return [Kept(Question.true_or_false(
+            statement, produced_by=self.produced_by(), text=text, checks=("shown_whole",),
+            family=self._choice.family_of(statement),
+        ))]  # fmt: skip
