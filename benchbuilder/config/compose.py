@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -44,6 +44,9 @@ from benchbuilder.config.yaml_source import KeyPath
 PRIMARY_CONFIG = "benchbuild"
 _MOST_NODES, _MOST_LOOKUPS, _DEEPEST, _MOST_MERGED = 20_000, 5_000, 30, 8
 """The number of merged configurations that are kept for further overrides."""
+_MOST_LOADED = 1000
+_LOADED: dict[tuple[str, Path, bytes], ConfigResult | None] = {}
+"""What Hydra made of files, which it copies before it changes anything."""
 _FLOAT = re.compile(r"[-+]?\d+(_\d+)*(\.[\d_]*)?[eE][-+]?\d+\Z")
 """Numbers that YAML 1.1 takes for texts, and OmegaConf does not."""
 
@@ -75,7 +78,7 @@ def compose_recipe(overrides: Sequence[str], roots: Sequence[RecipeRoot]) -> Com
         RecipeError: a file is malformed, or is found in two roots.
     """
     if (files := digest_of_files(roots)) is None:
-        return _compose(tuple(overrides), tuple(roots), OpenedFiles())
+        return _compose(tuple(overrides), tuple(roots), {})
     composed = _compose_cached(tuple(overrides), tuple(roots), files, _message_folder(roots))
     return replace(composed, data=deepcopy(composed.data), origins=composed.origins.copy())
 
@@ -83,21 +86,17 @@ def compose_recipe(overrides: Sequence[str], roots: Sequence[RecipeRoot]) -> Com
 @lru_cache(maxsize=32)
 def _compose_cached(overrides: tuple[str, ...], roots: tuple[RecipeRoot, ...], *digests: str) -> ComposedRecipe:
     """The composed recipe; `digests` are of all files, and the folder from which messages name files."""
-    return _compose(overrides, roots, _opened_files(roots, digests[0]))
+    return _compose(overrides, roots, _merged_files(roots, digests[0]))
 
 
-@dataclass(frozen=True)
-class OpenedFiles:
-    """What Hydra made of files so far: each by its path, and some of them merged, by their paths and packages."""
-
-    by_path: dict[str, ConfigResult | None] = field(default_factory=dict[str, ConfigResult | None])
-    merged: dict[tuple[Any, ...], DictConfig] = field(default_factory=dict[tuple[Any, ...], DictConfig])
+MergedFiles = dict[tuple[Any, ...], DictConfig]
+"""Files that Hydra has merged, by their paths and packages."""
 
 
 @lru_cache(maxsize=8)
-def _opened_files(roots: tuple[RecipeRoot, ...], files: str) -> OpenedFiles:  # noqa: ARG001
-    """The files with this digest that Hydra has opened so far."""
-    return OpenedFiles()
+def _merged_files(roots: tuple[RecipeRoot, ...], files: str) -> MergedFiles:  # noqa: ARG001
+    """Some merges of the files with this digest."""
+    return {}
 
 
 def _message_folder(roots: Sequence[RecipeRoot]) -> str:
@@ -107,14 +106,14 @@ def _message_folder(roots: Sequence[RecipeRoot]) -> str:
     return str(here) if near else ""
 
 
-def _compose(texts: Sequence[str], roots: Sequence[RecipeRoot], opened: OpenedFiles) -> ComposedRecipe:
+def _compose(texts: Sequence[str], roots: Sequence[RecipeRoot], merged: MergedFiles) -> ComposedRecipe:
     index = RecipeIndex(roots)
     overrides = _parse(texts, index)
     recipe = _chosen_name(overrides, "recipe")
     if recipe is None:
         raise CompositionError([CompositionFault("no_recipe")], index)
     with bounded_references(_MOST_LOOKUPS) as meter:
-        files, cfg = _merge(_hydra_overrides(overrides, recipe, index), HydraInternals(index, opened), meter)
+        files, cfg = _merge(_hydra_overrides(overrides, recipe, index), HydraInternals(index), merged, meter)
         raw: Any = OmegaConf.to_container(cfg, resolve=False)
         layers = [
             (index.opened_files[file.config_path], file.package or "")
@@ -209,7 +208,7 @@ def _hydra_override(override: Override, recipe: str, index: RecipeIndex) -> str:
 
 
 def _merge(
-    overrides: list[Override], hydra: HydraInternals, meter: ReferenceMeter
+    overrides: list[Override], hydra: HydraInternals, merged: MergedFiles, meter: ReferenceMeter
 ) -> tuple[list[ResultDefault], DictConfig]:
     """The files that the overrides choose, in the order of merging, and their merged keys."""
     try:
@@ -221,7 +220,7 @@ def _merge(
         raise CompositionError([fault], hydra.index) from None
     except RecursionError:
         raise CompositionError([CompositionFault("cycle")], hydra.index) from None
-    merged, key = hydra.opened.merged, tuple((file.config_path, file.package) for file in files)
+    key = tuple((file.config_path, file.package) for file in files)
     if key not in merged:
         if len(merged) >= _MOST_MERGED:
             merged.clear()
@@ -277,12 +276,11 @@ class HydraInternals(ConfigRepository):
     Borrowed are `ConfigRepository` and `create_defaults_list`; `reference_cost` borrows how references are resolved.
     tests/config/test_hydra_internals.py has a test for each, and names the versions in which each was seen.
 
-    It is Hydra's view of the files: `index` checks each one before Hydra reads it. `opened` keeps what Hydra made of
-    the files, for further recipes.
+    It is Hydra's view of the files: `index` checks each one before Hydra reads it.
     """
 
-    def __init__(self, index: RecipeIndex, opened: OpenedFiles) -> None:
-        self.index, self.opened = index, opened
+    def __init__(self, index: RecipeIndex) -> None:
+        self.index = index
         self.sources: list[ConfigSource] = [_RecipeFolder("benchbuild", f"file://{root.path}") for root in index.roots]
 
     def list_files(self, overrides: list[Override]) -> tuple[list[ResultDefault], list[Override]]:
@@ -292,22 +290,26 @@ class HydraInternals(ConfigRepository):
         return chosen.defaults, list(chosen.config_overrides)
 
     def load_config(self, config_path: str) -> ConfigResult | None:
-        """A checked file, read once."""
-        if self.index.open_file(config_path) is None:
+        """A checked file; the same text is read once in a process."""
+        file = self.index.open_file(config_path)
+        if file is None:
             return None
-        if config_path not in self.opened.by_path:
-            self.opened.by_path[config_path] = super().load_config(config_path)
-        return self.opened.by_path[config_path]
+        key = (config_path, file.path, file.path.read_bytes())
+        if key not in _LOADED:
+            if len(_LOADED) >= _MOST_LOADED:
+                _LOADED.clear()
+            _LOADED[key] = super().load_config(config_path)
+        return _LOADED[key]
 
     def file_keys(self, file: ResultDefault) -> DictConfig:
         """The keys of a file below its package; a copy, since merging moves them."""
         opened = self.load_config(file.config_path or "")
-        config: Any = deepcopy(opened.config) if opened else OmegaConf.create()
+        config: Any = opened.config if opened else OmegaConf.create()
         package = file.package if file.package is not None else opened and opened.header["package"]
         if not package:
-            return config
+            return deepcopy(config)
         placed = OmegaConf.create()
-        OmegaConf.update(placed, package, config, merge=False)
+        OmegaConf.update(placed, package, config, merge=False)  # which copies it
         return placed
 
 

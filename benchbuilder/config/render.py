@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from benchbuilder.config.origins import ValueOrigins
 from benchbuilder.config.spec.base import DescriptiveField, FileRef, RuntimeOption
 from benchbuilder.config.spec.recipe import Recipe
-from benchbuilder.config.yaml_source import KeyPath, dotted_key
+from benchbuilder.config.yaml_source import KeyPath, dotted_key, parse_yaml_tree
 from benchbuilder.core import public_path
 
 
@@ -68,7 +68,7 @@ def _plain(value: Any, shared: set[int], runtime_options: bool, depth: int) -> A
 def annotate_with_origins(text: str, origins: ValueOrigins) -> str:
     """`text` (as of `render_recipe`) with the origin of each value as a comment."""
     lines = text.splitlines()
-    tree = yaml.compose(text, Loader=yaml.SafeLoader)
+    tree = parse_yaml_tree(text)
     notes = {line: _origin_comment(key, origins) for key, line in _leaves(tree, ())} if tree else {}
     width = min(72, max((len(lines[line]) for line in notes), default=0))
     return "\n".join(f"{line:<{width}}  # {notes[i]}" if i in notes else line for i, line in enumerate(lines)) + "\n"

@@ -14,12 +14,13 @@ from once import JUDGED, Once
 from benchbuilder.cli.dispatch import COMMANDS, main
 
 RECIPE = "recipe=care_mi"
+FEW = "source=[medqa,textbook]"
 
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory, once: Once) -> Path:
     """A folder in which the sample was built without review."""
-    return once.copied((f"{RECIPE} annotation=none",), tmp_path_factory.mktemp("home"))
+    return once.copied((f"{RECIPE} annotation=none {FEW}",), tmp_path_factory.mktemp("home"))
 
 
 @pytest.fixture
@@ -56,7 +57,7 @@ def test_a_pipe_is_not_opened(words: str, tmp_path: Path, capsys: pytest.Capture
 
 
 def test_a_second_build_reuses_everything(at_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([RECIPE, "annotation=none"]) == 0
+    assert main([RECIPE, "annotation=none", FEW]) == 0
     told = capsys.readouterr().out
     assert "reused" in told
     assert "built " not in told
@@ -79,9 +80,9 @@ def test_missing_votes_wait_with_75(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_plan_says_what_would_run_and_why(at_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["plan", RECIPE, "annotation=none"]) == 0
+    assert main(["plan", RECIPE, "annotation=none", FEW]) == 0
     assert ", 0 to run" in capsys.readouterr().out
-    assert main(["plan", RECIPE, "annotation=none", "retriever.top_k=2"]) == 0
+    assert main(["plan", RECIPE, "annotation=none", FEW, "retriever.top_k=2"]) == 0
     told = capsys.readouterr().out
     assert "2 to run" in told
     assert "retriever.top_k" in told
@@ -89,7 +90,7 @@ def test_plan_says_what_would_run_and_why(at_home: Path, capsys: pytest.CaptureF
 
 def test_why_follows_a_source_line_to_its_ends(at_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     origin = str(items(at_home)[0]["origin"])
-    assert main(["why", origin, RECIPE, "annotation=none"]) == 0
+    assert main(["why", origin, RECIPE, "annotation=none", FEW]) == 0
     told = capsys.readouterr().out
     assert f"item - {items(at_home)[0]['id']}" in told
     assert all(": " in line for line in told.splitlines())
@@ -100,20 +101,20 @@ def test_why_names_the_reason_of_a_malformed_line(at_home: Path, capsys: pytest.
     head = ledger[0].split("\t")
     rows = (dict(zip(head, line.split("\t"), strict=True)) for line in ledger[1:])
     row = next(row for row in rows if row["step"] == "medqa" and row["reason"] == "malformed")
-    assert main(["why", f"{row['file']}:{row['line']}", RECIPE, "annotation=none"]) == 0
+    assert main(["why", f"{row['file']}:{row['line']}", RECIPE, "annotation=none", FEW]) == 0
     assert "dropped (malformed)" in capsys.readouterr().out
 
 
 def test_trace_ends_at_the_source_line(at_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     item = items(at_home)[0]
-    assert main(["trace", str(item["id"]), RECIPE, "annotation=none"]) == 0
+    assert main(["trace", str(item["id"]), RECIPE, "annotation=none", FEW]) == 0
     told = capsys.readouterr().out
     assert told.splitlines()[-1] == f"origin: {item['origin']}"
     assert str(item["fact"]) in told
 
 
 def test_peek_shows_rows(at_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["peek", "medqa", "-n", "2", RECIPE, "annotation=none"]) == 0
+    assert main(["peek", "medqa", "-n", "2", RECIPE, "annotation=none", FEW]) == 0
     told = capsys.readouterr().out
     assert "rows of fact[choice], kind multiple_choice" in told
     assert told.count("origin") == 2
@@ -122,9 +123,9 @@ def test_peek_shows_rows(at_home: Path, capsys: pytest.CaptureFixture[str]) -> N
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (["peek", "medqua", RECIPE], 3, "did you mean 'medqa'?"),
-        (["why", "fact-0", RECIPE], 3, "no row of this build has the id 'fact-0'"),
-        (["why", "nowhere.jsonl:3", RECIPE], 3, "no source of this build has a unit nowhere.jsonl:3"),
+        (["peek", "medqua", RECIPE, FEW], 3, "did you mean 'medqa'?"),
+        (["why", "fact-0", RECIPE, FEW], 3, "no row of this build has the id 'fact-0'"),
+        (["why", "nowhere.jsonl:3", RECIPE, FEW], 3, "no source of this build has a unit nowhere.jsonl:3"),
         (["plan", RECIPE, "--refresh", "evidense"], 2, "did you mean 'evidence'?"),
         (["paln", RECIPE], 2, "did you mean 'plan'?"),
         (["plan"], 2, "no recipe was named"),

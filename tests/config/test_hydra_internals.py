@@ -12,7 +12,7 @@ from hydra._internal.defaults_list import create_defaults_list
 from omegaconf import OmegaConf
 from omegaconf.basecontainer import BaseContainer
 
-from benchbuilder.config.compose import HydraInternals, OpenedFiles, parse_yaml
+from benchbuilder.config.compose import HydraInternals, parse_yaml
 from benchbuilder.config.recipe_index import RecipeIndex
 from benchbuilder.config.reference_cost import EndlessReferencesError, bounded_references
 from benchbuilder.config.search_path import find_roots
@@ -28,7 +28,7 @@ def test_the_installed_version_is_of_a_release_that_was_seen(package: str) -> No
 
 
 def test_config_repository_finds_a_file_in_its_sources(garden: Any) -> None:
-    hydra = HydraInternals(RecipeIndex(find_roots(cwd=garden.folder, environ={})), OpenedFiles())
+    hydra = HydraInternals(RecipeIndex(find_roots(cwd=garden.folder, environ={})))
     assert isinstance(hydra, ConfigRepository)
     opened = hydra.load_config("model/remote")
     assert opened is not None

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from textwrap import dedent
 
 import yaml
 
-from benchbuilder.config import KeyPath
+from benchbuilder.config import KeyPath, parse_yaml_tree
 
 OPEN_PLACE = "???"
 """The placeholder of a value that must be given."""
@@ -26,6 +27,12 @@ class YamlScalar:
     flow: bool
 
 
+@lru_cache(maxsize=128)
+def _parse(text: str) -> yaml.Node | None:
+    """The nodes of a text, which nobody changes; one command reads the same files several times."""
+    return parse_yaml_tree(text)
+
+
 class YamlEditor:
     """Collects changes to a text and applies them together.
 
@@ -38,7 +45,7 @@ class YamlEditor:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.tree = yaml.compose(text, Loader=yaml.SafeLoader)
+        self.tree = _parse(text)
         self._changes: dict[tuple[int, int], str] = {}
 
     def scalars(self) -> Iterator[YamlScalar]:
