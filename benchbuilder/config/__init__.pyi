@@ -45,6 +45,12 @@ from .spec.base import open_casing as open_casing
 from .spec.base import open_word_forms as open_word_forms
 from .spec.evaluation import EvaluationSpec as EvaluationSpec
 from .spec.evaluation import TrainingSpec as TrainingSpec
+from .spec.forms import AmongSentence as AmongSentence
+from .spec.forms import AnswerSentence as AnswerSentence
+from .spec.forms import ClaimSentence as ClaimSentence
+from .spec.forms import ClozeSentence as ClozeSentence
+from .spec.forms import FormsSpec as FormsSpec
+from .spec.forms import VerifySentence as VerifySentence
 from .spec.model import BatchSpec as BatchSpec
 from .spec.model import HostedSpec as HostedSpec
 from .spec.model import ModelSpec as ModelSpec

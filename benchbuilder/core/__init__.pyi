@@ -66,6 +66,7 @@ from .records.outcomes import Kept as Kept
 from .records.outcomes import NotApplicable as NotApplicable
 from .records.outcomes import Outcome as Outcome
 from .records.outcomes import SourceUnit as SourceUnit
+from .records.payloads import ANSWER_FORM as ANSWER_FORM
 from .records.payloads import STATEMENT_FORM as STATEMENT_FORM
 from .records.payloads import Choice as Choice
 from .records.payloads import Claim as Claim

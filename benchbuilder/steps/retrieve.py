@@ -60,7 +60,10 @@ class Retrieve(Map):
 
     kind: ClassVar[str] = "retrieve"
     spec_class: ClassVar[type[StepSpec]] = RetrieveSpec
-    ports: ClassVar[Mapping[str, Port]] = {"each": Port(Candidate), "passages": Port(Passage, "lookup")}
+    ports: ClassVar[Mapping[str, Port]] = {
+        "each": Port(Candidate),
+        "passages": Port(Passage, "lookup", optional=True),
+    }
     output: ClassVar[type[Row] | None] = Evidence
     slots: ClassVar[tuple[str, ...] | Literal["many"]] = "many"
     reasons: ClassVar[Mapping[str, str]] = {

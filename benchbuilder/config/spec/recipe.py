@@ -16,6 +16,7 @@ from benchbuilder.config.spec.annotation import Name, ReviewProjectSpec
 from benchbuilder.config.spec.audit import AuditSpec
 from benchbuilder.config.spec.base import KindSpec, LanguageTag, RuntimeOption, Seed, Slot, Spec, StepSpec
 from benchbuilder.config.spec.evaluation import EvaluationSpec
+from benchbuilder.config.spec.forms import FormsSpec
 from benchbuilder.core import LengthUnit, Problem, RecipeError
 
 
@@ -142,6 +143,8 @@ class Recipe(Spec):
     retriever: Annotated[Any, Slot("retriever")]
     annotation: Annotated[Any, Slot("annotation")]
     steps: Annotated[dict[str, Any], Slot("step")]
+    forms: FormsSpec = FormsSpec()
+    """The sentences that show questions, answers and claims, and words that ask for care."""
     items: str = ""
     """The step whose rows are the benchmark."""
     tasks: dict[Name, TaskSpec] = {}

@@ -11,6 +11,9 @@ from benchbuilder.core.records.row import FrozenModel, Row
 STATEMENT_FORM = "statement"
 """The form of items about a sentence that stands alone, without the question that it answers."""
 
+ANSWER_FORM = "answer"
+"""The form of statements that are the answer to a question which is shown."""
+
 
 class Payload(FrozenModel):
     """Domain data inside a Fact or an Item; a frozen model registered as a kind of the slot `payload`.

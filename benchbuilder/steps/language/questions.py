@@ -19,6 +19,16 @@ def open_question(statement: Statement, produced_by: ProducedBy, text: str, chec
     )  # fmt: skip
 
 
+def shown_context(context: str) -> str:
+    """The text before a question that is shown in a frame of its own lines; a text gets a line break at its end.
+
+    >>> shown_context("A case."), shown_context("")
+    ('A case.\\n', '')
+    """
+    bare = context.rstrip()
+    return f"{bare}\n" if bare else ""
+
+
 def is_one_sentence(question: str, mark: str, ends: str) -> bool:
     """Whether `question` ends in `mark` (empty: in anything) and contains no other character of `ends`.
 

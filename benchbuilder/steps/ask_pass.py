@@ -1,0 +1,132 @@
+"""Asks the question of a fact as it stands, or for what completes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, ClassVar
+
+from benchbuilder.config import ClozeSentence, StepSpec
+from benchbuilder.core import (
+    AnsweredQuestion,
+    Dropped,
+    Fact,
+    Kept,
+    LengthUnit,
+    NotApplicable,
+    Outcome,
+    Question,
+    Regex,
+    Row,
+    SpecIssue,
+    Statement,
+    fill_template,
+    find_all,
+    first_match,
+)
+from benchbuilder.steps.base import Map, Port
+from benchbuilder.steps.language.edits import answer_text
+from benchbuilder.steps.language.questions import leaks_answer, shown_context
+from benchbuilder.steps.screen_shown import issues_of_payload
+
+
+class AskPassSpec(StepSpec):
+    """What is a question as it stands, and what needs its options."""
+
+    cloze: ClozeSentence = ""
+    """Asks what stands between ``{left}`` and ``{right}``; empty: unfinished sentences are not asked."""
+    asks: tuple[Regex, ...] = ()
+    """Patterns of texts that are questions, besides a question mark at the end."""
+    marks: str = "?？؟;;՞⁇"
+    """Question marks."""
+    blank: Regex = r"[_＿]{2,}|[(（]\s*[)）]|\.{4,}|…{2,}"
+    """The place of the answer in a text."""
+    colons: str = ":：﹕"
+    """Marks at the end of a text that its answer completes."""
+    options_named: tuple[Regex, ...] = ()
+    """Patterns of questions that nobody can answer without the options. Without any, no question is passed, for nothing
+    would tell those questions from others."""
+    context_dependent: tuple[Regex, ...] = ()
+    """Patterns of questions about a text that is not shown."""
+    ignore: str = ""
+    """Characters that are ignored when the question is searched for its answer."""
+    matching: LengthUnit = "words"
+    """Whether the question holds the answer anywhere, or as whole words only."""
+
+
+class AskPass(Map):
+    """One open-ended question for each fact: its own question, or one about the gap in an unfinished sentence."""
+
+    kind: ClassVar[str] = "ask_pass"
+    spec_class: ClassVar[type[StepSpec]] = AskPassSpec
+    ports: ClassVar[Mapping[str, Port]] = {"each": Port(Statement), "fact": Port(Fact, mode="parent")}
+    output: ClassVar[type[Row] | None] = Question
+    reasons: ClassVar[Mapping[str, str]] = {
+        "false_statement": "Open-ended questions are asked about right answers only.",
+        "options_unknown": "The recipe has no words for questions that need their options (`options_named`).",
+        "speaks_of_options": "The question speaks of its options, or asks which of them is not right.",
+        "context_dependent": "The question is about a text that is not shown.",
+        "not_a_question": "The text is neither a question nor an unfinished sentence.",
+        "no_cloze": "The recipe has no sentence for unfinished ones (`cloze`).",
+        "several_gaps": "The text has several gaps.",
+        "only_a_gap": "Nothing but the gap is left.",
+        "leaks_answer": "The question or its context contains the answer.",
+    }
+
+    spec: AskPassSpec
+
+    def validate_inputs(self, rows: Mapping[str, type[Row]]) -> Iterator[SpecIssue]:
+        """Facts without a question and answers."""
+        yield from issues_of_payload({"each": rows["fact"]} if "fact" in rows else {})
+
+    def remarks(self) -> Iterator[SpecIssue]:
+        """That no question is passed without words for options."""
+        if not self.spec.options_named:
+            yield SpecIssue("options_named", "no question is asked openly: no words find questions that need their "
+                            "options (forms.options_named)", "", ())  # fmt: skip
+
+    def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Outcome]:
+        """The question, or the reason why it cannot be asked openly."""
+        statement: Statement = row
+        payload: AnsweredQuestion = parents["fact"].payload
+        if statement.polarity != "true":
+            return [NotApplicable("false_statement")]
+        if not self.spec.options_named:
+            return [NotApplicable("options_unknown")]
+        asked, answer = payload.question.strip(), answer_text(statement)
+        for reason in ("options_named", "context_dependent"):
+            if (found := first_match(getattr(self.spec, reason), asked)) is not None:
+                return [Dropped("speaks_of_options" if reason == "options_named" else reason, found)]
+        if leaks_answer(answer, payload.context + asked, self.spec.ignore, self.spec.matching):
+            return [Dropped("leaks_answer", asked)]
+        return [self._ask(statement, payload, asked)]
+
+    def _ask(self, statement: Statement, payload: AnsweredQuestion, asked: str) -> Outcome:
+        gaps = find_all(self.spec.blank, asked)
+        if len(gaps) > 1:
+            return Dropped("several_gaps", asked)
+        if gaps:
+            left, right = asked[: gaps[0].start], asked[gaps[0].end :]
+            if not any(mark.isalnum() for mark in left + right):
+                return Dropped("only_a_gap", asked)
+            return self._complete(statement, payload, left, right)
+        if asked.endswith(tuple(self.spec.marks)) or first_match(self.spec.asks, asked) is not None:
+            return self._question(statement, payload, "passed", asked)
+        if asked.endswith(tuple(self.spec.colons)):
+            return self._complete(statement, payload, asked.rstrip(self.spec.colons + " "), "")
+        if asked[-1:].isalnum() or asked[-1:] in ",，、":
+            return self._complete(statement, payload, asked.rstrip(",，、 "), "")
+        return Dropped("not_a_question", asked)
+
+    def _complete(self, statement: Statement, payload: AnsweredQuestion, left: str, right: str) -> Outcome:
+        if not self.spec.cloze:
+            return Dropped("no_cloze", left + right)
+        sides = {"left": left.rstrip() + (" " if left.endswith(" ") else ""), "right": right}
+        return self._question(statement, payload, "cloze", fill_template(self.spec.cloze, sides)[0])
+
+    def _question(self, statement: Statement, payload: AnsweredQuestion, form: str, text: str) -> Outcome:
+        question = Question.child(
+            statement, produced_by=self.produced_by(form), type="oe", text=text, context=shown_context(payload.context),
+            fact=statement.fact, family=statement.family, checks=("shown_whole", "no_leak"), form=form,
+            asked=payload.question,
+        )  # fmt: skip
+        return Kept(question)

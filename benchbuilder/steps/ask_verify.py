@@ -1,0 +1,136 @@
+"""Shows a question with a proposed answer, and asks whether it is right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from benchbuilder.config import AmongSentence, AnswerSentence, StepSpec, VerifySentence
+from benchbuilder.core import (
+    AnsweredQuestion,
+    Dropped,
+    Fact,
+    Kept,
+    NotApplicable,
+    Outcome,
+    Question,
+    Regex,
+    Row,
+    SpecIssue,
+    Statement,
+    Table,
+    fill_template,
+    first_match,
+)
+from benchbuilder.steps.base import Map, Port
+from benchbuilder.steps.language.edits import answer_text
+from benchbuilder.steps.language.option_texts import OptionNames, stem_size, texts_of_options
+from benchbuilder.steps.language.questions import shown_context
+from benchbuilder.steps.language.statement_choice import CHOICE_REASONS, StatementChoice
+from benchbuilder.steps.screen_shown import issues_of_payload
+
+_FEWEST = 3
+
+
+class AskVerifySpec(StepSpec):
+    """The sentences, and which of them shows a question."""
+
+    verify: VerifySentence
+    """Shows question and proposed answer, over ``{question}`` and ``{answer}``."""
+    verify_among: AmongSentence = ""
+    """The same with all options, over ``{options}``; empty: such questions are not asked."""
+    option: AnswerSentence = "- {answer}"
+    """One line of the options, over ``{answer}``."""
+    polarity: Literal["even", "both"] = "even"
+    """``even``: a wrong answer is proposed for half of the facts, drawn by seed; ``both``: a right and a wrong one."""
+    ranks: tuple[Regex, ...] = ()
+    """Patterns of questions that rank their options (most, best, next). Without a case before them, nobody can judge
+    one answer alone."""
+    ranks_to: Literal["verify_among", "drop", "verify"] = "verify_among"
+    """What becomes of such questions."""
+    case_size: Annotated[float, Field(ge=0)] = 120
+    """From this number of letters on, a question holds a case, and one answer can be judged alone."""
+    compare: bool = False
+    """Whether every question is asked in both forms, to compare them on the same facts."""
+
+
+class AskVerify(Map):
+    """True/false questions that show the question of a fact with a right or a wrong answer, letter for letter."""
+
+    kind: ClassVar[str] = "ask_verify"
+    spec_class: ClassVar[type[StepSpec]] = AskVerifySpec
+    ports: ClassVar[Mapping[str, Port]] = {
+        "each": Port(Statement),
+        "fact": Port(Fact, mode="parent"),
+        "statements": Port(Statement, mode="lookup"),
+    }
+    output: ClassVar[type[Row] | None] = Question
+    slots: ClassVar[tuple[str, ...] | Literal["many"]] = "many"
+    reasons: ClassVar[Mapping[str, str]] = {
+        "other_polarity": CHOICE_REASONS["other_polarity"],
+        "ranks_options": "The question ranks its options, so one answer cannot be judged without the others.",
+        "few_options": "The question has fewer than three options, so they are not listed.",
+        "options_named": "An option names other options by letters or numbers that are not shown.",
+    }
+
+    spec: AskVerifySpec
+
+    def validate_inputs(self, rows: Mapping[str, type[Row]]) -> Iterator[SpecIssue]:
+        """Missing sentences, and facts without a question and answers."""
+        yield from issues_of_payload({"each": rows["fact"]} if "fact" in rows else {})
+        missing = {"verify": not self.spec.verify}
+        among = self.spec.compare or (bool(self.spec.ranks) and self.spec.ranks_to == "verify_among")
+        missing["verify_among"] = among and not self.spec.verify_among
+        held = {"verify": "{question} and {answer}", "verify_among": "{question}, {options} and {answer}"}
+        for name in (name for name, is_missing in missing.items() if is_missing):
+            yield SpecIssue(name, f"forms.{name} is empty: write one sentence with {held[name]}, see "
+                            "recipes/forms/en.yaml", "", ())  # fmt: skip
+
+    def remarks(self) -> Iterator[SpecIssue]:
+        """That no words of the language find questions that rank their options."""
+        if not self.spec.ranks:
+            yield SpecIssue("ranks", "no words find questions that rank their options (forms.ranks)", "", ())
+
+    def open(self, lookups: Mapping[str, Table[Any]]) -> None:
+        """Draw the facts that get a wrong answer, and read the options' shapes."""
+        self._choice = StatementChoice("even", self.context.seed, lookups["statements"])
+        self._names = OptionNames(())
+
+    def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Outcome]:
+        """The questions about one answer."""
+        statement: Statement = row
+        if self.spec.polarity == "even" and (excluded := self._choice.exclusion(statement)) is not None:
+            return [excluded]
+        payload: AnsweredQuestion = parents["fact"].payload
+        text = payload.context + payload.question
+        ranks = stem_size(text) < self.spec.case_size and first_match(self.spec.ranks, payload.question)
+        if not ranks or self.spec.ranks_to == "verify":
+            alone = self._ask(statement, payload, "verify", self.spec.verify, "")
+            return [alone, *([self._among(statement, payload, text)] if self.spec.compare else ())]
+        if self.spec.ranks_to == "drop":
+            return [Dropped("ranks_options", ranks)]
+        return [self._among(statement, payload, text)]
+
+    def _among(self, statement: Statement, payload: AnsweredQuestion, text: str) -> Outcome:
+        """The question with all of its options."""
+        slot, options = "verify_among", texts_of_options(payload)
+        if len(options) < _FEWEST:
+            return NotApplicable("few_options", slot=slot) if self.spec.compare else Dropped("few_options", slot=slot)
+        if any(self._names.fits(option, text) for option in options):
+            return Dropped("options_named", " | ".join(options), slot=slot)
+        lines = "\n".join(fill_template(self.spec.option, {"answer": option})[0] for option in options)
+        return self._ask(statement, payload, slot, self.spec.verify_among, lines)
+
+    def _ask(
+        self, statement: Statement, payload: AnsweredQuestion, form: str, sentence: str, options: str
+    ) -> Outcome:
+        values = {"question": payload.question, "answer": answer_text(statement), "options": options}
+        question = Question.child(
+            statement, produced_by=self.produced_by(form), slot=form, type="tf", text=fill_template(sentence, values)[0],
+            context=shown_context(payload.context), expected="yes" if statement.polarity == "true" else "no",
+            fact=statement.fact, family=statement.family, checks=("one_proposal", "shown_whole"), form=form,
+            asked=payload.question,
+        )  # fmt: skip
+        return Kept(question, form)

@@ -1,0 +1,115 @@
+"""What the options of questions show without any word of their language."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+import regex
+
+from benchbuilder.core import Regex, equality_key, first_match
+
+_MOST_WORDS = 6
+_SHORT_WORD = 5
+_SAME_SHAPE = 3
+_WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
+_ENUMERATION = regex.compile(r"(?:^|[\s(（])(?:[1-5]|I{1,3}|IV|V)\s*[.)）、．:]|[①-⑤]|\((?:[1-5]|i{1,3}|iv|v)\)")
+_LETTER = regex.compile(r"[A-Ea-e]")
+_NUMERAL = regex.compile(r"[1-5]|I{1,3}|IV|V|[①-⑤]")
+_ABBREVIATION = regex.compile(r"\b[A-E]\.\s*\p{Ll}{3,}")
+_WIDE = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}]")
+_WIDE_SIZE = 40 / 15
+"""What a letter of a script without spaces counts for: 15 of them say as much as 40 letters."""
+
+
+def texts_of_options(payload: Any) -> tuple[str, ...]:
+    """The texts of a question's options in their order; without options, its right and then its wrong answers."""
+    options = getattr(payload, "options", None)
+    if options is not None:
+        return tuple(option.text for option in options)
+    return (*payload.right_answers()[:1], *payload.wrong_answers())
+
+
+def stem_size(text: str) -> float:
+    """The length of a question in letters.
+
+    >>> stem_size("What is it?")
+    9.0
+    """
+    letters = sum(1 for mark in text if mark.isalnum())
+    wide = len(_WIDE.findall(text))
+    return letters - wide + wide * _WIDE_SIZE
+
+
+class OptionNames:
+    """Finds options that name other options by their letters or numbers, and say nothing themselves.
+
+    Such an option is short and has two marks. Either it begins with a mark, or with one short word before it; or its
+    words stand around marks in several questions. Numbers count if the question has an enumeration.
+    """
+
+    def __init__(self, questions: Iterable[tuple[str, Sequence[str]]]) -> None:
+        shapes = Counter[str]()
+        for text, options in questions:
+            shapes.update({_shape(option, text) for option in options} - {""})
+        self._common = {shape for shape, count in shapes.items() if count >= _SAME_SHAPE}
+
+    def fits(self, option: str, question: str) -> bool:
+        """Whether `option` of `question` (with its context) names other options."""
+        shape = _shape(option, question)
+        if not shape:
+            return False
+        before = shape.split("#", 1)[0].split()
+        short = len(before) == 0 or (len(before) == 1 and len(before[0]) <= _SHORT_WORD)
+        return short or shape in self._common
+
+
+def _shape(option: str, question: str) -> str:
+    """A short option with two marks, each mark as ``#``; empty if it is none."""
+    words = [match[0] for match in _WORD.finditer(option)]
+    if not words or len(words) > _MOST_WORDS:
+        return ""
+    numbered = _ENUMERATION.search(question) is not None
+    species = {match.start() for match in _ABBREVIATION.finditer(option)}
+    parts: list[str] = []
+    for match in _WORD.finditer(option):
+        is_mark = (_LETTER.fullmatch(match[0]) and match.start() not in species) or (
+            numbered and _NUMERAL.fullmatch(match[0])
+        )
+        parts.append("#" if is_mark else match[0].casefold())
+    return " ".join(parts) if parts.count("#") > 1 else ""
+
+
+class CatchAlls:
+    """The options about all others (all of the above), found by their place: they are in many questions, and come last.
+
+    Args:
+        option_lists: The options of each question, in order.
+        patterns: Further forms of such options.
+        known_not: Options that a person has found to be none.
+        least: The smallest number of questions with the option.
+        last: The smallest share of these in which it comes last.
+    """
+
+    def __init__(
+        self, option_lists: Iterable[Sequence[str]], patterns: Sequence[Regex] = (), known_not: Collection[str] = (),
+        *, least: int = 3, last: float = 0.75,
+    ) -> None:  # fmt: skip
+        places: defaultdict[str, list[bool]] = defaultdict(list)
+        for options in option_lists:
+            for place, option in enumerate(options):
+                places[equality_key(option)].append(place == len(options) - 1)
+        known = set(map(equality_key, known_not))
+        self._keys = {
+            key for key, ends in places.items()
+            if key and key not in known and len(ends) >= least and sum(ends) >= last * len(ends)
+            and not any(mark.isdigit() for mark in key)
+        }  # fmt: skip
+        self._patterns = tuple(patterns)
+        self._known = known
+
+    def fits(self, option: str) -> bool:
+        """Whether the option is about all others."""
+        key = equality_key(option)
+        return key in self._keys or (key not in self._known and first_match(self._patterns, option) is not None)
