@@ -123,14 +123,12 @@ class AskVerify(Map):
         lines = "\n".join(fill_template(self.spec.option, {"answer": option})[0] for option in options)
         return self._ask(statement, payload, slot, self.spec.verify_among, lines)
 
-    def _ask(
-        self, statement: Statement, payload: AnsweredQuestion, form: str, sentence: str, options: str
-    ) -> Outcome:
+    def _ask(self, statement: Statement, payload: AnsweredQuestion, form: str, sentence: str, options: str) -> Outcome:
         values = {"question": payload.question, "answer": answer_text(statement), "options": options}
         question = Question.child(
-            statement, produced_by=self.produced_by(form), slot=form, type="tf", text=fill_template(sentence, values)[0],
-            context=shown_context(payload.context), expected="yes" if statement.polarity == "true" else "no",
-            fact=statement.fact, family=statement.family, checks=("one_proposal", "shown_whole"), form=form,
-            asked=payload.question,
+            statement, produced_by=self.produced_by(form), slot=form, type="tf",
+            text=fill_template(sentence, values)[0], context=shown_context(payload.context),
+            expected="yes" if statement.polarity == "true" else "no", fact=statement.fact,
+            family=statement.family, checks=("one_proposal", "shown_whole"), form=form, asked=payload.question,
         )  # fmt: skip
         return Kept(question, form)

@@ -63,7 +63,8 @@ class GroupFamilies(Gather):
 
     The texts of a fact are its right and its wrong answers and its open questions, with their contexts. Facts in the
     table of the port `triples` are compared by their two ends alone, each of which must be near: sentences about
-    triples share their frame, facts about one concept share its name, and a question may have several answers.
+    triples share their frame, facts about one concept share its name, and a question may have several answers. Where a
+    question is shown with an answer, facts are compared by the question alone.
     Families are joined transitively, and the smallest name is kept.
 
     Open questions with different right answers contradict each other. So do true/false questions about one statement,
@@ -92,7 +93,7 @@ class GroupFamilies(Gather):
         former = [row.family or row.fact for row in rows]
         same = self._same_questions(rows)
         claimed = [place for place, row in enumerate(rows) if row.type == "tf"]
-        alike = same + _group(claimed, lambda place: equality_key(rows[place].context + _asked_statement(rows[place])))
+        alike = same + _group(claimed, lambda place: _claim_key(rows[place]))
         ends = _ends_of_facts(tables.get("triples"))
         asked = ([place for place in places if rows[place].fact not in ends] for places in alike)
         joins = list(chain.from_iterable(pairwise(places) for places in asked))
@@ -164,8 +165,15 @@ def _question_key(row: Candidate) -> str:
     return equality_key(row.context + row.question)
 
 
+def _claim_key(row: Candidate) -> tuple[str, str]:
+    """What a true/false question is about: a statement, or an answer to a question that is shown."""
+    return equality_key(row.asked), equality_key(row.context + _asked_statement(row))
+
+
 def _texts(row: Candidate) -> tuple[str, ...]:
     """The texts by which the fact of a candidate is compared: statements, and questions without a statement."""
+    if row.asked:
+        return (row.context + row.asked,)
     statements = (row.context + row.answer, row.context + row.answer_wrong)
     return statements if row.type == "tf" else (*statements, row.context + row.question)
 

@@ -95,9 +95,7 @@ class Propose(Map):
         if isinstance(wrong, Dropped):
             return [Dropped(wrong.reason, wrong.detail, slot=slot) for slot in _SLOTS]
         answers = ((right, ""), (wrong, payload.wrong_from))
-        return [
-            Kept(self._statement(row, slot, *answer), slot) for slot, answer in zip(_SLOTS, answers, strict=True)
-        ]
+        return [Kept(self._statement(row, slot, *answer), slot) for slot, answer in zip(_SLOTS, answers, strict=True)]
 
     def _statement(self, fact: Fact[Any], slot: Literal["true", "false"], answer: str, wrong_from: str) -> Statement:
         text, spans = fill_template(self.spec.says, {"answer": answer})

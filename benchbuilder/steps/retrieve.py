@@ -17,6 +17,7 @@ from benchbuilder.core import (
     Evidence,
     Kept,
     LazyTexts,
+    NotApplicable,
     Outcome,
     OutcomeBatch,
     Passage,
@@ -27,6 +28,7 @@ from benchbuilder.core import (
     combined_column,
     create_from_spec,
     joined_ancestors,
+    schema_of,
     take_rows,
     truncate_code_points,
 )
@@ -67,13 +69,15 @@ class Retrieve(Map):
     output: ClassVar[type[Row] | None] = Evidence
     slots: ClassVar[tuple[str, ...] | Literal["many"]] = "many"
     reasons: ClassVar[Mapping[str, str]] = {
-        "no_evidence": "No passage of any knowledge base shares a word with the query."
+        "no_evidence": "No passage of any knowledge base shares a word with the query.",
+        "no_passages": "The recipe has no knowledge base, so its items have no evidence.",
     }
 
     def __init__(self, spec: Any, context: StepContext) -> None:
         super().__init__(spec, context)
         self.spec: RetrieveSpec = spec
         self._passages: pa.Table | None = None
+        self._has_base = True
         self._bases: dict[str, tuple[PassagePositions, Retriever]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -88,7 +92,7 @@ class Retrieve(Map):
 
     def prepare(self, lookups: Mapping[str, Table[Any]]) -> tuple[Path, ...]:
         """Make the missing indexes of knowledge bases."""
-        passages, context = lookups["passages"].arrow, self.context
+        passages, context = _arrow_of(lookups), self.context
         paths: dict[Path, None] = {}
         for places in _positions_by_base(passages).values():
             texts = LazyTexts(passages.column("text"), places)
@@ -97,7 +101,8 @@ class Retrieve(Map):
 
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:
         """Open or make the index of each knowledge base."""
-        passages = self._passages = lookups["passages"].arrow
+        passages = self._passages = _arrow_of(lookups)
+        self._has_base = "passages" in lookups
         self._bases = {}
         for base, places in _positions_by_base(passages).items():
             retriever = self._make_retriever()
@@ -107,6 +112,8 @@ class Retrieve(Map):
     def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Outcome]:  # noqa: ARG002
         """A branch for each result, or one drop without any."""
         candidate: Candidate = row
+        if not self._has_base:
+            return [NotApplicable("no_passages")]
         query = "\n".join(text for name in self.spec.query if (text := getattr(candidate, name)))
         outcomes: list[Outcome] = []
         for base, rank, place, score in self._search([query])[0]:
@@ -122,6 +129,8 @@ class Retrieve(Map):
 
     def map_columns(self, table: Table[Any]) -> OutcomeBatch | None:
         """The branches of many candidates, with one search for all queries and passages copied by column."""
+        if not self._has_base:
+            return None
         texts = [table.arrow.column(name).to_pylist() for name in self.spec.query]
         queries = ["\n".join(filter(None, parts)) for parts in zip(*texts, strict=True)]
         results = self._search(queries)
@@ -176,6 +185,11 @@ class Retrieve(Map):
         if self._passages is None:
             raise RuntimeError("retrieve was not opened")
         return take_rows(self._passages, places)
+
+
+def _arrow_of(lookups: Mapping[str, Table[Any]]) -> pa.Table:
+    """The passages; an empty table if the recipe has no knowledge base."""
+    return lookups["passages"].arrow if "passages" in lookups else schema_of(Passage).empty_table()
 
 
 def _positions_by_base(passages: pa.Table) -> dict[str, PassagePositions]:

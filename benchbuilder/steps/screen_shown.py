@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
@@ -19,7 +19,7 @@ from benchbuilder.core import (
     SpecIssue,
     Table,
     equality_key,
-    first_match,
+    find_all,
     join_groups,
     near_rows,
     trigrams,
@@ -27,8 +27,10 @@ from benchbuilder.core import (
 from benchbuilder.steps.base import Filter, Port
 from benchbuilder.steps.language.option_texts import CatchAlls, OptionNames, stem_size, texts_of_options
 
-_NEAR = 0.5
-"""Questions that share fewer of their trigrams are not compared word by word."""
+_LONG = 200
+"""From this number of letters on, a question is long."""
+_NEAR, _NEAR_LONG = 0.5, 0.8
+"""Questions that share fewer of their trigrams are not compared word by word; long ones must share more."""
 
 
 class CatchAllSpec(Spec):
@@ -121,8 +123,8 @@ class ScreenShown(Filter):
             return "option_names_options", answer
         if self._catch_alls.fits(answer):
             return "catch_all_answer", answer
-        if (found := first_match(self.spec.needs_picture, text)) is not None:
-            return "needs_picture", found
+        if found := [span for pattern in self.spec.needs_picture for span in find_all(pattern, text)]:
+            return "needs_picture", found[0].slice_of(text)
         listed = getattr(payload, "options", None) is not None
         if listed and self._sets[_option_set(options)] > 1 and stem_size(text) <= self.spec.shared_stem:
             return "shared_options", " | ".join(options)
@@ -134,11 +136,16 @@ class ScreenShown(Filter):
         if self.spec.repeated is None:
             return {}
         forms = [text.casefold() for text in texts]
-        pairs = (
+        sizes = list(map(stem_size, texts))
+        pairs = [
             (left, right)
-            for left, right in near_rows([[trigrams(text)] for text in texts], _NEAR)
+            for places, near in (
+                ([place for place, size in enumerate(sizes) if size < _LONG], _NEAR),
+                ([place for place, size in enumerate(sizes) if size >= _LONG], _NEAR_LONG),
+            )
+            for left, right in _near_places(texts, places, near)
             if token_sort_ratio(forms[left], forms[right]) >= self.spec.repeated_ratio
-        )
+        ]
         groups: defaultdict[str, list[int]] = defaultdict(list)
         for place, group in enumerate(join_groups(names, pairs)):
             groups[group].append(place)
@@ -148,6 +155,12 @@ class ScreenShown(Filter):
             if len(places) >= self.spec.repeated
             for place in places[1:]
         }
+
+
+def _near_places(texts: Sequence[str], places: Sequence[int], near: float) -> Iterator[tuple[int, int]]:
+    """Pairs of `places` of texts that share more than `near` of their trigrams."""
+    for left, right in near_rows([[trigrams(texts[place])] for place in places], near):
+        yield places[left], places[right]
 
 
 def issues_of_payload(rows: Mapping[str, type[Row]]) -> Iterator[SpecIssue]:

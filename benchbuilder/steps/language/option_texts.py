@@ -13,10 +13,15 @@ from benchbuilder.core import Regex, equality_key, first_match
 _MOST_WORDS = 6
 _SHORT_WORD = 5
 _SAME_SHAPE = 3
+_DISTINCT = 0.9
+"""The smallest share of different texts among the options beside one that is about all others."""
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
 _ENUMERATION = regex.compile(r"(?:^|[\s(（])(?:[1-5]|I{1,3}|IV|V)\s*[.)）、．:]|[①-⑤]|\((?:[1-5]|i{1,3}|iv|v)\)")
 _LETTER = regex.compile(r"[A-Ea-e]")
+_DECIMAL = regex.compile(r"\d[.,．]\d")
 _NUMERAL = regex.compile(r"[1-5]|I{1,3}|IV|V|[①-⑤]")
+_OTHER_LETTER = regex.compile(r"\b[F-HJ-UW-Z]\b")
+"""A single capital that is the mark of no option: in formulae and pairs of bases."""
 _ABBREVIATION = regex.compile(r"\b[A-E]\.\s*\p{Ll}{3,}")
 _WIDE = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}]")
 _WIDE_SIZE = 40 / 15
@@ -68,21 +73,25 @@ class OptionNames:
 def _shape(option: str, question: str) -> str:
     """A short option with two marks, each mark as ``#``; empty if it is none."""
     words = [match[0] for match in _WORD.finditer(option)]
-    if not words or len(words) > _MOST_WORDS:
+    if not words or len(words) > _MOST_WORDS or _OTHER_LETTER.search(option):
         return ""
-    numbered = _ENUMERATION.search(question) is not None
+    numbered = _ENUMERATION.search(question) is not None and not _DECIMAL.search(option)
     species = {match.start() for match in _ABBREVIATION.finditer(option)}
-    parts: list[str] = []
+    parts, marks = list[str](), set[str]()
     for match in _WORD.finditer(option):
         is_mark = (_LETTER.fullmatch(match[0]) and match.start() not in species) or (
             numbered and _NUMERAL.fullmatch(match[0])
         )
         parts.append("#" if is_mark else match[0].casefold())
-    return " ".join(parts) if parts.count("#") > 1 else ""
+        marks.update([match[0].casefold()] if is_mark else [])
+    return " ".join(parts) if len(marks) > 1 else ""
 
 
 class CatchAlls:
     """The options about all others (all of the above), found by their place: they are in many questions, and come last.
+
+    The other options of these questions have little in common. So a drug that comes last in the order of the alphabet,
+    in several questions about the same drugs, is none.
 
     Args:
         option_lists: The options of each question, in order.
@@ -97,14 +106,17 @@ class CatchAlls:
         *, least: int = 3, last: float = 0.75,
     ) -> None:  # fmt: skip
         places: defaultdict[str, list[bool]] = defaultdict(list)
+        beside: defaultdict[str, list[str]] = defaultdict(list)
         for options in option_lists:
-            for place, option in enumerate(options):
-                places[equality_key(option)].append(place == len(options) - 1)
+            keys = list(map(equality_key, options))
+            for place, key in enumerate(keys):
+                places[key].append(place == len(keys) - 1)
+                beside[key] += keys[:place] + keys[place + 1 :]
         known = set(map(equality_key, known_not))
         self._keys = {
             key for key, ends in places.items()
             if key and key not in known and len(ends) >= least and sum(ends) >= last * len(ends)
-            and not any(mark.isdigit() for mark in key)
+            and not any(mark.isdigit() for mark in key) and len(set(beside[key])) >= _DISTINCT * len(beside[key])
         }  # fmt: skip
         self._patterns = tuple(patterns)
         self._known = known

@@ -1,0 +1,296 @@
+"""Questions that are shown with an answer: screens, proposals, sentences, and the choice among forms."""
+
+from __future__ import annotations
+
+import pytest
+from claim_rows import RULES, choice, envelope, kept, make
+from pydantic import ValidationError
+
+from benchbuilder.config import FormsSpec
+from benchbuilder.core import (
+    Choice,
+    Dropped,
+    Fact,
+    Kept,
+    Option,
+    Question,
+    QuestionAnswer,
+    Statement,
+    Table,
+    fill_template,
+)
+
+SENTENCES = {
+    "verify": "Q: {question}\nA: {answer}\nRight?", "verify_among": "Q: {question}\n{options}\nA: {answer}\nRight?",
+}  # fmt: skip
+
+
+def listed(question, *options, right=0, line=1, context=""):
+    marked = tuple(Option(key=key, text=text) for key, text in zip("ABCDE", options, strict=False))
+    payload = Choice(context=context, question=question, options=marked, answer_key=marked[right].key,
+                     answer=marked[right].text)  # fmt: skip
+    return Fact[Choice].build(payload=payload, **envelope(line, "medqa"))
+
+
+def table(rows):
+    return Table.of(list(rows), Fact[Choice])
+
+
+def screened(rows, **spec):
+    facts = table(rows)
+    return list(make("screen_shown", spec, lookups={"facts": facts}).screen(facts).reasons)
+
+
+def proposed(rows, seed=1, **spec):
+    """The right and the wrong statement of each fact, by its id."""
+    step = make("propose", {"says": "{answer}", **spec}, seed=seed, lookups={"facts": table(rows)})
+    return {row.id: step.map(row, {}) for row in rows}
+
+
+PLAIN = [
+    listed(f"What is the {name} of the {thing}?", f"{thing} {n}", f"{name} {n}", f"colour {n}", f"form {n}", line=n)
+    for n, (name, thing) in enumerate([("size", "moon"), ("age", "river"), ("weight", "stone"), ("name", "house")], 1)
+]
+
+
+def test_plain_questions_pass():
+    assert screened(PLAIN) == [None] * len(PLAIN)
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (("Aspirin.", "aspirin", "b"), "equal_options"),
+        (("कि", "की", "का"), None),  # combining marks are letters
+        (("1.5", "15", "3"), None),
+        (("Both A and B", "x", "y"), "option_names_options"),
+        (("u-A no-B", "x", "y"), "option_names_options"),
+        (("a. no-b. ngenhla", "x", "y"), "option_names_options"),
+        (("E. coli and C. difficile", "x", "y"), None),
+        (("Hepatitis B and C", "x", "y"), None),
+        (("A septum causing a leak", "x", "y"), None),
+        (("A-T, G-C", "x", "y"), None),
+        (("2-3 days", "x", "y"), None),
+        (("", "x", "y"), "no_answer"),
+    ],
+)
+def test_what_one_question_shows(options, reason):
+    assert screened([listed("Which of these is so?", *options), *PLAIN])[0] == reason
+
+
+def test_numerals_name_options_where_the_question_counts():
+    asked = "Which are so? I. one II. two III. three"
+    assert screened([listed(asked, "I no-III", "II", "x"), *PLAIN])[0] == "option_names_options"
+    assert screened([listed("Which are so?", "I no-III", "II", "x"), *PLAIN])[0] is None
+
+
+def catch_alls(right):
+    return [
+        listed(f"What is so about {thing}?", f"a{thing}", f"b{thing}", f"c{thing}", "konke okungenhla", right=r, line=n)
+        for n, (thing, r) in enumerate(zip(["sun", "ice", "iron", "wood"], right, strict=True), 1)
+    ]
+
+
+def test_an_option_about_all_others_is_found_by_its_place():
+    rows = [*catch_alls([3, 0, 1, 2]), *PLAIN]
+    assert screened(rows)[:4] == ["catch_all_answer", None, None, None]
+    kept = {"catch_alls": {"not_catch_all": ["Konke okungenhla"]}}
+    assert screened(rows, **kept)[0] is None
+    for outcomes in list(proposed(rows).values())[1:4]:
+        assert outcomes[1].row.text != "konke okungenhla"
+
+
+def test_a_drug_that_comes_last_beside_the_same_drugs_is_no_catch_all():
+    ills = ["stroke of the old man", "a clot in the deep vein of a leg", "flutter of the heart"]
+    rows = [
+        listed(f"What helps against {ill}?", "acid", "heparin", "warfarin", right=2, line=n)
+        for n, ill in enumerate(ills)
+    ]
+    assert "catch_all_answer" not in screened([*rows, *PLAIN])
+
+
+def test_short_questions_with_the_same_options_lack_a_part():
+    pair = [listed("Treat with", "a", "b", "c", line=1), listed("Cause", "c", "b", "a", line=2)]
+    whole = listed("Which drug is given to a child with fever and a rash on the whole body?", "a", "b", "c", line=3)
+    assert screened([*pair, whole, *PLAIN])[:3] == ["shared_options", "shared_options", None]
+
+
+def test_of_nearly_equal_questions_the_first_stays():
+    rows = [listed(f"How do you stop forged sender addresses in a packet of sort {n}?", f"w{n}", f"x{n}", line=n)
+            for n in range(4)]  # fmt: skip
+    assert screened([*rows, *PLAIN])[:4] == [None, *["repeated_question"] * 3]
+    assert screened(rows[:2]) == [None, None]
+    assert screened(rows, repeated=None) == [None] * 4
+
+
+def test_pictures_are_found_by_words_of_the_language():
+    row = listed("What does the figura show?", "a", "b")
+    assert screened([row, *PLAIN], needs_picture=["figura"])[0] == "needs_picture"
+    assert any("forms.needs_picture" in issue.message for issue in make_bare("screen_shown").remarks())
+
+
+def make_bare(kind, **spec):
+    facts = table(PLAIN)
+    return make(kind, spec, lookups={"facts": facts, "statements": Table.of([], Statement)})
+
+
+def test_both_answers_are_worded_by_one_sentence():
+    for fact, outcomes in zip(PLAIN, proposed(PLAIN, says="It is {answer}.").values(), strict=True):
+        right, wrong = (outcome.row for outcome in outcomes)
+        assert (right.text, right.polarity, right.form) == (f"It is {fact.payload.answer}.", "true", "answer")
+        assert wrong.polarity == "false"
+        assert wrong.wrong_from == "listed"
+        assert wrong.answer.slice_of(wrong.text) in fact.payload.wrong_answers()
+
+
+def test_an_answer_that_holds_the_right_one_is_proposed_last():
+    row = listed("What helps?", "aspirin", "aspirin and heparin", "rest")
+    assert {proposed([row, *PLAIN], seed=n)[row.id][1].row.text for n in range(8)} == {"rest"}
+    only = listed("What helps?", "aspirin", "aspirin and heparin")
+    assert proposed([only, *PLAIN])[only.id][1].row.text == "aspirin and heparin"
+
+
+def test_questions_with_answers_and_no_options_are_proposed_too():
+    payload = QuestionAnswer(question="How many?", answers=("8", "eight"), wrong=("Eight", "9"), wrong_from="number")
+    fact = Fact[QuestionAnswer].build(payload=payload, **envelope(1, "qa"))
+    facts = Table.of([fact], Fact[QuestionAnswer])
+    step = make("propose", {"says": "{answer}"}, lookups={"facts": facts})
+    right, wrong = (outcome.row for outcome in step.map(fact, {}))
+    assert (right.text, wrong.text, wrong.wrong_from) == ("8", "9", "number")
+    none = Fact[QuestionAnswer].build(payload=payload.model_copy(update={"wrong": ("eight",)}), **envelope(2, "qa"))
+    assert [type(outcome) for outcome in step.map(none, {})] == [Dropped, Dropped]
+
+
+def asked(rows, **spec):
+    """The questions, with the statements, by fact."""
+    by_fact = proposed(rows)
+    statements = [outcome.row for outcomes in by_fact.values() for outcome in outcomes]
+    step = make("ask_verify", {**SENTENCES, **spec}, lookups={"statements": Table.of(statements, Statement)})
+    facts = {row.id: row for row in rows}
+    return statements, [outcome for row in statements for outcome in step.map(row, {"fact": facts[row.fact]})]
+
+
+def test_a_question_is_shown_letter_for_letter_and_half_of_the_proposals_are_wrong():
+    statements, outcomes = asked(PLAIN)
+    questions = [outcome.row for outcome in outcomes if isinstance(outcome, Kept)]
+    texts = {row.id: row.text for row in statements}
+    assert len(questions) == len(PLAIN)
+    assert sorted(row.expected for row in questions) == ["no", "no", "yes", "yes"]
+    for row in questions:
+        assert row.text == fill_template(SENTENCES["verify"], {"question": row.asked, "answer": texts[row.of]})[0]
+        assert set(row.checks) == {"one_proposal", "shown_whole"}
+
+
+def test_a_case_keeps_lines_of_its_own():
+    row = listed("Which drug?", "a", "b", "c", context="A man of 40 has a fever. ")
+    question = next(outcome.row for outcome in asked([row])[1] if isinstance(outcome, Kept))
+    assert question.context + question.text == f"A man of 40 has a fever.\n{question.text}"
+
+
+def test_questions_that_rank_their_options_show_them():
+    short, case = (
+        listed("Which is the best drug?", "a", "b", "c"),
+        listed(f"{'A long case. ' * 20} Best drug?", "a", "b"),
+    )
+    for row, form in ((short, "verify_among"), (case, "verify")):
+        _, outcomes = asked([row], ranks=["(?i)best"])
+        assert [outcome.row.form for outcome in outcomes if isinstance(outcome, Kept)] == [form]
+    _, outcomes = asked([short], ranks=["best"])
+    assert "\n- a\n- b\n- c\n" in next(outcome.row.text for outcome in outcomes if isinstance(outcome, Kept))
+    _, outcomes = asked([listed("Which is best?", "a", "b")], ranks=["best"])
+    assert "few_options" in {outcome.reason for outcome in outcomes if isinstance(outcome, Dropped)}
+    _, outcomes = asked([short], ranks=["best"], ranks_to="drop")
+    assert "ranks_options" in {outcome.reason for outcome in outcomes if isinstance(outcome, Dropped)}
+    _, outcomes = asked([short], compare=True)
+    assert [outcome.row.form for outcome in outcomes if isinstance(outcome, Kept)] == ["verify", "verify_among"]
+
+
+@pytest.mark.parametrize(
+    ("question", "form", "text"),
+    [
+        ("How large is the moon?", "passed", "How large is the moon?"),
+        ("何谓月", "passed", "何谓月"),
+        ("The moon is ____ large.", "cloze", "<The moon is … large.>"),
+        ("The moon is:", "cloze", "<The moon is…>"),
+        ("The moon is", "cloze", "<The moon is…>"),
+        ("____.", "only_a_gap", ""),
+        ("__ and __ are moons", "several_gaps", ""),
+        ("Which of the following is a moon?", "speaks_of_options", ""),
+        ("The moon is so.", "not_a_question", ""),
+        ("Is it v right?", "leaks_answer", ""),
+    ],
+)
+def test_open_questions(question, form, text):
+    row = listed(question, "v", "w")
+    right, wrong = (outcome.row for outcome in proposed([row])[row.id])
+    spec = {"cloze": "<{left}…{right}>", "asks": ["何"], "options_named": ["following"]}
+    (outcome,) = make("ask_pass", spec).map(right, {"fact": row})
+    found = (outcome.row.form, outcome.row.text) if isinstance(outcome, Kept) else (outcome.reason, "")
+    assert found == (form, text)
+    assert make("ask_pass", spec).map(wrong, {"fact": row})[0].reason == "false_statement"
+    assert make("ask_pass", {}).map(right, {"fact": row})[0].reason == "options_unknown"
+
+
+def assembled(forms):
+    """The forms of the candidates of facts that have a statement and an answer, and the reasons of the others."""
+    fact = choice("第一组患儿首选的药物是", "甲药", "乙药")
+    true = kept(make("state_choice", RULES["state_choice"]).map(fact, {}))
+    false = true.model_copy(update={"polarity": "false", "text": "第一组患儿首选的药物是乙药。", "id": "statement-f"})
+    answers = [outcome.row for outcome in proposed([fact])[fact.id]]
+    plain = Question.true_or_false(true, produced_by=true.produced_by, text="是甲药吗？", checks=())
+    shown = [outcome.row for outcome in make("ask_verify", {**SENTENCES, "polarity": "both"}, lookups={
+        "statements": Table.of(answers, Statement)}).map(answers[0], {"fact": fact})]  # fmt: skip
+    tables = {"each": Table.of([plain, *shown], Question), "stated": Table.of([true, answers[0]], Statement),
+              "replaced": Table.of([false, answers[1]], Statement)}  # fmt: skip
+    spec = {"wrong_tf": ["replaced"], "wrong_oe": ["replaced"], **({} if forms is None else {"forms": forms})}
+    result = make("assemble", spec).gather(tables)
+    rows = [outcome for _, outcomes in result.outcomes for outcome in outcomes]
+    return rows, result
+
+
+@pytest.mark.parametrize(
+    ("forms", "chosen"),
+    [
+        (None, ["statement", "verify"]),
+        ({"tf": "all"}, ["statement", "verify"]),
+        ({"tf": ["verify", "statement"]}, ["verify"]),
+        ({"tf": ["cloze", "statement"]}, ["statement"]),
+        ({"tf": [["verify", "statement"]]}, ["statement", "verify"]),
+        ({"tf": ["passed"]}, []),
+    ],
+)
+def test_a_fact_is_asked_in_the_first_form_that_it_has(forms, chosen):
+    rows, result = assembled(forms)
+    assert sorted(row.row.form for row in rows if isinstance(row, Kept)) == chosen
+    assert {row.reason for row in rows if not isinstance(row, Kept)} <= {"other_form"}
+    assert result.notes["forms"] == {f"tf {form}": 1 for form in chosen}
+    unused = {reason for by_id in result.unused.values() for reason in by_id.values()}
+    assert unused == (set() if len(chosen) == 2 else {"other_form"})
+
+
+def test_answers_are_never_paired_with_sentences():
+    rows, _ = assembled(None)
+    pairs = {(row.row.form, row.row.answer, row.row.answer_wrong) for row in rows if isinstance(row, Kept)}
+    assert ("verify", "甲药", "乙药") in pairs
+    assert all((len(right) > 4) == (len(wrong) > 4) for _, right, wrong in pairs)
+
+
+@pytest.mark.parametrize(
+    ("sentences", "said"),
+    [
+        ({"verify": "Is {answer} right?"}, "{question} must stand in it once"),
+        ({"cloze": "{left} {left} {right}"}, "{left} must stand in it once"),
+        ({"says": "{anwser}"}, "unknown placeholder {anwser}"),
+    ],
+)
+def test_sentences_hold_their_places_once(sentences, said):
+    with pytest.raises(ValidationError) as caught:
+        FormsSpec.model_validate(sentences)
+    assert said in str(caught.value)
+
+
+def test_a_missing_sentence_says_what_to_write():
+    (issue,) = make_bare("ask_verify", verify="").validate_inputs({})
+    assert issue.message == (
+        "forms.verify is empty: write one sentence with {question} and {answer}, see recipes/forms/en.yaml"
+    )
