@@ -25,8 +25,8 @@ from benchbuilder.core import (
 )
 from benchbuilder.steps.base import Map, Port
 from benchbuilder.steps.language.edits import answer_text
+from benchbuilder.steps.language.option_texts import issues_of_payload
 from benchbuilder.steps.language.questions import leaks_answer, shown_context
-from benchbuilder.steps.screen_shown import issues_of_payload
 
 
 class AskPassSpec(StepSpec):

@@ -26,10 +26,9 @@ from benchbuilder.core import (
 )
 from benchbuilder.steps.base import Map, Port
 from benchbuilder.steps.language.edits import answer_text
-from benchbuilder.steps.language.option_texts import OptionNames, stem_size, texts_of_options
+from benchbuilder.steps.language.option_texts import OptionNames, issues_of_payload, stem_size, texts_of_options
 from benchbuilder.steps.language.questions import shown_context
 from benchbuilder.steps.language.statement_choice import CHOICE_REASONS, StatementChoice
-from benchbuilder.steps.screen_shown import issues_of_payload
 
 _FEWEST = 3
 

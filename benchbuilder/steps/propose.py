@@ -25,10 +25,9 @@ from benchbuilder.core import (
 )
 from benchbuilder.steps.base import Map, Port
 from benchbuilder.steps.language.bounds import NumberRules, NumberUnit, NumericBound, bound_before, may_be_implied
-from benchbuilder.steps.language.option_texts import OptionNames, texts_of_options
+from benchbuilder.steps.language.option_texts import CatchAllSpec, OptionNames, issues_of_payload, texts_of_options
 from benchbuilder.steps.language.option_weights import OptionWeights
 from benchbuilder.steps.language.rewording import Rewording
-from benchbuilder.steps.screen_shown import CatchAllSpec, issues_of_payload
 
 _SLOTS: tuple[Literal["true", "false"], ...] = ("true", "false")
 

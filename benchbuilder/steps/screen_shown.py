@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 from rapidfuzz.fuzz import token_sort_ratio
 
-from benchbuilder.config import Spec, StepSpec
+from benchbuilder.config import StepSpec
 from benchbuilder.core import (
     AnsweredQuestion,
     Fact,
@@ -25,30 +25,18 @@ from benchbuilder.core import (
     trigrams,
 )
 from benchbuilder.steps.base import Filter, Port
-from benchbuilder.steps.language.option_texts import CatchAlls, OptionNames, stem_size, texts_of_options
+from benchbuilder.steps.language.option_texts import (
+    CatchAllSpec,
+    OptionNames,
+    issues_of_payload,
+    stem_size,
+    texts_of_options,
+)
 
 _LONG = 200
 """From this number of letters on, a question is long."""
 _NEAR, _NEAR_LONG = 0.5, 0.8
 """Questions that share fewer of their trigrams are not compared word by word; long ones must share more."""
-
-
-class CatchAllSpec(Spec):
-    """Which options count as one about all others."""
-
-    least: Annotated[int, Field(ge=2)] = 3
-    """The smallest number of questions that have it."""
-    last: Annotated[float, Field(gt=0, le=1)] = 0.75
-    """The smallest share of these in which it comes last."""
-    patterns: tuple[Regex, ...] = ()
-    """Further forms, found wherever they are."""
-    not_catch_all: tuple[str, ...] = ()
-    """Options that a person has found to be none."""
-
-    def find(self, payloads: Iterable[Any]) -> CatchAlls:
-        """Such options of all questions of `payloads`."""
-        lists = (texts_of_options(payload) for payload in payloads if getattr(payload, "options", None) is not None)
-        return CatchAlls(lists, self.patterns, self.not_catch_all, least=self.least, last=self.last)
 
 
 class ScreenShownSpec(StepSpec):
@@ -161,14 +149,6 @@ def _near_places(texts: Sequence[str], places: Sequence[int], near: float) -> It
     """Pairs of `places` of texts that share more than `near` of their trigrams."""
     for left, right in near_rows([[trigrams(texts[place])] for place in places], near):
         yield places[left], places[right]
-
-
-def issues_of_payload(rows: Mapping[str, type[Row]]) -> Iterator[SpecIssue]:
-    """The issue of facts that have no question with answers."""
-    payload: Any = rows["each"].model_fields["payload"].annotation if "each" in rows else None
-    if isinstance(payload, type) and not hasattr(payload, "right_answers"):
-        name = str(getattr(payload, "kind", payload.__name__))
-        yield SpecIssue("from", "the step needs facts with a question, a right answer and wrong ones", name, ())
 
 
 def _option_set(options: Iterable[str]) -> frozenset[str]:

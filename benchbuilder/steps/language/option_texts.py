@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Annotated, Any
 
 import regex
+from pydantic import Field
 
-from benchbuilder.core import Regex, equality_key, first_match
+from benchbuilder.config import Spec
+from benchbuilder.core import Regex, Row, SpecIssue, equality_key, first_match
 
 _MOST_WORDS = 6
 _SHORT_WORD = 5
@@ -125,3 +127,29 @@ class CatchAlls:
         """Whether the option is about all others."""
         key = equality_key(option)
         return key in self._keys or (key not in self._known and first_match(self._patterns, option) is not None)
+
+
+class CatchAllSpec(Spec):
+    """Which options count as one about all others."""
+
+    least: Annotated[int, Field(ge=2)] = 3
+    """The smallest number of questions that have it."""
+    last: Annotated[float, Field(gt=0, le=1)] = 0.75
+    """The smallest share of these in which it comes last."""
+    patterns: tuple[Regex, ...] = ()
+    """Further forms, found wherever they are."""
+    not_catch_all: tuple[str, ...] = ()
+    """Options that a person has found to be none."""
+
+    def find(self, payloads: Iterable[Any]) -> CatchAlls:
+        """Such options of all questions of `payloads`."""
+        lists = (texts_of_options(payload) for payload in payloads if getattr(payload, "options", None) is not None)
+        return CatchAlls(lists, self.patterns, self.not_catch_all, least=self.least, last=self.last)
+
+
+def issues_of_payload(rows: Mapping[str, type[Row]]) -> Iterator[SpecIssue]:
+    """The issue of facts that have no question with answers."""
+    payload: Any = rows["each"].model_fields["payload"].annotation if "each" in rows else None
+    if isinstance(payload, type) and not hasattr(payload, "right_answers"):
+        name = str(getattr(payload, "kind", payload.__name__))
+        yield SpecIssue("from", "the step needs facts with a question, a right answer and wrong ones", name, ())

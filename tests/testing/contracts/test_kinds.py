@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import tiny_encoders
 import tiny_models
+from form_examples import shown
 from kind_sample import Sample, every, load
 from several_examples import bundled, right_options, several_answers
 from source_examples import SOURCES
@@ -162,6 +163,10 @@ def _ask_true_or_false(sample: Sample) -> tuple[Any, dict[str, Table[Any]]]:
     return spec, sample.tables(sample.plan.nodes["ask_tf_choice"], ROWS)
 
 
+def _shown(kind: str) -> Callable[[Sample], tuple[Any, dict[str, Table[Any]]]]:
+    return lambda sample: shown(kind, lambda: sample.store.rows(sample.manifests["facts_choice"]), ROWS)
+
+
 SPECIAL: dict[str, Callable[[Sample], tuple[Any, dict[str, Table[Any]]]]] = {
     "ask_oe_triple": _ask_oe_triple,
     "replace_triple": _replace_triple,
@@ -173,6 +178,10 @@ SPECIAL: dict[str, Callable[[Sample], tuple[Any, dict[str, Table[Any]]]]] = {
     "vote": _vote,
     "state_pairs": _state_pairs,
     "ask_true_or_false": _ask_true_or_false,
+    "screen_shown": _shown("screen_shown"),
+    "propose": _shown("propose"),
+    "ask_verify": _shown("ask_verify"),
+    "ask_pass": _shown("ask_pass"),
     "split_answers": lambda _: several_answers(),
     "state_option": lambda _: right_options(),
     "deny": _deny,
