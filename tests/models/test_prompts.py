@@ -101,6 +101,7 @@ def test_each_language_has_every_prompt_and_enough_pairs(language):
         "translate_term.j2",
         *(f"read_claims{part}.j2" for part in ("", ".alone", ".repair", ".system")),
         "confirm_claims.j2",
+        "false_claims.j2",
     }
     assert judges <= names
     assert exposure <= names
