@@ -106,6 +106,8 @@ BUILT_IN_KINDS: dict[str, dict[str, str]] = {
         "paragraphs": "benchbuilder.steps.paragraphs:Paragraphs",
         "read_claims": "benchbuilder.steps.read_claims:ReadClaims",
         "confirm_claims": "benchbuilder.steps.confirm_claims:ConfirmClaims",
+        "state_claim": "benchbuilder.steps.claim_questions:StateClaim",
+        "ask_claim": "benchbuilder.steps.claim_questions:AskClaim",
         "false_claims": "benchbuilder.steps.false_claims:FalseClaims",
         "retrieve": "benchbuilder.steps.retrieve:Retrieve",
         "annotate": "benchbuilder.steps.annotate:Annotate",

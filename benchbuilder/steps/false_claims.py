@@ -162,7 +162,7 @@ class FalseClaims(Writer):
         return Kept(self._row(row, text, self.produced_by(rule)))
 
     def _row(self, row: Any, text: str, produced_by: ProducedBy) -> Row:
-        payload = row.payload.model_copy(update={"text": text, "label": "false"})
+        payload = row.payload.model_copy(update={"text": text, "label": "false", "contradicts": row.id})
         return _FACT.child(row, produced_by=produced_by, payload=payload)
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from benchbuilder.config import KindSpec, PromptRef, Sampling, Slot, StepSpec
+from benchbuilder.config import KindSpec, PromptRef, Sampling, Slot, Spec, StepSpec
 from benchbuilder.core import (
     Dropped,
     Fact,
@@ -40,6 +40,14 @@ _FACT = Fact[LabelledClaim]
 _FINAL = ("reply_refused", "reply_filtered")
 
 
+class DocumentDate(Spec):
+    """The date up to which a document is correct, in any form."""
+
+    document: str = ""
+    """The name of the document; empty: every document."""
+    date: str
+
+
 class ReadClaimsSpec(StepSpec):
     """How claims are read from a paragraph."""
 
@@ -59,8 +67,8 @@ class ReadClaimsSpec(StepSpec):
     """The word that the model writes if there is nothing."""
     also_nothing: tuple[Regex, ...]
     """Patterns of whole replies that mean the same as `nothing`."""
-    dates: dict[str, str] = {}
-    """The date of each document, by its name; ``*`` is for all others."""
+    dates: tuple[DocumentDate, ...] = ()
+    """The dates of documents; the first that fits counts."""
     rules: ClaimRules
     sampling: Sampling = Sampling()
     model: Annotated[KindSpec | None, Slot("model", inherit="model")] = None
@@ -153,9 +161,10 @@ class ReadClaims(PromptedMap):
 
     def _values(self, row: Passage, parents: Mapping[str, Any]) -> dict[str, Any]:
         """The values of the prompts."""
-        dates, spec = self.spec.dates, self.spec
+        spec = self.spec
+        date = next((dated.date for dated in spec.dates if dated.document in ("", row.document)), "")
         return {
-            "title": row.title, "document": row.document, "date": dates.get(row.document, dates.get("*", "")),
+            "title": row.title, "document": row.document, "date": date,
             "before": _paragraph_before(row, parents.get("page")), "text": row.text, "most": spec.most,
             "nothing": spec.nothing, "faults": [], "claim": "",
         }  # fmt: skip

@@ -223,6 +223,7 @@ class LabelledClaim(Payload):
 
     It is `about` the world, or about a text (`premise`). `gold` are keys of the passages that show the label, or their
     texts. `quote` is the part of such a passage that a claim was read from, `as_of` the date that it holds for.
+    `contradicts` is the id of the true fact that a false claim was made of.
     """
 
     kind: ClassVar[str] = "labelled_claim"
@@ -236,6 +237,7 @@ class LabelledClaim(Payload):
     asked: bool = False
     quote: str = ""
     as_of: str = ""
+    contradicts: str = ""
 
     def texts(self) -> dict[str, tuple[str, ...]]:
         """Natural-language fields by name."""

@@ -50,10 +50,14 @@ class NumberChanges(Spec):
     """Patterns right after such a number: or more, and above."""
     names: tuple[Regex, ...] = ()
     """Patterns of names with numbers, which stay."""
-    written: dict[str, int] = {}
-    """Numbers in words, and their values."""
+    written: tuple[tuple[Annotated[str, Field(min_length=1)], ...], ...] = ()
+    """Numbers in words, in rising order of whole numbers; each is a list of words for the same number."""
     measure: Regex = ""
     """Pattern right after a number in words; elsewhere the word is no number. Empty: anywhere."""
+
+    def written_words(self) -> frozenset[str]:
+        """All numbers in words."""
+        return frozenset(word for words in self.written for word in words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +82,11 @@ def change_number(text: str, known: str, rules: NumberChanges, seed: str) -> Cha
         return "vague_number" if numbers else "no_number"
     draw = random.Random(seed)
     draw.shuffle(exact)
-    taken = {*all_numbers(text, known), *(word for word in rules.written if word in known)}
+    written = rules.written_words()
+    taken = {*all_numbers(text, known), *(word for word in written if word in known)}
     for span in exact:
         old = span.slice_of(text)
-        others = _written(old, rules) if old in rules.written else _digits(old, text[span.end :], rules)
+        others = _written(old, rules) if old in written else _digits(old, text[span.end :], rules)
         free = [new for new in dict.fromkeys(others) if to_half_width(new).replace(",", "") not in taken]
         if free:
             new = draw.choice(free)
@@ -95,7 +100,7 @@ def _numbers(text: str, rules: NumberChanges) -> Iterator[tuple[Span, bool]]:
     plain = to_half_width(text)
     names = [span for pattern in rules.names for span in find_all(pattern, text)]
     found = [Span(start=match.start(), end=match.end()) for match in _DIGITS.finditer(plain)]
-    for word in rules.written:
+    for word in sorted(rules.written_words()):
         found += [Span(start=match.start(), end=match.end()) for match in re.finditer(re.escape(word), text)
                   if _stands_alone(text, match.start(), match.end(), rules)]  # fmt: skip
     for span in found:
@@ -115,7 +120,7 @@ def _stands_alone(text: str, start: int, end: int, rules: NumberChanges) -> bool
     if rules.measure and not _touches(rules.measure, text[end:], at_end=False):
         return False
     around = text[start - 1 : start], text[end : end + 1]
-    if any(mark in rules.written for mark in around):
+    if any(mark in rules.written_words() for mark in around):
         return False
     return not (text[start].isascii() and any(mark.isalnum() for mark in around))
 
@@ -127,8 +132,9 @@ def _touches(pattern: Regex, text: str, *, at_end: bool) -> bool:
 
 def _written(old: str, rules: NumberChanges) -> list[str]:
     """Other numbers in words, near in value."""
-    value = rules.written[old]
-    return [word for word, other in rules.written.items() if 0 < abs(other - value) <= rules.small]
+    value = next(at for at, words in enumerate(rules.written) if old in words)
+    near = (words for at, words in enumerate(rules.written) if 0 < abs(at - value) <= rules.small)
+    return [word for words in near for word in words]
 
 
 def _digits(old: str, after: str, rules: NumberChanges) -> list[str]:

@@ -13,7 +13,7 @@ RULES = NumberChanges.model_validate(
         "vague_before": ["约", "至少", "不?超过"],
         "vague_after": ["以上", "多", "余"],
         "names": ["[0-9]型糖尿病"],
-        "written": {"二": 2, "两": 2, "三": 3, "四": 4, "五": 5},
+        "written": [["二", "两"], ["三"], ["四"], ["五"]],
         "measure": "[个次天]",
     }
 )
