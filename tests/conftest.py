@@ -45,6 +45,7 @@ _E2E = (
     "cli/test_sweep.py",
     "cli/test_tasks.py",
     "recipes/test_clinic_zu.py",
+    "recipes/test_guideline_zh.py",
     "recipes/test_law_zh.py",
     "recipes/test_medicine_en.py",
 )

@@ -20,7 +20,7 @@ from benchbuilder.core import (
     template_faults,
 )
 from benchbuilder.steps.base import Map, Port
-from benchbuilder.steps.language.statement_choice import CHOICE_REASONS, StatementChoice
+from benchbuilder.steps.language.statement_choice import CHOICE_REASONS, PolarityRule, StatementChoice
 
 
 class AskTrueOrFalseSpec(StepSpec):
@@ -28,8 +28,9 @@ class AskTrueOrFalseSpec(StepSpec):
 
     sentence: str
     """Asks whether ``{claim}`` is true; empty: nothing is asked."""
-    polarity: Literal["balanced", "even", "true_only"] = "even"
-    """About which statement of a fact its one question is; see `ask_tf`."""
+    polarity: Literal["balanced", "even", "true_only", "all"] = "even"
+    """About which statement of a fact its one question is; see `ask_tf`. With ``all``, every statement is asked about:
+    a fact whose true and false statement differ in a detail gives one question with yes and one with no."""
 
     @field_validator("sentence")
     @classmethod
@@ -59,14 +60,16 @@ class AskTrueOrFalse(Map):
 
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:
         """Read which facts have a false statement."""
-        self._choice = StatementChoice(self.spec.polarity, self.context.seed, lookups.get("statements"))
+        rule: PolarityRule = "true_only" if self.spec.polarity == "all" else self.spec.polarity
+        self._choice = StatementChoice(rule, self.context.seed, lookups.get("statements"))
 
     def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Outcome]:  # noqa: ARG002
         """The question, or that the fact is asked about its other statement."""
         statement: Statement = row
         if not self.spec.sentence:
             return [NotApplicable("no_sentence")]
-        if (excluded := self._choice.exclusion(statement)) is not None:
+        excluded = None if self.spec.polarity == "all" else self._choice.exclusion(statement)
+        if excluded is not None:
             return [excluded]
         text, _ = fill_template(self.spec.sentence, {"claim": statement.text})
         return [Kept(Question.true_or_false(

@@ -35,6 +35,9 @@ def made_false(text: str, language: str = "zh", **spec: Any) -> Any:
     return outcome
 
 
+NEGATED = {"order": ["number", "negation"]}
+
+
 @pytest.mark.parametrize(
     ("text", "false"),
     [
@@ -47,7 +50,8 @@ def made_false(text: str, language: str = "zh", **spec: Any) -> Any:
     ],
 )
 def test_a_claim_without_an_exact_number_is_negated(text, false):
-    outcome = made_false(text)
+    assert made_false(text).reason == "needs_model"
+    outcome = made_false(text, **NEGATED)
     assert isinstance(outcome, Kept), outcome
     payload = outcome.row.payload
     assert (payload.text, payload.label, payload.quote, payload.gold) == (false, "false", text, (text,))
@@ -55,13 +59,13 @@ def test_a_claim_without_an_exact_number_is_negated(text, false):
 
 
 def test_an_exact_number_is_changed_first():
-    outcome = made_false("冷藏的剩余饭菜应当在3天内吃完。", order=["number", "negation"], number={"small": 1})
-    assert outcome.row.payload.text in {f"冷藏的剩余饭菜应当在{n}天内吃完。" for n in (2, 4)}
+    outcome = made_false("煮沸消毒餐具应当持续3分钟。", order=["number", "negation"], number={"small": 1})
+    assert outcome.row.payload.text in {f"煮沸消毒餐具应当持续{n}分钟。" for n in (2, 4)}
     assert outcome.row.produced_by.rule == "false_claims/number"
 
 
 def test_english_is_its_data():
-    assert made_false("Honey should not be given to babies.", "en").row.payload.text == (
+    assert made_false("Honey should not be given to babies.", "en", **NEGATED).row.payload.text == (
         "Honey may safely be given to babies."
     )
     assert made_false("Zinc shortens diarrhoea in children.", "en").reason == "needs_model"
@@ -104,3 +108,23 @@ def test_what_a_model_writes_is_checked(reply, reason):
     outcome = by_model("鲜黄花菜含有秋水仙碱。", reply)
     assert isinstance(outcome, Dropped)
     assert outcome.reason == reason
+
+
+def test_a_false_claim_belongs_to_the_fact_that_it_contradicts():
+    true = claim("煮沸消毒餐具的时间为15分钟。")
+    [made] = falsifier().map(true, {})
+    step = make("state_claim", {})
+    [[stated], [denied]] = (step.map(row, {}) for row in (true, made.row))
+    assert (stated.row.polarity, denied.row.polarity) == ("true", "false")
+    assert stated.row.fact == denied.row.fact == true.id
+    ask = make("ask_true_or_false", {"sentence": "{claim}对吗？", "polarity": "all"})
+    asked = [outcome.row for row in (stated.row, denied.row) for outcome in ask.map(row, {})]
+    assert [(row.expected, row.form) for row in asked] == [("yes", "claim"), ("no", "claim")]
+    assert (stated.row.form, stated.row.wrong_from, denied.row.wrong_from) == ("claim", "listed", "number")
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"), [({"label": "unknown"}, "unknown_label"), ({"asked": True}, "is_question")]
+)
+def test_what_has_no_truth_value_is_not_stated(more, reason):
+    assert make("state_claim", {}).map(claim("蜂蜜可能含有芽孢。", **more), {}) == [NotApplicable(reason)]

@@ -192,11 +192,19 @@ def test_lists_fences_and_too_many_lines():
     assert outcomes[2].reason == "too_many"
 
 
+DATES = [{"document": "?", "date": "x"}, {"date": "2024-05"}]
+
+
 def test_dates_come_from_the_paragraph_or_the_document():
     text = "2023年起，社区卫生站每周五提供免费的血压测量服务。"
     claim = line(text, text.removesuffix("。"), as_of="2023年")
     [named] = read(claim, "无", text=text)
-    [invented] = read(claim.replace('"2023年"', '"2031年"'), "无", text=text, dates=[{"document": "?", "date": "x"}, {"date": "2024-05"}])
+    [invented] = read(
+        claim.replace('"2023年"', '"2031年"'),
+        "无",
+        text=text,
+        dates=DATES,
+    )
     assert (named.row.payload.as_of, invented.row.payload.as_of) == ("2023年", "2024-05")
 
 

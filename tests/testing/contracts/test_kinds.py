@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import tiny_encoders
 import tiny_models
+from claim_examples import claims
 from form_examples import shown
 from kind_sample import Sample, every, load
 from several_examples import bundled, right_options, several_answers
@@ -167,6 +168,12 @@ def _shown(kind: str) -> Callable[[Sample], tuple[Any, dict[str, Table[Any]]]]:
     return lambda sample: shown(kind, lambda: sample.store.rows(sample.manifests["facts_choice"]), ROWS)
 
 
+def _without_model(example: tuple[Any, dict[str, Table[Any]]]) -> tuple[Any, dict[str, Table[Any]]]:
+    """The example with rules alone: the contract has no model."""
+    spec, tables = example
+    return spec.model_copy(update={"strategy": "rules", "model": None}), tables
+
+
 SPECIAL: dict[str, Callable[[Sample], tuple[Any, dict[str, Table[Any]]]]] = {
     "ask_oe_triple": _ask_oe_triple,
     "replace_triple": _replace_triple,
@@ -185,6 +192,8 @@ SPECIAL: dict[str, Callable[[Sample], tuple[Any, dict[str, Table[Any]]]]] = {
     "split_answers": lambda _: several_answers(),
     "state_option": lambda _: right_options(),
     "deny": _deny,
+    "false_claims": lambda _: _without_model(claims("false_claims")),
+    "state_claim": lambda _: claims("state_claims"),
     "translate": lambda _: terms("translate", "translate"),
     "normalise_term": lambda _: terms("normalise_term", "tidy"),
     "merge_terms": lambda _: terms("merge_terms", "merge"),

@@ -1,11 +1,9 @@
-"""Turns labelled claims into statements, and asks whether they are true."""
+"""Turns labelled claims into statements."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, ClassVar
-
-from pydantic import AfterValidator
+from typing import Any, ClassVar
 
 from benchbuilder.config import StepSpec
 from benchbuilder.core import (
@@ -14,11 +12,8 @@ from benchbuilder.core import (
     LabelledClaim,
     NotApplicable,
     Outcome,
-    Question,
     Row,
     Statement,
-    fill_template,
-    template_faults,
 )
 from benchbuilder.steps.base import Map, Port
 
@@ -58,35 +53,3 @@ class StateClaim(Map):
             checks=("as_labelled",),
         )  # fmt: skip
         return [Kept(statement)]
-
-
-def _check_sentence(sentence: str) -> str:
-    if (faults := template_faults(sentence, ("claim",))) or sentence.count("{claim}") != 1:
-        raise ValueError("; ".join(faults) or "{claim} must stand in it once")
-    return sentence
-
-
-class AskClaimSpec(StepSpec):
-    """How it is asked whether a claim is true."""
-
-    true_or_false: Annotated[str, AfterValidator(_check_sentence)]
-    """The sentence that asks, over ``{claim}``."""
-
-
-class AskClaim(Map):
-    """A true/false question about each statement, in the same sentence for all."""
-
-    kind: ClassVar[str] = "ask_claim"
-    spec_class: ClassVar[type[StepSpec]] = AskClaimSpec
-    ports: ClassVar[Mapping[str, Port]] = {"each": Port(Statement)}
-    output: ClassVar[type[Row] | None] = Question
-
-    spec: AskClaimSpec
-
-    def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Outcome]:  # noqa: ARG002
-        """One branch per statement."""
-        text, _ = fill_template(self.spec.true_or_false, {"claim": row.text})
-        question = Question.true_or_false(
-            row, produced_by=self.produced_by(), text=text, checks=("holds_statement",), family=row.fact
-        )
-        return [Kept(question)]

@@ -1,0 +1,25 @@
+"""Rows and settings for kinds that handle labelled claims, from `guideline_zh`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from several_examples import bundled
+
+from benchbuilder.core.records.arrow.table import Table
+from benchbuilder.core.records.payloads import Fact, LabelledClaim
+from benchbuilder.core.records.row import Origin, ProducedBy
+
+TEXTS = ("煮沸消毒餐具的时间为15分钟。", "每周应当使用两次。", "蜂蜜可能含有芽孢。")
+
+
+def claims(step: str) -> tuple[Any, dict[str, Table[Any]]]:
+    """True, false and unknown claims and a question, for a step of the recipe."""
+    payloads = [*LabelledClaim.examples(), *(LabelledClaim(text=text, label="true", gold=(text,)) for text in TEXTS)]
+    payloads.append(LabelledClaim(text="餐具须消毒。", label="unknown"))
+    header = {"produced_by": ProducedBy(rule="example"), "language": "zh", "partition": "example"}
+    rows = [
+        Fact[LabelledClaim].build(payload=payload, origin=Origin(file="claims.jsonl", line=line), **header)
+        for line, payload in enumerate(payloads, 1)
+    ]
+    return bundled("guideline_zh").steps[step], {"each": Table.of(rows, Fact[LabelledClaim])}
