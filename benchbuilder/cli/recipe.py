@@ -181,19 +181,17 @@ def _print_clone(clone: Clone, request: CloneRequest, console: Console) -> None:
     recipe = f"recipes/recipe/{request.name}.yaml"
     copied = f", copied from {request.origin}" if request.origin else ""
     lines = [f"{request.name}: {len(clone.files)} files{copied}", *(f"  {path}" for path in clone.files), "next:"]
-    lines += (
-        [
-            f"  1. write the eight sentences of recipes/forms/{request.name}.yaml",
-            f"  2. say in {recipe} where your file is, and what its columns are called",
-            f"  3. benchbuild check recipe={request.name}   says what is still open",
-        ]
-        if not request.origin
-        else [
-            f"  1. open {recipe}: replace every ???, above all in the sources and the card",
-            f"  2. benchbuild check recipe={request.name}   lists what is missing or still about {request.origin}",
-            f"  3. benchbuild preview n=3 recipe={request.name}",
-        ]
-    )
+    check = f"benchbuild check recipe={request.name}"
+    lines += [
+        f"  1. open {recipe}: replace every ???, above all in the sources and the card",
+        f"  2. {check}   lists what is missing or still about {request.origin}",
+        f"  3. benchbuild preview n=3 recipe={request.name}",
+    ] if request.origin else [
+        f"  1. open recipes/forms/{request.name}.yaml: write its eight sentences, or check those that are there",
+        f"  2. open {recipe}: replace every ???, and look at every line that says check",
+        f"  3. {check}   says what is still open",
+        f"  4. benchbuild recipe={request.name}   makes the items",
+    ]  # fmt: skip
     print_line(console, "\n".join(lines))
 
 

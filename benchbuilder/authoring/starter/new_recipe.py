@@ -22,6 +22,14 @@ from benchbuilder.core import Problem, RecipeError
 from benchbuilder.steps import ACCEPTED_COLUMNS, PAIR_COLUMNS, render_rows
 
 _DEFAULT_SOURCE = "questions:multiple_choice"
+_LISTS = {
+    "ranks": "most, best, first: such a question is asked with all of its options",
+    "options_named": "which of the following: such a question is not asked without its options; empty: no question is",
+    "asks": "what, who, when: a text with such a word is a question, even without a question mark",
+    "needs_picture": "picture, figure, table: such a question is dropped, for nobody sees the picture",
+    "catch_all": "all of these, none of these: such an option is never proposed as an answer",
+}
+"""Lists of words in the group `forms`, with what they are for."""
 _MOST_BYTES = 20_000_000
 """The size limit of a copied file."""
 _PATH = re.compile(rf"path: {re.escape(OPEN_PLACE)}.*")
@@ -46,11 +54,13 @@ def start_recipe(request: CloneRequest, recipes: Sequence[str] | None = None) ->
                                    hint=hint)])  # fmt: skip
     assert request.language is not None
     name, facts = request.name, facts_of_language(request.language)
+    bundled = _bundled(library, request.language.partition("-")[0])
     sources = [_source(argument, name) for argument in request.sources or (_DEFAULT_SOURCE,)]
     values = {
         "name": name, "language": request.language, "facts": facts, "sources": "\n\n".join(s.text for s in sources),
-        "sentences": _sentences(library, _SENTENCES),
-        "written": _sentences(library, request.language.partition("-")[0]), "quoted": _quoted, "list": _listed,
+        "sentences": _texts(_bundled(library, _SENTENCES)), "lists": _LISTS, "written": _texts(bundled),
+        "found": {key: value for key, value in bundled.items() if isinstance(value, list)},
+        "quoted": _quoted, "list": _listed,
     }  # fmt: skip
     files = {
         f"recipe/{name}.yaml": _rendered("recipe", values),
@@ -112,11 +122,16 @@ def _unknown_language(facts: LanguageFacts) -> Sequence[Problem]:
                     hint=hint)]  # fmt: skip
 
 
-def _sentences(library: RecipeIndex, option: str) -> Mapping[str, str]:
-    """The sentences of an option of the group `forms`; none if there is no such option."""
+def _bundled(library: RecipeIndex, option: str) -> Mapping[str, Any]:
+    """The content of an option of the group `forms`; nothing if there is no such option."""
     places = library.paths_of(f"forms/{option}")
     content: Any = yaml.safe_load(places[0][0].read_text(encoding="utf-8")) if places else {}
-    return {str(key): value for key, value in content.items() if isinstance(value, str)}
+    return content
+
+
+def _texts(content: Mapping[str, Any]) -> Mapping[str, str]:
+    """The sentences among the values of an option."""
+    return {key: value for key, value in content.items() if isinstance(value, str)}
 
 
 def _quoted(text: str) -> str:

@@ -1,0 +1,168 @@
+"""A recipe for a language that no recipe is in: eight sentences, no rule, and nothing of another language."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from benchbuilder.authoring.starter.choice_layout import guess_layout
+from benchbuilder.authoring.starter.language_table import facts_of_language
+from benchbuilder.cli.dispatch import main
+from benchbuilder.core.errors import DataError
+from benchbuilder.evaluation.parsing.verdict_tables import read_verdict_table
+from benchbuilder.evaluation.parsing.verdicts import VerdictReader, YesNoQuestion
+
+WORDS = "obi imeju akụrụ ume anya ntị imi ọnụ aka ụkwụ isi afọ azụ olu eze ire mkpịsị ọkpụkpụ akpụkpọ ọbara".split()  # noqa: SIM905
+QUESTIONS = [
+    [f"Kedu ihe {WORDS[n]} na {WORDS[n + 7]} na-emere {WORDS[n + 3]}?", *WORDS[n : n + 4], "AB"[n % 2]]
+    for n in range(12)
+]
+SENTENCES = {
+    "verify": "Ajụjụ: {question}\nAzịza: {answer}\nAzịza a ọ ziri ezi?",
+    "verify_among": "Ajụjụ: {question}\nNhọrọ:\n{options}\nAzịza: {answer}\nỌ bụ ya kacha mma?",
+    "true_or_false": "“{claim}” Ọ bụ eziokwu?",
+    "cloze": "Gịnị mezuru ahịrịokwu a? “{left}…{right}”",
+    "says": "{answer}",
+    "says_yes": "Ee.",
+    "says_no": "Mba.",
+    "option": "- {answer}",
+}
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    (tmp_path / "q.csv").write_text("".join(f"{','.join(row)}\n" for row in QUESTIONS), "utf-8")
+    return tmp_path
+
+
+def write_sentences(here: Path, name: str) -> None:
+    """Put a sentence in place of each open one, as a speaker would."""
+    file = here / f"recipes/forms/{name}.yaml"
+    text = file.read_text("utf-8")
+    for key, sentence in SENTENCES.items():
+        lines = "".join(f"  {line}\n" for line in sentence.splitlines())
+        text = text.replace(f"{key}: |-\n  ???\n", f"{key}: |-\n{lines}")
+    file.write_text(text, "utf-8")
+
+
+def fill_facts(here: Path, name: str) -> None:
+    """Say what only the owner of a benchmark knows."""
+    file = here / f"recipes/recipe/{name}.yaml"
+    text = re.sub(r"correct_as_of: \?\?\?", 'correct_as_of: "2025-01-01"', file.read_text("utf-8"))
+    file.write_text(text.replace("???:", "OPEN").replace(": ???", ": Written for a test"), "utf-8")
+
+
+def test_eight_sentences_and_the_recipe_builds(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["new", "ahuike", "--language", "ig", "--source", "questions:multiple_choice=q.csv"]) == 0
+    capsys.readouterr()
+    assert main(["check", "recipe=ahuike"]) == 2
+    said = capsys.readouterr()
+    assert said.out.startswith("8 sentences are open; 0 rules are needed; 2 values of sources open; 4 values of card")
+    assert said.err.count("forms.") >= 8
+    fill_facts(here, "ahuike")
+    assert main(["check", "recipe=ahuike"]) == 2
+    assert capsys.readouterr().out == "8 sentences are open; 0 rules are needed\n"
+    write_sentences(here, "ahuike")
+    assert main(["check", "recipe=ahuike"]) == 0
+    assert main(["recipe=ahuike"]) == 0
+    items = [json.loads(line) for line in (here / "builds/ahuike/items.jsonl").read_text("utf-8").splitlines()]
+    assert {item["form"] for item in items} >= {"verify"}
+    shown = next(item for item in items if item["form"] == "verify")
+    assert shown["question"].startswith("Ajụjụ: Kedu ihe ")
+
+
+def test_nothing_of_another_language_is_left_and_every_file_has_the_name(here: Path) -> None:
+    assert main(["new", "ahuike", "--language", "ig"]) == 0
+    files = [path.relative_to(here) for path in here.joinpath("recipes").rglob("*") if path.is_file()]
+    assert len(files) == 6
+    assert all("ahuike" in str(path) for path in files)
+    forms = yaml.safe_load((here / "recipes/forms/ahuike.yaml").read_text("utf-8"))
+    assert {value for value in forms.values() if isinstance(value, str)} == {"???"}
+    assert not any(value for value in forms.values() if isinstance(value, list))
+    verdicts = yaml.safe_load((here / "recipes/verdicts/ahuike.yaml").read_text("utf-8"))
+    assert set(map(len, verdicts.values())) == {0}
+    assert len(verdicts) == 8
+
+
+def test_sentences_that_are_bundled_are_written_and_marked(here: Path) -> None:
+    assert main(["new", "salud", "--language", "es-MX"]) == 0
+    text = (here / "recipes/forms/salud.yaml").read_text("utf-8")
+    assert "???" not in text.partition("verify:")[2]
+    assert "verify: |- # check\n  Pregunta: {question}\n" in text
+    assert 'open_mark: "¿" # check' in (here / "recipes/writing/salud.yaml").read_text("utf-8")
+
+
+def test_a_language_without_facts_is_warned_of(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["new", "x", "--language", "sah"]) == 0
+    assert "warning: the bundled table does not say how this language is written" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["new", "x", "--language", "ig", "--also", "rules/en"], "a new recipe has no parts to copy"),
+        (["new", "x", "--language", "ig", "--source", "q:multiple_choice=no.csv"], "there is no such file"),
+        (["new", "x", "--language", "igbo"], "expected the tag of a language"),
+    ],
+)
+def test_messages(words: list[str], message: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words) == 2
+    assert message in capsys.readouterr().err
+    assert not (here / "recipes").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "columns", "settings"),
+    [
+        ("a.csv", "question,A,B,C,answer\nWhat is it?,one,two,three,B\nWho was it?,four,five,six,C\nWhy?,7,8,9,A\n",
+         ('"question"', '["A", "B", "C"]', '"answer"'), {}),
+        ("b.csv", "What is it?,one,two,three,B\nWho was it?,four,five,six,C\nWhy?,seven,eight,nine,A\n",
+         ("0", "[1, 2, 3]", "4"), {"header": "false", "width": "5", "quoting": "true"}),
+        ("c.tsv", "id\tkey\tstem\ta\tb\n1x\t0\tLong question text?\tyes\tno\n2x\t1\tAnother question?\tup\tdown\n", None, {}),
+        ("d.jsonl", '{"q": "What?", "o": ["a", "b"], "k": 1}\n{"q": "Who is it?", "o": ["c", "d"], "k": 0}\n',
+         ('"q"', '"o"', '"k"'), {"key_as": "index"}),
+        ("e.json", '[{"q": "Qué?", "o": "(A) un\\n(B) dos", "k": "(A)"}, {"q": "Y?", "o": "(A) a\\n(B) b", "k": "(B)"}]',
+         ('"q"', '"o"', '"k"'), {"option_mark": '"\\\\([A-Ha-h]\\\\)"'}),
+        ("f.csv", "just,text\nof,people\n", None, {}),
+    ],
+)  # fmt: skip
+def test_columns_are_told_by_their_content(
+    name: str, text: str, columns: tuple[str, ...] | None, settings: dict[str, str], tmp_path: Path
+) -> None:
+    file = tmp_path / name
+    file.write_text(text, "utf-8")
+    layout = guess_layout(file)
+    if columns is None:
+        assert layout is None
+        return
+    assert layout is not None
+    assert (layout.question, layout.options, layout.answer_key) == columns
+    assert dict(layout.settings) == settings
+
+
+def test_the_table_of_languages() -> None:
+    assert facts_of_language("zh-Hant-TW").quotes == "「」"
+    assert facts_of_language("ur").direction == "rtl"
+    assert facts_of_language("mr").digits == "०१२३४५६७८९"
+    thai = facts_of_language("th")
+    assert (thai.stop, thai.joiner, thai.unit) == ("", "", "characters")
+    assert "ej" in facts_of_language("es").abbreviations
+
+
+def test_verdict_words_are_read_and_hold_back_where_they_cannot_tell(tmp_path: Path) -> None:
+    file = tmp_path / "es.yaml"
+    file.write_text("says_yes: [sí]\nsays_no: [no]\nright: [es verdad]\nunsure: [quizás]\nanswer: [la respuesta es]\n")
+    reader = VerdictReader([read_verdict_table(file)])
+    asked = YesNoQuestion(question="¿Es correcta?")
+    read = [reader.read(text, asked).verdict for text in ("Sí.", "La respuesta es no.", "Es verdad.", "Quizás sí.",
+            "Eso no es verdad.", "El hígado.")]  # fmt: skip
+    assert read == ["yes", "no", "yes", "", "", ""]
+    file.write_text("says_yes: []\nsays_no: [no]\n")
+    with pytest.raises(DataError, match="says_yes is empty: write how answers"):
+        read_verdict_table(file)
