@@ -18,9 +18,11 @@ from benchbuilder.authoring import (
 )
 from benchbuilder.cli.session import add_overrides, open_session, progress_watcher
 from benchbuilder.cli.terminal import print_line
-from benchbuilder.config import LoadedRecipe, display_path, open_casing
+from benchbuilder.config import LoadedRecipe, bundled_folder, display_path, open_casing
 from benchbuilder.core import Problem, RecipeError, count_phrase, printable_text, write_atomically
 from benchbuilder.steps import ACCEPTED_COLUMNS, PairRules, StatePairsSpec, read_accepted, read_pairs, render_rows
+
+_COPY = "`benchbuild new NAME --from {}` makes one of your own"
 
 
 def register(parser: argparse.ArgumentParser) -> None:
@@ -44,12 +46,19 @@ def run(args: argparse.Namespace, console: Console) -> int:
     rules = PairRules(file.pairs, spec.unit, casing, (fact.question for fact in facts), options)
     examples = rules.examples(((f.id, f.question, f.answer) for f in facts), session.loaded.recipe.seed)
     accepted = read_accepted(spec.accepted.file)
+    is_own = not spec.pairs.file.resolve().is_relative_to(bundled_folder("recipes").resolve())
     if args.accept:
+        if not is_own:
+            raise RecipeError([Problem("a bundled recipe is not changed", where=display_path(spec.accepted.file),
+                                       hint=_COPY.format(session.loaded.recipe.name))])  # fmt: skip
         _accept(args.accept, rules, examples, accepted, spec, console)
         return 0
     shapes = find_shapes(facts, spec.unit, max(1, args.most))
-    write_atomically(spec.pairs.file, render_pairs(shapes, file.pairs, spec.unit, len(facts)).encode())
     _print_shapes(shapes, facts, spec, console)
+    if not is_own:
+        print_line(console, f"a bundled recipe is not changed: {_COPY.format(session.loaded.recipe.name)}")
+        return 0
+    write_atomically(spec.pairs.file, render_pairs(shapes, file.pairs, spec.unit, len(facts)).encode())
     if rules.rules:
         _print_rules(rules, examples, accepted, len(facts), spec, console)
     else:
