@@ -108,6 +108,7 @@ BUILT_IN_KINDS: dict[str, dict[str, str]] = {
         "confirm_claims": "benchbuilder.steps.confirm_claims:ConfirmClaims",
         "state_claim": "benchbuilder.steps.state_claim:StateClaim",
         "false_claims": "benchbuilder.steps.false_claims:FalseClaims",
+        "wrong_answers": "benchbuilder.steps.wrong_answers:WrongAnswers",
         "retrieve": "benchbuilder.steps.retrieve:Retrieve",
         "annotate": "benchbuilder.steps.annotate:Annotate",
         "vote": "benchbuilder.steps.vote:VoteOnRows",

@@ -15,6 +15,7 @@ from benchbuilder.core import (
     Candidate,
     Dropped,
     Evidence,
+    Fact,
     Kept,
     LazyTexts,
     NotApplicable,
@@ -22,6 +23,7 @@ from benchbuilder.core import (
     OutcomeBatch,
     Passage,
     Row,
+    SpecIssue,
     StepContext,
     Table,
     child_rows,
@@ -34,6 +36,7 @@ from benchbuilder.core import (
 )
 from benchbuilder.retrieval import Retriever
 from benchbuilder.steps.base import Map, Port
+from benchbuilder.steps.language.gold import GoldPassages, named_passages
 
 PassagePositions = np.ndarray[Any, np.dtype[np.int64]] | range
 
@@ -45,19 +48,34 @@ class RetrievalHit(NamedTuple):
     rank: int
     position: int
     score: float
+    slot: str
+
+
+class FoundEvidence(NamedTuple):
+    """The results for a candidate, and the passages that its fact names in vain."""
+
+    hits: list[RetrievalHit]
+    missing: tuple[str, ...]
 
 
 class RetrieveSpec(StepSpec):
-    """The query and the retriever: `query` names the texts of the candidate that form the query."""
+    """The query and the retriever: `query` names the texts of the candidate that form the query.
+
+    With `gold` ``first``, the passages that a fact of the port `facts` names come before all others, at rank 0.
+    `gold_most` limits how many of one candidate there are; those with its right answer come first.
+    """
 
     query: Annotated[tuple[Literal["context", "question", "answer"], ...], Field(min_length=1)]
     retriever: Annotated[KindSpec | None, Slot("retriever", inherit="retriever")] = None
+    gold: Literal["first", "none"] = "none"
+    gold_most: Annotated[int, Field(ge=1)] = 3
 
 
 class Retrieve(Map):
     """The best passages of each knowledge base for a candidate; each base has its own index and ranking.
 
-    The slot of an evidence is ``base:rank``, with ranks from 1. The wrong answer is never part of the query.
+    The slot of an evidence is ``base:rank``, with ranks from 1, and ``base:0-number`` for passages that the fact names.
+    The wrong answer is never part of the query.
     """
 
     kind: ClassVar[str] = "retrieve"
@@ -65,12 +83,14 @@ class Retrieve(Map):
     ports: ClassVar[Mapping[str, Port]] = {
         "each": Port(Candidate),
         "passages": Port(Passage, "lookup", optional=True),
+        "facts": Port(Fact, "lookup", optional=True),
     }
     output: ClassVar[type[Row] | None] = Evidence
     slots: ClassVar[tuple[str, ...] | Literal["many"]] = "many"
     reasons: ClassVar[Mapping[str, str]] = {
         "no_evidence": "No passage of any knowledge base shares a word with the query.",
         "no_passages": "The recipe has no knowledge base, so its items have no evidence.",
+        "gold_missing": "The fact names a passage that is in no knowledge base.",
     }
 
     def __init__(self, spec: Any, context: StepContext) -> None:
@@ -79,9 +99,16 @@ class Retrieve(Map):
         self._passages: pa.Table | None = None
         self._has_base = True
         self._bases: dict[str, tuple[PassagePositions, Retriever]] = {}
+        self._named: dict[str, tuple[str, ...]] = {}
+        self._gold: GoldPassages | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_passages": None, "_bases": {}}
+        return {**self.__dict__, "_passages": None, "_bases": {}, "_named": {}, "_gold": None}
+
+    def validate_inputs(self, rows: Mapping[str, type[Row]]) -> Iterable[SpecIssue]:
+        """Facts that are not wired, where their passages come first."""
+        if self.spec.gold == "first" and rows and "facts" not in rows:
+            yield SpecIssue("gold", "the passages that facts name need the port `facts`", "first", ("none",))
 
     def _make_retriever(self) -> Retriever:
         return create_from_spec("retriever", self.spec.retriever)
@@ -108,24 +135,27 @@ class Retrieve(Map):
             retriever = self._make_retriever()
             retriever.index(LazyTexts(passages.column("text"), places), self.context.cache)
             self._bases[base] = (places, retriever)
+        if self.spec.gold == "first" and "facts" in lookups:
+            self._named = named_passages(lookups["facts"])
+            self._gold = GoldPassages(passages, (name for names in self._named.values() for name in names))
 
     def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Outcome]:  # noqa: ARG002
-        """A branch for each result, or one drop without any."""
+        """A branch for each result, and a drop if there is none or if a named passage is missing."""
         candidate: Candidate = row
         if not self._has_base:
             return [NotApplicable("no_passages")]
         query = "\n".join(text for name in self.spec.query if (text := getattr(candidate, name)))
+        [found] = self._find([query], [candidate.fact], [candidate.answer])
         outcomes: list[Outcome] = []
-        for base, rank, place, score in self._search([query])[0]:
+        for base, rank, place, score, slot in found.hits:
             passage = Passage.model_validate(self._passage_rows(np.array([place])).to_pylist()[0])
-            slot = f"{base}:{rank}"
             evidence = Evidence.child(
                 candidate, passage, produced_by=self.produced_by(self._rule), slot=slot, passage=passage.id,
                 base=base, document=passage.document, title=passage.title, text=passage.text,
                 score=score, rank=rank,
             )  # fmt: skip
             outcomes.append(Kept(evidence, slot))
-        return outcomes or [Dropped("no_evidence", truncate_code_points(query, 80))]
+        return [*outcomes, *(Dropped(*drop) for drop in _drops(found, query))]
 
     def map_columns(self, table: Table[Any]) -> OutcomeBatch | None:
         """The branches of many candidates, with one search for all queries and passages copied by column."""
@@ -133,38 +163,69 @@ class Retrieve(Map):
             return None
         texts = [table.arrow.column(name).to_pylist() for name in self.spec.query]
         queries = ["\n".join(filter(None, parts)) for parts in zip(*texts, strict=True)]
-        results = self._search(queries)
-        hits = [hit for ranked in results for hit in ranked]
-        counts = np.array([len(ranked) for ranked in results], np.int64)
-        # one line for each hit, and one for a candidate without hits
-        rows = np.repeat(np.arange(len(results)), np.maximum(counts, 1))
-        kept = np.repeat(counts > 0, np.maximum(counts, 1))
-        slots, details = np.full(len(rows), "", object), np.full(len(rows), "", object)
-        slots[kept] = [f"{base}:{rank}" for base, rank, *_ in hits]
-        details[~kept] = [truncate_code_points(queries[place], 80) for place in np.flatnonzero(counts == 0).tolist()]
-        chosen: Any = pa.array(rows[kept], pa.int64())
+        facts, answers = (table.arrow.column(name).to_pylist() for name in ("fact", "answer"))
+        results = self._find(queries, facts, answers)
+        hits = [hit for found in results for hit in found.hits]
+        rows = list[int]()
+        lines = list[tuple[str, str, str]]()  # reason ("" if kept), detail and slot of each branch
+        for row, (found, query) in enumerate(zip(results, queries, strict=True)):
+            branches = [("", "", hit.slot) for hit in found.hits] + _drops(found, query)
+            lines += branches
+            rows += [row] * len(branches)
+        reasons, details, slots = (pa.array([line[part] for line in lines], pa.string()) for part in range(3))
+        kept = np.array([not line[0] for line in lines], bool)
+        positions = np.array(rows, np.int64)
+        chosen: Any = pa.array(positions[kept], pa.int64())
         return OutcomeBatch(
-            row_position=pa.array(rows, pa.int64()),
-            slots=pa.array(slots, pa.string()),
+            row_position=pa.array(positions, pa.int64()),
+            slots=slots,
             outcomes=pa.array(np.where(kept, "kept", "dropped"), pa.string()),
-            reasons=pa.array(np.where(kept, "", "no_evidence"), pa.string()),
-            details=pa.array(details, pa.string()),
+            reasons=reasons,
+            details=details,
             rows=self._evidence_table(table.arrow.take(chosen), hits),
         )
 
     def _evidence_table(self, candidates: pa.Table, hits: Sequence[RetrievalHit]) -> Table[Any]:
         """The rows of hits; each hit has its candidate in the same row of `candidates`."""
-        bases, ranks, places, scores = ([hit[part] for hit in hits] for part in range(4))
+        bases, ranks, places, scores, slots = ([hit[part] for hit in hits] for part in range(5))
         passages = self._passage_rows(np.array(places, np.int64))
         fields: dict[str, pa.Array[Any]] = {
             "passage": combined_column(passages, "id"), "base": pa.array(bases, pa.string()),
             **{name: combined_column(passages, name) for name in ("document", "title", "text")},
             "score": pa.array(scores, pa.float64()), "rank": pa.array(ranks, pa.int64()),
         }  # fmt: skip
-        slots = pa.array([f"{base}:{rank}" for base, rank in zip(bases, ranks, strict=True)], pa.string())
         return child_rows(
-            Evidence, candidates, self.produced_by(self._rule), slots, fields, joined_ancestors(candidates, passages)
-        )
+            Evidence, candidates, self.produced_by(self._rule), pa.array(slots, pa.string()), fields,
+            joined_ancestors(candidates, passages),
+        )  # fmt: skip
+
+    def _find(self, queries: Sequence[str], facts: Sequence[str], answers: Sequence[str]) -> list[FoundEvidence]:
+        """The passages that the fact of each candidate names, then the results of its query, base by base."""
+        results = self._search(queries)
+        if self._gold is None:
+            return [FoundEvidence(hits, ()) for hits in results]
+        return [
+            self._with_gold(self._gold, hits, self._named.get(fact, ()), answer)
+            for hits, fact, answer in zip(results, facts, answers, strict=True)
+        ]
+
+    def _with_gold(
+        self, gold: GoldPassages, hits: Sequence[RetrievalHit], named: Sequence[str], answer: str
+    ) -> FoundEvidence:
+        """The named passages, then the other results."""
+        positions = list(dict.fromkeys(place for name in named for place in gold.positions(name)))
+        if len(positions) > self.spec.gold_most:
+            texts: list[Any] = self._passage_rows(np.array(positions)).column("text").to_pylist()
+            without = {place for place, text in zip(positions, texts, strict=True) if answer not in text}
+            positions = sorted(positions, key=without.__contains__)[: self.spec.gold_most]
+        scores = {hit.position: hit.score for hit in hits}
+        bases: list[Any] = self._passage_rows(np.array(positions, np.int64)).column("base").to_pylist()
+        first = [
+            RetrievalHit(base, 0, place, scores.get(place, 0.0), f"{base}:0-{number}")
+            for number, (base, place) in enumerate(zip(bases, positions, strict=True), 1)
+        ]
+        missing = tuple(name for name in named if not gold.positions(name))
+        return FoundEvidence([*first, *(hit for hit in hits if hit.position not in positions)], missing)
 
     def _search(self, queries: Sequence[str]) -> list[list[RetrievalHit]]:
         """The results of each query, base by base."""
@@ -174,7 +235,10 @@ class Retrieve(Map):
             ranking_of = dict(zip(distinct, retriever.search_many(distinct), strict=True))
             for query, hits in zip(queries, results, strict=True):
                 ranked = enumerate(ranking_of[query], 1)
-                hits += [RetrievalHit(base, rank, int(places[place]), score) for rank, (place, score) in ranked]
+                hits += [
+                    RetrievalHit(base, rank, int(places[place]), score, f"{base}:{rank}")
+                    for rank, (place, score) in ranked
+                ]
         return results
 
     @property
@@ -190,6 +254,13 @@ class Retrieve(Map):
 def _arrow_of(lookups: Mapping[str, Table[Any]]) -> pa.Table:
     """The passages; an empty table if the recipe has no knowledge base."""
     return lookups["passages"].arrow if "passages" in lookups else schema_of(Passage).empty_table()
+
+
+def _drops(found: FoundEvidence, query: str) -> list[tuple[str, str, str]]:
+    """Reason, detail and slot of what is dropped: the passages that are missing, or the lack of any."""
+    missing = [("gold_missing", truncate_code_points(" | ".join(found.missing), 80), "missing")]
+    none = [] if found.hits else [("no_evidence", truncate_code_points(query, 80), "")]
+    return [*none, *(missing if found.missing else [])]
 
 
 def _positions_by_base(passages: pa.Table) -> dict[str, PassagePositions]:

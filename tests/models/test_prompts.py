@@ -71,6 +71,15 @@ def test_prompts_about_claims_use_only_what_their_step_gives(part, language):
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("part", ["", ".check", ".system"])
+def test_prompts_about_wrong_answers_use_only_what_their_step_gives(part, language):
+    given = {*registry.find_kind("step", "wrong_answers").load().prompt_variables}
+    found = prompts.find_prompt(f"{language}/wrong{part}.j2", [ROOT])
+    assert prompts.check_prompt(found, given) == []
+    assert part == "" or "answer" not in prompts.used_variables(found)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize(("name", "kind"), JUDGES.items())
 def test_prompts_of_judges_use_only_what_their_kind_gives_and_close_every_tag(name, kind, language):
     given = registry.find_kind("judge", kind).load().prompt_variables
@@ -102,6 +111,7 @@ def test_each_language_has_every_prompt_and_enough_pairs(language):
         *(f"read_claims{part}.j2" for part in ("", ".alone", ".repair", ".system")),
         "confirm_claims.j2",
         "false_claims.j2",
+        *(f"wrong{part}.j2" for part in ("", ".check", ".system")),
     }
     assert judges <= names
     assert exposure <= names

@@ -327,7 +327,7 @@ class Item(Row, Generic[P]):
 
 
 class Support(FrozenModel):
-    """A paragraph that supports an item's answer."""
+    """A paragraph that supports an item's answer. Rank 0 is for one that the source of the fact names."""
 
     passage: str
     base: str
@@ -336,6 +336,11 @@ class Support(FrozenModel):
     text: str
     score: float
     rank: int
+
+    @property
+    def found(self) -> Literal["gold", "retrieved"]:
+        """Whether the source of the fact names it, or a retriever found it."""
+        return "gold" if self.rank == 0 else "retrieved"
 
 
 def question_cells(row: Any) -> dict[str, str]:

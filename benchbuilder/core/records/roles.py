@@ -120,7 +120,10 @@ class Candidate(Row):
 
 
 class Evidence(Row):
-    """A passage found for a candidate (`of`), with score and rank (from 1) within its knowledge base."""
+    """A passage found for a candidate (`of`), with score and rank (from 1) within its knowledge base.
+
+    Rank 0 is for a passage that the fact of the candidate names.
+    """
 
     name: ClassVar[str] = "evidence"
     identity: ClassVar[tuple[str, ...]] = ("passage",)

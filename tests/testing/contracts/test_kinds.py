@@ -20,8 +20,11 @@ from term_examples import terms
 from benchbuilder.config.spec.base import KindSpec
 from benchbuilder.core import registry
 from benchbuilder.core.context import StepContext
+from benchbuilder.core.records.answered import QuestionAnswer
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.outcomes import Dropped, Kept
+from benchbuilder.core.records.payloads import Fact
+from benchbuilder.core.records.row import Origin, ProducedBy
 from benchbuilder.models.base import Message, Reply, Request
 from benchbuilder.models.providers.replay import RecordedReply, write_replies
 from benchbuilder.sources.base import Source
@@ -174,6 +177,24 @@ def _without_model(example: tuple[Any, dict[str, Table[Any]]]) -> tuple[Any, dic
     return spec.model_copy(update={"strategy": "rules", "model": None}), tables
 
 
+def _wrong_answers(_: Sample) -> tuple[Any, dict[str, Table[Any]]]:
+    given = {
+        "kind": "wrong_answers", "from": "rows", "order": ["listed", "number", "rows"], "longest": 40,
+        "rows": {"question_words": {"thing": ["Which (?P<head>[a-z]+)"]}, "max_question_similarity": 1.0},
+    }  # fmt: skip
+    planets = {"second": "Venus", "third": "Earth", "fourth": "Mars"}
+    rows = [
+        Fact[QuestionAnswer].build(
+            payload=QuestionAnswer(question=f"Which planet is {place}?", answers=(name,)), language="en",
+            origin=Origin(file="planets.json", line=line), produced_by=ProducedBy(rule="reader"), partition="planets",
+        )
+        for line, (place, name) in enumerate(planets.items(), 1)
+    ]  # fmt: skip
+    table = Table.of(rows, Fact[QuestionAnswer])
+    spec = load("step", "wrong_answers").spec_class.model_validate(given)
+    return spec, {"each": table, "pool": table, "known": table}
+
+
 SPECIAL: dict[str, Callable[[Sample], tuple[Any, dict[str, Table[Any]]]]] = {
     "ask_oe_triple": _ask_oe_triple,
     "replace_triple": _replace_triple,
@@ -189,6 +210,7 @@ SPECIAL: dict[str, Callable[[Sample], tuple[Any, dict[str, Table[Any]]]]] = {
     "propose": _shown("propose"),
     "ask_verify": _shown("ask_verify"),
     "ask_pass": _shown("ask_pass"),
+    "wrong_answers": _wrong_answers,
     "split_answers": lambda _: several_answers(),
     "state_option": lambda _: right_options(),
     "deny": _deny,

@@ -1,0 +1,162 @@
+"""The wrong answers that rules find for a whole table of questions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from benchbuilder.core import (
+    Dropped,
+    Fact,
+    QuestionAnswer,
+    Table,
+    all_numbers,
+    equality_key,
+    first_match,
+    text_length,
+)
+from benchbuilder.steps.language.changed_numbers import ChangedNumber, change_number
+from benchbuilder.steps.language.gold import GoldPassages
+from benchbuilder.steps.wrong.known import AnsweredRow, KnownAnswers, answer_key, answer_keys, question_key
+from benchbuilder.steps.wrong.lending import Lending, Loan
+from benchbuilder.steps.wrong.shapes import answer_shape, asked_thing, same_length_class
+from benchbuilder.steps.wrong.spec import WrongAnswersSpec
+
+_Row = Fact[QuestionAnswer]
+
+
+@dataclass(frozen=True, slots=True)
+class WrongAnswer:
+    """A wrong answer and where it comes from."""
+
+    text: str
+    source: str
+
+
+class GoldTexts:
+    """The evidence of facts as text: the passages that they name, or the text that they give."""
+
+    def __init__(self, passages: Table[Any] | None, facts: Iterable[_Row]) -> None:
+        named = dict.fromkeys(name for fact in facts for name in fact.payload.gold)
+        self._texts: Mapping[str, str] = {name: name for name in named}
+        if passages is not None:
+            gold, texts = GoldPassages(passages.arrow, named), passages.arrow.column("text")
+            self._texts = {
+                name: "\n".join([texts[place].as_py() for place in gold.positions(name)]) or name for name in named
+            }
+
+    def of(self, payload: QuestionAnswer) -> str:
+        """The evidence of one fact; empty if it names none."""
+        return "\n".join(self._texts[name] for name in payload.gold)
+
+
+class Allotment:
+    """What each question is given by rules, or why it is given nothing, by the id of its fact."""
+
+    def __init__(self, spec: WrongAnswersSpec, seed: int, known: KnownAnswers, gold: GoldTexts) -> None:
+        self._spec, self._seed, self._known, self._gold = spec, seed, known, gold
+
+    def allot(self, each: Iterable[_Row], pool: Iterable[_Row]) -> dict[str, WrongAnswer | Dropped]:
+        """What the questions of `each` are given; those of `pool` lend."""
+        waiting = {fact.id: fact for fact in each}
+        lenders = {fact.id: fact for fact in pool}
+        given: dict[str, WrongAnswer | Dropped] = {}
+        for source in self._spec.order:
+            found = self._lend(waiting, lenders) if source == "rows" else self._each_alone(source, waiting)
+            for name, outcome in found.items():
+                if isinstance(outcome, WrongAnswer):
+                    given[name] = outcome
+                    del waiting[name]
+                else:
+                    given.setdefault(name, outcome)
+        return {name: Dropped("needs_model", fact.payload.question) for name, fact in waiting.items()} | given
+
+    def fits(self, fact: _Row, proposal: str) -> bool:
+        """Whether a model's answer looks like the right one, and neither the known answers nor the evidence hold it."""
+        row, key = self._answered(fact), answer_key(proposal)
+        alike = not self._spec.rows.shape or answer_shape(proposal) == row.shape
+        if not alike or not same_length_class(row.answer, proposal):
+            return False
+        return key not in row.evidence and key not in row.asked and not self._known.says(row, key)
+
+    def _each_alone(self, source: str, waiting: Mapping[str, _Row]) -> dict[str, WrongAnswer | Dropped]:
+        """What each question is given by itself."""
+        if source == "number":
+            return {name: found for name, fact in waiting.items() if (found := self._changed(fact)) is not None}
+        listed = {name: fact.payload for name, fact in waiting.items() if source == "listed" and fact.payload.wrong}
+        return {name: WrongAnswer(payload.wrong[0], payload.wrong_from or "listed") for name, payload in listed.items()}
+
+    def _changed(self, fact: _Row) -> WrongAnswer | Dropped | None:
+        """The answer with one number changed, or why it cannot be; ``None`` for an answer without numbers."""
+        payload = fact.payload
+        answer = payload.answers[0]
+        row, types = self._answered(fact), self._spec.number_types
+        if types and (row.thing is None or row.thing.type not in types):
+            return None
+        if (bar := self._bar(answer)) is not None:
+            return bar
+        changed = change_number(answer, self._gold.of(payload), self._spec.number, f"{self._seed}:{fact.id}")
+        if changed == "no_number":
+            return None
+        if not isinstance(changed, ChangedNumber):
+            return Dropped(changed, answer)
+        key = answer_key(changed.text)
+        if key in row.evidence:
+            return Dropped("in_gold", changed.text)
+        return (
+            Dropped("known_answer", changed.text) if self._known.has(row, key) else WrongAnswer(changed.text, "number")
+        )
+
+    def _lend(self, waiting: Mapping[str, _Row], pool: Mapping[str, _Row]) -> dict[str, WrongAnswer | Dropped]:
+        """What questions are lent by other rows."""
+        given: dict[str, WrongAnswer | Dropped] = {}
+        borrowers: list[AnsweredRow] = []
+        for name, fact in waiting.items():
+            answer = fact.payload.answers[0]
+            row, bar = self._answered(fact), self._bar(answer)
+            if bar is None and has_number(answer, self._spec.number.written):
+                bar = Dropped("vague_number", answer)
+            if bar is None and not self._may_lend(row, fact.payload):
+                bar = Dropped("no_type", fact.payload.question)
+            if bar is None:
+                borrowers.append(row)
+            else:
+                given[name] = bar
+        lenders = [row for fact in pool.values() if (row := self._lender(fact)) is not None]
+        for name, loan in Lending(self._spec.rows, self._known, self._seed).lend(borrowers, lenders).items():
+            given[name] = WrongAnswer(loan.answer, "rows") if isinstance(loan, Loan) else loan
+        return given
+
+    def _lender(self, fact: _Row) -> AnsweredRow | None:
+        """A question that may lend its answer; ``None`` if its answer has a number, several parts or no type."""
+        answer = fact.payload.answers[0]
+        if self._bar(answer) is not None or has_number(answer, self._spec.number.written):
+            return None
+        row = self._answered(fact)
+        return row if self._may_lend(row, fact.payload) else None
+
+    def _may_lend(self, row: AnsweredRow, payload: QuestionAnswer) -> bool:
+        """Whether what a question asks for is known, and other rows may have an answer to it."""
+        return row.thing is not None and first_match(self._spec.rows.not_questions, payload.question) is None
+
+    def _bar(self, answer: str) -> Dropped | None:
+        """Why no rule looks for a wrong answer; ``None`` if one may."""
+        if text_length(answer) > self._spec.longest:
+            return Dropped("answer_too_long", answer)
+        return Dropped("answer_is_list", answer) if first_match(self._spec.lists, answer) is not None else None
+
+    def _answered(self, fact: _Row) -> AnsweredRow:
+        """The forms in which a question and its answers are compared."""
+        payload = fact.payload
+        answer = payload.answers[0]
+        return AnsweredRow(
+            fact.id, question_key(payload), answer, answer_keys(payload.answers), frozenset(payload.gold),
+            equality_key(self._gold.of(payload)), asked_thing(payload.question, self._spec.rows.question_words),
+            answer_shape(answer),
+        )  # fmt: skip
+
+
+def has_number(answer: str, written: Iterable[str]) -> bool:
+    """Whether an answer has a digit, or is a number in words."""
+    return bool(all_numbers(answer)) or answer in written

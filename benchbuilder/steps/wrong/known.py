@@ -1,0 +1,76 @@
+"""Questions with their answers, and what is known to be right for a question or for one like it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from rapidfuzz.fuzz import ratio
+
+from benchbuilder.core import QuestionAnswer, answers_overlap, comparison_form, equality_key
+from benchbuilder.steps.wrong.shapes import AnswerShape, AskedThing
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredRow:
+    """A question as wrong answers are looked for: `answer` is the one that is shown, `gold` what names its evidence.
+
+    `asked` is the question as it is compared, `thing` what it asks for (``None``: unknown).
+    """
+
+    id: str
+    asked: str
+    answer: str
+    right: tuple[str, ...]
+    gold: frozenset[str]
+    evidence: str
+    thing: AskedThing | None
+    shape: AnswerShape
+
+    @property
+    def answer_key(self) -> str:
+        """The form in which its answer is compared."""
+        return self.right[0]
+
+
+class KnownAnswers:
+    """Every known answer to every question, in the forms in which they are compared."""
+
+    def __init__(self, rows: Iterable[QuestionAnswer], same_question: float, same_answer: float) -> None:
+        self._most, self._answer = same_question * 100, same_answer * 100
+        self._of: dict[str, set[str]] = {}
+        self._questions: dict[str, list[str]] = {}
+        for payload in rows:
+            asked = question_key(payload)
+            keys = answer_keys(payload.answers)
+            self._of.setdefault(asked, set()).update(keys)
+            for key in keys:
+                self._questions.setdefault(key, []).append(asked)
+
+    def has(self, row: AnsweredRow, answer: str) -> bool:
+        """Whether an answer, in its compared form, is known to be right for the question or one much like it."""
+        if answer in row.right or answer in self._of.get(row.asked, ()):
+            return True
+        return any(ratio(row.asked, other) >= self._most for other in self._questions.get(answer, ()))
+
+    def says(self, row: AnsweredRow, answer: str) -> bool:
+        """Whether an answer is known to be right, or is like one that is, contains it or is contained in it."""
+        right = {*row.right, *self._of.get(row.asked, ())}
+        if any(answers_overlap(answer, known) or ratio(answer, known) >= self._answer for known in right):
+            return True
+        return self.has(row, answer)
+
+
+def question_key(payload: QuestionAnswer) -> str:
+    """The form in which questions are compared."""
+    return equality_key(payload.context + payload.question)
+
+
+def answer_keys(answers: Sequence[str]) -> tuple[str, ...]:
+    """The forms in which answers are compared, each once; an answer without letters and digits stays as it is."""
+    return tuple(dict.fromkeys(answer_key(answer) for answer in answers))
+
+
+def answer_key(answer: str) -> str:
+    """The form in which an answer is compared."""
+    return equality_key(answer) or comparison_form(answer) or answer
