@@ -115,7 +115,7 @@ class Allotment:
         for name, fact in waiting.items():
             answer = fact.payload.answers[0]
             row, bar = self._answered(fact), self._bar(answer)
-            if bar is None and has_number(answer, self._spec.number.written):
+            if bar is None and has_number(answer, self._spec.number.written_words()):
                 bar = Dropped("vague_number", answer)
             if bar is None and not self._may_lend(row, fact.payload):
                 bar = Dropped("no_type", fact.payload.question)
@@ -131,7 +131,7 @@ class Allotment:
     def _lender(self, fact: _Row) -> AnsweredRow | None:
         """A question that may lend its answer; ``None`` if its answer has a number, several parts or no type."""
         answer = fact.payload.answers[0]
-        if self._bar(answer) is not None or has_number(answer, self._spec.number.written):
+        if self._bar(answer) is not None or has_number(answer, self._spec.number.written_words()):
             return None
         row = self._answered(fact)
         return row if self._may_lend(row, fact.payload) else None
