@@ -163,7 +163,7 @@ class Retrieve(Map):
             return None
         texts = [table.arrow.column(name).to_pylist() for name in self.spec.query]
         queries = ["\n".join(filter(None, parts)) for parts in zip(*texts, strict=True)]
-        facts, answers = (table.arrow.column(name).to_pylist() for name in ("fact", "answer"))
+        facts, answers = (table.column(name) for name in ("fact", "answer"))
         results = self._find(queries, facts, answers)
         hits = [hit for found in results for hit in found.hits]
         rows = list[int]()
