@@ -67,7 +67,7 @@ def _cases() -> Iterator[Any]:
             yield pytest.param(overrides, marks=marks, id=" ".join(overrides))
 
 
-@pytest.mark.parametrize("overrides", _cases())
+@pytest.mark.parametrize("overrides", list(_cases()))
 def test_it_composes(overrides: list[str]) -> None:
     loaded = load_recipe(overrides)
     assert loaded.recipe.steps
