@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from benchbuilder.authoring.clone.edit_yaml import YamlEditor, keep_casing
 from benchbuilder.authoring.starter.choice_layout import guess_layout
 from benchbuilder.authoring.starter.language_table import facts_of_language
 from benchbuilder.cli.dispatch import main
@@ -144,6 +145,20 @@ def test_columns_are_told_by_their_content(
     assert layout is not None
     assert (layout.question, layout.options, layout.answer_key) == columns
     assert dict(layout.settings) == settings
+
+
+def test_copies_keep_letters_until_their_names_are_listed() -> None:
+    text = "a:\n  casing:\n    names: x.txt # those of medicine\nb: {casing: {keep: [x]}, c: 1}\nc: {casing: null}\n"
+    editor = YamlEditor(text)
+    keep_casing(editor)
+    data = yaml.safe_load(editor.edited_text())
+    assert data["a"]["casing"] == {"default": "keep", "names": "x.txt"}
+    assert data["b"]["casing"] == {"default": "keep", "keep": ["x"]}
+    assert data["c"]["casing"] is None
+    assert "# those of medicine" in editor.edited_text()
+    again = YamlEditor(editor.edited_text())
+    keep_casing(again)
+    assert again.edited_text() == editor.edited_text()
 
 
 def test_the_table_of_languages() -> None:
