@@ -31,6 +31,8 @@ from benchbuilder.core import InstallationError, Problem, find_kind, kinds_of_sl
 
 _SHARED_SLOTS = ("tokenizer", "model", "retriever", "annotation")
 """Nodes that others inherit; each may inherit from the ones before."""
+_REMOVABLE = ("outputs", "steps", "sources")
+"""Mappings from which ``NAME: null`` removes what a recipe inherits."""
 _NAME = r"[a-z][a-z0-9_]*"
 _HIDDEN_KEYS = (("base_url",), ("extra_body",))
 """Keys whose values are not repeated in messages: people put secrets there by mistake."""
@@ -136,7 +138,7 @@ class _SpecBuilder:
         slots = _slots(Recipe)
         for name in (*_SHARED_SLOTS, *(name for name in slots if name not in _SHARED_SLOTS)):
             if name in data:
-                data[name] = _drop_null_entries(data[name]) if name in ("outputs", "steps") else data[name]
+                data[name] = _drop_null_entries(data[name]) if name in _REMOVABLE else data[name]
                 data[name] = self._slot(slots[name], Recipe.model_fields[name].annotation, data[name], (name,))
                 self.top[name] = data[name]
         for name, cls in (("evaluation", EvaluationSpec), ("audit", AuditSpec)):

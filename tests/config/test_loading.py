@@ -229,6 +229,11 @@ def test_what_a_recipe_says_of_a_source_that_is_not_chosen_does_not_count(garden
     assert recipe.sources["quiz"].title == "Quiz"
 
 
+def test_null_removes_an_inherited_source(garden: Any) -> None:
+    recipe = load_recipe(["recipe=garden", "source=[plants,quiz]", "sources.quiz=null"]).recipe
+    assert list(recipe.sources) == ["plants"]
+
+
 def test_what_the_command_line_says_of_it_is_wrong(garden: Any) -> None:
     with pytest.raises(RecipeError, match="a source needs its `kind`"):
         load_recipe(["recipe=garden", "sources.quiz.title=Quiz"])

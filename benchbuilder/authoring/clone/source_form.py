@@ -40,7 +40,7 @@ def source_template(source_argument: str, folder: str) -> tuple[str, str]:
     file = f"{name}.txt, a paragraph a line, or {name}.csv"
     file = file if getattr(source, "default_format", None) == "text" else f"{name}.csv"
     lines = [f"  {name}:", f"    kind: {kind}"]
-    fields = {field: info for field, info in spec.model_fields.items() if field != "kind"}
+    fields = {info.alias or field: info for field, info in spec.model_fields.items() if field != "kind"}
     needed = {field: info for field, info in fields.items() if info.is_required() or field in _CARD_FIELDS}
     needed = dict(sorted(needed.items(), key=lambda pair: pair[0] in _CARD_FIELDS))
     for field, info in needed.items():
@@ -58,7 +58,8 @@ def _field(name: str, info: FieldInfo, indent: str, hint: str = "") -> Iterator[
         return
     yield f"{indent}{name}:"
     either: dict[str, tuple[str, ...]] = {names[0]: names[1:] for names in getattr(inner, "either", ())}
-    for child, below in inner.model_fields.items():
+    for field, below in inner.model_fields.items():
+        child = below.alias or field
         if below.is_required() or child in either:
             others = "".join(f" # or {other}:" for other in either.get(child, ()))
             yield from _field(child, below, f"{indent}  ", others)

@@ -11,6 +11,7 @@ from clone_world import run
 
 from benchbuilder.authoring.clone.edit_yaml import YamlEditor
 from benchbuilder.authoring.clone.parts import is_bound
+from benchbuilder.authoring.clone.source_form import source_template
 
 # --- new messages ----------------------------------------------------------------------------------------------------
 
@@ -210,6 +211,12 @@ def test_nothing_of_the_old_sources_stays(here: Path) -> None:
     assert set(yaml.safe_load(text)["paths"]) == {"words", "stop_words", "relations", "votes"}
     assert "      answer_key: ??? # or answer:\n" in text
     assert "nutrition/book.txt, a paragraph a line" in text
+
+
+def test_a_form_names_settings_as_recipes_do() -> None:
+    _, form = source_template("facts:sql", "nutrition")
+    assert "    as: ???" in form
+    assert "as_" not in form
 
 
 def test_what_the_card_said_can_be_uncommented(here: Path) -> None:
