@@ -206,6 +206,7 @@ from .text.near_duplicates import equality_key as equality_key
 from .text.near_duplicates import item_families as item_families
 from .text.near_duplicates import jaccard as jaccard
 from .text.near_duplicates import join_groups as join_groups
+from .text.near_duplicates import join_shared_answers as join_shared_answers
 from .text.near_duplicates import near_pairs as near_pairs
 from .text.near_duplicates import near_rows as near_rows
 from .text.near_duplicates import trigrams as trigrams

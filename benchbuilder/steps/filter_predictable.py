@@ -18,6 +18,7 @@ from benchbuilder.core import (
     LengthUnit,
     Table,
     find_ngrams,
+    join_shared_answers,
     predictability,
 )
 from benchbuilder.steps.base import Gather, Port
@@ -82,7 +83,12 @@ class FilterPredictable(Gather):
             return {}
         names = {name: at for at, name in enumerate(sorted({row.family or row.fact for row in rows}))}
         families = np.array([names[row.family or row.fact] for row in rows], np.int64)
-        table = (self._pair_rows if self.spec.target == "pair" else self._verdict_rows)(rows, families)
+        folds = join_shared_answers([row.family or row.fact for row in rows],
+                                    [(row.answer, row.answer_wrong) for row in rows],
+                                    [row.wrong_from == "rows" for row in rows])  # fmt: skip
+        groups = {name: at for at, name in enumerate(sorted(set(folds)))}
+        apart = np.array([groups[name] for name in folds], np.int64)
+        table = (self._pair_rows if self.spec.target == "pair" else self._verdict_rows)(rows, apart)
         chances = predictability(table, self.spec.splits, self.spec.held_out, self.context.seed)
         means = np.bincount(families, chances) / np.bincount(families)
         return {name: float(means[at]) for name, at in names.items()}

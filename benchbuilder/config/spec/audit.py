@@ -93,6 +93,9 @@ class AuditSpec(Spec):
     """Whether models see the paragraphs of an item; ``null``: if its payload gives ``evidence`` to prompts."""
     most_items: Annotated[int, Field(ge=100)] = 20_000
     """A larger benchmark is audited on a random sample of whole item families with about this many items."""
+    group: Literal["answer_texts", "family"] = "answer_texts"
+    """What no fold divides: item families, and with ``answer_texts`` also items that share an answer that another row
+    lent as a wrong one (`wrong_from` ``rows``)."""
     canary: Annotated[str, Field(pattern=r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$")] | None = None
     """The identifier (a GUID) that the released files hold; models are asked for its rest."""
     exposure: ExposureSpec = ExposureSpec()

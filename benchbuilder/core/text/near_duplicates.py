@@ -52,6 +52,21 @@ def join_groups(names: Sequence[str], pairs: Iterable[tuple[int, int]]) -> list[
     return [smallest[groups.root(place)] for place in range(len(names))]
 
 
+def join_shared_answers(families: Sequence[str], answers: Sequence[tuple[str, str]], lent: Sequence[bool]) -> list[str]:
+    """The family of each item, joined with those that share the text of an answer that another row lent.
+
+    An answer that is right in one item and wrong in another can be remembered and turned round, so no fold may divide
+    the two. `answers` are the right and the wrong one of each item; `lent` says whose wrong one comes from another row.
+
+    >>> join_shared_answers(["b", "a", "c"], [("Oslo", "Bern"), ("Bern", "no"), ("Rome", "no")], [True, False, False])
+    ['a', 'a', 'c']
+    """
+    keys = [tuple(map(equality_key, pair)) for pair in answers]
+    first: dict[str, int] = {pair[1]: place for place, pair in enumerate(keys) if lent[place]}
+    pairs = ((first[key], place) for place, pair in enumerate(keys) for key in pair if key and key in first)
+    return join_groups(families, pairs)
+
+
 def near_rows(rows: Sequence[Sequence[frozenset[str]]], threshold: float) -> Iterator[tuple[int, int]]:
     """Pairs of positions of rows with sets that are equal, or whose Jaccard index exceeds `threshold`.
 

@@ -40,11 +40,13 @@ class BuildAuditor:
 
     def audit_build(self, finished: FinishedBuild) -> AuditResult:
         """The result for a finished build."""
-        return self.audit_benchmark(benchmark_of_build(finished, self.spec.most_items, self.seed))
+        return self.audit_benchmark(
+            benchmark_of_build(finished, self.spec.most_items, self.seed, group=self.spec.group)
+        )
 
     def audit_items(self, items: Sequence[Item[Any]]) -> AuditResult:
         """The result for items of which nothing else is known."""
-        return self.audit_benchmark(benchmark_of_items(items, self.spec.most_items, self.seed))
+        return self.audit_benchmark(benchmark_of_items(items, self.spec.most_items, self.seed, group=self.spec.group))
 
     def audit_benchmark(self, benchmark: AuditedBenchmark) -> AuditResult:
         """The result for subjects that are known already."""

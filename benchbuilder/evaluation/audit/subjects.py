@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from benchbuilder.core import Choice, Item, Row, Statement, Triple
+from benchbuilder.core import Choice, Item, Row, Statement, Triple, join_shared_answers
 from benchbuilder.exporters import FinishedBuild, ReportEntry, candidate_entries, entry_of, item_entries
 
 
@@ -107,20 +107,46 @@ class AuditedBenchmark:
     knowledge: AuditKnowledge = field(default_factory=AuditKnowledge, compare=False)
 
 
-def benchmark_of_build(finished: FinishedBuild, most: int, seed: int) -> AuditedBenchmark:
+def benchmark_of_build(
+    finished: FinishedBuild, most: int, seed: int, *, group: str = "answer_texts"
+) -> AuditedBenchmark:
     """The items of a build, or its candidates while it has no items; a sample of `most` of them if there are more."""
     entries, kind = item_entries(finished), "items"
     if not entries:
         entries, kind = candidate_entries(finished), "candidates"
     chosen = sample_of_families(entries, most, seed)
-    return _benchmark(chosen, len(entries), kind, _Ancestry(finished, chosen), _knowledge(finished))
+    found = _benchmark(chosen, len(entries), kind, _Ancestry(finished, chosen), _knowledge(finished))
+    return _grouped(found, chosen) if group == "answer_texts" else found
 
 
-def benchmark_of_items(rows: Sequence[Item[Any]], most: int, seed: int) -> AuditedBenchmark:
+def benchmark_of_items(
+    rows: Sequence[Item[Any]], most: int, seed: int, *, group: str = "answer_texts"
+) -> AuditedBenchmark:
     """Items without the build that made them; views of facts do not apply to them."""
     entries = [entry_of(row) for row in rows]
     chosen = sample_of_families(entries, most, seed)
-    return _benchmark(chosen, len(entries), "items", None, AuditKnowledge())
+    found = _benchmark(chosen, len(entries), "items", None, AuditKnowledge())
+    return _grouped(found, chosen) if group == "answer_texts" else found
+
+
+def _grouped(found: AuditedBenchmark, entries: Sequence[ReportEntry]) -> AuditedBenchmark:
+    """The benchmark with items in one family that share an answer which another row lent as a wrong one."""
+    answers = [(entry.cells.get("answer", ""), entry.cells.get("answer-wrong", "")) for entry in entries]
+    lent = [getattr(entry.row, "wrong_from", "") == "rows" for entry in entries]
+    if not any(lent):
+        return found
+    names = join_shared_answers([family_of(entry.row) for entry in entries], answers, lent)
+    group_of = {entry.row.id: name for entry, name in zip(entries, names, strict=True)}
+
+    def moved(subject: AuditSubject) -> AuditSubject:
+        return replace(subject, family=group_of[subject.id])
+
+    return replace(
+        found,
+        questions=tuple(map(moved, found.questions)),
+        pairs=tuple(AuditPair(moved(pair.right), moved(pair.wrong)) for pair in found.pairs),
+        families=len(set(names)),
+    )
 
 
 def family_of(row: Row) -> str:

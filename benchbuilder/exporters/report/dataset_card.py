@@ -149,7 +149,7 @@ def _item_outputs(outputs: Mapping[str, Mapping[str, Any]]) -> list[Mapping[str,
     return [node for node in outputs.values() if "step" in node and node["step"] is None]
 
 
-_PROMPTS = ("system", "prompt", "pairs", "repair")
+_PROMPTS = ("system", "prompt", "check", "pairs", "repair")
 
 
 @dataclass(frozen=True)
