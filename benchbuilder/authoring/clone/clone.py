@@ -73,7 +73,8 @@ def clone_recipe(request: CloneRequest, recipes: Sequence[str] | None = None) ->
     path, root = library.paths_of(f"recipe/{request.origin}")[0]
     parts = RecipeParts(request.origin, library, request.extra_options)
     bases = tuple(file.path.stem for part, file in parts.files.items() if part.startswith("recipe/"))
-    names = CloneNames(request.name, path.stem, loaded.recipe.language.partition("-")[0], bases)
+    old, new = (tag.partition("-")[0] for tag in (loaded.recipe.language, request.language or ""))
+    names = CloneNames(request.name, path.stem, old, bases, new if new != old else "")
     copies = CopiedFiles(loaded, parts, names)
     main = copies.places[path.resolve()]
     files: dict[PurePosixPath, bytes] = {}

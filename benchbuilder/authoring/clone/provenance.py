@@ -20,13 +20,15 @@ _FORMAT = 1
 class CloneNames:
     """Names for the files of the copy `name`, other than those of the original, so that both can be found.
 
-    `origin` is the copied recipe; it is in `language` and builds on the recipes `bases`.
+    `origin` is the copied recipe; it is in `language` and builds on the recipes `bases`. The copy is in `new_language`
+    (empty: the same one), whose tag takes the place of the old one.
     """
 
     name: str
     origin: str
     language: str
     bases: tuple[str, ...] = ()
+    new_language: str = ""
 
     def stem(self, stem: str) -> str:
         """The name of a copied file without its suffix.
@@ -34,13 +36,15 @@ class CloneNames:
         >>> names = CloneNames("law", "care", "zh")
         >>> [names.stem(stem) for stem in ("care", "care_judges", "zh_claims", "files", "zh")]
         ['law', 'law_judges', 'law_claims', 'law_files', 'law_zh']
+        >>> names = CloneNames("law", "care", "zh", new_language="yo")
+        >>> [names.stem(stem) for stem in ("zh_claims", "zh", "en", "sheets_zh")]
+        ['law_claims', 'law_yo', 'law_en', 'law_sheets_yo']
         """
-        if stem == self.origin:
-            return self.name
-        for prefix in (self.origin, self.language):
-            if stem.startswith(f"{prefix}_"):
-                return f"{self.name}_{stem.removeprefix(f'{prefix}_')}"
-        return f"{self.name}_{stem}"
+        if stem == self.origin or stem.startswith(f"{self.origin}_"):
+            return self.name + stem.removeprefix(self.origin)
+        if self.new_language and (stem == self.language or stem.endswith(f"_{self.language}")):
+            stem = stem.removesuffix(self.language) + self.new_language
+        return f"{self.name}_{stem.removeprefix(f'{self.language}_')}"
 
     def recipe_file(self, path: PurePosixPath) -> PurePosixPath:
         """The path of a copied file below the folder of recipes: in the folder of the copy, or next to the original.

@@ -65,9 +65,8 @@ def _of_records(records: Sequence[Mapping[str, Any]]) -> ChoiceLayout | None:
     question = max(texts, key=lambda name: sum(len(str(record.get(name, ""))) for record in records))
     settings = [("key_as", key_as)] if (key_as := _key_as([record.get(keys[0]) for record in records])) else []
     settings += [("option_mark", json.dumps(marked[options]))] if options in marked else []
-    return ChoiceLayout(
-        *(json.dumps(name, ensure_ascii=False) for name in (question, options, keys[0])), tuple(settings)
-    )
+    quoted = [json.dumps(name, ensure_ascii=False) for name in (question, options, keys[0])]
+    return ChoiceLayout(quoted[0], quoted[1], quoted[2], tuple(settings))
 
 
 def _has_marks(records: Sequence[Mapping[str, Any]], name: str, mark: str) -> bool:

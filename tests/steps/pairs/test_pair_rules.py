@@ -10,6 +10,7 @@ from benchbuilder.core.context import StepContext
 from benchbuilder.core.errors import DataError, RecipeError
 from benchbuilder.core.records.outcomes import Kept, NotApplicable
 from benchbuilder.core.records.payloads import Choice, Fact, Option
+from benchbuilder.core.records.roles import Statement
 from benchbuilder.core.records.row import Origin, ProducedBy
 from benchbuilder.core.text.punctuation import Casing, case_letters
 from benchbuilder.steps.pairs.files import read_pairs
@@ -131,6 +132,7 @@ def test_no_rule_is_used_that_nobody_accepted(tmp_path: Path) -> None:
     rule = next(rule for rule in PairRules(pairs_of(0, 1), "words", None).rules if rule.shape == "¿ cuál es … ?")
     (outcome,) = step_of(tmp_path, accepted=f"{rule.digest}\tx\t\t\t\n").map(asked, {})
     assert isinstance(outcome, Kept)
+    assert isinstance(outcome.row, Statement)
     assert outcome.row.text == "La causa de la tiña es Un hongo."  # names keep their letters, and so do others
     assert outcome.row.joined == "induced"
     (outcome,) = step_of(tmp_path, accepted=f"{rule.digest}\tx\t\t\t\n", max_length=4).map(asked, {})
