@@ -21,6 +21,7 @@ from benchbuilder.exporters.report.annotation import annotation_summaries
 from benchbuilder.exporters.report.entries import (
     candidate_entries,
     entry_ancestors,
+    entry_of,
     item_entries,
     polarity_counts,
     sample_entries,
@@ -135,6 +136,17 @@ def test_polarity_and_baselines():
     assert found["always_yes", ""].correct + found["always_no", ""].correct == len(asked)
     assert found["cue", "bios"].score == 1.0
     assert score_blind_baselines([], ["bios"], []) == []
+    assert ("longest", "") not in found
+
+
+def test_where_answers_are_proposed_the_longer_one_is_a_baseline():
+    rows = [row.model_copy(update={"form": "verify"}) for row in (entry.row for entry in item_entries(finished(40)))]
+    entries = [entry_of(row) for row in rows]
+    (longest,) = (row for row in score_blind_baselines(entries, [], []) if row.name == "longest")
+    asked = [entry for entry in entries if entry.expected]
+    right = sum(len(e.cells["answer"]) > len(e.cells["answer-wrong"]) for e in asked)
+    tied = sum(len(e.cells["answer"]) == len(e.cells["answer-wrong"]) and e.expected == "yes" for e in asked)
+    assert (longest.correct, longest.total) == (right + tied, len(asked))
 
 
 def test_judgements_are_read_from_the_notes():

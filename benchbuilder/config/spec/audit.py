@@ -14,7 +14,7 @@ AuditTarget = Literal["verdict", "truth", "pair"]
 or which of the two answers of an item is the right one."""
 AuditScope = Literal["all", "source", "relation", "type", "form"]
 """How items are grouped: all together, by source, by source and relation, by type (tf, oe), by form (affirmed,
-negated)."""
+negated, or the sentence that shows a question)."""
 Proportion = Annotated[float, Field(gt=0, lt=1)]
 Excess = Annotated[float, Field(ge=0, le=0.5)]
 """A score above one half, as a proportion: 0.05 is a score of 55 %."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from benchbuilder.core import Choice, Item, Row, Statement, Triple, join_shared_answers
+from benchbuilder.core import STATEMENT_FORM, Choice, Item, Row, Statement, Triple, join_shared_answers
 from benchbuilder.exporters import FinishedBuild, ReportEntry, candidate_entries, entry_of, item_entries
 
 
@@ -38,6 +38,7 @@ class AuditSubject:
         relation: Source and relation of its triple; empty without a triple.
         option: The option that the text states, if its fact has options.
         evidence: The texts of the paragraphs of its item.
+        form: How its item asks: ``statement``, or the sentence that shows a question.
     """
 
     id: str
@@ -52,6 +53,7 @@ class AuditSubject:
     relation: str = ""
     option: AuditOption | None = None
     evidence: tuple[str, ...] = ()
+    form: str = STATEMENT_FORM
 
 
 @dataclass(frozen=True)
@@ -198,6 +200,7 @@ def _subject_of_entry(entry: ReportEntry) -> AuditSubject:
         expected=entry.expected if entry.expected in ("yes", "no") else "",
         negated=bool(getattr(entry.row, "negated", False)),
         evidence=tuple(support.text for support in entry.evidence),
+        form=entry.form,
     )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchbuilder.config import AuditScope, AuditTarget
+from benchbuilder.core import STATEMENT_FORM
 from benchbuilder.evaluation.audit.features import ViewFeatures
 from benchbuilder.evaluation.audit.findings import AuditCheck
 from benchbuilder.evaluation.audit.subjects import AuditedBenchmark, AuditSubject
@@ -158,9 +159,9 @@ def _groups(target: TargetSubjects, scopes: Sequence[AuditScope]) -> Iterator[tu
     """The groups of each scope with their places; equal groups once, and only those with both labels."""
     known = set[tuple[int, ...]]()
     for scope in scopes:
-        if scope == "form" and target.target == "pair":
-            continue
         for group, rows in rows_by_group(target.subjects, scope).items():
+            if target.target == "pair" and group in ("affirmed", "negated"):
+                continue
             families = {target.subjects[row].family for row in rows}
             labels = {target.labels[row] for row in rows}
             small = len(families) < (FEWEST_OF_RELATION if scope == "relation" else 2)
@@ -186,6 +187,8 @@ def rows_by_group(subjects: Sequence[AuditSubject], scope: AuditScope) -> dict[s
 def _group_of(subject: AuditSubject, scope: AuditScope) -> str:
     if scope == "all":
         return "all"
+    if scope == "form" and subject.form != STATEMENT_FORM:
+        return subject.form
     if scope == "form":
         return "negated" if subject.negated else "affirmed"
     return {"source": subject.source, "relation": subject.relation, "type": subject.type}[scope]

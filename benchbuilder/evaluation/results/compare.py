@@ -78,6 +78,51 @@ def pairwise_table(frame: ResultsFrame, measure: ScoredAspect) -> ResultTable | 
     return frame.table(f"pairs_{measure.slug}", frame.measure_label(measure), columns, lines, notes=[note], keys=2)
 
 
+def forms_tables(frame: ResultsFrame) -> list[ResultTable]:
+    """How much better each system is on facts in one form than on the same facts in another, by measure."""
+    by_scorer: defaultdict[tuple[str, str], list[ScoredAspect]] = defaultdict(list)
+    for measure in frame.run.measures:
+        if measure.form:
+            by_scorer[measure.aspect, measure.scorer].append(measure)
+    tables: list[ResultTable] = []
+    for measures in by_scorer.values():
+        for first, second in combinations(measures, 2):
+            lines = [
+                line
+                for system in ranked_systems(frame, first)
+                if (line := _forms_line(frame, system, first, second)) is not None
+            ]
+            if lines:
+                columns = "model:words=common.model difference:signed=results.difference p=p n:count=results.facts"
+                title = frame.t("results.of_forms", measure=frame.measure_label(replace(first, form="")),
+                                first=first.form, second=second.form)  # fmt: skip
+                name, lead = f"forms_{first.slug}_{second.form}", frame.t("results.forms_lead")
+                tables.append(frame.table(name, title, columns, lines, lead=lead))
+    return tables
+
+
+def _forms_line(
+    frame: ResultsFrame, system: EvaluatedSystem, first: ScoredAspect, second: ScoredAspect
+) -> TableLine | None:
+    """The difference of a system over facts and types of question that it was asked in both forms; ``None`` without."""
+    entries = {entry.row.id: entry for entry in frame.run.entries}
+    sides: list[dict[tuple[str, str], list[float]]] = []
+    families: dict[tuple[str, str], str] = {}
+    for measure in (first, second):
+        found: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
+        for item, value in frame.run.values(measure, system.name).items():
+            key = (str(getattr(entries[item].row, "fact", "") or item), entries[item].type)
+            found[key].append(value)
+            families[key] = frame.run.facts[item]
+        sides.append(found)
+    common = [key for key in sides[0] if key in sides[1]]
+    if not common:
+        return None
+    left, right = ([fmean(side[key]) for key in common] for side in sides)
+    difference = paired_mean_difference(left, right, [families[key] for key in common], **frame.bootstrap)
+    return frame.line(system, estimate_cell(difference), difference.p, len(common))
+
+
 def samples_needed(comparisons: int, level: float) -> int:
     """The bootstrap samples needed for the smallest p value, times `comparisons`, to be below half of 1 - `level`.
 
@@ -167,7 +212,8 @@ def aspect_pair(frame: ResultsFrame, aspects: Sequence[str]) -> list[AspectPair]
     measures = frame.run.measures
     pairs: list[AspectPair] = []
     for first in (measure for measure in measures if measure.aspect == aspects[0]):
-        others = [other for other in measures if other.aspect == aspects[1] and other.role == first.role]
+        alike = [other for other in measures if (other.role, other.form) == (first.role, first.form)]
+        others = [other for other in alike if other.aspect == aspects[1]]
         named = [other for other in others if other.scorer == first.scorer]
         same_judge = [other for other in others if _bare(other) and _bare(other) == _bare(first)]
         pairs += [_points(frame, first, second) for second in (named or same_judge)[:1]]

@@ -82,7 +82,8 @@ class ResultsFrame:
 
     def measure_label(self, measure: ScoredAspect) -> str:
         """The label of a measure: its aspect and its scorer."""
-        return self.with_scorers(self.aspect_label(measure.aspect), measure)
+        label = self.with_scorers(self.aspect_label(measure.aspect), measure)
+        return self.t("results.of_form", measure=label, form=measure.form) if measure.form else label
 
     def with_scorers(self, text: str, *measures: ScoredAspect) -> str:
         """`text` with the scorers of `measures`, which must have the same role."""

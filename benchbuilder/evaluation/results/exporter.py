@@ -190,6 +190,7 @@ def _data(frame: ResultsFrame, findings: ResultsFindings, finished: FinishedBuil
             {
                 "aspect": measure.aspect,
                 "scorer": measure.scorer,
+                **({"form": measure.form} if measure.form else {}),
                 "title": frame.measure_label(measure),
                 "values": {
                     system.name: [values.get(e.row.id) for e in run.entries]

@@ -115,7 +115,10 @@ def collect_findings(
         ),
         aspects=correlations,
         scatters=tuple(_scatter(frame, pair, correlations, 2 * place) for place, pair in enumerate(pairs)),
-        pairs=tuple(filter(None, (compare.pairwise_table(frame, measure) for measure in main))),
+        pairs=(
+            *compare.forms_tables(frame),
+            *filter(None, (compare.pairwise_table(frame, measure) for measure in main)),
+        ),
         power=compare.power_table(frame, main),
         prediction_powered=tuple(prediction_powered_tables(frame)),
         other_tables=_means(frame, rest, None),

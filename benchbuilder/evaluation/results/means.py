@@ -137,7 +137,10 @@ def verdict_table(frame: ResultsFrame, measure: ScoredAspect) -> ResultTable:
     t = frame.t
     always = [
         table_line(
-            t(f"results.always_{verdict}"), *_constant_answer_line(frame, verdict), group="reference", block="reference"
+            t(f"results.always_{verdict}"),
+            *_constant_answer_line(frame, verdict, measure.form),
+            group="reference",
+            block="reference",
         )
         for verdict in ("yes", "no")
     ]
@@ -160,19 +163,20 @@ def verdict_table(frame: ResultsFrame, measure: ScoredAspect) -> ResultTable:
     )
 
 
-def expected_verdicts(frame: ResultsFrame) -> dict[str, str]:
-    """The right verdict of each true/false item, by its id."""
-    return {entry.row.id: entry.expected for entry in frame.run.entries if entry.expected}
+def expected_verdicts(frame: ResultsFrame, form: str = "") -> dict[str, str]:
+    """The right verdict of each true/false item, by its id; of the items of one `form`, if there is one."""
+    entries = (entry for entry in frame.run.entries if entry.expected and form in ("", entry.form))
+    return {entry.row.id: entry.expected for entry in entries}
 
 
-def _constant_answer_line(frame: ResultsFrame, verdict: str) -> list[CellValue]:
-    right = expected_verdicts(frame)
+def _constant_answer_line(frame: ResultsFrame, verdict: str, form: str) -> list[CellValue]:
+    right = expected_verdicts(frame, form)
     values = {item: float(expected == verdict) for item, expected in right.items()}
     return [*_accuracies(frame, values, right), float(verdict == "yes"), 0.0, 0.0, 0.0, len(right)]
 
 
 def _verdict_cells(frame: ResultsFrame, measure: ScoredAspect, model: str) -> list[CellValue]:
-    right = expected_verdicts(frame)
+    right = expected_verdicts(frame, measure.form)
     values = {item: value for item, value in frame.run.values(measure, model).items() if item in right}
     labels = {item: frame.run.scores[measure][model][item].label for item in values}
     yes = sum((label == "right") == (right[item] == "yes") for item, label in labels.items() if label in _VALID)

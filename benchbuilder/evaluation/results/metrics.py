@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from benchbuilder.core import Score, bootstrap_estimate, create_from_spec, find_kind
@@ -36,9 +37,28 @@ def metric_tables(
             "metric", find_kind("metric", settings["kind"]).load().spec_class.model_validate(settings)
         )
         scored = _relevant_scores(metric, scores)
-        if scored:
-            tables.append((_table(frame, name, metric, scored, published), len(metric.figures)))
+        for form in frame.run.forms:
+            part = _of_form(frame, scored, form)
+            if part:
+                table = _table(frame, name, metric, part, published)
+                tables.append((_named_by_form(frame, table, form), len(metric.figures)))
     return tables
+
+
+def _of_form(frame: ResultsFrame, scored: ByModel, form: str) -> ByModel:
+    """The scores of the items of one form; all of them without a form."""
+    if not form:
+        return scored
+    items = {entry.row.id for entry in frame.run.entries if entry.form == form}
+    parts = {name: [one for one in rows if one.score.item in items] for name, rows in scored.items()}
+    return {name: rows for name, rows in parts.items() if rows}
+
+
+def _named_by_form(frame: ResultsFrame, table: ResultTable, form: str) -> ResultTable:
+    if not form:
+        return table
+    title = frame.t("results.of_form", measure=table.title, form=form)
+    return replace(table, name=f"{table.name}_{form}", title=title)
 
 
 def _scores(frame: ResultsFrame, finished: FinishedBuild) -> dict[tuple[str, str], dict[str, list[ClusteredScore]]]:

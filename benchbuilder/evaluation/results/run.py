@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 from benchbuilder.core import Item, Table
@@ -52,18 +52,20 @@ class EvaluatedSystem:
 
 @dataclass(frozen=True, slots=True)
 class ScoredAspect:
-    """An aspect as one scorer scores it."""
+    """An aspect as one scorer scores it; in a benchmark of several forms, on the items of one `form`."""
 
     aspect: str
     scorer: str
     role: ScorerRole
     compares_words_only: bool = False
     """Whether an untrained judge compares words only; published human scores are not shown beside it."""
+    form: str = ""
 
     @property
     def slug(self) -> str:
         """A name that is safe in file names."""
-        return re.sub(r"\W+", "_", f"{self.aspect}_{self.scorer}", flags=re.ASCII)
+        form = f"_{self.form}" if self.form else ""
+        return re.sub(r"\W+", "_", f"{self.aspect}_{self.scorer}{form}", flags=re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,12 @@ class EvaluationRun:
     recipe: str
     step_models: Mapping[str, str]
     """The system whose answers a step gave or scored, by the step's name."""
+
+    @property
+    def forms(self) -> tuple[str, ...]:
+        """The forms of its items, whose results are never pooled; one empty name if all have the same."""
+        forms = tuple(dict.fromkeys(entry.form for entry in self.entries))
+        return forms if len(forms) > 1 else ("",)
 
     def has_answer(self, model: str, item: str) -> bool:
         """Whether `model` answered `item` in any way; true if there is no table of its answers."""
@@ -143,10 +151,18 @@ def gather_run(finished: FinishedBuild, aspects: Sequence[str]) -> EvaluationRun
                 steps[step] = model
     evaluation = _mapping(finished.recipe.get("evaluation"))
     measures = [_measure(aspect, scorer, rows, evaluation) for (aspect, scorer), rows in scores.items()]
+    forms = list(dict.fromkeys(entry.form for entry in entries))
+    if len(forms) > 1:  # results of several forms are never pooled
+        measures = [replace(measure, form=form) for measure in measures for form in forms]
+    form_of = {entry.row.id: entry.form for entry in entries}
     measures.sort(key=lambda measure: (_place([*aspects, VERDICT], measure.aspect), _ROLES.index(measure.role)))
     names = dict.fromkeys([*answers, *(model for by_model in scores.values() for model in by_model)])
     systems = [EvaluatedSystem(name, _group(name, evaluation), _label(name, finished.recipe)) for name in names]
     systems.sort(key=lambda system: _GROUPS.index(system.group))
+    by_measure = {
+        measure: _of_form(scores[measure.aspect, measure.scorer], measure.form, form_of) for measure in measures
+    }
+    measures = [measure for measure in measures if not measure.form or any(by_measure[measure].values())]
     return EvaluationRun(
         entries=tuple(entries),
         facts={e.row.id: e.row.family_name if isinstance(e.row, Item) else e.row.id for e in entries},
@@ -155,11 +171,23 @@ def gather_run(finished: FinishedBuild, aspects: Sequence[str]) -> EvaluationRun
         systems=tuple(systems),
         measures=tuple(measures),
         answers=answers,
-        scores={measure: scores[measure.aspect, measure.scorer] for measure in measures},
+        scores={measure: by_measure[measure] for measure in measures},
         benchmark=hashlib.sha256("\n".join(sorted(known)).encode()).hexdigest()[:16],
         recipe=hashlib.sha256(finished.recipe_yaml.encode()).hexdigest()[:16],
         step_models=steps,
     )
+
+
+def _of_form(
+    rows: Mapping[str, Mapping[str, AnswerScore]], form: str, form_of: Mapping[str, str]
+) -> Mapping[str, Mapping[str, AnswerScore]]:
+    """The scores of the items of one form; all of them without a form."""
+    if not form:
+        return rows
+    return {
+        model: {item: score for item, score in by_item.items() if form_of.get(item) == form}
+        for model, by_item in rows.items()
+    }
 
 
 def _answers(table: Table[Any], item_ids: Container[str]) -> Iterator[tuple[str, str, SystemAnswer]]:

@@ -116,7 +116,7 @@ def _runs(first: Mapping[str, Any], second: Mapping[str, Any], t: ReportTexts) -
 
 def _scores(first: Mapping[str, Any], second: Mapping[str, Any], t: ReportTexts) -> list[ResultTable]:
     """A table per measure of either run, with a line per system."""
-    by_measure = [{(m["aspect"], m["scorer"]): m for m in run["scores"]} for run in (first, second)]
+    by_measure = [{(m["aspect"], m["scorer"], m.get("form", "")): m for m in run["scores"]} for run in (first, second)]
     facts = {row[0]: row[1] for run in (second, first) for row in run["items"]}
     bootstrap = bootstrap_settings(BootstrapSpec.model_validate(first["bootstrap"]))
     columns = table_columns(t, "model:words=common.model first=side_by_side.left second=side_by_side.right "
@@ -130,7 +130,7 @@ def _scores(first: Mapping[str, Any], second: Mapping[str, Any], t: ReportTexts)
             right = _values(second, sides[1]["values"].get(name))
             lines.append(_comparison_line(name, left, right, facts, bootstrap, t))
         title = sides[0]["title"] or sides[1]["title"]
-        tables.append(ResultTable(f"means_{key[0]}_{key[1]}", title, columns, tuple(lines)))
+        tables.append(ResultTable("_".join(("means", *filter(None, key))), title, columns, tuple(lines)))
     return [table for table in tables if table.lines]
 
 

@@ -45,6 +45,7 @@ class SimilarityScorer(Scorer):
     spec_class: ClassVar[type[KindSpec]] = SimilaritySpec
     reasons: ClassVar[Mapping[str, str]] = {
         "no_reference": "The item has no right statement to compare with.",
+        "verdict_only": "Both answers of the item are verdicts, so words show nothing.",
         "missing": "The model has no answer to this item.",
     }
 
@@ -64,7 +65,12 @@ class SimilarityScorer(Scorer):
 
     def score(self, pairs: Sequence[tuple[Answer, Item[Any]]]) -> Iterable[ScorerResult]:
         """The similarities of each answer."""
-        return [self._scored(answer, make_case(item, strip_reasoning(answer.text) or "")) for answer, item in pairs]
+        return [
+            NotApplicable("verdict_only")
+            if item.verdict_only
+            else self._scored(answer, make_case(item, strip_reasoning(answer.text) or ""))
+            for answer, item in pairs
+        ]
 
     def _scored(self, answer: Answer, case: Case) -> ScorerResult:
         if not case.right.strip():

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchbuilder.core import Claim, Item, Row, Support, cells_of
+from benchbuilder.core import STATEMENT_FORM, Claim, Item, Row, Support, cells_of
 from benchbuilder.exporters.base import FinishedBuild
 
 _TYPES = ("TF", "OE")
@@ -31,6 +31,11 @@ class ReportEntry:
     def type(self) -> str:
         """Its type as written in output files (TF, OE); empty for payloads without types."""
         return self.cells.get("q-type", "")
+
+    @property
+    def form(self) -> str:
+        """How it asks: ``statement``, or the sentence that shows a question."""
+        return str(getattr(self.row, "form", STATEMENT_FORM))
 
     @property
     def expected(self) -> str:
@@ -203,7 +208,7 @@ def score_blind_baselines(
     """The scores of ``always_yes``, ``always_no`` and, with `cue_words`, ``cue``: over all, then by source.
 
     ``cue`` answers no to a question with one of the words and yes to any other: it measures what the wording alone
-    gives away.
+    gives away. Where questions are shown with an answer, ``longest`` says yes if that is not the shorter of the two.
     """
     asked = [entry for entry in entries if entry.expected]
     answers = {
@@ -212,6 +217,9 @@ def score_blind_baselines(
         "cue": [not any(word in entry.question for word in cue_words) for entry in asked],
     }
     names = ["always_yes", "always_no", *(["cue"] if cue_words else [])]
+    if any(entry.form != STATEMENT_FORM for entry in asked):
+        names.append("longest")
+        answers["longest"] = [_proposes_longer(entry) for entry in asked]
     found: list[BlindBaseline] = []
     for name in names:
         right = [answer == (e.expected == "yes") for answer, e in zip(answers[name], asked, strict=True)]
@@ -220,3 +228,9 @@ def score_blind_baselines(
             if chosen:
                 found.append(BlindBaseline(name, source, sum(chosen), len(chosen)))
     return found
+
+
+def _proposes_longer(entry: ReportEntry) -> bool:
+    """Whether the proposed answer is as long as the other one, or longer."""
+    right, wrong = (len(entry.cells.get(name, "")) for name in ("answer", "answer-wrong"))
+    return right >= wrong if entry.expected == "yes" else wrong >= right

@@ -129,3 +129,15 @@ def test_trees_see_what_only_both_ends_together_tell() -> None:
 def test_words_are_shown_with_what_always_stands_around_them() -> None:
     assert widened("种", ["对，这种说法对吗？", "好，这种说法对吗？"]) == "，这种说法对吗？"
     assert widened("a", ["a"]) == "a"
+
+
+def test_each_form_that_shows_a_question_is_a_group_of_its_own() -> None:
+    rows = [
+        row.model_copy(update={"form": ("statement", "verify")[place % 4 > 1]})
+        for place, row in enumerate(items(80, leaks=True))
+    ]
+    result = BuildAuditor(spec("negation", "ending"), 1).audit_items(rows)
+    groups = {(check.target, check.group) for check in result.checks if check.scope == "form"}
+    assert ("verdict", "verify") in groups
+    assert ("pair", "verify") in groups
+    assert not {group for target, group in groups if target == "pair"} & {"affirmed", "negated"}

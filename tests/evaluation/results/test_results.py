@@ -520,3 +520,24 @@ def test_where_a_judge_learned_from_every_rating_the_page_says_so_in_place_of_a_
     assert says in files["results.html"].read_text(encoding="utf-8")
     assert says.replace("_", "\\_") in files["results.md"].read_text(encoding="utf-8")
     assert not [name for name in files if "powered" in name]
+
+
+def test_forms_are_never_pooled_and_are_compared_on_the_facts_that_have_both(tmp_path):
+    rows = [item(n, expected="yes" if n % 2 else "no", fact=f"fact-{n % 4}") for n in range(8)]
+    rows = [row if n < 4 else row.model_copy(update={"form": "verify"}) for n, row in enumerate(rows)]
+    rows.append(item(9, expected="yes").model_copy(update={"form": "verify"}))
+    made = Evaluation(rows)
+    for n, row in enumerate(rows):
+        made.answer("glad", row)
+        made.verdict("glad", row, row.payload.expected if n >= 4 or n % 2 else "invalid")
+    files = write(tmp_path, made.finished())
+    tables = {name for name in files if name.startswith("results_tables/verdicts") and name.endswith(".csv")}
+    forms = {"statement", "verify"}
+    assert tables == {f"results_tables/verdicts_verdict_verdict_{form}.csv" for form in forms}
+    assert near(lines(files, "verdicts_verdict_verdict_statement")["glad"]["accuracy"], 0.5)
+    assert near(lines(files, "verdicts_verdict_verdict_verify")["glad"]["accuracy"], 1)
+    (paired,) = lines(files, "forms_verdict_verdict_statement_verify").values()
+    assert near(paired["difference"], -0.5)
+    assert paired["n"] == "4"
+    data = json.loads(files["results.json"].read_text("utf-8"))
+    assert {one["form"] for one in data["scores"]} == forms

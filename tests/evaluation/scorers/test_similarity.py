@@ -141,9 +141,11 @@ def test_what_cannot_be_compared_has_a_reason():
     scorer = made("chrf")
     nothing = claim("", "x")
     missing: Answer = answer(ITEM, "").model_copy(update={"outcome": "missing"})
-    found = scorer.score([(answer(nothing, "x"), nothing), (missing, ITEM)])
-    assert list(found) == [NotApplicable("no_reference"), NotApplicable("missing")]
-    assert {"no_reference", "missing"} == set(scorer.reasons)
+    verdicts = ITEM.model_copy(update={"verdict_only": True})
+    found = scorer.score([(answer(nothing, "x"), nothing), (missing, ITEM), (answer(verdicts, "x"), verdicts)])
+    reasons = ["no_reference", "missing", "verdict_only"]
+    assert list(found) == list(map(NotApplicable, reasons))
+    assert set(reasons) == set(scorer.reasons)
 
 
 def test_without_a_wrong_statement_there_is_no_difference():
