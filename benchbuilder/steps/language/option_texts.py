@@ -42,9 +42,9 @@ def stem_size(text: str) -> float:
     """The length of a question in letters.
 
     >>> stem_size("What is it?")
-    9.0
+    8.0
     """
-    letters = sum(1 for mark in text if mark.isalnum())
+    letters = sum(map(len, _WORD.findall(text)))
     wide = len(_WIDE.findall(text))
     return letters - wide + wide * _WIDE_SIZE
 
