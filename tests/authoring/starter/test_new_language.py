@@ -59,7 +59,7 @@ def fill_facts(here: Path, name: str) -> None:
     file.write_text(text.replace("???:", "OPEN").replace(": ???", ": Written for a test"), "utf-8")
 
 
-def test_eight_sentences_and_the_recipe_builds(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_eight_sentences_and_the_check_passes(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["new", "ahuike", "--language", "ig", "--source", "questions:multiple_choice=q.csv"]) == 0
     capsys.readouterr()
     assert main(["check", "recipe=ahuike"]) == 2
@@ -71,11 +71,43 @@ def test_eight_sentences_and_the_recipe_builds(here: Path, capsys: pytest.Captur
     assert capsys.readouterr().out == "8 sentences are open; 0 rules are needed\n"
     write_sentences(here, "ahuike")
     assert main(["check", "recipe=ahuike"]) == 0
-    assert main(["recipe=ahuike"]) == 0
-    items = [json.loads(line) for line in (here / "builds/ahuike/items.jsonl").read_text("utf-8").splitlines()]
-    assert {item["form"] for item in items} >= {"verify"}
-    shown = next(item for item in items if item["form"] == "verify")
-    assert shown["question"].startswith("Ajụjụ: Kedu ihe ")
+
+
+@pytest.mark.e2e
+def test_statements_by_example_are_used_once_their_rule_is_accepted(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["new", "ahuike", "--language", "ig", "--source", "questions:multiple_choice=q.csv"]) == 0
+    fill_facts(here, "ahuike")
+    write_sentences(here, "ahuike")
+    assert main(["shapes", "recipe=ahuike"]) == 0
+    assert "12 questions; 1 shapes cover 12 (100 %)" in capsys.readouterr().out
+    file = here / "recipes/pairs/ahuike.tsv"
+    lines = file.read_text("utf-8").splitlines()
+    assert lines[1].startswith("# shape 1: kedu ihe … | 12 questions, 100 %")
+    question, answer, _ = lines[2].split("\t")
+    lines[2] = f"{question}\t{answer}\tIhe {question.removeprefix('Kedu ihe ').rstrip('?')} bụ {answer}."
+    file.write_text("\n".join(lines) + "\n", "utf-8")
+    assert main(["plan", "recipe=ahuike"]) == 0
+    said = capsys.readouterr().out
+    assert "no rule of recipes/pairs/ahuike.tsv was accepted, so it makes no statement" in said
+    assert "rule 1 (kedu … ?) leaves words of the question out of the statement" in said
+    assert main(["recipe=ahuike", "run.dir=builds/before"]) == 0
+    assert main(["shapes", "recipe=ahuike"]) == 0
+    assert "rule 1: kedu … ?  (11 of 12 questions, not accepted)" in capsys.readouterr().out
+    assert lines[2] in file.read_text("utf-8")  # what a speaker wrote is kept
+    assert main(["shapes", "--accept", "2", "recipe=ahuike"]) == 2
+    assert main(["shapes", "--accept", "1", "recipe=ahuike"]) == 0
+    assert main(["recipe=ahuike", "run.dir=builds/after"]) == 0
+    forms = {
+        name: {
+            json.loads(line)["form"] for line in (here / f"builds/{name}/items.jsonl").read_text("utf-8").splitlines()
+        }
+        for name in ("before", "after")
+    }
+    assert forms["before"] >= {"verify"}
+    assert "statement" not in forms["before"]
+    assert "statement" in forms["after"]
 
 
 def test_nothing_of_another_language_is_left_and_every_file_has_the_name(here: Path) -> None:
