@@ -37,6 +37,26 @@ from benchbuilder.steps.language.claim_rules import CLAIM_FAULTS, ClaimCheck, Cl
 from benchbuilder.steps.writer import MODEL_REASONS, ReplyFault, model_identity, sampling_issues
 
 _FACT = Fact[LabelledClaim]
+_FACTS_SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        "facts": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "number": {"type": "integer"}, "claim": {"type": "string"}, "quote": {"type": "string"},
+                    "as_of": {"type": "string"},
+                },
+                "required": ["number", "claim", "quote", "as_of"],
+                "additionalProperties": False,
+            },
+        }
+    },
+    "required": ["facts"],
+    "additionalProperties": False,
+}  # fmt: skip
+"""The form of a reply as one object; services that keep to a schema want every field."""
 _FINAL = ("reply_refused", "reply_filtered")
 
 
@@ -63,6 +83,9 @@ class ReadClaimsSpec(StepSpec):
     """The most claims of one paragraph."""
     repair_rounds: Annotated[int, Field(ge=0, le=5)] = 2
     """Further replies that are requested before faulty claims are dropped."""
+    reply: Literal["lines", "json"] = "lines"
+    """Whether the model writes a JSON object a line, or one object with the list ``facts``, whose schema is requested:
+    services that keep to a schema then cannot miss the form."""
     nothing: Annotated[str, Field(min_length=1)]
     """The word that the model writes if there is nothing."""
     also_nothing: tuple[Regex, ...]
@@ -178,7 +201,8 @@ class ReadClaims(PromptedMap):
         whole: ReplyFault | None = None
         for sample in range(spec.repair_rounds + 1):
             sent.add(messages)
-            reply = yield Request(messages, spec.sampling.explicit_settings(), None, sample, self._expected(row))
+            schema = _FACTS_SCHEMA if spec.reply == "json" else None
+            reply = yield Request(messages, spec.sampling.explicit_settings(), schema, sample, self._expected(row))
             proposals, reason, said = self._replies.proposals(reply)
             whole = ReplyFault(reason, said) if reason else None
             if lines:
@@ -213,6 +237,7 @@ class ReadClaims(PromptedMap):
             line.fault = None if found is None else ReplyFault(*found)
             if line.fault is None and self._alone is not None:
                 line.fault = yield from self._read_alone(self._alone, line.proposal.claim, values)
+                line.final = line.fault is not None and line.fault.reason != "not_standalone"
 
     def _read_alone(
         self, prompt: Prompt, claim: str, values: dict[str, Any]
@@ -221,6 +246,8 @@ class ReadClaims(PromptedMap):
         blind = dict.fromkeys(("title", "document", "date", "before", "text"), "")
         messages = (Message("user", render_prompt(prompt, {**values, **blind, "claim": claim})),)
         reply = yield Request(messages, self.spec.sampling.explicit_settings(), None, 0, self.spec.nothing)
+        if reply.outcome != "complete":
+            return ReplyFault(f"reply_{reply.outcome}")
         first_line = next((line.strip() for line in plain_reply(reply).splitlines() if line.strip()), "")
         is_clear = self._replies.is_nothing(first_line)
         return None if is_clear else ReplyFault("not_standalone", truncate_text(first_line, 120))
@@ -253,7 +280,10 @@ class ReadClaims(PromptedMap):
         """The sentences of the paragraph as claims."""
         rules = self.spec.rules
         sentences = split_sentences(row.text, rules.stops, rules.soft_stops, rules.abbreviations)[: self.spec.most]
-        return "\n".join(json.dumps({"claim": text, "quote": text}, ensure_ascii=False) for text in sentences)
+        facts = [{"claim": text, "quote": text} for text in sentences]
+        if self.spec.reply == "json":
+            return json.dumps({"facts": facts}, ensure_ascii=False)
+        return "\n".join(json.dumps(fact, ensure_ascii=False) for fact in facts)
 
     def _outcome(self, row: Passage, slot: str, line: _Line, date: str) -> Outcome:
         """The outcome of one claim."""

@@ -220,3 +220,18 @@ def test_the_paragraph_before_is_shown_without_headings():
     assert "上一段" not in asked[0]
     assert "上一段（只用来弄清名称）：成人每日饮水量一般为1500毫升。" in asked[1]
     assert "章节：一、补液" in asked[0]
+
+
+def test_a_reply_may_be_one_object_by_a_schema():
+    step = reader(reply="json")
+    facts = [{"number": 1, "claim": GOOD["water"], "quote": QUOTES["water"], "as_of": ""}]
+    outcomes, requests = talk(step, page(TEXT), json.dumps({"facts": facts}, ensure_ascii=False), "无")
+    assert [type(outcome) for outcome in outcomes] == [Kept]
+    assert requests[0].schema["required"] == ["facts"]
+    assert requests[1].schema is None
+    assert talk(step, page(TEXT), '{"facts": []}')[0] == [NotApplicable("no_claim")]
+
+
+def test_a_refusal_to_read_alone_is_no_fault_of_the_claim():
+    [outcome] = read(line(GOOD["water"], QUOTES["water"]), Reply("", "refused"))
+    assert (outcome.reason, outcome.slot) == ("reply_refused", "1")

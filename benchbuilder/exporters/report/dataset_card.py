@@ -18,6 +18,7 @@ from benchbuilder.exporters.render.templates import markdown_text, render_markdo
 from benchbuilder.exporters.report import funnel
 from benchbuilder.exporters.report.annotation import annotation_summaries
 from benchbuilder.exporters.report.audit import AuditSentences
+from benchbuilder.exporters.report.coverage import claim_dates
 from benchbuilder.exporters.report.entries import (
     ReportEntry,
     count_entries,
@@ -92,6 +93,7 @@ def _context(
         "reviewed": any(entry.reviewed for entry in made),
         "judged_items": sum(entry.reviewed for entry in made),
         "total": len(made),
+        "dates": t("report.list_comma").join(f"{date} ({n:,})" for date, n in claim_dates(finished)),
         "in_random_order": _in_random_order(finished.recipe.get("outputs") or {}),
         "sources": sources,
         "types": types_of(made),
@@ -149,7 +151,7 @@ def _item_outputs(outputs: Mapping[str, Mapping[str, Any]]) -> list[Mapping[str,
     return [node for node in outputs.values() if "step" in node and node["step"] is None]
 
 
-_PROMPTS = ("system", "prompt", "check", "pairs", "repair")
+_PROMPTS = ("system", "prompt", "check", "pairs", "repair", "alone")
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from benchbuilder.exporters.render.templates import render_html
 from benchbuilder.exporters.report import charts, funnel
 from benchbuilder.exporters.report.annotation import annotation_summaries
 from benchbuilder.exporters.report.audit import AuditSentences, shown_charts
+from benchbuilder.exporters.report.coverage import section_coverage
 from benchbuilder.exporters.report.entries import (
     ReportEntry,
     candidate_entries,
@@ -108,6 +109,7 @@ def _context(finished: FinishedBuild, spec: ReportSpec, t: ReportTexts) -> dict[
         "sample_votes": funnel.holds_sample_votes(finished.recipe),
         "lengths": _lengths(shown, sources, types, colours, t),
         "words": funnel.word_matches(finished),
+        "coverage": section_coverage(finished),
         "judged": judged,
         "threshold_charts": {
             step: charts.threshold_columns(summary.thresholds, sources, colours, t) if summary.thresholds else None

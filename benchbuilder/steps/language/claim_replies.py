@@ -47,7 +47,8 @@ class ReplyReader:
         if text is None:
             return [], "reply_unfinished", ""
         found = [(_number(entry), proposal) for entry in _json_objects(text) if (proposal := self._proposal(entry))]
-        if found or (reply.outcome == "complete" and self.is_nothing(plain_reply(reply).strip())):
+        is_over = reply.outcome == "complete"
+        if found or (is_over and (_is_empty_list(text) or self.is_nothing(plain_reply(reply).strip()))):
             return found, "", ""
         if reply.outcome == "truncated":
             return [], "reply_truncated", ""
@@ -73,6 +74,15 @@ def _valid_text(value: Any) -> str:
 def _number(entry: Mapping[str, Any]) -> int | None:
     number = entry.get("number")
     return number if isinstance(number, int) and not isinstance(number, bool) else None
+
+
+def _is_empty_list(text: str) -> bool:
+    """Whether a reply is one JSON object that has an empty list."""
+    try:
+        found: Any = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(found, dict) and found.get("facts") == []  # pyright: ignore[reportUnknownMemberType]
 
 
 def _json_objects(text: str) -> Iterator[Mapping[str, Any]]:
