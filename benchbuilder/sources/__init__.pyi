@@ -19,7 +19,6 @@ from .items import BuiltItemsSpec as BuiltItemsSpec
 from .terms import Terms as Terms
 from .terms import TermsSpec as TermsSpec
 from .unit_source import HEAD_ROWS as HEAD_ROWS
-from .unit_source import LARGE_JSON_BYTES as LARGE_JSON_BYTES
 from .unit_source import MIN_HEAD_ROWS as MIN_HEAD_ROWS
 from .unit_source import READING_REASONS as READING_REASONS
 from .unit_source import RowSource as RowSource

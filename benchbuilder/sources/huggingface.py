@@ -28,7 +28,6 @@ from benchbuilder.sources.formats.files import (
 from benchbuilder.sources.formats.records import json_rows, jsonl_rows, record_row
 from benchbuilder.sources.formats.tables import TABLE_SUFFIXES, RawRow
 from benchbuilder.sources.record_source import RecordSource, RecordSpec
-from benchbuilder.sources.unit_source import LARGE_JSON_BYTES
 
 _BATCH_ROWS = 2048
 _READ = (".parquet", ".arrow", ".jsonl", ".ndjson", ".json", ".csv", ".tsv")
@@ -94,10 +93,6 @@ class HuggingFace(RecordSource[HuggingFaceSpec]):
                 why=f"splits: {', '.join(filter(None, known)) or 'none'}", next="set at least one split to true",
             )  # fmt: skip
         return chosen, [found for found in files if found not in chosen]
-
-    def can_read_head(self, source_file: SourceFile) -> bool:
-        """All but large JSON documents."""
-        return source_file.path.suffix.lower() != ".json" or source_file.path.stat().st_size <= LARGE_JSON_BYTES
 
     def units(self, source_file: SourceFile) -> Iterator[RawRow]:
         """The records of one file."""

@@ -27,6 +27,7 @@ from benchbuilder.sources.columnar.columns import ColumnBatch, delimited_columns
 from benchbuilder.sources.columnar.duplicates import DuplicateFinder, UnitBatch, content_digests
 from benchbuilder.sources.formats.delimited import TableDialect, delimited_rows
 from benchbuilder.sources.formats.files import SourceFile, find_files, wrong_shape
+from benchbuilder.sources.formats.large_json import LARGE_JSON_BYTES, can_split
 from benchbuilder.sources.formats.records import json_rows, jsonl_rows, parquet_rows
 from benchbuilder.sources.formats.tables import TABLE_SUFFIXES, Column, RawRow, TableFormat, TableSpec, text_rows
 
@@ -185,8 +186,6 @@ T = TypeVar("T", bound=TableSpec)
 
 DELIMITED_FORMATS: frozenset[TableFormat | None] = frozenset({"csv", "tsv", "delimited"})
 """Text formats with delimited cells."""
-LARGE_JSON_BYTES = 8_000_000
-"""`check` skips larger JSON documents, as they are parsed completely."""
 
 
 class RowSource(UnitSource[T]):
@@ -209,8 +208,9 @@ class RowSource(UnitSource[T]):
         return known or self.default_format
 
     def can_read_head(self, source_file: SourceFile) -> bool:
-        """All but large JSON documents."""
-        return self.format_of(source_file) != "json" or source_file.path.stat().st_size <= LARGE_JSON_BYTES
+        """All but large JSON documents that cannot be read in parts."""
+        small = self.format_of(source_file) != "json" or source_file.path.stat().st_size <= LARGE_JSON_BYTES
+        return small or can_split(self.spec.records)
 
     def units(self, source_file: SourceFile) -> Iterator[RawRow]:
         """The units of one file, in order."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,14 @@ import pyarrow.parquet as pq
 
 from benchbuilder.core import DataError
 from benchbuilder.sources.formats.files import wrong_shape
-from benchbuilder.sources.formats.tables import Column, RawRow, decoding_problem, read_lines
+from benchbuilder.sources.formats.large_json import (
+    LARGE_JSON_BYTES,
+    UndecodableDocumentError,
+    can_split,
+    document_parts,
+    load_document,
+)
+from benchbuilder.sources.formats.tables import Column, RawRow, read_lines
 
 RecordLevels = dict[str, Any]
 """The elements around a record, by their paths, outermost first; the record itself is the last."""
@@ -44,9 +52,9 @@ def json_rows(
 
     A field that a record lacks is read from the elements around it; ``data[].title`` names one of these explicitly.
     """
-    data = _load_document(path, name, key, encoding)
     steps = [step for step in records.split(".") if step] or ["[]"]
-    for number, (levels, problem) in enumerate(_walk(data, steps, {}, ""), 1):
+    parts = _document_parts(path, name, key, encoding, records)
+    for number, (levels, problem) in enumerate(chain.from_iterable(_walk(part, steps, {}, "") for part in parts), 1):
         if problem and number == 1 and not levels:
             raise wrong_shape(
                 key, name, expected=f"a list of records at {records or 'the top'}", found=problem,
@@ -55,13 +63,16 @@ def json_rows(
         yield RawRow(number, (), "malformed", problem) if problem else record_row(number, levels, columns)
 
 
-def _load_document(path: Path, name: str, key: str, encoding: str) -> Any:
-    raw = path.read_bytes()
+def _document_parts(path: Path, name: str, key: str, encoding: str, records: str) -> Iterator[Any]:
+    """The document, in parts if it is large: each has some of the elements at the first step of `records`."""
     try:
-        return json.loads(raw.decode(encoding).removeprefix("\ufeff"))
-    except UnicodeDecodeError as error:
+        if path.stat().st_size > LARGE_JSON_BYTES and can_split(records):
+            yield from document_parts(path, encoding, records)
+        else:
+            yield load_document(path, encoding)
+    except UndecodableDocumentError as error:
         raise DataError(
-            f"{key}: {name} cannot be decoded", where=name, why=decoding_problem(error, encoding),
+            f"{key}: {name} cannot be decoded", where=name, why=str(error),
             next="declare the file's encoding: in the recipe, for instance gb18030",
         ) from error  # fmt: skip
     except (ValueError, RecursionError) as error:

@@ -82,10 +82,10 @@ def read_blocks(path: Path, size: int) -> Iterator[Block]:
         yield Block(first, rest)
 
 
-def decoding_problem(error: UnicodeDecodeError, encoding: str) -> str:
-    """The bytes that cannot be decoded, as a message."""
+def decoding_problem(error: UnicodeDecodeError, encoding: str, before: int = 0) -> str:
+    """The bytes that cannot be decoded, `before` bytes into the text, as a message."""
     raw = error.object[error.start : error.end].hex(" ")
-    return f"bytes {raw} at position {error.start + 1} are not {encoding}"
+    return f"bytes {raw} at position {before + error.start + 1} are not {encoding}"
 
 
 Column = Annotated[int, Field(ge=0, strict=True)] | str
