@@ -106,6 +106,7 @@ BUILT_IN_KINDS: dict[str, dict[str, str]] = {
         "paragraphs": "benchbuilder.steps.paragraphs:Paragraphs",
         "read_claims": "benchbuilder.steps.read_claims:ReadClaims",
         "confirm_claims": "benchbuilder.steps.confirm_claims:ConfirmClaims",
+        "definitions": "benchbuilder.steps.definitions:Definitions",
         "state_claim": "benchbuilder.steps.state_claim:StateClaim",
         "false_claims": "benchbuilder.steps.false_claims:FalseClaims",
         "wrong_answers": "benchbuilder.steps.wrong_answers:WrongAnswers",

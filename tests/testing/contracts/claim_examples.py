@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from several_examples import bundled
 
+from benchbuilder.config.load import load_recipe
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.payloads import Fact, LabelledClaim
+from benchbuilder.core.records.roles import Passage
 from benchbuilder.core.records.row import Origin, ProducedBy
 
 TEXTS = ("煮沸消毒餐具的时间为15分钟。", "每周应当使用两次。", "蜂蜜可能含有芽孢。")
@@ -23,3 +26,18 @@ def claims(step: str) -> tuple[Any, dict[str, Table[Any]]]:
         for line, payload in enumerate(payloads, 1)
     ]
     return bundled("guideline_zh").steps[step], {"each": Table.of(rows, Fact[LabelledClaim])}
+
+
+def definitions() -> tuple[Any, dict[str, Table[Any]]]:
+    """Paragraphs with and without a definition, and the bundled Chinese patterns."""
+    words = ["recipe=guideline_zh", "rules=[zh_documents,zh_definitions]"]
+    spec = load_recipe(words, cwd=Path("/nowhere"), environ={}).recipe.steps["definitions"]
+    texts = ("李斯特菌是一种细菌。", "今天天气很好。", "绿豆是一种豆科植物，产于南方。")
+    rows = [
+        Passage.build(
+            base="example", document="example", text=text, origin=Origin(file="pages.jsonl", line=line),
+            produced_by=ProducedBy(rule="example"), language="zh", partition="example",
+        )
+        for line, text in enumerate(texts, 1)
+    ]  # fmt: skip
+    return spec, {"each": Table.of(rows, Passage)}

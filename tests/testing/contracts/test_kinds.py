@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import tiny_encoders
 import tiny_models
-from claim_examples import claims
+from claim_examples import claims, definitions
 from form_examples import shown
 from kind_sample import Sample, every, load
 from several_examples import bundled, right_options, several_answers
@@ -215,6 +215,7 @@ SPECIAL: dict[str, Callable[[Sample], tuple[Any, dict[str, Table[Any]]]]] = {
     "state_option": lambda _: right_options(),
     "deny": _deny,
     "false_claims": lambda _: _without_model(claims("false_claims")),
+    "definitions": lambda _: definitions(),
     "state_claim": lambda _: claims("state_claims"),
     "translate": lambda _: terms("translate", "translate"),
     "normalise_term": lambda _: terms("normalise_term", "tidy"),
