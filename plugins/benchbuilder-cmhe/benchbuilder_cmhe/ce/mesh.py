@@ -82,7 +82,7 @@ class MeshSpec(SourceSpec):
     untranslated: Literal["keep", "drop"]
     """Whether a concept that `translations` does not name is displayed by the vocabulary's own name, or dropped.
 
-    Without a file of translations it is kept.
+    `drop` without a file of translations is an error. `keep` marks such a concept as made by ``mesh/untranslated``.
     """
     inverted: str | None
     """What parts an inverted name (``Anemia, Aplastic``): it is a name the right way round too; ``null``: leave it."""
@@ -118,7 +118,8 @@ class Mesh(Source):
         return [found.ref for _, _, found in self._tables()] + [self._driving_file().ref]
 
     def check(self) -> None:
-        """Look at the head of each file."""
+        """Look at the head of each file, and whether any concept could be displayed."""
+        self._check_translations()
         for name, table, found in self._tables():
             list(islice(self._rows(name, table, found), _HEAD_ROWS))
         driving = self._driving_file()
@@ -126,6 +127,7 @@ class Mesh(Source):
 
     def read(self) -> Iterator[SourceUnit | EndOfFile]:
         """The tables that are joined in, then the concepts."""
+        self._check_translations()
         driving = self._driving_file()
         joined: dict[str, NamesByConcept] = {}
         tables = self._tables()
@@ -154,15 +156,16 @@ class Mesh(Source):
             return Dropped("missing_field", descriptor.code or " ".join(own))
         if not numbers:
             return Dropped("no_tree_number", f"{descriptor.code} {own[0]}")
-        if "translations" in joined and not translated and self.spec.untranslated == "drop":
+        if not translated and self.spec.untranslated == "drop":
             return Dropped("untranslated", f"{descriptor.code} {own[0]}")
+        rule = self.kind if translated else f"{self.kind}/untranslated"
         names = _distinct([*translated, *own, *(right for name in own if (right := self._uninverted(name)))])
         payload = Concept(
             code=descriptor.code, name=names[0], names=tuple(names), tree_numbers=tuple(dict.fromkeys(numbers))
         )
         envelope: dict[str, Any] = {
             "origin": Origin(file=file, line=descriptor.number),
-            "produced_by": ProducedBy(rule=self.kind, version=str(self.version)),
+            "produced_by": ProducedBy(rule=rule, version=str(self.version)),
             "language": self.language,
             "partition": self.name,
         }
@@ -184,6 +187,17 @@ class Mesh(Source):
             for name, table in tables.items()
             if table is not None and table.file is not None
         ]
+
+    def _check_translations(self) -> None:
+        """DataError where untranslated concepts are dropped and nothing translates."""
+        table = self.spec.translations
+        if self.spec.untranslated == "drop" and (table is None or table.file is None):
+            raise DataError(
+                f"sources.{self.name} has no translations, so that questions would show the vocabulary's own names",
+                where=f"sources.{self.name}.translations.file",
+                why="it is null, and `untranslated: drop` drops every concept that is not translated",
+                next=f"set the file (id, name), or sources.{self.name}.untranslated=keep to ask in two languages",
+            )  # fmt: skip
 
     def _driving_file(self) -> SourceFile:
         spec = self.spec

@@ -22,6 +22,9 @@ class SortConceptSpec(StepSpec):
     roots: Annotated[Roots, Field(min_length=1)]
     without: dict[str, tuple[str, ...]] = {}
     """By class, places below its roots that do not count for it."""
+    level: dict[str, Annotated[int, Field(ge=1)]] = {}
+    """By class, from which level of the tree on a place counts for it, 1 for ``C01``, 2 for ``C01.252``: the places
+    above are headings."""
     several: Literal["first", "drop"]
     """What becomes of a concept that stands in several classes: the first of `roots` counts, or it is dropped."""
     chosen: FileRef | None = None
@@ -38,6 +41,7 @@ class SortConcept(Map):
     output: ClassVar[type[Row] | None] = Fact[Concept]
     reasons: ClassVar[Mapping[str, str]] = {
         "other_class": "The concept stands below none of the roots.",
+        "no_place_counts": "All its places below the roots are branches that the recipe leaves out, or headings.",
         "several_classes": "The concept stands below roots of several classes.",
         "not_chosen": "The recipe's list of chosen concepts does not name it.",
     }
@@ -54,6 +58,8 @@ class SortConcept(Map):
     def map(self, row: Fact[Concept], parents: Mapping[str, Any]) -> Iterable[Outcome]:  # noqa: ARG002
         """The concept with its class."""
         found = self._classes_of(row.payload.tree_numbers)
+        if not found and classes_of(row.payload.tree_numbers, self.spec.roots):
+            return [Dropped("no_place_counts", f"{row.payload.name}: {' '.join(row.payload.tree_numbers)}")]
         if not found:
             return [NotApplicable("other_class")]
         if len(found) > 1 and self.spec.several == "drop":
@@ -70,6 +76,6 @@ class SortConcept(Map):
             name
             for number in numbers
             for name in classes_of([number], self.spec.roots)
-            if not classes_of([number], {name: without[name]})
+            if not classes_of([number], {name: without[name]}) and number.count(".") + 1 >= self.spec.level.get(name, 1)
         ]
         return [name for name in self.spec.roots if name in counting]

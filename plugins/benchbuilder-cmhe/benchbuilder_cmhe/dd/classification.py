@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated
 
 from benchbuilder.config import FileRef, Spec
-from benchbuilder.core import DataError, Regex, replace_all
+from benchbuilder.core import DataError, Regex, fill_template, find_all, replace_all, template_faults
 from pydantic import Field, field_validator
 
 from benchbuilder_cmhe.dd.hierarchy import CodePlace, Hierarchy, category_of
@@ -44,6 +44,33 @@ class FuzzySpec(Spec):
     """Characters that a name must have."""
     fixed: dict[str, Regex | None] = {}
     """What both must say alike, by names of your choice."""
+    free: dict[str, Regex | None] = {}
+    """What may differ, by names of your choice: a pattern over ``this>listed``, ``>listed`` for what only the list has.
+    Every difference must match one from end to end. Empty: any may be."""
+
+
+class ComplicationSpec(Spec):
+    """How a disease and its complication are one entry, which goes before "without complications"."""
+
+    link: Regex
+    """What stands between a disease and its complication."""
+    denied: Regex
+    """What the list's names of a disease without complications match."""
+    same: tuple[str, ...] = ()
+    """Names that say the same, the best first: over ``{disease}`` and ``{complication}``."""
+    instead: tuple[str, ...] = ()
+    """Names that are looked for too where the disease alone is the entry without complications. Without one of them
+    the category of the disease counts."""
+
+    @field_validator("same", "instead")
+    @classmethod
+    def _check_forms(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for form in value:
+            if faults := template_faults(form, ("disease", "complication")):
+                raise ValueError("; ".join(faults))
+            if "{disease}" not in form:
+                raise ValueError(f"{{disease}} must stand in {form!r}")
+        return value
 
 
 class ClassificationSpec(Spec):
@@ -69,6 +96,8 @@ class ClassificationSpec(Spec):
     """What may go from a name that stands in no list: tried one after the other, each on what the last one left."""
     separators: Regex | None = None
     """What stands between several diseases in one name; all of them must stand in a list."""
+    complications: ComplicationSpec | None = None
+    """``null``: a disease and its complication are two entries."""
     fuzzy: FuzzySpec | None
 
     @field_validator("moved")
@@ -83,7 +112,8 @@ class ClassificationSpec(Spec):
         if self.fuzzy is None:
             return None
         fixed = tuple(pattern for pattern in self.fuzzy.fixed.values() if pattern)
-        return FuzzyRule(self.fuzzy.threshold, self.fuzzy.at_least, fixed)
+        free = tuple(pattern for pattern in self.fuzzy.free.values() if pattern)
+        return FuzzyRule(self.fuzzy.threshold, self.fuzzy.at_least, fixed, free)
 
 
 @dataclass(frozen=True)
@@ -107,7 +137,7 @@ class Classification:
     def find_listed(self, name: str) -> list[CodeMatch]:
         """The codes of a name that stands in a list: as it is, in another form, trimmed, or part by part."""
         found = self._find_single(name)
-        return [found] if found is not None else self._find_by_parts(name)
+        return [found] if found is not None else self._find_complicated(name) or self._find_by_parts(name)
 
     def _find_single(self, name: str) -> CodeMatch | None:
         if (found := self.names.find(name)) is not None:
@@ -128,7 +158,7 @@ class Classification:
         if near is None:
             return []
         for text in (name, *self._trimmed_names(name)):
-            nearest = self.names.nearest(text, near, 4)
+            nearest = self.names.nearest(text, near, 4, name)
             best = [match for match in nearest if match.score == nearest[0].score]
             if best and len({category_of(match.code) for match in best}) == 1:
                 return [best[0]]
@@ -148,6 +178,34 @@ class Classification:
             if trim is not None and (shorter := replace_all(trim.find, trim.put, text).strip()) != text and shorter:
                 text = shorter
                 yield text
+
+    def _find_complicated(self, name: str) -> list[CodeMatch]:
+        """The codes of a disease with a complication, if the list's code of the disease alone denies any."""
+        rule = self.spec.complications
+        ends = None if rule is None else next(iter(find_all(rule.link, name)), None)
+        if rule is None or ends is None:
+            return []
+        disease, complication = name[: ends.start].strip(), name[ends.end :].strip()
+        alone = self._find_single(disease)
+        if alone is None or not complication:
+            return []
+        denied = self._denies_complications(alone.code, rule.denied)
+        for form in (*rule.same, *(rule.instead if denied else ())):
+            text = fill_template(form, {"disease": disease, "complication": complication})[0]
+            if (found := self.names.find(text)) is not None:
+                rest = [] if "{complication}" in form else self._find_complication(complication)
+                return [replace(found, how="alias", part=disease if rest else ""), *rest]
+        rest = self._find_complication(complication) if denied else []
+        category = category_of(alone.code)
+        head = CodeMatch(category, self.hierarchy.title(category), "alias", part=disease)
+        return [head, *rest] if rest else []
+
+    def _find_complication(self, name: str) -> list[CodeMatch]:
+        return [replace(match, part=match.part or name) for match in self.find_listed(name)]
+
+    def _denies_complications(self, code: str, denied: str) -> bool:
+        own = (self.names.name_of(code), *self.names.names_of(code), self.hierarchy.title(code))
+        return any(find_all(denied, text) for text in own)
 
     def _find_by_parts(self, name: str) -> list[CodeMatch]:
         if not self.spec.separators:

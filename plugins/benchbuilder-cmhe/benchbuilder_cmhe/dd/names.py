@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
 from typing import Literal
 
-from benchbuilder.core import comparison_form, find_all, replace_all
+from benchbuilder.core import comparison_form, find_all, matches_whole, replace_all
 from rapidfuzz import fuzz, process
 
 from benchbuilder_cmhe.dd.hierarchy import is_manifestation
@@ -44,11 +45,15 @@ class CodeMatch:
 @dataclass(frozen=True)
 class FuzzyRule:
     """When a name counts as the near one of a list: `threshold` of similarity in per cent, at least `at_least`
-    characters, and what must be the same in both (`fixed`, patterns)."""
+    characters, and what must be the same in both (`fixed`, patterns).
+
+    Every difference, written ``this>listed``, must match one of `free`; without `free` any may be.
+    """
 
     threshold: float
     at_least: int
     fixed: tuple[str, ...] = ()
+    free: tuple[str, ...] = ()
 
 
 class DiseaseNames:
@@ -116,16 +121,23 @@ class DiseaseNames:
         entry = self._by_name.get(self.spell(name))
         return None if entry is None else CodeMatch(entry.code, entry.name, entry.how)
 
-    def _nearest(self, name: str, near: FuzzyRule, count: int = 1) -> tuple[CodeMatch, ...]:
-        """The `count` nearest names, the best first, which say of everything `fixed` what `name` says of it."""
+    def _nearest(self, name: str, near: FuzzyRule, count: int = 1, whole: str = "") -> tuple[CodeMatch, ...]:
+        """The `count` nearest names, the best first, which say of everything `fixed` what `name` says of it.
+
+        If `name` was cut out of `whole`, what is fixed there counts.
+        """
         key = self.spell(name)
         if len(key) < near.at_least:
             return ()
-        said = _fixed_parts(near.fixed, key)
+        said = _fixed_parts(near.fixed, self.spell(whole) or key)
         found = process.extract(
             key, self._name_list, scorer=fuzz.ratio, score_cutoff=near.threshold, limit=max(_NEAREST, count)
         )
-        fitting = [(other, score) for other, score, _ in found if _fixed_parts(near.fixed, other) == said]
+        fitting = [
+            (other, score)
+            for other, score, _ in found
+            if _fixed_parts(near.fixed, other) == said and _differs_freely(near.free, key, other)
+        ]
         entries = sorted(((self._by_name[other], score) for other, score in fitting), key=_by_nearness)
         return tuple(CodeMatch(entry.code, entry.name, "fuzzy", round(score, 1)) for entry, score in entries[:count])
 
@@ -154,6 +166,15 @@ def _by_nearness(scored_entry: tuple[NameEntry, float]) -> tuple[float, bool, in
 
 def _fixed_parts(patterns: Sequence[str], text: str) -> list[str]:
     return sorted(span.slice_of(text) for pattern in patterns for span in find_all(pattern, text))
+
+
+def _differs_freely(patterns: Sequence[str], name: str, listed: str) -> bool:
+    """Whether all that differs may differ."""
+    if not patterns:
+        return True
+    blocks = SequenceMatcher(None, name, listed, autojunk=False).get_opcodes()
+    differences = [f"{name[a:b]}>{listed[c:d]}" for tag, a, b, c, d in blocks if tag != "equal"]
+    return all(any(matches_whole(pattern, one) for pattern in patterns) for one in differences)
 
 
 def rewriting_form(rewrites: Mapping[str, str]) -> Callable[[str], str]:

@@ -117,7 +117,7 @@ def test_the_descriptor_xml_gives_the_same_concepts_as_the_tables(folder: Path, 
 
 def test_what_is_not_translated_is_dropped_if_the_recipe_says_so(folder: Path) -> None:
     assert (5, "untranslated") in drops(units_of(source(folder, untranslated="drop")))
-    kept = units_of(source(folder, untranslated="drop", translations=None))
+    kept = units_of(source(folder, untranslated="keep", translations=None))
     assert [concept.name for concept in concepts(kept)] == ["Anemia, Aplastic", "Gout"]
 
 
@@ -147,3 +147,13 @@ def test_missing_files_and_columns_are_named(folder: Path) -> None:
     (folder / "more.xml").write_text(XML, encoding="utf-8")
     with pytest.raises(DataError, match="one file"):
         source(folder, descriptors=str(folder)).check()
+
+
+def test_concepts_in_another_language_than_the_questions_are_refused_or_marked(folder: Path) -> None:
+    refused = source(folder, translations=None, untranslated="drop")
+    for look in (refused.check, lambda: list(refused.read())):
+        with pytest.raises(DataError, match="has no translations") as caught:
+            look()
+        assert "untranslated=keep" in caught.value.next
+    rows = [unit.outcome.row for unit in units_of(source(folder)) if isinstance(unit.outcome, Kept)]
+    assert {row.payload.code: row.produced_by.rule for row in rows} == {"D1": "mesh", "D3": "mesh/untranslated"}  # type: ignore[attr-defined]

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from benchbuilder.config.spec.base import KindSpec
 from benchbuilder.config.spec.model import Sampling
 from benchbuilder.core.context import StepContext
@@ -17,6 +18,7 @@ from benchbuilder.evaluation.solvers import EvaluatedModel
 from benchbuilder.testing import check_kind, check_payload, check_solver, check_step
 from pydantic import ValidationError
 
+import benchbuilder_cmhe
 from benchbuilder_cmhe.ce.ask_concept import AskConcept, AskConceptSpec
 from benchbuilder_cmhe.ce.concept import Concept, ConceptQuestion, NearbyConcept
 from benchbuilder_cmhe.ce.distract import Distract, DistractSpec
@@ -152,6 +154,25 @@ def test_classes_are_told_by_roots() -> None:
     (kept,) = opened(without={"medicine": ("D05",)}).map(both, {})
     assert isinstance(kept, Kept)
     assert kept.row.payload.concept_class == "test"  # type: ignore[attr-defined]
+
+
+def test_branches_and_headings_can_be_left_out() -> None:
+    rows = facts({"感染": "C01", "细菌感染": "C01.252", "肺炎": "C01.252.400", "动物病": "C22.1.1", "酶": "D12.3.4.5"})
+    with_rule = opened(
+        roots={"disease": ["C"], "medicine": ["D02"]}, without={"disease": ["C22"]}, level={"disease": 3}
+    )
+    found = {row.payload.name: next(iter(with_rule.map(row, {}))) for row in rows}
+    assert [name for name, outcome in found.items() if isinstance(outcome, Kept)] == ["肺炎"]
+    assert found["细菌感染"] == Dropped("no_place_counts", "细菌感染: C01.252")
+    assert found["动物病"] == Dropped("no_place_counts", "动物病: C22.1.1")
+    assert found["酶"] == NotApplicable("other_class")
+
+
+def test_the_bundled_rule_of_mesh_is_a_spec() -> None:
+    file = Path(benchbuilder_cmhe.__file__).parent / "recipes" / "concepts" / "mesh.yaml"
+    rule = yaml.safe_load(file.read_text("utf-8"))
+    spec = opened(**rule).spec
+    assert set(spec.level) == set(spec.roots) == set(spec.without)
 
 
 def test_only_the_concepts_that_were_chosen_are_asked_about(tmp_path: Path) -> None:

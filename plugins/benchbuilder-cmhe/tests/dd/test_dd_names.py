@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from benchbuilder.core.errors import DataError
+from pydantic import ValidationError
 
 from benchbuilder_cmhe.dd.classification import Classification, ClassificationSpec, open_classification
 
@@ -111,3 +112,55 @@ def test_what_has_moved_must_be_categories() -> None:
     with pytest.raises(ValueError, match="no three-character category"):
         classification(moved={"A90": "dengue"})
     assert isinstance(classification(moved={"A90": "A97"}), ClassificationSpec)
+
+
+@pytest.fixture
+def measles(tmp_path: Path) -> Classification:
+    rows = [
+        "code\tname",
+        "B05.200+J17.1*\t麻疹并发肺炎",
+        "B05.800\t麻疹伴有其他并发症",
+        "B05.900\t麻疹不伴有并发症",
+        "A01.100\t伤寒性脑炎",
+        "A01.900\t伤寒不伴有并发症",
+        "I74.304\t股动脉栓塞",
+        "J04.000\t喉炎",
+        "J18.900\t肺炎",
+        "K35.900\t急性阑尾炎",
+        "K65.900\t腹膜炎",
+        "E16.301\t胰高血糖素血症",
+        "I42.200\t肥厚性心肌病",
+    ]
+    file = tmp_path / "names.tsv"
+    file.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return open_classification(classification(names={"list": {"file": str(file), "code": "code", "name": "name"}}))
+
+
+@pytest.mark.parametrize(
+    ("name", "codes"),
+    [
+        ("麻疹", ["B05.900"]),
+        ("麻疹合并肺炎", ["B05.200+J17.1*"]),
+        ("麻疹伴肺炎", ["B05.200+J17.1*"]),
+        ("麻疹合并喉炎", ["B05.800", "J04.000"]),  # another complication, and which
+        ("伤寒并发脑炎", ["A01.100"]),
+        ("伤寒合并肺炎", ["A01", "J18.900"]),  # the list has no such entry: the category is what is known
+        ("急性阑尾炎并发腹膜炎", ["K35.900", "K65.900"]),  # nothing denies a complication
+    ],
+)
+def test_a_complication_goes_before_the_entry_that_denies_one(
+    measles: Classification, name: str, codes: list[str]
+) -> None:
+    assert [match.code for match in measles.find(name)] == codes
+
+
+@pytest.mark.parametrize("name", ["髂-股动脉栓塞", "左髂股动脉栓塞", "低胰高血糖素血症", "左侧肥厚型心肌病"])
+def test_a_near_name_loses_no_qualifier(measles: Classification, name: str) -> None:
+    assert measles.find(name) == []
+    assert measles.find("肥厚型心肌病")[0].how == "fuzzy"
+
+
+def test_forms_of_complications_are_checked() -> None:
+    rule = {"link": "合并", "denied": "不伴有并发症$", "same": ["{illness}"]}
+    with pytest.raises(ValidationError, match="illness"):
+        classification(complications=rule)
