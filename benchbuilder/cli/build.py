@@ -161,7 +161,8 @@ def run_plan(args: argparse.Namespace, console: Console) -> int:
     reused = sum(status.state == "reused" for status in statuses.values())
     console.print(f"\n{reused} reused, {len(statuses) - reused} to run", highlight=False)
     for warning in session.warnings:
-        print_line(console, f"warning: {warning}")
+        if warning.key.startswith("steps."):  # the others are about the build as a whole
+            print_line(console, f"warning: {warning}")
     asking = [s for s in statuses.values() if s.node.model_spec is not None and s.state != "reused"]
     if asking:
         try:

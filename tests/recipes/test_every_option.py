@@ -20,6 +20,7 @@ NEEDS = {
     "retriever=dense": ["retriever.name=some/model", "retriever.revision=1f2e"],
     "retriever=hybrid": [f"retriever.lists.meaning.path={Path(__file__).parent}"],
     "tokenizer=huggingface": ["tokenizer.name=some/model"],
+    "model=fake_service_zh": [f"++paths.fake_service_replies={__file__}"],
     "model=openai": ["model.name=some-model"],
     "model=replay": [f"model.replies={__file__}"],
     "model=transformers": ["model.name=some/model"],
