@@ -15,6 +15,7 @@ from benchbuilder.config import FileRef
 from benchbuilder.core import DataError, public_path
 from benchbuilder.sources.base import SourceSpec
 from benchbuilder.sources.formats.delimited import TableDialect, delimited_rows
+from benchbuilder.sources.formats.field_paths import first_names, record_row
 from benchbuilder.sources.formats.files import (
     HubDataset,
     SourceFile,
@@ -25,7 +26,7 @@ from benchbuilder.sources.formats.files import (
     read_saved_dataset,
     wrong_shape,
 )
-from benchbuilder.sources.formats.records import json_rows, jsonl_rows, record_row
+from benchbuilder.sources.formats.records import json_rows, jsonl_rows
 from benchbuilder.sources.formats.tables import TABLE_SUFFIXES, RawRow
 from benchbuilder.sources.record_source import RecordSource, RecordSpec
 
@@ -101,7 +102,7 @@ class HuggingFace(RecordSource[HuggingFaceSpec]):
             return self._arrow_rows(source_file)
         form = TABLE_SUFFIXES.get(suffix)
         if form == "jsonl" or (form == "json" and _is_lines(source_file.path)):
-            return jsonl_rows(source_file.path, "utf-8", columns)
+            return jsonl_rows(source_file.path, source_file.name, columns, key=key, encoding="utf-8")
         if form == "json":
             return json_rows(source_file.path, source_file.name, columns, key=key, encoding="utf-8", records="")
         if form in ("csv", "tsv"):
@@ -131,7 +132,8 @@ class HuggingFace(RecordSource[HuggingFaceSpec]):
 
     def _arrow_rows(self, source_file: SourceFile) -> Iterator[RawRow]:
         """Records of an Arrow or Parquet file; only the requested columns are read."""
-        columns, tops = self.columns(), list(dict.fromkeys(str(c).partition(".")[0] for c in self.columns()))
+        columns = self.columns()
+        tops = list(dict.fromkeys(name for column in columns for name in first_names(column)))
         datasets = import_library("datasets", "datasets", self.name)
         try:
             if source_file.path.suffix.lower() == ".parquet":
@@ -154,7 +156,7 @@ class HuggingFace(RecordSource[HuggingFaceSpec]):
     ) -> list[str]:
         """The columns to read: the requested names, complete or up to the first dot."""
         names = [name for name in known if name in columns or name in tops]
-        lacking = [str(c) for c in columns if str(c) not in known and str(c).partition(".")[0] not in known]
+        lacking = [str(c) for c in columns if str(c) not in known and not set(first_names(c)) & set(known)]
         if lacking:
             raise wrong_shape(
                 self.key("columns"), source_file.name, expected=f"the columns {', '.join(lacking)}",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Hashable, Iterator, Sequence
+from functools import cached_property
 from itertools import chain, islice
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -25,11 +26,14 @@ from benchbuilder.core import (
 from benchbuilder.sources.base import UNITS_PER_BATCH, Source, SourceSpec
 from benchbuilder.sources.columnar.columns import ColumnBatch, delimited_columns, parquet_columns, row_columns
 from benchbuilder.sources.columnar.duplicates import DuplicateFinder, UnitBatch, content_digests
-from benchbuilder.sources.formats.delimited import TableDialect, delimited_rows
+from benchbuilder.sources.formats.cleaning import ColumnCleaner
+from benchbuilder.sources.formats.delimited import TableDialect, delimited_names, delimited_rows
+from benchbuilder.sources.formats.field_paths import is_plain, record_rows, table_columns, table_units
 from benchbuilder.sources.formats.files import SourceFile, find_files, wrong_shape
 from benchbuilder.sources.formats.large_json import LARGE_JSON_BYTES, can_split
-from benchbuilder.sources.formats.records import json_rows, jsonl_rows, parquet_rows
+from benchbuilder.sources.formats.records import json_rows, jsonl_rows, parquet_names, parquet_rows
 from benchbuilder.sources.formats.tables import TABLE_SUFFIXES, Column, RawRow, TableFormat, TableSpec, text_rows
+from benchbuilder.sources.formats.workbooks import workbook_names, workbook_rows
 
 S = TypeVar("S", bound=SourceSpec)
 
@@ -213,17 +217,43 @@ class RowSource(UnitSource[T]):
         return small or can_split(self.spec.records)
 
     def units(self, source_file: SourceFile) -> Iterator[RawRow]:
-        """The units of one file, in order."""
-        spec, key, columns = self.spec, self.key("path"), self.columns()
-        path, name, form = source_file.path, source_file.name, self.format_of(source_file)
-        if form == "json":
-            return json_rows(path, name, columns, key=key, encoding=spec.encoding, records=spec.records)
-        if form == "jsonl":
-            return jsonl_rows(path, spec.encoding, columns)
-        if form == "parquet":
-            return parquet_rows(path, name, key, columns)
+        """The units of one file, in order, cleaned."""
+        rows = self._read_units(source_file)
+        return rows if self._cleaner is None else self._cleaner.clean(rows)
+
+    def _read_units(self, source_file: SourceFile) -> Iterator[RawRow]:
+        spec, columns, form = self.spec, self.columns(), self.format_of(source_file)
+        path, name = source_file.path, source_file.name
+        if form in ("json", "jsonl"):
+            read = json_rows if form == "json" else jsonl_rows
+            return read(path, name, columns, key=self.key("path"), encoding=spec.encoding, records=spec.records)
         if form == "text" and self.default_format == "text":
             return text_rows(path, spec.encoding, spec.unit, len(columns))
+        if self._reads_by_column():
+            return self._table_rows(source_file, columns)
+        known = self._table_names(source_file)
+        needed = table_columns(known, columns, spec.records)
+        units = table_units(
+            self._table_rows(source_file, needed), list(map(str, needed)), spec.records, parse_json=spec.cells == "json"
+        )
+        return record_rows(units, list(map(str, columns)), self.key("columns"), name)
+
+    def _table_names(self, source_file: SourceFile) -> list[str]:
+        """The names of the columns of a table."""
+        form, path, name, key = self.format_of(source_file), source_file.path, source_file.name, self.key("path")
+        if form == "parquet":
+            return parquet_names(path, name, key)
+        if form == "xlsx":
+            return workbook_names(path, name, self.dialect("csv"), self.spec.sheet)
+        return delimited_names(path, name, self.dialect(form)) if form in DELIMITED_FORMATS else []
+
+    def _table_rows(self, source_file: SourceFile, columns: Sequence[Column]) -> Iterator[RawRow]:
+        """The rows of a table with these columns."""
+        form, path, name, key = self.format_of(source_file), source_file.path, source_file.name, self.key("path")
+        if form == "parquet":
+            return parquet_rows(path, name, key, columns)
+        if form == "xlsx":
+            return workbook_rows(path, name, self.dialect("csv"), columns, self.spec.sheet)
         if form in DELIMITED_FORMATS:
             return delimited_rows(path, name, self.dialect(form), columns)
         raise DataError(
@@ -231,6 +261,33 @@ class RowSource(UnitSource[T]):
             why=f"the suffix {path.suffix!r} is unknown to the kind {self.kind!r}",
             next=f"set {self.key('format')}, for instance to jsonl or csv",
         )  # fmt: skip
+
+    def _reads_by_column(self) -> bool:
+        """Whether the cells of tables are the values, without paths into them."""
+        return self.spec.cells == "text" and not self.spec.records and all(map(is_plain, self.columns()))
+
+    @cached_property
+    def _cleaner(self) -> ColumnCleaner | None:
+        if not self.spec.clean:
+            return None
+        return ColumnCleaner(self.spec.clean, self._columns_by_name(), self.columns(), self.key("clean"))
+
+    def _columns_by_name(self) -> dict[str, list[Column]]:
+        """The columns that the recipe names, by the names of the settings that name them."""
+        spec: Any = self.spec
+        columns: dict[str, list[Column]] = {}
+        for name in type(spec.columns).model_fields:
+            value = getattr(spec.columns, name)
+            parts = value.values() if isinstance(value, dict) else value if isinstance(value, tuple) else [value]
+            if value is not None:
+                columns[name] = list(parts)
+        return columns
+
+    def read_batches(self) -> Iterator[SourceBatch | EndOfFile]:
+        """Like `read`, in batches; at the end, each rule of `clean` must have changed something."""
+        yield from super().read_batches()
+        if self._cleaner is not None:
+            self._cleaner.check_all_used(self.name)
 
     def dialect(self, table_format: TableFormat | None) -> TableDialect:
         """The dialect of a delimited file."""
@@ -243,8 +300,9 @@ class RowSource(UnitSource[T]):
         """The cells of one file by column, after a check of its head."""
         self._check_head(list(islice(self.units(source_file), HEAD_ROWS)), source_file)
         form, columns = self.format_of(source_file), self.columns()
-        if form in DELIMITED_FORMATS:
+        by_column = self._cleaner is None and self._reads_by_column()
+        if by_column and form in DELIMITED_FORMATS:
             return delimited_columns(source_file.path, source_file.name, self.dialect(form), columns)
-        if form == "parquet":
+        if by_column and form == "parquet":
             return parquet_columns(source_file.path, source_file.name, self.key("path"), columns)
         return row_columns(self.units(source_file), len(columns))

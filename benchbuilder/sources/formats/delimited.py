@@ -62,6 +62,16 @@ def delimited_rows(path: Path, name: str, dialect: TableDialect, columns: Sequen
     yield from select_columns(rows, read_layout(rows, name, dialect, columns))
 
 
+def delimited_names(path: Path, name: str, dialect: TableDialect) -> list[str]:
+    """The names of the columns of a file; none without a header."""
+    return header_names(_rows(path, dialect), name, dialect)
+
+
+def header_names(rows: Iterator[RowCells], name: str, dialect: TableDialect) -> list[str]:
+    """The names of the columns of `rows`; none without a header."""
+    return _header(name, dialect, next(rows, None)) if dialect.header else []
+
+
 def read_layout(rows: Iterator[RowCells], name: str, dialect: TableDialect, columns: Sequence[Column]) -> ColumnLayout:
     """The layout of `rows`, after reading their header. DataError if the header lacks a column."""
     header = _header(name, dialect, next(rows, None)) if dialect.header else None

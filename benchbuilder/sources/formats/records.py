@@ -13,6 +13,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchbuilder.core import DataError
+from benchbuilder.sources.formats.field_paths import (
+    RecordUnit,
+    is_plain,
+    parsed_units,
+    record_row,
+    record_rows,
+    unfold,
+)
 from benchbuilder.sources.formats.files import wrong_shape
 from benchbuilder.sources.formats.large_json import (
     LARGE_JSON_BYTES,
@@ -23,44 +31,54 @@ from benchbuilder.sources.formats.large_json import (
 )
 from benchbuilder.sources.formats.tables import Column, RawRow, read_lines
 
-RecordLevels = dict[str, Any]
-"""The elements around a record, by their paths, outermost first; the record itself is the last."""
+
+def jsonl_rows(
+    path: Path, name: str, columns: Sequence[Column], *, key: str, encoding: str, records: str = ""
+) -> Iterator[RawRow]:
+    """One record per line, numbered by lines; or the records at path `records` of each line, numbered from 1."""
+    parsed = _parsed_lines(path, encoding)
+    if records or not all(map(is_plain, columns)) or not all(isinstance(column, str) for column in columns):
+        yield from record_rows(parsed_units(parsed, records), columns, key, name)
+        return
+    for number, record, reason, detail in parsed:
+        if not reason and isinstance(record, dict):
+            yield RawRow(number, list(map(record.get, columns)))
+        else:
+            yield RawRow(number, (), reason, detail) if reason else record_row(number, {"": record}, columns)
 
 
-def jsonl_rows(path: Path, encoding: str, columns: Sequence[Column]) -> Iterator[RawRow]:
-    """One record per line."""
-    plain = [column for column in columns if isinstance(column, str) and "." not in column]
+def _parsed_lines(path: Path, encoding: str) -> Iterator[tuple[int, Any, str, str]]:
     for number, text, problem in read_lines(path, encoding):
         if problem:
-            yield RawRow(number, (), "undecodable", problem)
+            yield number, None, "undecodable", problem
         elif text.strip():
             try:
-                record = json.loads(text)
+                yield number, json.loads(text), "", ""
             except (ValueError, RecursionError) as error:
-                yield RawRow(number, (), "malformed", f"no JSON: {error}")
-                continue
-            if isinstance(record, dict) and len(plain) == len(columns):
-                yield RawRow(number, list(map(record.get, plain)))
-            else:
-                yield record_row(number, {"": record}, columns)
+                yield number, None, "malformed", f"no JSON: {error}"
 
 
 def json_rows(
     path: Path, name: str, columns: Sequence[Column], *, key: str, encoding: str, records: str
 ) -> Iterator[RawRow]:
-    """The records at path `records` (lists marked by ``[]``) of one JSON document, numbered from 1.
+    """The records at path `records` of one JSON document, numbered from 1.
 
-    A field that a record lacks is read from the elements around it; ``data[].title`` names one of these explicitly.
+    ``[]`` marks a list of records, ``{}`` a mapping of records. A field that a record lacks is read from the elements
+    around it; ``data[].title`` names one of these explicitly.
     """
-    steps = [step for step in records.split(".") if step] or ["[]"]
     parts = _document_parts(path, name, key, encoding, records)
-    for number, (levels, problem) in enumerate(chain.from_iterable(_walk(part, steps, {}, "") for part in parts), 1):
+    yield from record_rows(_document_units(parts, name, key, records), columns, key, name)
+
+
+def _document_units(parts: Iterator[Any], name: str, key: str, records: str) -> Iterator[RecordUnit]:
+    found = chain.from_iterable(unfold(part, records) for part in parts)
+    for number, (levels, problem) in enumerate(found, 1):
         if problem and number == 1 and not levels:
             raise wrong_shape(
                 key, name, expected=f"a list of records at {records or 'the top'}", found=problem,
                 next="set records: to the path of the records in the file, for instance data[].paragraphs[]",
             )  # fmt: skip
-        yield RawRow(number, (), "malformed", problem) if problem else record_row(number, levels, columns)
+        yield RecordUnit(number, levels, "malformed" if problem else "", problem)
 
 
 def _document_parts(path: Path, name: str, key: str, encoding: str, records: str) -> Iterator[Any]:
@@ -78,70 +96,6 @@ def _document_parts(path: Path, name: str, key: str, encoding: str, records: str
     except (ValueError, RecursionError) as error:
         raise wrong_shape(key, name, expected="one JSON document", found=str(error),
                           next="set format: jsonl if there is one record per line") from error  # fmt: skip
-
-
-def _walk(data: Any, steps: list[str], levels: RecordLevels, prefix: str) -> Iterator[tuple[RecordLevels, str]]:
-    step, *rest = steps
-    field = step.removesuffix("[]")
-    here = f"{prefix}.{step}".removeprefix(".")
-    if field:
-        if not isinstance(data, dict) or field not in data:
-            yield levels, f"no {field!r} in {_describe_shape(data)}"
-            return
-        data = data[field]
-    if not step.endswith("[]"):
-        items: list[Any] = [data]
-    elif isinstance(data, list):
-        items = data
-    else:
-        yield levels, f"{_describe_shape(data)} where {here} must be a list"
-        return
-    for item in items:
-        inner = {**levels, here: item}
-        if rest:
-            yield from _walk(item, rest, inner, here)
-        else:
-            yield inner, ""
-
-
-def record_row(number: int, levels: RecordLevels, columns: Sequence[Column]) -> RawRow:
-    """The values of one record, the last of `levels`."""
-    *_, record = levels.values()
-    if not isinstance(record, dict | list):
-        return RawRow(number, (), "malformed", f"{_describe_shape(record)} instead of a record")
-    return RawRow(number, [_field(levels, record, column) for column in columns])
-
-
-def _field(levels: RecordLevels, record: Any, column: Column) -> Any:
-    if isinstance(column, int):
-        return record[column] if isinstance(record, list) and column < len(record) else None
-    prefix, marked, rest = column.rpartition("[].")
-    if marked and f"{prefix}[]" in levels:
-        return _inside(levels[f"{prefix}[]"], rest)
-    for element in reversed(levels.values()):
-        value = _inside(element, column)
-        if value is not None:
-            return value
-    return None
-
-
-def _inside(element: Any, column: str) -> Any:
-    if isinstance(element, dict) and column in element:
-        return element[column]
-    for part in column.split("."):
-        if not isinstance(element, dict):
-            return None
-        element = element.get(part)
-    return element
-
-
-def _describe_shape(data: Any) -> str:
-    if isinstance(data, dict):
-        keys = ", ".join(list(data)[:8]).encode(errors="backslashreplace").decode()
-        return f"a mapping with the keys {keys}" if data else "an empty mapping"
-    if isinstance(data, list):
-        return f"a list of {len(data)}"
-    return f"{type(data).__name__} {str(data)[:60]!r}"
 
 
 _BATCH_ROWS = 8192
@@ -174,14 +128,15 @@ def _value(scalar: Any) -> Any:
         return "\udcff"
 
 
+def parquet_names(path: Path, name: str, key: str) -> list[str]:
+    """The names of the columns."""
+    with _open_parquet(path, name, key) as file:
+        return list(file.schema_arrow.names)
+
+
 def parquet_batches(path: Path, name: str, key: str, columns: Sequence[Column]) -> Iterator[pa.RecordBatch]:
     """The requested columns, in order, some rows at a time. DataError if one is missing."""
-    try:
-        file = pq.ParquetFile(path)
-    except (pa.ArrowInvalid, OSError) as error:
-        raise wrong_shape(key, name, expected="a Parquet file", found=str(error),
-                          next="set format: in the recipe to the file's format") from error  # fmt: skip
-    with file:
+    with _open_parquet(path, name, key) as file:
         known = file.schema_arrow.names
         names = [known[c] if isinstance(c, int) and c < len(known) else str(c) for c in columns]
         if any(known.count(name_) != 1 for name_ in names):
@@ -192,6 +147,14 @@ def parquet_batches(path: Path, name: str, key: str, columns: Sequence[Column]) 
         batches = file.iter_batches(_batch_size(file), columns=list(dict.fromkeys(names)))
         while (batch := _next_batch(batches, name)) is not None:
             yield pa.RecordBatch.from_arrays([batch.column(n) for n in names], names)
+
+
+def _open_parquet(path: Path, name: str, key: str) -> pq.ParquetFile:
+    try:
+        return pq.ParquetFile(path)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise wrong_shape(key, name, expected="a Parquet file", found=str(error),
+                          next="set format: in the recipe to the file's format") from error  # fmt: skip
 
 
 def _batch_size(file: pq.ParquetFile) -> int:

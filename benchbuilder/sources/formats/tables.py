@@ -12,7 +12,8 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import AfterValidator, Field
 
-from benchbuilder.config import FileRef
+from benchbuilder.config import FileRef, Spec
+from benchbuilder.core import Regex
 from benchbuilder.sources.base import SourceSpec
 
 
@@ -89,11 +90,15 @@ def decoding_problem(error: UnicodeDecodeError, encoding: str, before: int = 0) 
 
 
 Column = Annotated[int, Field(ge=0, strict=True)] | str
-"""A column: its name in the header or record, or its index from 0."""
+"""A column: its name in the header or record, its index from 0, or a path inside a record, such as ``answers[].text``.
+
+In a path, ``[]`` is every element of a list, ``[0]`` its first one, and a dot leads into a field. ``a | b`` is the
+first path that finds something.
+"""
 
 find_surrogate = re.compile("[\ud800-\udfff]").search
 
-TableFormat = Literal["delimited", "csv", "tsv", "json", "jsonl", "parquet", "text"]
+TableFormat = Literal["delimited", "csv", "tsv", "json", "jsonl", "parquet", "xlsx", "text"]
 
 TABLE_SUFFIXES: dict[str, TableFormat] = {
     ".csv": "csv",
@@ -103,6 +108,7 @@ TABLE_SUFFIXES: dict[str, TableFormat] = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
     ".parquet": "parquet",
+    ".xlsx": "xlsx",
     ".txt": "text",
 }
 
@@ -119,11 +125,19 @@ class RawRow(NamedTuple):
     detail: str = ""
 
 
+class CleanRule(Spec):
+    """A replacement in a text: every match of `find` becomes `put`."""
+
+    find: Regex
+    put: str = ""
+    """May name groups of the match, as ``\\1``."""
+
+
 class TableSpec(SourceSpec):
     """The files, and how they are split into units. Units are numbered from 1.
 
     In line formats, the number is the line on which the unit begins, as in an editor; blank lines are counted but are
-    not units. In JSON and Parquet, it is the number of the record.
+    not units. In JSON and Parquet, and where `records` leads into lines, it is the number of the record.
     """
 
     path: FileRef
@@ -140,8 +154,15 @@ class TableSpec(SourceSpec):
     header: bool = True
     width: Annotated[int, Field(ge=1)] | None = None
     """Number of columns of a valid row; default: that of the header, or else at least the requested columns."""
+    sheet: str = ""
+    """The worksheet of an XLSX file; default: the first one."""
     records: str = ""
-    """The path of the records in a JSON file, for instance ``data[].paragraphs[]``; default: the file is a list."""
+    """The path of the records in JSON or in a column, for instance ``data[].paragraphs[]`` (lists) or ``entries{}`` (a
+    mapping of records, whose keys are the column ``entries{}.key``); default: the file is a list of records."""
+    cells: Literal["text", "json"] = "text"
+    """Whether cells of a table that begin with a bracket are JSON, into which columns may lead."""
+    clean: dict[str, tuple[CleanRule, ...]] = {}
+    """What is replaced in each column before anything else, in this order. Each rule must change a record."""
     unit: Literal["line", "block", "file"] = "line"
     """The unit of a plain text: a line, a block between blank lines, or the complete file."""
 
