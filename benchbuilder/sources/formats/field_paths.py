@@ -156,7 +156,8 @@ def _unfold(data: Any, steps: list[str], levels: RecordLevels, prefix: str) -> I
     if mark == "{}" and not isinstance(data, dict):
         yield levels, f"{describe_shape(data)} where {here} must be a mapping"
         return
-    pairs = data.items() if mark == "{}" else ((None, item) for item in (data if mark else [data]))
+    elements: list[Any] = data if mark == "[]" else [data]
+    pairs = data.items() if mark == "{}" and isinstance(data, dict) else ((None, item) for item in elements)
     for key, item in pairs:
         inner = {**levels, **({f"{here}{KEY}": key} if mark == "{}" else {}), here: item}
         if rest:
