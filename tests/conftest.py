@@ -49,6 +49,7 @@ _E2E = (
     "recipes/test_exam_any.py",
     "recipes/test_law_zh.py",
     "recipes/test_medicine_en.py",
+    "recipes/test_reading_en.py",
 )
 """Folders and files whose tests are slow and end to end: the quick suite leaves them out."""
 

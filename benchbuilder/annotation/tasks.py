@@ -67,7 +67,7 @@ def task_key(fields: Iterable[tuple[str, str]]) -> str:
 
 
 def make_candidate_tasks(candidates: Iterable[Candidate], evidence: Iterable[Evidence]) -> CandidateTasks:
-    """Make tasks of `candidates` with their `evidence`, paragraphs ordered by base and rank."""
+    """Make tasks of `candidates` with their `evidence`, paragraphs in their order (see `Evidence.place`)."""
     tasks: dict[str, Task] = {}
     claim_of: dict[str, str] = {}
     for candidate in candidates:
@@ -76,7 +76,7 @@ def make_candidate_tasks(candidates: Iterable[Candidate], evidence: Iterable[Evi
         tasks.setdefault(key, Task(key, _fields(candidate), about=about))
     paragraph_of: dict[str, str] = {}
     paragraphs: dict[str, dict[str, ShownParagraph]] = {key: {} for key in tasks}
-    for row in sorted(evidence, key=lambda row: (row.base, row.rank, row.id)):
+    for row in sorted(evidence, key=lambda row: row.place):
         if row.of not in claim_of:
             continue
         claim = claim_of[row.of]

@@ -35,6 +35,7 @@ BUILT_IN_KINDS: dict[str, dict[str, str]] = {
         "triple_tables": "benchbuilder.sources.triple_tables:TripleTables",
         "multiple_choice": "benchbuilder.sources.multiple_choice:MultipleChoice",
         "several_choice": "benchbuilder.sources.multiple_choice:SeveralChoices",
+        "question_answer": "benchbuilder.sources.question_answer:QuestionAnswers",
         "corpus": "benchbuilder.sources.corpus:Corpus",
         "huggingface": "benchbuilder.sources.huggingface:HuggingFace",
         "rdf": "benchbuilder.sources.rdf:Rdf",

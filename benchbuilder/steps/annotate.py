@@ -227,9 +227,9 @@ def _without_broken_families(
 
 
 def _evidence_by_candidate(evidence: Iterable[Evidence]) -> dict[str, list[Evidence]]:
-    """Evidence rows by candidate, sorted by base and rank."""
+    """Evidence rows by candidate, in their order (see `Evidence.place`)."""
     by_candidate: dict[str, list[Evidence]] = {}
-    for row in sorted(evidence, key=lambda row: (row.base, row.rank, row.id)):
+    for row in sorted(evidence, key=lambda row: row.place):
         by_candidate.setdefault(row.of, []).append(row)
     return by_candidate
 

@@ -43,8 +43,8 @@ class AskPassSpec(StepSpec):
     colons: str = ":：﹕"
     """Marks at the end of a text that its answer completes."""
     options_named: tuple[Regex, ...] = ()
-    """Patterns of questions that nobody can answer without the options. Without any, no question is passed, for nothing
-    would tell those questions from others."""
+    """Patterns of questions that nobody can answer without the options. Without any, no question that has options is
+    passed, for nothing would tell those questions from others."""
     context_dependent: tuple[Regex, ...] = ()
     """Patterns of questions about a text that is not shown."""
     ignore: str = ""
@@ -90,12 +90,17 @@ class AskPass(Map):
         payload: AnsweredQuestion = parents["fact"].payload
         if statement.polarity != "true":
             return [NotApplicable("false_statement")]
-        if not self.spec.options_named:
+        has_options = bool(getattr(payload, "options", ()))
+        options_named = self.spec.options_named if has_options else ()
+        if has_options and not options_named:
             return [NotApplicable("options_unknown")]
         asked, answer = payload.question.strip(), answer_text(statement)
-        for reason in ("options_named", "context_dependent"):
-            if (found := first_match(getattr(self.spec, reason), asked)) is not None:
-                return [Dropped("speaks_of_options" if reason == "options_named" else reason, found)]
+        for reason, patterns in (
+            ("speaks_of_options", options_named),
+            ("context_dependent", self.spec.context_dependent),
+        ):
+            if (found := first_match(patterns, asked)) is not None:
+                return [Dropped(reason, found)]
         if leaks_answer(answer, payload.context + asked, self.spec.ignore, self.spec.matching):
             return [Dropped("leaks_answer", asked)]
         return [self._ask(statement, payload, asked)]

@@ -214,10 +214,9 @@ class Retrieve(Map):
     ) -> FoundEvidence:
         """The named passages, then the other results."""
         positions = list(dict.fromkeys(place for name in named for place in gold.positions(name)))
-        if len(positions) > self.spec.gold_most:
-            texts: list[Any] = self._passage_rows(np.array(positions)).column("text").to_pylist()
-            without = {place for place, text in zip(positions, texts, strict=True) if answer not in text}
-            positions = sorted(positions, key=without.__contains__)[: self.spec.gold_most]
+        texts: list[Any] = self._passage_rows(np.array(positions, np.int64)).column("text").to_pylist()
+        without = {place for place, text in zip(positions, texts, strict=True) if answer not in text}
+        positions = sorted(positions, key=without.__contains__)[: self.spec.gold_most]
         scores = {hit.position: hit.score for hit in hits}
         bases: list[Any] = self._passage_rows(np.array(positions, np.int64)).column("base").to_pylist()
         first = [

@@ -136,6 +136,11 @@ class Evidence(Row):
     score: float
     rank: int
 
+    @property
+    def place(self) -> tuple[bool, str, int, str, str]:
+        """Where it stands among the evidence of its candidate: passages that the fact names come first."""
+        return self.rank > 0, self.base, self.rank, self.slot, self.id
+
 
 AnswerOutcome = Literal["complete", "truncated", "empty", "refused", "filtered", "missing"]
 

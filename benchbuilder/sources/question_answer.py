@@ -1,0 +1,80 @@
+"""The source kind `question_answer`: questions with the answers that are known to be right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
+
+from benchbuilder.config import Spec
+from benchbuilder.core import Dropped, Fact, QuestionAnswer, Row
+from benchbuilder.sources.base import SourceSpec
+from benchbuilder.sources.formats.files import SourceFile
+from benchbuilder.sources.formats.tables import Column, TableSpec, cell_text
+from benchbuilder.sources.unit_source import READING_REASONS, RowSource
+
+Columns = Column | Annotated[tuple[Column, ...], Field(min_length=1)]
+_SINGLE = ("question", "context", "answer_type")
+_SEVERAL = ("answers", "wrong", "gold")
+
+
+class AnswerColumns(Spec):
+    """The columns. `answers`, `wrong` and `gold` are a column, whose cell may be a list, or several columns."""
+
+    question: Column
+    answers: Columns
+    """The right answers; the first one is shown, all count as known."""
+    context: Column | None = None
+    wrong: Columns | None = None
+    """Wrong answers that the source lists."""
+    gold: Columns | None = None
+    """Keys of the passages that hold the answer (a passage's `document`), or their texts."""
+    answer_type: Column | None = None
+
+
+class QuestionAnswerSpec(TableSpec):
+    """JSON, JSONL, CSV, TSV or Parquet with one question per row."""
+
+    columns: AnswerColumns
+
+
+class QuestionAnswers(RowSource[QuestionAnswerSpec]):
+    """Questions with one or more right answers, without options."""
+
+    kind: ClassVar[str] = "question_answer"
+    spec_class: ClassVar[type[SourceSpec]] = QuestionAnswerSpec
+    output: ClassVar[type[Row]] = Fact[QuestionAnswer]
+    reasons: ClassVar[Mapping[str, str]] = READING_REASONS
+
+    def columns(self) -> Sequence[Column]:
+        """The columns that the recipe names."""
+        return [column for _, column in self._named()]
+
+    def make(self, values: Sequence[Any], source_file: SourceFile, line: int) -> Row | Dropped:
+        """The fact of one row, or its first problem."""
+        found: dict[str, list[str]] = {name: [] for name in (*_SINGLE, *_SEVERAL)}
+        for (name, _), value in zip(self._named(), values, strict=True):
+            for cell in value if isinstance(value, list) and name in _SEVERAL else [value]:
+                text = cell_text(cell)
+                if text is None and cell is not None:
+                    return Dropped("malformed", f"{name} is no text")
+                if text:
+                    found[name].append(text)
+        for name in ("question", "answers"):
+            if not found[name]:
+                return Dropped("missing_field", name)
+        payload = QuestionAnswer(
+            **{name: next(iter(found[name]), "") for name in _SINGLE},
+            **{name: tuple(dict.fromkeys(found[name])) for name in _SEVERAL},
+            wrong_from="listed" if found["wrong"] else "",
+        )
+        return self.output.build(payload=payload, **self.row_header(source_file, line))
+
+    def _named(self) -> Iterator[tuple[str, Column]]:
+        """Each column with the field that it fills, in the order of the fields."""
+        for name in (*_SINGLE, *_SEVERAL):
+            columns = getattr(self.spec.columns, name)
+            for column in columns if isinstance(columns, tuple) else (columns,):
+                if column is not None:
+                    yield name, column
