@@ -64,11 +64,10 @@ class QuestionAnswers(RowSource[QuestionAnswerSpec]):
         for name in ("question", "answers"):
             if not found[name]:
                 return Dropped("missing_field", name)
-        payload = QuestionAnswer(
-            **{name: next(iter(found[name]), "") for name in _SINGLE},
-            **{name: tuple(dict.fromkeys(found[name])) for name in _SEVERAL},
-            wrong_from="listed" if found["wrong"] else "",
-        )
+        single = {name: next(iter(found[name]), "") for name in _SINGLE}
+        several = {name: tuple(dict.fromkeys(found[name])) for name in _SEVERAL}
+        wrong_from = "listed" if found["wrong"] else ""
+        payload = QuestionAnswer.model_validate({**single, **several, "wrong_from": wrong_from})
         return self.output.build(payload=payload, **self.row_header(source_file, line))
 
     def _named(self) -> Iterator[tuple[str, Column]]:
