@@ -156,7 +156,7 @@ def _unfold(data: Any, steps: list[str], levels: RecordLevels, prefix: str) -> I
     if mark == "{}" and not isinstance(data, dict):
         yield levels, f"{describe_shape(data)} where {here} must be a mapping"
         return
-    elements: list[Any] = data if mark == "[]" else [data]
+    elements: list[Any] = list(data) if mark == "[]" else [data]
     pairs = data.items() if mark == "{}" and isinstance(data, dict) else ((None, item) for item in elements)
     for key, item in pairs:
         inner = {**levels, **({f"{here}{KEY}": key} if mark == "{}" else {}), here: item}
