@@ -124,10 +124,14 @@ def _context(finished: FinishedBuild, spec: ReportSpec, t: ReportTexts) -> dict[
         "receipts": funnel.receipts_in_flow_order(finished),
         "audit": None if finished.audit is None else AuditSentences(finished.audit, t),
         "audit_charts": [] if finished.audit is None else shown_charts(finished.audit, t),
-        "partitions": list(
-            dict.fromkeys([*(account.step for account in finished.step_counts if not account.inputs), *sources])
-        ),
+        "partitions": _partitions(finished, sources),
     }
+
+
+def _partitions(finished: FinishedBuild, sources: Sequence[str]) -> list[str]:
+    """Every source in flow order, then the groups that steps made."""
+    named = [account.step for account in finished.step_counts if not account.inputs]
+    return list(dict.fromkeys([*named, *sources]))
 
 
 def _tiles(
