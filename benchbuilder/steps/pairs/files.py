@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchbuilder.config import display_path
 from benchbuilder.core import (
     DataError,
     LengthUnit,
@@ -44,7 +45,7 @@ def read_pairs(path: Path, unit: LengthUnit) -> PairsFile:
     rows = [StatementPair(*map(normalise_space, cells), line=line) for line, cells in _table(path, PAIR_COLUMNS)]
     filled = [row for row in rows if row.statement]
     problems = [
-        Problem(f'the answer "{row.answer}" does not stand in the statement', where=f"{path}:{row.line}",
+        Problem(f'the answer "{row.answer}" does not stand in the statement', where=f"{display_path(path)}:{row.line}",
                 actual=row.statement, hint="write the answer as it is, or leave the statement empty")
         for row in filled
         if find_tokens(tokens_of(without_final_stop(row.answer), unit), tokens_of(row.statement, unit)) < 0
@@ -90,7 +91,7 @@ def _table(path: Path, columns: Sequence[str]) -> list[tuple[int, tuple[str, ...
         return []
     header: Mapping[str, int] = {name.strip(): position for position, name in enumerate(rows[0])}
     if missing := [name for name in columns if name not in header]:
-        raise DataError(f"the file of pairs has no column {missing[0]!r}", where=f"{path}:{lines[0][0]}",
+        raise DataError(f"the file of pairs has no column {missing[0]!r}", where=f"{display_path(path)}:{lines[0][0]}",
                         why=f"its columns are {', '.join(rows[0])}",
                         next=f"begin with the line {'<tab>'.join(columns)}")  # fmt: skip
     found: list[tuple[int, tuple[str, ...]]] = []
