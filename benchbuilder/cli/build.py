@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 
 from rich.console import Console
@@ -24,9 +24,9 @@ from benchbuilder.cli.session import (
 )
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import Recipe, display_path
-from benchbuilder.core import GateClosed, InstallationError
+from benchbuilder.core import STATEMENT_FORM, GateClosed, InstallationError
 from benchbuilder.evaluation import BuildAuditor
-from benchbuilder.pipeline import BuildReport, build_benchmark, require_libraries
+from benchbuilder.pipeline import BuildReport, Manifest, build_benchmark, require_libraries
 
 _MANY = 500
 """From this many missing judgements on, the report says how to ask for fewer."""
@@ -97,6 +97,14 @@ def print_report(report: BuildReport, console: Console, recipe: Recipe) -> int:
     return 0 if all(report.manifests[part.items].rows for part in recipe.by_task().values()) else 3
 
 
+def _form_counts(manifest: Manifest) -> str:
+    """How many candidates each form has; empty if all are statements, or for another step."""
+    forms: Mapping[str, int] = manifest.notes.get("forms") or {}
+    if all(name.endswith(f" {STATEMENT_FORM}") for name in forms):
+        return ""
+    return ", ".join(f"{name} {count}" for name, count in forms.items())
+
+
 def _item_counts(report: BuildReport, recipe: Recipe) -> str | None:
     """How many items there are, in total and by task; None if there are none yet."""
     rows = {task: report.manifests[part.items].rows for task, part in recipe.by_task().items()
@@ -109,6 +117,9 @@ def _item_counts(report: BuildReport, recipe: Recipe) -> str | None:
 
 def _remarks(report: BuildReport, recipe: Recipe) -> Iterator[str]:
     """What a user may want to know besides the counts."""
+    for name, manifest in report.manifests.items():
+        if counts := _form_counts(manifest):
+            yield f"{name} by form: {counts}"
     if report.receipts:
         yield "\n".join(receipt_lines(report.receipts))
     yield from _emptiness_notes(report, recipe)
@@ -160,6 +171,11 @@ def run_plan(args: argparse.Namespace, console: Console) -> int:
     console.print(table)
     reused = sum(status.state == "reused" for status in statuses.values())
     console.print(f"\n{reused} reused, {len(statuses) - reused} to run", highlight=False)
+    complete = {name: status.node.key for name, status in statuses.items() if status.state == "reused"}
+    for name, key in complete.items():
+        manifest = session.store.whole_manifest(name, key)
+        if manifest is not None and (counts := _form_counts(manifest)):
+            print_line(console, f"{name} by form: {counts}")
     for warning in session.warnings:
         if warning.key.startswith("steps."):  # the others are about the build as a whole
             print_line(console, f"warning: {warning}")

@@ -25,7 +25,7 @@ from benchbuilder.config.spec.base import FileRef, KindSpec, Slot, Spec
 from benchbuilder.config.spec.evaluation import EvaluationSpec
 from benchbuilder.config.spec.recipe import Recipe, RunSpec, TaskSpec
 from benchbuilder.config.user_only import cost_key_problems, user_only_key_problems
-from benchbuilder.config.validation_errors import explain_validation
+from benchbuilder.config.validation_errors import REFERENCE_MARK, explain_validation
 from benchbuilder.config.yaml_source import KeyPath, describe_value, dotted_key
 from benchbuilder.core import InstallationError, Problem, find_kind, kinds_of_slot
 
@@ -61,12 +61,23 @@ def validate_recipe(
     recipe = builder.recipe(_without_idle_sources(composed))
     builder.name(composed.data.get("name"), composed)
     users = [*user_only_key_problems(composed.data, composed.origins), *builder.costs]
-    problems = dict.fromkeys([*builder.problems.values(), *references.problems, *users])
+    problems = dict.fromkeys(_each_once([*builder.problems.values(), *references.problems, *users]))
     if recipe is not None and not problems:
         problems |= dict.fromkeys(output_name_problems(recipe, composed.origins))
         problems |= dict.fromkeys(folder_problems(recipe, composed.origins, cwd))
         problems |= dict.fromkeys(evaluation_folder_problems(recipe, composed.origins, cwd))
     return ValidatedRecipe(recipe, list(problems), tuple(references.files))
+
+
+def _each_once(problems: Sequence[Problem]) -> list[Problem]:
+    """`problems` without those of a value that only refers to another one, whose own problem says the same."""
+    own = {(problem.message, problem.where, problem.actual) for problem in problems}
+
+    def repeats(problem: Problem) -> bool:
+        value, refers, _ = problem.actual.partition(REFERENCE_MARK)
+        return bool(refers) and (problem.message, problem.where, value) in own
+
+    return [problem for problem in problems if not repeats(problem)]
 
 
 def _restore_norwegian(composed: ComposedRecipe) -> None:

@@ -15,6 +15,8 @@ from benchbuilder.config.spec.model import Sampling
 from benchbuilder.config.yaml_source import KeyPath, describe_value, dotted_key
 from benchbuilder.core import Problem
 
+REFERENCE_MARK = " (from "
+"""What stands between a value and the reference that it comes from."""
 _TYPE_NAMES = {
     "string": "a text", "int": "a whole number", "float": "a number", "bool": "true or false", "tuple": "a list",
     "list": "a list", "set": "a list", "frozen_set": "a list", "dict": "a mapping", "mapping": "a mapping",
@@ -188,7 +190,7 @@ def _display_value(value: Any, key: KeyPath, origins: ValueOrigins) -> str:
         {None: "null", True: "true", False: "false"}.get(value) if value is None or isinstance(value, bool) else None
     )
     text = origin.text if origins.entries.get(key) is origin and origin.text else plain or str(value)
-    return f"{text} (from {written.text})" if key in origins.links and written.text else text
+    return f"{text}{REFERENCE_MARK}{written.text})" if key in origins.links and written.text else text
 
 
 def _yaml_hint(value: Any, key: KeyPath, origins: ValueOrigins, text_wanted: bool) -> str:
