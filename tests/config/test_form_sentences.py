@@ -21,6 +21,6 @@ def test_a_sentence_without_its_place_is_reported_once_where_it_was_written() ->
 
 
 def test_an_unknown_place_is_named() -> None:
-    ((key, message),) = problems("forms.true_or_false='{claim} {clam}?'")
-    assert key == "forms.true_or_false"
-    assert "unknown placeholder {clam}" in message
+    ((key, message),) = problems("forms.cloze='{left} {right} {middle}?'")
+    assert key == "forms.cloze"
+    assert "unknown placeholder {middle}" in message
