@@ -19,7 +19,7 @@ _SINGLE = ("question", "context", "answer_type")
 _SEVERAL = ("answers", "wrong", "gold")
 
 
-class AnswerColumns(Spec):
+class KnownAnswerColumns(Spec):
     """The columns. `answers`, `wrong` and `gold` are a column, whose cell may be a list, or several columns."""
 
     question: Column
@@ -36,7 +36,7 @@ class AnswerColumns(Spec):
 class QuestionAnswerSpec(TableSpec):
     """JSON, JSONL, CSV, TSV or Parquet with one question per row."""
 
-    columns: AnswerColumns
+    columns: KnownAnswerColumns
 
 
 class QuestionAnswers(RowSource[QuestionAnswerSpec]):

@@ -29,6 +29,7 @@ from benchbuilder.core import (
     child_rows,
     combined_column,
     create_from_spec,
+    equality_key,
     joined_ancestors,
     schema_of,
     take_rows,
@@ -215,7 +216,8 @@ class Retrieve(Map):
         """The named passages, then the other results."""
         positions = list(dict.fromkeys(place for name in named for place in gold.positions(name)))
         texts: list[Any] = self._passage_rows(np.array(positions, np.int64)).column("text").to_pylist()
-        without = {place for place, text in zip(positions, texts, strict=True) if answer not in text}
+        right = equality_key(answer)
+        without = {place for place, text in zip(positions, texts, strict=True) if right not in equality_key(text)}
         positions = sorted(positions, key=without.__contains__)[: self.spec.gold_most]
         scores = {hit.position: hit.score for hit in hits}
         bases: list[Any] = self._passage_rows(np.array(positions, np.int64)).column("base").to_pylist()
