@@ -183,7 +183,8 @@ class SplitStemSpec(StepSpec):
 
     `stops` end a sentence anywhere; `soft_stops` only if they are not part of a number, name or abbreviation
     (`abbreviations`, written without the stop). `blank` matches the place of the answer. A question of more than
-    `max_question` characters or words (`unit`) is split at its last `clause_mark`. `trailing` lists the marks that a
+    `max_question` characters or words (`unit`) is split at its last `clause_mark`; a clause that matches `not_alone`
+    stays with the clause before it. `trailing` lists the marks that a
     question must not begin or end with, `leading` those that a context must not begin with. `joiner` separates
     sentences and ends every context: a space in languages with spaces between sentences, else nothing.
     """
@@ -195,6 +196,7 @@ class SplitStemSpec(StepSpec):
     max_question: Annotated[int, Field(ge=1)]
     unit: LengthUnit
     clause_mark: str
+    not_alone: Regex | None = None
     trailing: tuple[str, ...]
     leading: tuple[str, ...] = ()
     joiner: str
@@ -241,4 +243,9 @@ class SplitStem(Map):
         if text_length(question, self.spec.unit) <= self.spec.max_question or mark not in question:
             return context, question
         rest, _, clause = question.rpartition(mark)
+        while self.spec.not_alone is not None and find_all(self.spec.not_alone, clause.lstrip()):
+            if mark not in rest:
+                return context, question
+            rest, _, before = rest.rpartition(mark)
+            clause = before + mark + clause
         return context + strip_marks_right(rest, self.spec.trailing) + mark + self.spec.joiner, clause.strip()

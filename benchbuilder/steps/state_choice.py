@@ -47,6 +47,7 @@ from benchbuilder.core import (
 from benchbuilder.steps.base import Port
 from benchbuilder.steps.language.edits import count_negations, longest_end, replace_span
 from benchbuilder.steps.language.frames import FramedText, SentenceFrame, SentenceFrames, check_frames
+from benchbuilder.steps.language.joins import REFUSALS, JoinRules, Joins, Refusal, RefusalReason, without_opening
 from benchbuilder.steps.language.questions import is_one_sentence
 from benchbuilder.steps.writer import MODEL_REASONS, NeedsModel, ReplyFault, Writer, WriterSpec
 
@@ -72,6 +73,12 @@ class StateChoiceSpec(WriterSpec):
     """The text that a frame with `before` puts before an answer, by shape; the first shape that fits counts."""
     casing: CasingSpec | None = None
     """The case of letters at the start of sentences and of inserted texts; ``null``: unchanged."""
+    joins: JoinRules | None = None
+    """Further ways to join question and answer, tried after frames and seams; ``null``: none."""
+    opening: Regex = ""
+    """A pattern of words that open a question behind its context, such as *then*; no rule writes them (empty: none)."""
+    refused: dict[RefusalReason, Refusal | None] = {}
+    """Why a question that no rule joins is dropped, by reason: the first that fits counts instead of `needs_model`."""
     not_statements: Patterns = ()
     """Patterns that no statement of a frame may contain: a list, or a mapping with names of your choice, which the
     ledger shows."""
@@ -134,7 +141,7 @@ class StateChoice(Writer):
 
     kind = "state_choice"
     spec_class = StateChoiceSpec
-    version = 3
+    version = 4
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Fact[Choice])}
     output: ClassVar[type[Row] | None] = Statement
     faults: ClassVar[Mapping[str, str]] = {
@@ -147,7 +154,12 @@ class StateChoice(Writer):
         "too_long": "The statement is longer than the recipe allows.",
     }
     """Why a model's text is rejected."""
-    reasons: ClassVar[Mapping[str, str]] = {**MODEL_REASONS, **faults}
+    reasons: ClassVar[Mapping[str, str]] = {
+        **MODEL_REASONS,
+        "echo": "The question is its own answer.",
+        **REFUSALS,
+        **faults,
+    }
     prompt_variables: ClassVar[Mapping[str, str]] = {
         "context": "the text before the question (may be empty)",
         "question": "the question, without its blank",
@@ -163,26 +175,29 @@ class StateChoice(Writer):
         self._frames = SentenceFrames(
             spec.frames, spec.shapes, open_word_forms(spec.forms, spec.parts), self._casing, spec.before
         )
+        self._joins = None if spec.joins is None else Joins(spec.joins, spec.seams, spec.joiner)
 
     def by_rule(self, row: Any, parents: Mapping[str, Any]) -> Outcome | NeedsModel:  # noqa: ARG002
-        """The result of a frame, or question, answer and stop if the question ends in a seam."""
+        """The text of a frame, a seam or a join, with the stop."""
         fact: Fact[Choice] = row
         spec: StateChoiceSpec = self.spec
         question, answer = self._question_and_answer(fact)
-        if not answer or (written := self._write_by_rule(question, answer)) is None:
-            reason = self._frames.why_unmatched(question, answer) if spec.frames else "no seam fits"
-            return NeedsModel(f"{reason}: {question}")
-        refusals = [("question", spec.not_questions, question), ("answer", spec.not_answers, answer)]
-        refusals += [("statement", spec.not_statements, written.text)] if written.name else []
-        for part, patterns, text in refusals:
-            if (name := first_match(patterns, text)) is not None:
-                return NeedsModel(f"{part} refused ({name}): {text}")
+        if fact.payload.context:
+            question = without_opening(spec.opening, question)
+        if comparison_form(question) == comparison_form(answer):
+            return Dropped("echo", question)
+        if reason := self._refusal(question, answer, final=True):
+            return Dropped(reason, f"{question} {answer}")
+        written = self._write(question, answer)
+        if isinstance(written, str):
+            return NeedsModel(written, self._refusal(question, answer) or "needs_model")
         joined = written.text + spec.stop
         if (size := text_length(joined, spec.unit)) > spec.max_length:
             return Dropped("too_long", f"{size} {spec.unit}")
+        by_seam = written.seam is not None and not self._frames.has(written.name)
         statement = Statement.child(
             fact, produced_by=self.produced_by(written.name or "seam"), polarity="true", text=joined,
-            joined="template" if written.name else "seam", answer=written.answer, seam=written.seam,
+            joined="seam" if by_seam else "template", answer=written.answer, seam=written.seam,
             context=fact.payload.context, fact=fact.id, checks=("holds_answer", "within_length"),
         )  # fmt: skip
         return Kept(statement)
@@ -238,6 +253,24 @@ class StateChoice(Writer):
             context=fact.payload.context, fact=fact.id, checks=tuple(checks),
         )  # fmt: skip
 
+    def _write(self, question: str, answer: str) -> FramedText | str:
+        """The text that a rule writes, or why none does."""
+        spec: StateChoiceSpec = self.spec
+        if not answer:
+            return f"no answer: {question}"
+        written = self._write_by_rule(question, answer)
+        refused = None if written is None else self._refused_by(written, question, answer)
+        if written is not None and refused is None:
+            return written
+        if self._joins is not None:
+            if (asked := self._joins.ask(question, answer)) is not None and not first_match(spec.not_answers, answer):
+                return asked
+            followed = self._joins.follow(question, answer)
+            if followed is not None and self._refused_by(followed, question, answer) is None:
+                return followed
+        reason = self._frames.why_unmatched(question, answer) if spec.frames else "no seam fits"
+        return refused or f"{reason}: {question}"
+
     def _write_by_rule(self, question: str, answer: str) -> FramedText | None:
         """The text of a frame, or question and answer if the question ends in a seam (without a name)."""
         if (written := self._frames.apply(question, answer)) is not None:
@@ -247,6 +280,22 @@ class StateChoice(Writer):
         end, text = len(question), question + self.spec.joiner + answer
         span = Span(start=len(text) - len(answer), end=len(text))
         return FramedText("", text, span, Span(start=end - len(seam), end=end))
+
+    def _refused_by(self, written: FramedText, question: str, answer: str) -> str | None:
+        """The first pattern against which a rule must not write this text, with what it matches."""
+        spec: StateChoiceSpec = self.spec
+        refusals = [("question", spec.not_questions, question), ("answer", spec.not_answers, answer)]
+        refusals += [("statement", spec.not_statements, written.text)] if written.name else []
+        for part, patterns, text in refusals:
+            if (name := first_match(patterns, text)) is not None:
+                return f"{part} refused ({name}): {text}"
+        return None
+
+    def _refusal(self, question: str, answer: str, *, final: bool = False) -> str:
+        """The first reason of `refused` that fits, among the final ones if `final`; empty without one."""
+        rules: Mapping[str, Refusal | None] = self.spec.refused
+        fits = (name for name, rule in rules.items() if rule is not None and rule.final >= final)
+        return next((name for name in fits if rules[name].fits(question, answer)), "")  # pyright: ignore[reportOptionalMemberAccess]
 
     def _question_and_answer(self, fact: Fact[Choice]) -> tuple[str, str]:
         """Question and answer without the marks around them."""

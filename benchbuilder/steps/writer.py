@@ -94,9 +94,10 @@ class WriterSpec(StepSpec):
 
 @dataclass(frozen=True, slots=True)
 class NeedsModel:
-    """No rule applies; `detail` gives the cause."""
+    """No rule applies; `detail` gives the cause, and `reason` is the drop reason without a model."""
 
     detail: str = ""
+    reason: str = "needs_model"
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +195,7 @@ class Writer(PromptedMap):
         if not isinstance(outcome, NeedsModel):
             return [outcome]
         if self.model_spec is None:
-            return [Dropped("needs_model", outcome.detail)]
+            return [Dropped(outcome.reason, outcome.detail)]
         return [(yield from self.ask(row, parents))]
 
     def ask(self, row: Any, parents: Mapping[str, Any]) -> Generator[Request, Reply, Outcome]:

@@ -32,6 +32,7 @@ def writer(kind: str, **spec: Any) -> Any:
     if kind == "negate":
         more["tokenizer"] = tokenizer("jieba")
     more |= {"polarity": "true_only"} if kind == "ask_tf" else {}
+    more |= {"joins": None} if kind == "state_choice" else {}  # so that a row is left for the model
     return make(kind, {**RULES[STEPS[kind]], "model": MODEL, **more, **spec})
 
 

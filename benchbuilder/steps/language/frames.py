@@ -88,6 +88,10 @@ class SentenceFrames:
         patterns = self._shapes.items()
         return frozenset(name for name, pattern in patterns if find_all(self._forms.expand(pattern), answer))
 
+    def has(self, name: str) -> bool:
+        """Whether a frame has this name."""
+        return any(name == known for known, _ in self._frames)
+
     def apply(self, text: str, answer: str) -> FramedText | None:
         """The text of the first frame that matches `text` and suits the answer; ``None`` if no rule applies."""
         shapes = self.shapes_of(answer)
