@@ -215,7 +215,7 @@ def _word_list_key(loaded: LoadedRecipe) -> str:
     steps = {name: spec for name, spec in loaded.recipe.steps.items() if spec.kind == "topic"}
     for spec in steps.values():
         for name, path in loaded.recipe.paths.items():
-            if path == spec.words.path:
+            if spec.words is not None and path == spec.words.path:
                 return f"paths.{name}"
     return f"steps.{next(iter(steps), 'NAME')}.words"
 
@@ -227,7 +227,8 @@ def _print_matches(loaded: LoadedRecipe, console: Console) -> int:
                                    hint="a step of kind `topic` has one")])  # fmt: skip
     by_file: dict[Path, list[TopicStep]] = {}
     for topic in plan.topic_steps:
-        by_file.setdefault(topic.spec.words.file, []).append(topic)
+        if topic.spec.words is not None:
+            by_file.setdefault(topic.spec.words.file, []).append(topic)
     words = {file: load_words(file) for file in by_file}
     _build_word_list(plan, loaded, console)
     for file, topics in by_file.items():

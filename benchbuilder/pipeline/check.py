@@ -92,9 +92,9 @@ def check_recipe(loaded: LoadedRecipe, *, sources: Collection[str] | None = None
 def examine_recipe(loaded: LoadedRecipe, *, sources: Collection[str] | None = None) -> CheckResult:
     """Everything that can be known before a build."""
     findings = CheckResult()
-    findings.problems += _files(loaded)
     wiring = WiringCheck(loaded)
-    findings.problems += wiring.problems()
+    wrong_wiring = wiring.problems()
+    findings.problems += [*_files(loaded, wired=not wrong_wiring), *wrong_wiring]
     if not findings.problems:  # so that a missing file is reported once
         findings.problems += _models(loaded)
     own_warnings = (
@@ -108,8 +108,11 @@ def examine_recipe(loaded: LoadedRecipe, *, sources: Collection[str] | None = No
     return findings
 
 
-def _files(loaded: LoadedRecipe) -> Iterator[Problem]:
-    """Missing files and faulty prompts; sources check their own files."""
+def _files(loaded: LoadedRecipe, *, wired: bool) -> Iterator[Problem]:
+    """Missing files and faulty prompts; sources check their own files.
+
+    Unless all is `wired`, nobody knows which items the prompts of an evaluation show: these are not looked at.
+    """
     for key, ref in loaded.files:
         if key.startswith("sources."):
             continue
@@ -117,7 +120,7 @@ def _files(loaded: LoadedRecipe) -> Iterator[Problem]:
         problem = missing_file_problem(key, ref, where, loaded.prompt_roots)
         if problem is not None:
             yield problem
-        elif isinstance(ref, PromptRef):
+        elif isinstance(ref, PromptRef) and (wired or _evaluation_at(loaded, key)[0] is None):
             yield from _prompt(loaded, key, ref, where)
 
 

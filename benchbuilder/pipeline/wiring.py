@@ -36,6 +36,7 @@ def expand_wiring(recipe: Recipe) -> StepWiring:
     """
     rows = {name: source_row_class(recipe, name) for name in recipe.sources}
     problems: list[Problem] = []
+    missing: dict[str, list[str]] = {}
     wired: StepWiring = {}
     for step in recipe.steps:
         wired[step] = {}
@@ -43,12 +44,14 @@ def expand_wiring(recipe: Recipe) -> StepWiring:
             names: list[str] = []
             for ref in refs:
                 sources = _names(ref, recipe, rows)
-                if sources is None:
+                if sources is None and ref.startswith("sources."):
+                    missing.setdefault(ref, []).append(f"steps.{step}.from.{port}")
+                elif sources is None:
                     problems.append(_unknown(step, port, ref, recipe))
                 names += sources or ()
             wired[step][port] = tuple(dict.fromkeys(names))
-    if problems:
-        raise RecipeError(problems)
+    if problems or missing:
+        raise RecipeError([*problems, *_missing_sources(missing, recipe)])
     return wired
 
 
@@ -119,11 +122,29 @@ def _names(ref: str, recipe: Recipe, rows: Mapping[str, type[Row]]) -> tuple[str
     return None
 
 
+def _missing_sources(readers: Mapping[str, Sequence[str]], recipe: Recipe) -> list[Problem]:
+    """One problem for all references to sources that the recipe does not have: which, and where the first is read."""
+    if not readers:
+        return []
+    first, *others = readers
+    known = [f"sources.{name}" for name in recipe.sources]
+    key = readers[first][0]
+    if not others:
+        known += [f"sources.{name}" for name in (*kinds_of_slot("payload"), "passage")]
+        hint = did_you_mean(first, known)
+        return [Problem("there is no such source", key=key, actual=first, allowed=", ".join(known), hint=hint)]
+    return [
+        Problem(
+            "steps read sources that the recipe does not have", key=key,
+            actual="; ".join(f"{ref} in {', '.join(keys)}" for ref, keys in readers.items()),
+            allowed=", ".join(known),
+            hint=f"choose them in `source: [{', '.join(recipe.sources)}, ...]`, or change `from` of these steps",
+        )
+    ]  # fmt: skip
+
+
 def _unknown(step: str, port: str, ref: str, recipe: Recipe) -> Problem:
-    if ref.startswith("sources."):
-        known = [f"sources.{name}" for name in (*recipe.sources, *kinds_of_slot("payload"), "passage")]
-        message = "there is no such source"
-    elif ref in recipe.sources:
+    if ref in recipe.sources:
         known, message = [f"sources.{ref}"], f"a source is written `sources.{ref}`"
     else:
         known, message = list(recipe.steps), "there is no such step"

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from benchbuilder.config import FileRef, KindSpec, Slot, StepSpec
 from benchbuilder.core import (
@@ -59,8 +59,8 @@ class ParagraphsSpec(StepSpec):
 
     Paragraphs of `min_chars` or fewer characters are dropped. The pages of the bases in `filter_bases` stay only if
     title or text contains a word of the list `words`, anywhere (`match` ``contains``) or as whole tokens of the
-    `tokenizer` (``words``). Differences that `fold` names (``case``, ``marks``) are ignored. `convert` names an OpenCC
-    configuration or is ``null``.
+    `tokenizer` (``words``). Without a list, every page stays. Differences that `fold` names (``case``, ``marks``) are
+    ignored. `convert` names an OpenCC configuration or is ``null``.
     """
 
     min_chars: Annotated[int, Field(ge=0)]
@@ -75,12 +75,6 @@ class ParagraphsSpec(StepSpec):
     the heading, else it is the line. The title of a paragraph then ends in the headings above it."""
     normal_form: NormalForm | None = None
     """A form of Unicode (``NFC``: a letter and its marks as one character where there is one)."""
-
-    @model_validator(mode="after")
-    def _filter_has_words(self) -> ParagraphsSpec:
-        if self.filter_bases and self.words is None:
-            raise ValueError("`filter_bases` needs the word list `words`")
-        return self
 
 
 class Paragraphs(Map):
@@ -133,7 +127,8 @@ class Paragraphs(Map):
     def map(self, row: Passage, parents: Mapping[str, Any]) -> Iterable[Outcome]:  # noqa: ARG002
         """The paragraphs of a page."""
         title, text = self._convert(row.title), self._convert(row.text)
-        if row.base in self.spec.filter_bases and not self._finder.find(f"{title}\n{text}"):
+        filtered = self.spec.words is not None and row.base in self.spec.filter_bases
+        if filtered and not self._finder.find(f"{title}\n{text}"):
             return [Dropped("off_topic", title or row.document)]
         lines = list(self._lines(title, text))
         if not lines:
@@ -207,7 +202,7 @@ class Paragraphs(Map):
 
     def _off_topic_pages(self, bases: pa.Array[Any], titles: Sequence[str], texts: Sequence[str]) -> set[int]:
         """The positions of pages that the filter of their base drops."""
-        if not self.spec.filter_bases:
+        if not self.spec.filter_bases or self.spec.words is None:
             return set()
         filtered = _compute.is_in(bases, value_set=pa.array(self.spec.filter_bases, pa.string()))
         places = np.flatnonzero(filtered.to_numpy(zero_copy_only=False)).tolist()

@@ -33,14 +33,14 @@ WordMatches = tuple[Any, Any]
 
 
 class TopicSpec(StepSpec):
-    """`words` is the word list, one word per line.
+    """`words` is the word list, one word per line; ``null`` keeps every row.
 
     `groups` maps names of your choice to text fields: a row is on topic if *every* group matches, by *any* of its
     fields. A field matches if it is a word of the list (`match` ``exact``), contains one (``contains``), or contains
     one as whole tokens of the `tokenizer` (``words``). Differences that `fold` names (``case``, ``marks``) are ignored.
     """
 
-    words: FileRef
+    words: FileRef | None
     match: Literal["exact", "contains", "words"]
     fold: tuple[Fold, ...] = ()
     groups: Annotated[dict[str, tuple[str, ...]], Field(min_length=1)]
@@ -77,7 +77,8 @@ class Topic(Filter):
 
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:  # noqa: ARG002
         """Load the word list and the tokenizer's dictionary."""
-        self.set_words(load_words(self.spec.words.file))
+        if self.spec.words is not None:
+            self.set_words(load_words(self.spec.words.file))
 
     def set_words(self, words: Iterable[str]) -> None:
         """Search for `words` instead of the word list."""
@@ -89,12 +90,17 @@ class Topic(Filter):
 
     def validate_inputs(self, rows: Mapping[str, type[Row]]) -> Iterable[SpecIssue]:
         """Groups with texts that the rows do not have, and a tokenizer that does not split words."""
+        if self.spec.words is None:
+            return
         if self.spec.match == "words":
             yield from word_boundary_problem(self._tokenizer)
         yield from unknown_texts(rows["each"], {f"groups.{group}": f for group, f in self.spec.groups.items()})
 
     def screen(self, table: Table[Any]) -> FilterResult:
         """The result for every row, and the tally of the words."""
+        if self.spec.words is None:
+            all_kept: Any = pa.nulls(len(table), pa.string()).dictionary_encode()
+            return FilterResult(all_kept, pa.array([""] * len(table), pa.string()).dictionary_encode())
         groups = self.find_matches(table)
         missing = np.zeros(len(table), dtype=np.int64)
         for bit, hits in enumerate(groups.values()):

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from benchbuilder.exporters import ReportTexts
-from benchbuilder.exporters.report.audit import AuditSentences
+from benchbuilder.exporters.render.templates import code_spans
+from benchbuilder.exporters.report.audit import AuditSentences, audit_chart
 
 
 @pytest.mark.parametrize(("smallest", "said"), [(0.0, "too few to say"), (0.1, "are needed")])
@@ -17,3 +18,12 @@ def test_too_few_items_show_nothing(smallest: float, said: str) -> None:
     check: Any = SimpleNamespace(n=2, smallest=smallest, upper=0.5)
     sentences = AuditSentences(result, ReportTexts("en"))
     assert said in sentences._unclear("verdict", "all", [check])  # pyright: ignore[reportPrivateUsage]
+
+
+def test_the_section_shows_code_as_code_and_whole_labels() -> None:
+    texts = ReportTexts("en")
+    assert str(code_spans(texts("audit.report_page"))).startswith("<code>benchbuild audit</code> with")
+    result: Any = SimpleNamespace(limit=0.05)
+    sentences = AuditSentences(result, texts)
+    check: Any = SimpleNamespace(view="evidence_overlap", score=0.5, low=0.4, high=0.6, word="clean", gates=True)
+    assert texts("audit.view.evidence_overlap") in audit_chart([check], sentences, "x")

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from preparation_rows import make, page
-from pydantic import ValidationError
 
 from benchbuilder.core.records.arrow.table import Table, schema_of
 from benchbuilder.core.records.outcomes import Dropped, Kept, NotApplicable
@@ -82,9 +81,11 @@ def test_traditional_pages_are_converted_before_they_are_filtered(words):
     assert outcome.row.text == "新生儿需要保暖。"
 
 
-def test_a_filter_needs_a_word_list():
-    with pytest.raises(ValidationError, match="needs the word list"):
-        make("paragraphs", min_chars=2, filter_bases=["wiki"], words=None)
+def test_without_a_word_list_every_page_stays():
+    stage = make("paragraphs", min_chars=2, filter_bases=["wiki"], words=None)
+    stage.open({})
+    (outcome,) = stage.map(page("心脏在左边。"), {})
+    assert outcome.row.text == "心脏在左边。"
 
 
 # --- paragraphs columns ----------------------------------------------------------------------------------------------

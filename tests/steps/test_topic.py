@@ -151,3 +151,13 @@ def test_whole_words_are_looked_for_only_where_a_word_stands(monkeypatch, tmp_pa
     rows = [choice("母乳喂养"), choice("诊断是"), choice("新生儿")]
     stage.screen(Table.of(rows, Fact[Choice]))
     assert looked == ["母乳喂养", "新生儿"]
+
+
+@pytest.mark.parametrize("match", ["exact", "contains", "words"])
+def test_without_a_list_every_row_is_on_topic(match):
+    stage = make("topic", words=None, match=match, groups={"head": ["head"]})
+    stage.open({})
+    result = stage.screen(Table.of([triple("肺炎", "见于", "成人"), triple("痛风", "见于", "成人")], Fact[Triple]))
+    assert result.reasons.to_pylist() == [None, None]
+    assert result.details.to_pylist() == ["", ""]
+    assert not result.tallies

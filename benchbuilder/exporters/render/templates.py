@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from benchbuilder.core import replace_steering_characters
 from benchbuilder.exporters.render.i18n import format_dollars, format_number, format_percent
@@ -46,6 +46,17 @@ def visible_text(text: str) -> str:
     'a\ufffd[2J\ufffdb'
     """
     return replace_steering_characters(text, _KEPT_CONTROLS)
+
+
+def code_spans(text: str) -> Markup:
+    """`text` as HTML with what stands between backticks as code.
+
+    >>> code_spans("`a` < b")
+    Markup('<code>a</code> &lt; b')
+    """
+    parts = text.split("`")
+    spans = (Markup("<code>{}</code>").format(part) if n % 2 else escape(part) for n, part in enumerate(parts))
+    return Markup("").join(spans)
 
 
 def markdown_link(title: str, url: str) -> Markup:
@@ -94,6 +105,7 @@ def _environment(packages: Sequence[str], **options: Any) -> Environment:
         usd=format_dollars,
         link=markdown_link,
         fenced=code_block,
+        code_spans=code_spans,
         seen=visible_text,
     )
     tests: dict[str, Any] = environment.tests

@@ -9,6 +9,7 @@ from markupsafe import Markup
 from benchbuilder.exporters.audit_result import CROSSED, EVERYTHING, AuditedView, AuditedWord, AuditResult
 from benchbuilder.exporters.render.dot_charts import ChartDot, ChartRow, row_chart
 from benchbuilder.exporters.render.i18n import ReportTexts, format_percent
+from benchbuilder.exporters.render.svg import width_of
 
 _OTHERS = 8
 """So many further views are named in one sentence."""
@@ -202,7 +203,12 @@ def audit_chart(checks: Sequence[AuditedView], sentences: AuditSentences, title:
         )
         for check in checks
     ]  # fmt: skip
-    return row_chart(rows, title, ticks, margin=60, label=150, zero="base", limit=limit)
+    return row_chart(rows, title, ticks, margin=60, label=_label_width(rows), zero="base", limit=limit)
+
+
+def _label_width(rows: Sequence[ChartRow]) -> float:
+    """As wide as the widest label, within limits."""
+    return min(max([150.0, *(width_of(row.label) + 4 for row in rows)]), 220.0)
 
 
 def shown_charts(result: AuditResult, t: ReportTexts) -> list[tuple[str, Markup]]:
