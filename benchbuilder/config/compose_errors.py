@@ -300,9 +300,7 @@ def _nested_keys(file: RecipeFile) -> list[tuple[KeyPath, KeyPosition]]:
 def _cycle_problem(index: RecipeIndex) -> Problem:
     """``defaults`` that lead back to their own file."""
     links = {
-        name: {
-            _sibling(name, text): choice.line for choice in file.choices if not choice.group for text in choice.names
-        }
+        name: {_named_file(name, choice.group, text): choice.line for choice in file.choices for text in choice.names}
         for name, file in index.opened_files.items()
     }
 
@@ -318,6 +316,11 @@ def _cycle_problem(index: RecipeIndex) -> Problem:
     places = [index.opened_files[a].location(links[a][b]) for a, b in pairwise(circle)]
     message = "the `defaults` of these files refer to each other in a circle"
     return Problem(message, key="defaults", where=" and ".join(places), actual=" -> ".join(circle))
+
+
+def _named_file(name: str, group: str, text: str) -> str:
+    """The file that an entry of the defaults list of file `name` chooses."""
+    return f"{_bare_group(group).partition('@')[0]}/{text}" if group else _sibling(name, text)
 
 
 def _sibling(name: str, text: str) -> str:
