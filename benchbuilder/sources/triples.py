@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
+from pydantic import Field, model_validator
 
 from benchbuilder.config import Spec
 from benchbuilder.core import (
@@ -22,10 +24,10 @@ from benchbuilder.core import (
 )
 from benchbuilder.sources.base import SourceSpec
 from benchbuilder.sources.columnar.cells import Cells, Mask, Places
-from benchbuilder.sources.columnar.columns import ColumnBatch
+from benchbuilder.sources.columnar.columns import ColumnBatch, row_columns
 from benchbuilder.sources.columnar.duplicates import Drops, UnitBatch, id_digests
 from benchbuilder.sources.formats.files import SourceFile
-from benchbuilder.sources.formats.tables import Column, TableFormat, TableSpec, cell_text
+from benchbuilder.sources.formats.tables import Column, RawRow, TableFormat, TableSpec, cell_text
 from benchbuilder.sources.unit_source import READING_REASONS, RowSource
 
 _FACT = Fact[Triple]
@@ -52,7 +54,32 @@ class TripleMapping(Spec):
 
 
 class TriplesSpec(TripleMapping, TableSpec):
-    """Delimited text, Parquet or JSON with one triple per row."""
+    """Delimited text, XLSX, Parquet or JSON with one triple per row, or with an entity per row (``as: table``)."""
+
+    either: ClassVar[tuple[tuple[str, ...], ...]] = (("columns", "head"),)
+    """As in `TripleColumns`: one of these is required; forms show the first."""
+
+    as_: Annotated[Literal["rows", "table"], Field(alias="as")] = "rows"
+    """Whether a row is a triple (``rows``, with `columns`), or an entity with a column for each relation (``table``,
+    with `head` and `relations`). In a table, every cell is a unit; a cell with a list has a triple for each part."""
+    columns: TripleColumns | None = None  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues]
+    head: Column | None = None
+    """In a table, the column of the entities."""
+    relations: dict[str, Annotated[str, Field(min_length=1)]] = {}
+    """In a table, the name of the relation that each column states. The cells of the column are tails."""
+
+    @model_validator(mode="after")
+    def _one_layout(self) -> TriplesSpec:
+        if self.as_ == "table":
+            if self.columns is not None:
+                raise ValueError("columns: only with `as: rows`; a table has head and relations")
+            if self.head is None or not self.relations:
+                raise ValueError("`as: table` needs head, the column of the entities, and relations, column: relation")
+        elif self.columns is None:
+            raise ValueError("name the columns head, relation and tail, or set `as: table` with head and relations")
+        elif self.head is not None or self.relations:
+            raise ValueError("head and relations: only with `as: table`")
+        return self
 
 
 class Triples(RowSource[TriplesSpec]):
@@ -64,13 +91,36 @@ class Triples(RowSource[TriplesSpec]):
     reasons: ClassVar[Mapping[str, str]] = {
         **READING_REASONS,
         "head_equals_tail": "Head and tail are the same entity.",
+        "empty_cell": "The cell of a table is empty: the table states nothing of this relation.",
     }
     default_format: ClassVar[TableFormat | None] = "delimited"
 
     def columns(self) -> Sequence[Column]:
-        """Head, relation and tail, and the types if the recipe names them."""
-        c = self.spec.columns
+        """Head, relation and tail, and the types if the recipe names them; head and relations of a table."""
+        if self._is_table():
+            return [self.spec.head, *self.spec.relations]
+        c: Any = self.spec.columns
         return [column for column in (c.head, c.relation, c.tail, c.head_type, c.tail_type) if column is not None]
+
+    def units(self, source_file: SourceFile) -> Iterator[RawRow]:
+        """The triples of one file, in order; those of a table are numbered from 1."""
+        rows = super().units(source_file)
+        return _table_triples(rows, [*self.spec.relations.items()]) if self._is_table() else rows
+
+    def column_batches(self, source_file: SourceFile) -> Iterator[ColumnBatch]:
+        """The triples of one file by column, after a check of its head."""
+        if not self._is_table():
+            return super().column_batches(source_file)
+        return row_columns(self._checked_units(source_file), len(_NEEDED))
+
+    def _columns_by_name(self) -> dict[str, list[Column]]:
+        if not self._is_table():
+            return super()._columns_by_name()
+        return {"head": [self.spec.head], **{column: [column] for column in self.spec.relations}}
+
+    def _is_table(self) -> bool:
+        """Whether rows are entities. (The mapping of records of other kinds has no such key.)"""
+        return getattr(self.spec, "as_", "") == "table"
 
     def make(self, values: Sequence[Any], source_file: SourceFile, line: int) -> Row | Dropped:
         """The fact of one row."""
@@ -117,9 +167,27 @@ class Triples(RowSource[TriplesSpec]):
         return source_rows(_FACT, source_file.name, pa.array(lines), produced_by, self.language, self.name, fields)
 
     def _names(self) -> list[str]:
-        c = self.spec.columns
+        if self._is_table():
+            return list(_NEEDED)
+        c: Any = self.spec.columns
         typed = [name for name in ("head_type", "tail_type") if getattr(c, name) is not None]
         return ["head", "relation", "tail", *typed]
+
+
+def _table_triples(rows: Iterator[RawRow], relations: Sequence[tuple[str, str]]) -> Iterator[RawRow]:
+    """The triples of the rows of a table (head, then a cell for each relation), numbered from 1."""
+    number = itertools.count(1)
+    for row in rows:
+        if row.reason:
+            yield RawRow(next(number), (), row.reason, row.detail)
+            continue
+        head, *cells = row.values
+        for (column, relation), cell in zip(relations, cells, strict=True):
+            for tail in cell if isinstance(cell, list) and cell else [cell]:
+                if tail is None or tail == [] or (isinstance(tail, str) and not tail.strip()):
+                    yield RawRow(next(number), (), "empty_cell", f"{column} of {str(head)[:80]!r}")
+                else:
+                    yield RawRow(next(number), [head, relation, tail])
 
 
 def screen_triples(batch: ColumnBatch, names: Sequence[str], separator: str) -> tuple[Drops, Places, dict[str, Cells]]:

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import json
+
+import openpyxl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -154,3 +157,55 @@ def test_every_line_has_one_fate(write, read_source, cells):
     result = read_source("triples", path=path, **CPUBMED)
     expected = [number for number, line in enumerate([*good, *lines], 2) if line.strip(" ")]
     assert sorted([*result.lines, *(line for line, _ in result.dropped())]) == expected
+
+
+# --- tables ----------------------------------------------------------------------------------------------------------
+
+DOSES = {"as": "table", "head": "Drug", "relations": {"Max. dose": "max_dose", "Route": "route"}}
+
+
+@pytest.mark.parametrize("name", ["doses.csv", "doses.json", "doses.parquet", "doses.xlsx"])
+def test_a_table_with_an_entity_per_row_becomes_triples(write, read_source, name):
+    table = [("Drug", "Max. dose", "Note", "Route"), ("aspirin", "4 g", "x", "oral"), ("heparin", "", "", "iv"),
+             ("", "1 g", "", "oral"), ("iv", "2 g", "", "iv")]  # fmt: skip
+    header, *rows = table
+    records = [dict(zip(header, row, strict=True)) for row in rows]
+    path = write(name, "\n".join(map(",".join, table)))
+    if name.endswith("json"):
+        path = write(name, json.dumps(records))
+    elif name.endswith("parquet"):
+        pq.write_table(pa.Table.from_pylist(records), path)
+    elif name.endswith("xlsx"):
+        book = openpyxl.Workbook()
+        for row in table:
+            book.active.append(row)
+        book.save(path)
+    result = read_source("triples", path=path, **DOSES)
+    assert [(row.origin.line, row.payload.head, row.payload.relation, row.payload.tail) for row in result.rows] == [
+        (1, "aspirin", "max_dose", "4 g"), (2, "aspirin", "route", "oral"), (4, "heparin", "route", "iv"),
+        (7, "iv", "max_dose", "2 g"),
+    ]  # fmt: skip
+    assert result.dropped() == [(3, "empty_cell"), (5, "missing_field"), (6, "missing_field"), (8, "head_equals_tail")]
+    assert result.detail(3) == "Max. dose of 'heparin'"
+    assert result.ends[name].units == 8
+
+
+def test_a_cell_with_a_list_has_a_triple_for_each_part_and_cells_are_cleaned(write, read_source):
+    text = json.dumps([{"Drug": "aspirin", "Max. dose": "4 g*", "Route": ["oral", "iv"]}])
+    clean = {"Max. dose": [{"find": r"\*$", "put": ""}]}
+    result = read_source("triples", path=write("doses.json", text), clean=clean, **DOSES)
+    assert [(row.origin.line, row.payload.tail) for row in result.rows] == [(1, "4 g"), (2, "oral"), (3, "iv")]
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ({"as": "table", "head": "Drug"}, "needs head, the column of the entities, and relations"),
+        ({**DOSES, **NAMED}, "columns: only with `as: rows`"),
+        ({"head": "Drug", **NAMED}, "only with `as: table`"),
+        ({}, "or set `as: table`"),
+    ],
+)
+def test_rows_and_tables_have_their_own_keys(write, read_source, spec, message):
+    with pytest.raises(ValidationError, match=message):
+        read_source("triples", path=write("doses.csv", "Drug,Route\n"), **spec)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from types import NoneType
+from typing import Any, get_args
 
 import yaml
 from pydantic import BaseModel
@@ -41,7 +42,8 @@ def source_template(source_argument: str, folder: str) -> tuple[str, str]:
     file = file if getattr(source, "default_format", None) == "text" else f"{name}.csv"
     lines = [f"  {name}:", f"    kind: {kind}"]
     fields = {info.alias or field: info for field, info in spec.model_fields.items() if field != "kind"}
-    needed = {field: info for field, info in fields.items() if info.is_required() or field in _CARD_FIELDS}
+    chosen = [names[0] for names in getattr(spec, "either", ())]
+    needed = {field: info for field, info in fields.items() if info.is_required() or field in {*_CARD_FIELDS, *chosen}}
     needed = dict(sorted(needed.items(), key=lambda pair: pair[0] in _CARD_FIELDS))
     for field, info in needed.items():
         hint = f" # a file beside the recipe, for instance {folder}/{file}" if field == "path" else ""
@@ -52,7 +54,8 @@ def source_template(source_argument: str, folder: str) -> tuple[str, str]:
 
 
 def _field(name: str, info: FieldInfo, indent: str, hint: str = "") -> Iterator[str]:
-    inner: Any = info.annotation
+    parts = [part for part in get_args(info.annotation) if part is not NoneType]
+    inner: Any = parts[0] if len(parts) == 1 else info.annotation
     if not (isinstance(inner, type) and issubclass(inner, BaseModel)) or name == "path":
         yield f"{indent}{name}: {OPEN_PLACE}{hint}"
         return
