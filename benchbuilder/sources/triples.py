@@ -98,7 +98,8 @@ class Triples(RowSource[TriplesSpec]):
     def columns(self) -> Sequence[Column]:
         """Head, relation and tail, and the types if the recipe names them; head and relations of a table."""
         if self._is_table():
-            return [self.spec.head, *self.spec.relations]
+            head: Any = self.spec.head
+            return [head, *self.spec.relations]
         c: Any = self.spec.columns
         return [column for column in (c.head, c.relation, c.tail, c.head_type, c.tail_type) if column is not None]
 
@@ -116,7 +117,8 @@ class Triples(RowSource[TriplesSpec]):
     def _columns_by_name(self) -> dict[str, list[Column]]:
         if not self._is_table():
             return super()._columns_by_name()
-        return {"head": [self.spec.head], **{column: [column] for column in self.spec.relations}}
+        head, *columns = self.columns()
+        return {"head": [head], **{str(column): [column] for column in columns}}
 
     def _is_table(self) -> bool:
         """Whether rows are entities. (The mapping of records of other kinds has no such key.)"""
