@@ -56,6 +56,7 @@ class Allotment:
 
     def __init__(self, spec: WrongAnswersSpec, seed: int, known: KnownAnswers, gold: GoldTexts) -> None:
         self._spec, self._seed, self._known, self._gold = spec, seed, known, gold
+        self._rows: dict[str, AnsweredRow] = {}
 
     def allot(self, each: Iterable[_Row], pool: Iterable[_Row]) -> dict[str, WrongAnswer | Dropped]:
         """What the questions of `each` are given; those of `pool` lend."""
@@ -148,13 +149,16 @@ class Allotment:
 
     def _answered(self, fact: _Row) -> AnsweredRow:
         """The forms in which a question and its answers are compared."""
+        if fact.id in self._rows:
+            return self._rows[fact.id]
         payload = fact.payload
         answer = payload.answers[0]
-        return AnsweredRow(
+        row = self._rows[fact.id] = AnsweredRow(
             fact.id, question_key(payload), answer, answer_keys(payload.answers), frozenset(payload.gold),
             equality_key(self._gold.of(payload)), asked_thing(payload.question, self._spec.rows.question_words),
             answer_shape(answer),
         )  # fmt: skip
+        return row
 
 
 def has_number(answer: str, written: Iterable[str]) -> bool:
