@@ -36,7 +36,7 @@ from benchbuilder.steps.language.bounds import NumberRules, NumberUnit, NumericB
 from benchbuilder.steps.language.edits import altered_statement, replace_span
 from benchbuilder.steps.language.frames import SentenceFrames
 from benchbuilder.steps.language.option_weights import OptionWeights
-from benchbuilder.steps.language.rewording import Rewording
+from benchbuilder.steps.language.rewording import NearAnswer, Rewording
 
 
 class ReplaceSpec(StepSpec):
@@ -75,13 +75,15 @@ class ReplaceSpec(StepSpec):
 
     rewording: Rewording | None = None
     """The options that may be paraphrases of the answer, and are not taken; ``null``: none are looked for."""
+    near: NearAnswer | None = None
+    """The options that are taken only if there is no other; ``null``: none."""
 
 
 class Replace(Map):
     """A false statement: the true one with a wrong option of its question instead of the answer."""
 
     kind = "replace"
-    version = 5
+    version = 6
     spec_class = ReplaceSpec
     ports: ClassVar[Mapping[str, Port]] = {
         "each": Port(Statement),
@@ -122,6 +124,7 @@ class Replace(Map):
         option = self._choose_option(true, choice, span)
         if isinstance(option, Dropped):
             return [option]
+        near = self._is_near(option, choice)
         if self._casing is not None:
             inside = true.text[: span.start].strip()
             option = self._casing.lower_first(option) if inside else self._casing.raise_first(option)
@@ -132,7 +135,7 @@ class Replace(Map):
             checks.append("no_paraphrase")
         text, answer = replace_span(true.text, span, option), Span(start=span.start, end=span.start + len(option))
         seam = true.seam if true.seam is not None and true.seam.end <= span.start else None
-        produced_by = self.produced_by(f"{self.spec.option}_option")
+        produced_by = self.produced_by(f"{self.spec.option}_option" + ("_near" if near else ""))
         made = altered_statement(true, produced_by, text, "replacement", checks, answer, seam, choice.wrong_from)
         return [Kept(made)]
 
@@ -168,7 +171,7 @@ class Replace(Map):
         answer = strip_marks(choice.answer, spec.marks)
         shapes = self._shapes.shapes_of(answer)
         side, after = bound_before(true.text[: span.start], spec.bounds), true.text[span.end :]
-        reason = "no_wrong_option"
+        reason, nearest = "no_wrong_option", ""
         for option in options:
             if not option or option == answer or any(find_all(pattern, option) for pattern in spec.not_options):
                 continue
@@ -187,5 +190,10 @@ class Replace(Map):
             if spec.bounds and may_be_implied(option, answer, after, side, self._numbers):
                 reason = "implied_by_true"
                 continue
-            return option
-        return Dropped(reason, " | ".join(options))
+            if not self._is_near(option, choice):
+                return option
+            nearest = nearest or option
+        return nearest or Dropped(reason, " | ".join(options))
+
+    def _is_near(self, option: str, choice: Choice) -> bool:
+        return self.spec.near is not None and self.spec.near.fits(option, strip_marks(choice.answer, self.spec.marks))

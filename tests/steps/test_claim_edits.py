@@ -132,10 +132,36 @@ def test_what_no_bound_compares_may_be_wrong(question, answer, wrong):
 def test_a_wrong_option_that_rewords_the_answer_is_not_taken(question, answer, wrong, fault):
     if fault:
         assert reason(replaced(choice(question, answer, wrong))) == fault
-    row = kept(replaced(choice(question, answer, wrong, "补气养血"), option="first"))
+    row = kept(replaced(choice(question, answer, wrong, "补气养血"), option="first", near=None))
     assert row.text == f"{question}{'补气养血' if fault else wrong}。"
     assert "no_paraphrase" in row.checks
     assert kept(replaced(choice(question, answer, wrong), rewording=None)).text == f"{question}{wrong}。"
+
+
+@pytest.mark.parametrize(
+    ("answer", "wrong", "near"),
+    [
+        ("疏风散寒，宣肺止咳", "祛风散寒，宣肺止咳", True),
+        ("温补肾阳，化气行水", "温补肾阴，化气行水", False),  # an opposite
+        ("疏风散寒，宣肺止咳", "活血化瘀，宣肺止咳", False),  # nothing shared
+        ("疏风散寒，宣肺止咳", "祛风散寒", False),  # fewer parts
+        ("疏风散寒", "祛风散寒", False),  # one part
+    ],
+)
+def test_an_option_near_the_answer_comes_after_all_others(answer, wrong, near):
+    fact = choice("其治法是", answer, wrong, "补气养血，固表")
+    assert kept(replaced(fact, option="first")).text == f"其治法是{'补气养血，固表' if near else wrong}。"
+    alone = kept(replaced(choice("其治法是", answer, wrong), option="first"))
+    assert alone.text == f"其治法是{wrong}。"
+    assert alone.produced_by.rule.endswith("_near") is near
+
+
+def test_words_that_say_the_same_are_data():
+    fact = choice("其治法是", "健脾行气，化湿和胃", "理气健胃，和中利湿")
+    same = {"shared": 1.0, "moved": 1.0, "least": 6}
+    assert kept(replaced(fact, rewording=same)).polarity == "false"
+    same["same"] = [["健脾", "健胃"], ["行气", "理气"], ["化湿", "利湿"], ["和胃", "和中"]]
+    assert reason(replaced(fact, rewording=same)) == "paraphrase"
 
 
 @pytest.mark.parametrize("bound", [{"wrong": "lower"}, {"wrong": "lower", "before": "a", "answer": "b"}])

@@ -208,6 +208,22 @@ def test_a_question_of_just_the_limit_is_not_cut():
     assert split(question + "丙") == ("甲" * 10 + "，", "乙" * 9 + "丙")
 
 
+def test_a_clause_that_leans_on_the_one_before_stays_with_it():
+    assert split("甲" * 10 + "，" + "乙" * 9 + "，并伴有发热的是") == ("甲" * 10 + "，", "乙" * 9 + "，并伴有发热的是")
+    assert split("甲" * 20 + "，并伴有发热的是") == ("", "甲" * 20 + "，并伴有发热的是")
+    assert split("甲" * 20 + "，并发症是") == ("甲" * 20 + "，", "并发症是")
+
+
+@pytest.mark.parametrize(
+    ("stem", "kept"),
+    [("13-该患儿的诊断是", "该患儿的诊断是"), ("5-羟色胺的前体是", "5-羟色胺的前体是"),
+     ("21-三体综合征是", "21-三体综合征是"), ("2．该患儿的诊断是", "该患儿的诊断是")],
+)  # fmt: skip
+def test_the_number_of_a_sub_question_goes(stem, kept):
+    (outcome,) = make("clean_choice", **zh("clean")).map(choice(stem), {})
+    assert outcome.row.payload.question == kept
+
+
 def test_a_long_question_without_clauses_stays():
     assert split("甲" * 30) == ("", "甲" * 30)
 

@@ -73,6 +73,12 @@ def test_the_bundled_checks_of_questions(question, reason):
     assert question_outcome(question) == reason
 
 
+def test_a_short_question_stays_behind_a_case_and_a_cut_context_goes():
+    assert question_outcome("诊断是", context="患儿，6个月，方颅，夜惊。") is None
+    assert question_outcome("诊断是", "肺炎", context="男。") == "question_too_short"
+    assert question_outcome("该患儿最有可能的诊断是", context="，方颅，夜惊。") == "cut_context"
+
+
 def test_lengths_are_bounds_of_the_spec():
     assert question_outcome("一二三四五六", "七八九十") == "too_short"
     assert question_outcome("一二三四五六七", "七八九十") is None
