@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from benchbuilder.core import (
+    STATEMENT_FORM,
     Candidate,
     Claim,
     Item,
@@ -27,6 +28,9 @@ _COMMON_ITEMS, _COMMON_SHARE = 20, 0.02
 """Trigrams that more questions than this contain belong to the frame of questions."""
 _LEAST_STATEMENT = 6
 """Characters that a right and a wrong answer share if both are statements."""
+
+_STATED_FORMS = (STATEMENT_FORM, "claim")
+"""The forms of items whose answers are whole statements."""
 
 DuplicateKind = Literal["contradiction", "duplicate", "near duplicate"]
 _ORDER: tuple[DuplicateKind, ...] = ("contradiction", "duplicate", "near duplicate")
@@ -102,7 +106,12 @@ def _entry(row: Row) -> _Entry:
 
 
 def _has_statements(row: Row) -> bool:
-    """Whether the answers of an item are whole statements; those of a benchmark from elsewhere need not be."""
+    """Whether the answers of an item are whole statements.
+
+    Those of a benchmark from elsewhere need not be, and where a question is shown, its answer is none.
+    """
+    if getattr(row, "form", STATEMENT_FORM) not in _STATED_FORMS:
+        return False
     if isinstance(row, Item):
         return isinstance(row.payload, Claim) and bool(row.candidate)
     return isinstance(row, Candidate)

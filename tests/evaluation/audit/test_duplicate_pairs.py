@@ -42,6 +42,8 @@ def test_a_statement_that_is_right_in_one_item_and_wrong_in_another_is_a_contrad
     assert kinds(one, other) == ["contradiction"]
     elsewhere = [row.model_copy(update={"candidate": ""}) for row in (one, other)]
     assert kinds(*elsewhere) == [], "answers of a benchmark from elsewhere need not be statements"
+    shown = [row.model_copy(update={"form": "verify"}) for row in (one, other)]
+    assert kinds(*shown) == [], "the answer to a question that is shown may be wrong for another one"
 
 
 def test_equal_questions_with_equal_answers_are_duplicates():
