@@ -46,6 +46,7 @@ _E2E = (
     "cli/test_tasks.py",
     "recipes/test_clinic_zu.py",
     "recipes/test_guideline_zh.py",
+    "recipes/test_claims_en.py",
     "recipes/test_exam_any.py",
     "recipes/test_law_zh.py",
     "recipes/test_medicine_en.py",

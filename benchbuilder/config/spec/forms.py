@@ -54,6 +54,8 @@ class FormsSpec(Spec):
     """Patterns of texts that are questions as they stand, besides a question mark at the end."""
     options_named: tuple[Regex, ...] = ()
     """Patterns of questions that nobody can answer without their options (which of the following)."""
+    context_dependent: tuple[Regex, ...] = ()
+    """Patterns of questions and claims about a text that is not shown (the passage, a pronoun as the subject)."""
     needs_picture: tuple[Regex, ...] = ()
     """Patterns of questions about a picture or a table that is not there."""
     catch_all: tuple[Regex, ...] = ()

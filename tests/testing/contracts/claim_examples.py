@@ -5,18 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from kind_sample import load
 from several_examples import bundled
 
 from benchbuilder.config.load import load_recipe
+from benchbuilder.core import StepContext
 from benchbuilder.core.records.arrow.table import Table
+from benchbuilder.core.records.outcomes import Kept
 from benchbuilder.core.records.payloads import Fact, LabelledClaim
-from benchbuilder.core.records.roles import Passage
+from benchbuilder.core.records.roles import Passage, Statement
 from benchbuilder.core.records.row import Origin, ProducedBy
 
 TEXTS = ("煮沸消毒餐具的时间为15分钟。", "每周应当使用两次。", "蜂蜜可能含有芽孢。")
 
 
-def claims(step: str) -> tuple[Any, dict[str, Table[Any]]]:
+def claims(step: str, recipe: str = "guideline_zh") -> tuple[Any, dict[str, Table[Any]]]:
     """True, false and unknown claims and a question, for a step of the recipe."""
     payloads = [*LabelledClaim.examples(), *(LabelledClaim(text=text, label="true", gold=(text,)) for text in TEXTS)]
     payloads.append(LabelledClaim(text="餐具须消毒。", label="unknown"))
@@ -25,7 +28,18 @@ def claims(step: str) -> tuple[Any, dict[str, Table[Any]]]:
         Fact[LabelledClaim].build(payload=payload, origin=Origin(file="claims.jsonl", line=line), **header)
         for line, payload in enumerate(payloads, 1)
     ]
-    return bundled("guideline_zh").steps[step], {"each": Table.of(rows, Fact[LabelledClaim])}
+    table = Table.of(rows, Fact[LabelledClaim])
+    return bundled(recipe).steps[step], {"each": table, "fact": table}
+
+
+def answered() -> tuple[Any, dict[str, Table[Any]]]:
+    """The answers to claims, for the step that asks about them."""
+    spec, tables = claims("answer_claims", "claims_en")
+    step = load("step", "answer_claims")(
+        spec, StepContext(seed=1, language="en", step="answer_claims", cache=Path(), workplace=Path())
+    )
+    rows = [out.row for row in tables["each"] for out in step.map(row, {}) if isinstance(out, Kept)]
+    return bundled("claims_en").steps["ask_claim"], {"each": Table.of(rows, Statement), "fact": tables["each"]}
 
 
 def definitions() -> tuple[Any, dict[str, Table[Any]]]:

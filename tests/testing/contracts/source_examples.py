@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Callable, Mapping
 from contextlib import closing
@@ -81,6 +82,14 @@ def _books(folder: Path) -> dict[str, Any]:
     return {"path": str(books), "running_lines": "drop", "join_hyphens": True}
 
 
+def _claims(folder: Path) -> dict[str, Any]:
+    rows = [("Venus is second.", "yes"), ("Mars is a star.", "no"), ("Mars is far.", "maybe"), ("Io is a moon.", "")]
+    lines = "".join(json.dumps({"text": text, "label": label}) + "\n" for text, label in rows)
+    (folder / "claims.jsonl").write_text(lines, encoding="utf-8")
+    labels = {"true": "yes", "false": "no", "skip": "maybe"}
+    return {"path": str(folder / "claims.jsonl"), "columns": {"text": "text", "label": "label"}, "labels": labels}
+
+
 SOURCES: Mapping[str, Callable[[Path], dict[str, Any]]] = {
     "huggingface": _huggingface,
     "sql": _sql,
@@ -88,5 +97,6 @@ SOURCES: Mapping[str, Callable[[Path], dict[str, Any]]] = {
     "terms": _terms,
     "wikipedia": _wikipedia,
     "books": _books,
+    "claims": _claims,
 }
 """By kind, a function that writes example files into a folder and returns the settings."""

@@ -1,0 +1,63 @@
+"""Labelled claims: which are kept, their answers, and the question about them."""
+
+from __future__ import annotations
+
+from claim_rows import envelope, make
+
+from benchbuilder.core import Fact, Kept, LabelledClaim, NotApplicable, Table
+
+WORDS = {"says_yes": "Yes.", "says_no": "No."}
+
+
+def fact(text, label="true", line=1, **more):
+    return Fact[LabelledClaim].build(payload=LabelledClaim(text=text, label=label, **more), **envelope(line, "facts"))
+
+
+def screened(*rows, **spec):
+    result = make("screen_claims", spec).gather({"each": Table.of(list(rows), Fact[LabelledClaim])})
+    return [outcomes[0].reason if not isinstance(outcomes[0], Kept) else None for _, outcomes in result.outcomes]
+
+
+def answers(row, **spec):
+    kept = [outcome.row for outcome in make("answer_claims", {**WORDS, **spec}).map(row, {})]
+    return [(statement.polarity, statement.text, statement.joined) for statement in kept]
+
+
+def test_two_labels_of_one_text_drop_both_records():
+    rows = [fact("Mars is a star."), fact("mars is a star", "false", line=2), fact("Mars is red now.", line=3)]
+    assert screened(*rows) == ["contradicts", "contradicts", None]
+    about = [
+        fact("A cat sleeps.", label, about="text", premise=text) for label, text in (("true", "a"), ("false", "b"))
+    ]
+    assert screened(*about) == [None, None]
+
+
+def test_fragments_and_claims_about_an_unseen_text_are_dropped():
+    assert screened(fact("Red planet."), fact("It is a red planet.", line=2), fact("Mars is red.", "unknown", line=3),
+                    context_dependent=["^It "]) == ["fragment", "context_dependent", "unknown_label"]  # fmt: skip
+
+
+def test_answers_are_verdicts_alone_unless_both_sides_have_a_sentence():
+    assert answers(fact("Mars is red.")) == [("true", "Yes.", "verdict"), ("false", "No.", "verdict")]
+    assert answers(fact("Mars is red.", "false")) == [("true", "No.", "verdict"), ("false", "Yes.", "verdict")]
+    rules = {"sentences": True, "negation": [{"words": [" is "], "replace": " is not "}], "longest_gold": 5}
+    assert answers(fact("Mars is red."), **rules)[1] == ("false", "No. Mars is not red.", "template")
+    refuted = fact("Mars is a star.", "false", gold=("Mars is a planet.",))
+    assert [text for _, text, _ in answers(refuted, **rules)] == ["No. Mars is a planet.", "Yes. Mars is a star."]
+    long = fact("Mars is a star.", "false", gold=("Mars is the fourth planet from the sun.",))
+    assert [text for _, text, _ in answers(long, **rules)] == ["No.", "Yes."]
+    nobody = make("answer_claims", {"says_yes": "", "says_no": ""}).map(long, {})
+    assert nobody == [NotApplicable("no_verdicts", slot) for slot in ("true", "false")]
+
+
+def test_the_question_shows_the_claim_or_is_the_question_of_the_source():
+    ask = make("ask_claim", {"sentence": "“{claim}” True?"})
+    for row, form, text in (
+        (fact("Mars is a star.", "false", about="text", premise="Mars."), "claim", "“Mars is a star.” True?"),
+        (fact("Is Mars a star?", "false", asked=True), "yes_no", "Is Mars a star?"),
+    ):
+        right, wrong = (outcome.row for outcome in make("answer_claims", WORDS).map(row, {}))
+        (asked,) = ask.map(right, {"fact": row})
+        assert (asked.row.text, asked.row.form, asked.row.expected) == (text, form, "no")
+        assert asked.row.context == (f"{row.payload.premise}\n" if row.payload.premise else "")
+        assert ask.map(wrong, {"fact": row}) == [NotApplicable("wrong_answer")]
