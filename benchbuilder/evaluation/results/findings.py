@@ -117,6 +117,7 @@ def collect_findings(
         scatters=tuple(_scatter(frame, pair, correlations, 2 * place) for place, pair in enumerate(pairs)),
         pairs=(
             *compare.forms_tables(frame),
+            *filter(None, (means.wrong_from_table(frame, measure) for measure in main)),
             *filter(None, (compare.pairwise_table(frame, measure) for measure in main)),
         ),
         power=compare.power_table(frame, main),

@@ -117,6 +117,27 @@ def type_table(frame: ResultsFrame, measure: ScoredAspect) -> ResultTable | None
     )
 
 
+def wrong_from_table(frame: ResultsFrame, measure: ScoredAspect) -> ResultTable | None:
+    """Mean by where the wrong answers come from; ``None`` if all come from one place."""
+    run, t = frame.run, frame.t
+    places = sorted({name for entry in run.entries if (name := getattr(entry.row, "wrong_from", ""))})
+    if len(places) < 2:
+        return None
+    lines: list[TableLine] = []
+    for system in ranked_systems(frame, measure):
+        parts = (
+            run.values(measure, system.name, lambda entry, place=place: getattr(entry.row, "wrong_from", "") == place)
+            for place in places
+        )
+        lines.append(frame.line(system, *map(frame.mean_cell, parts)))
+    return ResultTable(
+        name=f"wrong_from_{measure.slug}",
+        title=t("results.by_wrong_from", measure=frame.measure_label(measure)),
+        columns=(TableColumn("model", t("common.model"), "words"), *(TableColumn(name, name) for name in places)),
+        lines=tuple(lines),
+    )
+
+
 def _two_means(
     frame: ResultsFrame, values: Mapping[str, float], first: Container[str],
     combine: Callable[[Floats, Floats], Floats], why: str,

@@ -541,3 +541,11 @@ def test_forms_are_never_pooled_and_are_compared_on_the_facts_that_have_both(tmp
     assert paired["n"] == "4"
     data = json.loads(files["results.json"].read_text("utf-8"))
     assert {one["form"] for one in data["scores"]} == forms
+
+
+def test_results_by_where_wrong_answers_come_from(tmp_path, exact):
+    places = ("number", "number", "rows", "rows", "rows", "")
+    exact.items = [row.model_copy(update={"wrong_from": place}) for row, place in zip(exact.items, places, strict=True)]
+    found = lines(write(tmp_path, exact.finished()), "wrong_from_correctness_people_rate")["glad"]
+    assert near(found["number"], fmean([1.0, 0.8]))
+    assert near(found["rows"], fmean([0.6, 0.7, 0.4]))
