@@ -270,9 +270,9 @@ class RowSource(UnitSource[T]):
     def _cleaner(self) -> ColumnCleaner | None:
         if not self.spec.clean:
             return None
-        return ColumnCleaner(self.spec.clean, self._columns_by_name(), self.columns(), self.key("clean"))
+        return ColumnCleaner(self.spec.clean, self._named_columns(), self.columns(), self.key("clean"))
 
-    def _columns_by_name(self) -> dict[str, list[Column]]:
+    def _named_columns(self) -> dict[str, list[Column]]:
         """The columns that the recipe names, by the names of the settings that name them."""
         spec: Any = self.spec
         columns: dict[str, list[Column]] = {}
