@@ -114,9 +114,9 @@ class Triples(RowSource[TriplesSpec]):
             return super().column_batches(source_file)
         return row_columns(self._checked_units(source_file), len(_NEEDED))
 
-    def _columns_by_name(self) -> dict[str, list[Column]]:
+    def _named_columns(self) -> dict[str, list[Column]]:
         if not self._is_table():
-            return super()._columns_by_name()
+            return super()._named_columns()
         head, *columns = self.columns()
         return {"head": [head], **{str(column): [column] for column in columns}}
 
