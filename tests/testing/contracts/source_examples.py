@@ -90,6 +90,19 @@ def _claims(folder: Path) -> dict[str, Any]:
     return {"path": str(folder / "claims.jsonl"), "columns": {"text": "text", "label": "label"}, "labels": labels}
 
 
+def _question_answer(folder: Path) -> dict[str, Any]:
+    lines = [
+        '{"asked": "Which planet is second?", "right": ["Venus", "venus"], "page": "atlas"}',
+        '{"asked": "Which planet is second?", "right": ["Venus", "venus"], "page": "atlas"}',
+        '{"asked": "Which planet is fourth?", "right": "Mars", "page": "atlas"}',
+        '{"asked": "Which planet is lost?", "right": [], "page": "atlas"}',
+        '{"asked": "Which planet is broken?", "right": [{"text": "none"}], "page": "atlas"}',
+    ]  # fmt: skip
+    (folder / "questions.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    columns = {"question": "asked", "answers": "right", "gold": "page"}
+    return {"path": str(folder / "questions.jsonl"), "columns": columns}
+
+
 SOURCES: Mapping[str, Callable[[Path], dict[str, Any]]] = {
     "huggingface": _huggingface,
     "sql": _sql,
@@ -97,6 +110,7 @@ SOURCES: Mapping[str, Callable[[Path], dict[str, Any]]] = {
     "terms": _terms,
     "wikipedia": _wikipedia,
     "books": _books,
+    "question_answer": _question_answer,
     "claims": _claims,
 }
 """By kind, a function that writes example files into a folder and returns the settings."""
