@@ -79,6 +79,7 @@ from .records.payloads import Payload as Payload
 from .records.payloads import Support as Support
 from .records.payloads import Term as Term
 from .records.payloads import Triple as Triple
+from .records.procedures import Procedure as Procedure
 from .records.roles import Answer as Answer
 from .records.roles import AnswerOutcome as AnswerOutcome
 from .records.roles import Candidate as Candidate

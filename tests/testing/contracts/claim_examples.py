@@ -13,6 +13,7 @@ from benchbuilder.core import StepContext
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.outcomes import Kept
 from benchbuilder.core.records.payloads import Fact, LabelledClaim
+from benchbuilder.core.records.procedures import Procedure
 from benchbuilder.core.records.roles import Passage, Statement
 from benchbuilder.core.records.row import Origin, ProducedBy
 
@@ -30,6 +31,18 @@ def claims(step: str, recipe: str = "guideline_zh") -> tuple[Any, dict[str, Tabl
     ]
     table = Table.of(rows, Fact[LabelledClaim])
     return bundled(recipe).steps[step], {"each": table, "fact": table}
+
+
+def ordered(kind: str) -> tuple[Any, dict[str, Table[Any]]]:
+    """Procedures, for a step that asks about their order."""
+    header = {"produced_by": ProducedBy(rule="example"), "language": "en", "partition": "example"}
+    rows = [
+        Fact[Procedure].build(payload=payload, origin=Origin(file="steps.jsonl", line=line), **header)
+        for line, payload in enumerate(Procedure.examples(), 1)
+    ]
+    sentence = "Is “{a}” before “{b}”?" if kind == "order_claims" else "What comes right after “{a}”?"
+    spec = load("step", kind).spec_class.model_validate({"kind": kind, "from": "steps", "sentence": sentence})
+    return spec, {"each": Table.of(rows, Fact[Procedure])}
 
 
 def answered() -> tuple[Any, dict[str, Table[Any]]]:

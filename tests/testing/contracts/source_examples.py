@@ -103,6 +103,13 @@ def _question_answer(folder: Path) -> dict[str, Any]:
     return {"path": str(folder / "questions.jsonl"), "columns": columns}
 
 
+def _procedures(folder: Path) -> dict[str, Any]:
+    rows = [["Boil water.", "Add the leaves.", "Pour."], ["Sleep."]]
+    lines = "".join(json.dumps({"steps": steps}) + "\n" for steps in rows)
+    (folder / "tea.jsonl").write_text(lines, encoding="utf-8")
+    return {"path": str(folder / "tea.jsonl"), "columns": {"steps": "steps"}}
+
+
 SOURCES: Mapping[str, Callable[[Path], dict[str, Any]]] = {
     "huggingface": _huggingface,
     "sql": _sql,
@@ -112,5 +119,6 @@ SOURCES: Mapping[str, Callable[[Path], dict[str, Any]]] = {
     "books": _books,
     "question_answer": _question_answer,
     "claims": _claims,
+    "procedures": _procedures,
 }
 """By kind, a function that writes example files into a folder and returns the settings."""

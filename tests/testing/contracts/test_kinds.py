@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import tiny_encoders
 import tiny_models
-from claim_examples import answered, claims, definitions
+from claim_examples import answered, claims, definitions, ordered
 from form_examples import shown
 from kind_sample import Sample, every, load
 from several_examples import bundled, right_options, several_answers
@@ -217,6 +217,8 @@ SPECIAL: dict[str, Callable[[Sample], tuple[Any, dict[str, Table[Any]]]]] = {
     "false_claims": lambda _: _without_model(claims("false_claims")),
     "definitions": lambda _: definitions(),
     "state_claim": lambda _: claims("state_claims"),
+    "order_claims": lambda _: ordered("order_claims"),
+    "order_questions": lambda _: ordered("order_questions"),
     "screen_claims": lambda _: claims("screen_claims", "claims_en"),
     "answer_claims": lambda _: claims("answer_claims", "claims_en"),
     "ask_claim": lambda _: answered(),
