@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -117,3 +117,9 @@ def test_plugins_import_few_modules_of_the_program() -> None:
             elif isinstance(node, ast.Import):
                 modules |= {alias.name for alias in node.names if alias.name.startswith("benchbuilder.")}
     assert 0 < len(modules) <= MODULES_OF_PLUGINS
+
+
+def test_a_test_file_has_a_name_of_its_own() -> None:
+    """Pytest imports test files by their names alone."""
+    files = [*(ROOT / "tests").rglob("test_*.py"), *(ROOT / "plugins").glob("*/tests/**/test_*.py")]
+    assert [name for name, count in Counter(file.name for file in files).items() if count > 1] == []
