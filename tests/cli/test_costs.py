@@ -82,17 +82,17 @@ def test_a_build_that_stops_tells_what_it_cost_and_the_next_plan_the_rest(
     server: FakeOpenAI, capsys: pytest.CaptureFixture[str]
 ) -> None:
     build = [*RECIPE, *words(server), "model.concurrency=1"]
-    assert main([*build, "budget.tokens=22500"]) == 4
+    assert main([*build, "budget.tokens=12000"]) == 4
     told = lines(capsys)
     (receipt,) = (line.strip() for line in told if "by gpt-4o-mini over all runs" in line)
     assert " USD (prices of 20" in receipt
     assert any("the budget is reached" in line for line in told)
 
-    assert main(["plan", *build, "budget.tokens=22500"]) == 0
+    assert main(["plan", *build, "budget.tokens=12000"]) == 0
     told = lines(capsys)
     assert f"so far: {receipt}" in told
     assert any("from earlier runs will be used again: they cost nothing" in line for line in told)
-    assert any("the quote" in line and "budget.tokens=22500" in line for line in told)
+    assert any("the quote" in line and "budget.tokens=12000" in line for line in told)
 
     assert main(build) == 0
     told = lines(capsys)
@@ -169,10 +169,10 @@ def test_replies_of_other_words_fail_with_the_reason(server: FakeOpenAI, capsys:
 
 def test_what_is_spent_is_held_against_the_cap(server: FakeOpenAI, capsys: pytest.CaptureFixture[str]) -> None:
     build = [*RECIPE, *words(server), "model.concurrency=1"]
-    assert main([*build, "budget.usd=0.004"]) == 4
+    assert main([*build, "budget.usd=0.002"]) == 4
     told = "\n".join(lines(capsys))
     assert "the budget is reached at step '" in told
-    assert "of 0.004 USD" in told
+    assert "of 0.002 USD" in told
     assert "tokens" not in told.partition("error:")[2]
     assert main([*build, "budget.usd=0.001"]) == 4
     assert "before the first request of this run" in "\n".join(lines(capsys))
