@@ -33,3 +33,10 @@ def test_the_splits_of_judges_divide_no_shared_answer():
     members = [GroupMember(row.id, row.fact, (row.payload.question, row.payload.answer, row.payload.answer_wrong))
                for row in ring("rows")]  # fmt: skip
     assert len(set(item_families(members, 1.0).values())) == 2
+
+
+def test_answers_that_are_only_verdicts_are_no_pairs():
+    """They would show how many items are yes."""
+    verdicts = [row.model_copy(update={"verdict_only": True}) for row in ring("listed")]
+    found = benchmark_of_items(verdicts, 100, 1)
+    assert (len(found.pairs), found.items) == (0, 5)

@@ -94,9 +94,9 @@ class AuditKnowledge:
 class AuditedBenchmark:
     """Everything that is audited.
 
-    `questions` are the true/false questions with a known verdict, `pairs` the items with two answers. `items` counts
-    all items, `families` their families, and `kind` says what they are (``items`` or ``candidates``). `whole` is the
-    number before sampling. `paragraphs_shown` says whether models see the paragraphs.
+    `questions` are the true/false questions with a known verdict, `pairs` the items with two answers that are more than
+    verdicts. `items` counts all items, `families` their families, and `kind` says what they are (``items`` or
+    ``candidates``). `whole` is the number before sampling. `paragraphs_shown` says whether models see the paragraphs.
     """
 
     questions: tuple[AuditSubject, ...]
@@ -183,7 +183,8 @@ def _benchmark(
         if subject.expected:
             asked = None if ancestry is None else ancestry.asked_statement(entry.row)
             questions.append(subject if ancestry is None else ancestry.describe(subject, asked))
-        if all(texts) and texts[0] != texts[1]:
+        verdict_only = getattr(entry.row, "verdict_only", False)  # its answers would show only how many are yes
+        if all(texts) and texts[0] != texts[1] and not verdict_only:
             right, wrong = (_answer_subject(subject, text, entry, ancestry) for text in texts)
             pairs.append(AuditPair(right, wrong))
     return AuditedBenchmark(
