@@ -82,8 +82,11 @@ class ResultsFrame:
 
     def measure_label(self, measure: ScoredAspect) -> str:
         """The label of a measure: its aspect and its scorer."""
-        label = self.with_scorers(self.aspect_label(measure.aspect), measure)
-        return self.t("results.of_form", measure=label, form=measure.form) if measure.form else label
+        return self.with_form(self.with_scorers(self.aspect_label(measure.aspect), measure), measure)
+
+    def with_form(self, text: str, measure: ScoredAspect) -> str:
+        """`text` with the form of the items of `measure`, where a benchmark has several forms."""
+        return self.t("results.of_form", measure=text, form=measure.form) if measure.form else text
 
     def with_scorers(self, text: str, *measures: ScoredAspect) -> str:
         """`text` with the scorers of `measures`, which must have the same role."""

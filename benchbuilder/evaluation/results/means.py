@@ -172,7 +172,7 @@ def verdict_table(frame: ResultsFrame, measure: ScoredAspect) -> ResultTable:
     labels = ("accuracy", "balanced", "on_yes", "on_no", "said_yes", "invalid", "refused", "silent")
     return ResultTable(
         name=f"verdicts_{measure.slug}",
-        title=t("results.verdicts"),
+        title=frame.with_form(t("results.verdicts"), measure),
         introduction=t("results.verdicts_lead"),
         columns=(
             TableColumn("model", t("common.model"), "words"),

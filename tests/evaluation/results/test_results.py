@@ -541,6 +541,8 @@ def test_forms_are_never_pooled_and_are_compared_on_the_facts_that_have_both(tmp
     assert paired["n"] == "4"
     data = json.loads(files["results.json"].read_text("utf-8"))
     assert {one["form"] for one in data["scores"]} == forms
+    page = files["results.html"].read_text("utf-8")
+    assert all(f"<h3>True/false verdicts, form {form}</h3>" in page for form in forms)
 
 
 def test_results_by_where_wrong_answers_come_from(tmp_path, exact):
