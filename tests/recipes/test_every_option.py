@@ -8,12 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from benchbuilder.config.load import load_recipe
 from benchbuilder.config.search_path import bundled_folder
 
 ROOT = bundled_folder("recipes")
 RECIPES = sorted(path.stem for path in (ROOT / "recipe").glob("*.yaml"))
+EVERY_ANNOTATION = ("care_mi", "medicine_en")
+"""Recipes that are composed with every way of annotation, of which most are in the language of one recipe."""
 GROUPS = ("run", "tokenizer", "model", "retriever", "annotation", "outputs")
 
 NEEDS = {
@@ -26,13 +29,20 @@ NEEDS = {
     "model=transformers": ["model.name=some/model"],
 }
 """What an option leaves to the user."""
-FOLDED = {(recipe, f"retriever={kind}") for recipe in ("clinic_zu", "medicine_en") for kind in ("dense", "hybrid")}
+FOLDED = {
+    (recipe, f"retriever={kind}")
+    for recipe in RECIPES
+    if "fold"
+    in (yaml.safe_load((ROOT / "recipe" / f"{recipe}.yaml").read_text(encoding="utf-8")).get("retriever") or {})
+    for kind in ("dense", "hybrid")
+}
 """Recipes with a `fold` for retrieval by words, and retrievers that do not compare words."""
 
 
 def combinations(recipe: str) -> list[list[str]]:
     """Overrides that together use every option of each group, variant and source, several groups at a time."""
-    options = [[f"{group}={path.stem}" for path in sorted((ROOT / group).glob("*.yaml"))] for group in GROUPS]
+    groups = GROUPS if recipe in EVERY_ANNOTATION else [group for group in GROUPS if group != "annotation"]
+    options = [[f"{group}={path.stem}" for path in sorted((ROOT / group).glob("*.yaml"))] for group in groups]
     chosen: list[list[str]] = [[]]
     for row in zip_longest(*options):
         overrides = [
