@@ -93,7 +93,9 @@ def test_a_path_that_leads_nowhere_names_the_fields_there(write, read_source):
     path = write(
         "qa.jsonl", "".join(json.dumps({"q": f"w{n}", "a": [{"text": "t", "at": 3}]}) + "\n" for n in range(5))
     )
-    with pytest.raises(DataError, match=r"sources\.s\.path: a\[\]\.txt finds nothing in the first 5 records") as caught:
+    with pytest.raises(
+        DataError, match=r"sources\.s\.columns: a\[\]\.txt finds nothing in the first 5 records"
+    ) as caught:
         read_source("corpus", "s", path=path, columns={"text": "q", "title": "a[].txt"})
     assert caught.value.why == "the fields there are text, at"
     none = write("none.jsonl", "".join(json.dumps({"q": f"w{n}", "a": []}) + "\n" for n in range(5)))

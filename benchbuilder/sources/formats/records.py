@@ -38,7 +38,7 @@ def jsonl_rows(
     """One record per line, numbered by lines; or the records at path `records` of each line, numbered from 1."""
     parsed = _parsed_lines(path, encoding)
     if records or not all(map(is_plain, columns)) or not all(isinstance(column, str) for column in columns):
-        yield from record_rows(parsed_units(parsed, records), columns, key, name)
+        yield from record_rows(parsed_units(parsed, records), columns, _columns_key(key), name)
         return
     for number, record, reason, detail in parsed:
         if not reason and isinstance(record, dict):
@@ -67,7 +67,12 @@ def json_rows(
     around it; ``data[].title`` names one of these explicitly.
     """
     parts = _document_parts(path, name, key, encoding, records)
-    yield from record_rows(_document_units(parts, name, key, records), columns, key, name)
+    yield from record_rows(_document_units(parts, name, key, records), columns, _columns_key(key), name)
+
+
+def _columns_key(key: str) -> str:
+    """The recipe key of the columns of a source, by the key of its path."""
+    return f"{key.rpartition('.')[0]}.columns"
 
 
 def _document_units(parts: Iterator[Any], name: str, key: str, records: str) -> Iterator[RecordUnit]:
