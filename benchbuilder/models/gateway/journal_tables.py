@@ -203,7 +203,7 @@ def upgrade_tables(connection: sqlite3.Connection) -> None:
             )
             connection.execute(f"PRAGMA user_version = {VERSION}")
         connection.execute("COMMIT")
-    except BaseException:
+    except BaseException:  # also on Ctrl-C: half a change of version must not stay
         connection.execute("ROLLBACK")
         raise
 

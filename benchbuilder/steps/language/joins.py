@@ -19,7 +19,7 @@ REFUSALS: Mapping[str, str] = {
     "catch_all_answer": "The answer speaks of all or none of the options.",
     "cut_bracket": "A bracket or quotation mark of the question or the answer has lost its other half.",
     "double_modal": "Question and answer each bring a word for what can or must be.",
-    "fragment": "The question hangs on the sentence before it and says nothing without it.",
+    "fragment": "Without the sentence before it, the question says nothing.",
     "has_copula": "The question is a sentence with a verb of its own, which the answer does not complete.",
     "no_subject": "The question lacks its subject, which is the answer, so that the answer cannot follow it.",
     "blank": "The question has a blank inside.",

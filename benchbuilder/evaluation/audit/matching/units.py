@@ -55,9 +55,9 @@ class UnitText:
 def unit_text(text: str, unit: LengthUnit) -> UnitText:
     """`text` in units.
 
-    >>> found = unit_text("Ｂ 超。", "characters")
+    >>> found = unit_text("Ｂ Ｃ.", "characters")
     >>> found.compared(), len(found.values), len(unit_text("a word, two", "words").values)
-    ('b超', 2, 3)
+    ('bc', 2, 3)
     """
     symbols = _look_up(text)
     if (symbols >= _JOINING).any():
