@@ -56,3 +56,4 @@ from .report.entries import candidate_entries as candidate_entries
 from .report.entries import entry_of as entry_of
 from .report.entries import item_entries as item_entries
 from .report.entries import types_of as types_of
+from .rows import random_order_key as random_order_key

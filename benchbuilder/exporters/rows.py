@@ -63,12 +63,12 @@ class RowsExporter(Exporter):
         ids = self.table(finished).ids()
         if self.spec.order == "table":
             return list(range(len(ids)))
-        keys = [_order_key(finished.recipe["seed"], row_id) for row_id in ids]
+        keys = [random_order_key(finished.recipe["seed"], row_id) for row_id in ids]
         return sorted(range(len(ids)), key=keys.__getitem__)
 
 
-def _order_key(seed: int, row_id: str) -> bytes:
-    """Where a row stands in the random order. Samples use other hashes, so the head of a file is none of them."""
+def random_order_key(seed: int, row_id: str) -> bytes:
+    """Where a row stands in the one random order of a benchmark. Samples use other hashes, so the head of a file is none of them."""
     return hashlib.blake2b(f"order:{seed}:{row_id}".encode(), digest_size=16).digest()
 
 

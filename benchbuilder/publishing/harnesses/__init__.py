@@ -1,0 +1,1 @@
+"""Writes a benchmark as tasks of evaluation harnesses."""

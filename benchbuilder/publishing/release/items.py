@@ -1,0 +1,159 @@
+"""Reads the items of a release, or of a build, in one form: what is shared with other programs starts from here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from benchbuilder.config import LoadedRecipe, display_path
+from benchbuilder.core import DataError, flat_records
+from benchbuilder.exporters import random_order_key
+from benchbuilder.pipeline import Checksums, Store, committed_manifests, finished_build, make_plan
+
+RELEASE_FILE = "release.json"
+"""The file that says what a release holds."""
+TEST, DEV = "test", "dev"
+"""The split that is asked, and the split that examples for prompts are drawn from."""
+ANY_TYPE = "items"
+"""The type of items whose payload has none."""
+
+
+@dataclass(frozen=True)
+class SharedItem:
+    """An item as other programs see it.
+
+    `task` is empty in a benchmark without tasks. `type` is ``tf`` (`expected` is ``yes`` or ``no``), ``oe``, or
+    ``items`` for a payload that has no types. `context` precedes `question`; whoever asks joins them as the solver
+    does. `answer` is the right statement, `answer_wrong` the wrong one. `columns` are all columns of the item, by names
+    without hyphens; `evidence` is one of them, a list of paragraphs.
+    """
+
+    id: str
+    task: str
+    type: str
+    source: str
+    language: str
+    context: str
+    question: str
+    expected: str
+    answer: str
+    answer_wrong: str
+    family: str
+    split: str
+    columns: Mapping[str, Any]
+
+    @property
+    def config(self) -> str:
+        """The name of its configuration: its type, or its task and its type."""
+        return config_name(self.task, self.type)
+
+
+@dataclass(frozen=True)
+class BenchmarkToShare:
+    """A benchmark and the items whose labels may be seen, in their fixed random order.
+
+    `version` and `canary` are empty for a build that was not released. `licence` is empty if none is stated. `folder`
+    is the folder of the release or of the build.
+    """
+
+    name: str
+    title: str
+    version: str
+    licence: str
+    language: str
+    canary: str
+    folder: Path
+    items: tuple[SharedItem, ...]
+
+    @cached_property
+    def configs(self) -> Mapping[str, tuple[SharedItem, ...]]:
+        """The items of the split ``test`` by configuration."""
+        found: dict[str, list[SharedItem]] = {}
+        for item in self.items:
+            if item.split == TEST:
+                found.setdefault(item.config, []).append(item)
+        return {name: tuple(items) for name, items in found.items()}
+
+    @cached_property
+    def examples(self) -> Mapping[str, tuple[SharedItem, ...]]:
+        """The items of the split ``dev`` by configuration: examples for prompts, none of which is asked."""
+        found: dict[str, list[SharedItem]] = {}
+        for item in self.items:
+            if item.split == DEV:
+                found.setdefault(item.config, []).append(item)
+        return {name: tuple(items) for name, items in found.items()}
+
+
+def config_name(task: str, item_type: str) -> str:
+    """The name of a configuration: the type alone, or with the task before it.
+
+    >>> config_name("", "tf"), config_name("dialogue", "items"), config_name("exam", "oe")
+    ('tf', 'dialogue', 'exam_oe')
+    """
+    if not task:
+        return item_type
+    return task if item_type == ANY_TYPE else f"{task}_{item_type}"
+
+
+def read_release(folder: Path) -> BenchmarkToShare:
+    """The benchmark in the folder of a release; DataError if there is none, or a file is missing or damaged."""
+    try:
+        data: dict[str, Any] = json.loads((folder / RELEASE_FILE).read_text("utf-8"))
+        items = tuple(
+            shared_item(json.loads(line), config["task"], split)
+            for config in data["configs"] if not config.get("private")
+            for split, file in config["files"].items()
+            for line in (folder / file).read_text("utf-8").splitlines()
+        )  # fmt: skip
+        return BenchmarkToShare(
+            name=data["name"], title=data["title"], version=data["version"], licence=data["licence"],
+            language=data["language"], canary=data["canary"], folder=folder, items=items,
+        )  # fmt: skip
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise DataError(
+            f"{display_path(folder)} holds no whole release", where=display_path(Path(error.filename or folder)),
+            why="the file is missing", next="name the folder of a release, for instance releases/care_mi/1.0.0",
+        ) from error  # fmt: skip
+    except (ValueError, LookupError, TypeError) as error:
+        raise DataError(
+            f"{display_path(folder)} holds no release that can be read", where=display_path(folder), why=str(error),
+            next="make the release again, or load it again from where it was published",
+        ) from error  # fmt: skip
+
+
+def read_build(loaded: LoadedRecipe, cwd: Path) -> BenchmarkToShare:
+    """The benchmark that was built with a recipe; DataError if it is not built with these settings."""
+    recipe = loaded.whole
+    items = [item for part in loaded.by_task() for item in _built_items(part, cwd)]
+    items.sort(key=lambda item: random_order_key(recipe.seed, item.id))
+    return BenchmarkToShare(
+        name=recipe.benchmark_name, title=recipe.card.title, version="", licence=recipe.card.licence,
+        language=str(recipe.language), canary=recipe.audit.canary or "", folder=recipe.build_folder(cwd), items=tuple(items),
+    )  # fmt: skip
+
+
+def _built_items(part: LoadedRecipe, cwd: Path) -> Iterator[SharedItem]:
+    store = Store(part.recipe.build_folder(cwd))
+    plan = make_plan(part.whole, store, Checksums(store.checksums).sha256_of)
+    own = replace(plan, recipe=part.recipe)
+    finished = finished_build(own, store, committed_manifests(plan, store), part.yaml)
+    if part.recipe.items not in finished.tables:
+        raise DataError(
+            f"{display_path(store.folder)} has no {part.recipe.items} of this recipe",
+            where=f"the step {part.recipe.items!r}", why="it is not built, or was built with other settings",
+            next="build the benchmark first, with the same arguments",
+        )  # fmt: skip
+    for record in flat_records(finished.tables[part.recipe.items]):
+        yield shared_item({name.replace("-", "_"): value for name, value in record.items()}, part.task, TEST)
+
+
+def shared_item(columns: Mapping[str, Any], task: str, split: str) -> SharedItem:
+    """The item with these columns; those that its payload does not have are empty."""
+    texts = {name: str(columns.get(name) or "") for name in (
+        "id", "source", "language", "context", "question", "expected", "answer", "answer_wrong", "family",
+    )}  # fmt: skip
+    return SharedItem(task=task, type=str(columns.get("type") or ANY_TYPE), split=split, columns=columns, **texts)
