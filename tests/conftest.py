@@ -53,6 +53,16 @@ _E2E = (
     "recipes/test_reading_en.py",
 )
 """Folders and files whose tests are slow and end to end: the quick suite leaves them out."""
+_LONGEST = (
+    "README.md]",
+    "test_the_examples_of_every_help_run",
+    "test_two_processes_learn_what_one_does",
+    "evaluate-and-judge.md]",
+    "evaluate-your-models.md]",
+    "test_its_tests_pass",
+    "test_the_whole_command_at_tiny_sizes",
+)
+"""Parts of the names of the longest tests, which begin first: workers then end at about the same time."""
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -63,6 +73,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         place = item.path.relative_to(here) if item.path.is_relative_to(here) else item.path
         if place.as_posix().startswith(_E2E) or "postgresql" in item.name:
             item.add_marker("e2e")
+    items.sort(key=lambda item: not any(part in item.nodeid for part in _LONGEST))
 
 
 @pytest.hookimpl(trylast=True)

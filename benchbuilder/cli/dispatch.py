@@ -89,8 +89,11 @@ _GROUPS: dict[str, dict[str, Command]] = {"Build": {
     ),
     "sweep": Command(
         "sweep", "build several recipes or settings, and compare the results in one table",
-        ("benchbuild sweep recipe=care_mi annotation=none steps.state_choice.max_length=20,40",
-         "benchbuild sweep recipe=care_mi 'source=[medqa,textbook],[mlecqa,textbook]' annotation=none --evaluate"),
+        (
+            "benchbuild sweep recipe=care_mi 'source=[medqa,textbook]' annotation=none "
+            "steps.state_choice.max_length=20,40",
+            "benchbuild sweep recipe=care_mi 'source=[medqa,textbook],[mlecqa,textbook]' annotation=none --evaluate",
+        ),
     ),
 }, "Annotate": {
     "review": Command(
