@@ -9,6 +9,9 @@ from .language.edits import replace_span as replace_span
 from .language.edits import single_edit as single_edit
 from .language.edits import without_negations as without_negations
 from .language.relations import RelationTables as RelationTables
+from .model_settings import ModelMap as ModelMap
+from .model_settings import model_identity as model_identity
+from .model_settings import sampling_issues as sampling_issues
 from .pairs.files import ACCEPTED_COLUMNS as ACCEPTED_COLUMNS
 from .pairs.files import PAIR_COLUMNS as PAIR_COLUMNS
 from .pairs.files import read_accepted as read_accepted
@@ -31,5 +34,3 @@ from .writer import ReplyFault as ReplyFault
 from .writer import Writer as Writer
 from .writer import WriterSpec as WriterSpec
 from .writer import first_json_object as first_json_object
-from .writer import model_identity as model_identity
-from .writer import sampling_issues as sampling_issues

@@ -76,7 +76,7 @@ class AskPass(Map):
 
     def validate_inputs(self, rows: Mapping[str, type[Row]]) -> Iterator[SpecIssue]:
         """Facts without a question and answers."""
-        yield from issues_of_payload({"each": rows["fact"]} if "fact" in rows else {})
+        yield from issues_of_payload(rows, "fact")
 
     def remarks(self) -> Iterator[SpecIssue]:
         """That no question is passed without words for options."""

@@ -78,7 +78,7 @@ class AskVerify(Map):
 
     def validate_inputs(self, rows: Mapping[str, type[Row]]) -> Iterator[SpecIssue]:
         """Missing sentences, and facts without a question and answers."""
-        yield from issues_of_payload({"each": rows["fact"]} if "fact" in rows else {})
+        yield from issues_of_payload(rows, "fact")
         missing = {"verify": not self.spec.verify}
         among = self.spec.compare or (bool(self.spec.ranks) and self.spec.ranks_to == "verify_among")
         missing["verify_among"] = among and not self.spec.verify_among

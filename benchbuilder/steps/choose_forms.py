@@ -45,8 +45,9 @@ class SlackSpec(Spec):
 class ChooseFormsSpec(StepSpec):
     """Which questions are chosen, and how."""
 
-    method: Literal["greedy", "exact"] = "greedy"
-    """``greedy`` needs no further library; ``exact`` keeps the most questions and needs the extra `audit`."""
+    method: Literal["none", "greedy", "exact"] = "greedy"
+    """``greedy`` needs no further library; ``exact`` keeps the most questions and needs the extra `audit`. With
+    ``none``, every question is kept."""
     ask: AskRule = "both"
     """``both``: every fact of a family is asked in its true and its false version; ``one``: each fact is asked once."""
     unit: LengthUnit = "characters"
@@ -79,7 +80,7 @@ class ChooseForms(Gather):
     }
     reasons: ClassVar[Mapping[str, str]] = {
         "other_form": "Another form of the same family was chosen.",
-        "balance": "With this family, a word or a length would tell the verdict.",
+        "balance": "With this family, a word, a length or the more frequent verdict would tell the verdict.",
         "fact_taken": "A fact of this family is asked about in another family.",
         "family_incomplete": "A question of the family is missing, so the rest would tell the verdict.",
     }
@@ -88,7 +89,7 @@ class ChooseForms(Gather):
 
     def fingerprint(self) -> Mapping[str, str]:
         """The version of scipy; InstallationError if it is needed and missing."""
-        if self.spec.method == "greedy":
+        if self.spec.method != "exact":
             return {}
         require_scipy()
         return {"scipy": version("scipy")}
@@ -104,6 +105,8 @@ class ChooseForms(Gather):
     def gather(self, tables: Mapping[str, Table[Any]]) -> GatherResult:
         """Every question, kept or not."""
         table = tables["each"]
+        if self.spec.method == "none":
+            return GatherResult([(row.id, [Kept(row)]) for row in table])
         ids = table.ids()
         order = sorted(range(len(ids)), key=ids.__getitem__)
         columns = {name: [values[at] for at in order] for name in _COLUMNS for values in [table.column(name)]}

@@ -17,15 +17,14 @@ from benchbuilder.core import (
     Passage,
     Regex,
     Row,
-    SpecIssue,
     Table,
     matches_whole,
     truncate_text,
 )
 from benchbuilder.models import Conversation, Message, Reply, Request, read_prompt, render_prompt
-from benchbuilder.steps.base import Port, PromptedMap
+from benchbuilder.steps.base import Port
 from benchbuilder.steps.language.claim_replies import plain_reply
-from benchbuilder.steps.writer import model_identity, sampling_issues
+from benchbuilder.steps.model_settings import ModelMap
 
 _LONGEST_DETAIL = 120
 
@@ -46,7 +45,7 @@ class ConfirmClaimsSpec(StepSpec):
     """The second model; it does not inherit the recipe's."""
 
 
-class ConfirmClaims(PromptedMap):
+class ConfirmClaims(ModelMap):
     """Keeps the claims that follow from their paragraph in the judgement of a second model."""
 
     kind: ClassVar[str] = "confirm_claims"
@@ -66,20 +65,6 @@ class ConfirmClaims(PromptedMap):
     }
 
     spec: ConfirmClaimsSpec
-
-    @property
-    def model_spec(self) -> KindSpec | None:
-        """The second model; ``None`` if no claim is asked about."""
-        model = self.spec.model
-        return None if model is None or model.kind == "none" else model
-
-    def validate_inputs(self, rows: Mapping[str, type[Row]]) -> list[SpecIssue]:  # noqa: ARG002
-        """The issues of the sampling settings."""
-        return [] if self.model_spec is None else sampling_issues(self.model_spec, self.spec.sampling)
-
-    def fingerprint(self) -> Mapping[str, str]:
-        """The identity of the model, as far as it is not in the spec."""
-        return {} if self.model_spec is None else model_identity(self.model_spec)
 
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:  # noqa: ARG002
         """Read the prompts."""

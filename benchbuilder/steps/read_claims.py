@@ -20,7 +20,6 @@ from benchbuilder.core import (
     Passage,
     Regex,
     Row,
-    SpecIssue,
     Table,
     all_numbers,
     create_from_spec,
@@ -31,10 +30,11 @@ from benchbuilder.core import (
 )
 from benchbuilder.models import Conversation, Message, Prompt, Reply, Request, read_prompt, render_prompt
 from benchbuilder.retrieval import Tokenizer
-from benchbuilder.steps.base import Port, PromptedMap
+from benchbuilder.steps.base import Port
 from benchbuilder.steps.language.claim_replies import NumberedProposal, ReplyReader, plain_reply
 from benchbuilder.steps.language.claim_rules import CLAIM_FAULTS, ClaimCheck, ClaimRules, Proposal, ReadText
-from benchbuilder.steps.writer import MODEL_REASONS, ReplyFault, model_identity, sampling_issues
+from benchbuilder.steps.model_settings import ModelMap
+from benchbuilder.steps.writer import MODEL_REASONS, ReplyFault
 
 _FACT = Fact[LabelledClaim]
 _FACTS_SCHEMA: Mapping[str, Any] = {
@@ -108,7 +108,7 @@ class _Line:
     final: bool = False
 
 
-class ReadClaims(PromptedMap):
+class ReadClaims(ModelMap):
     """True claims from each paragraph, written by a model and bound to a quote.
 
     One conversation a paragraph: the model writes claims, the program checks each, the model reads those that pass
@@ -144,21 +144,10 @@ class ReadClaims(PromptedMap):
 
     spec: ReadClaimsSpec
 
-    @property
-    def model_spec(self) -> KindSpec | None:
-        """The step's model; ``None`` if it answers nothing."""
-        model = self.spec.model
-        return None if model is None or model.kind == "none" else model
-
-    def validate_inputs(self, rows: Mapping[str, type[Row]]) -> list[SpecIssue]:  # noqa: ARG002
-        """The issues of the sampling settings."""
-        return [] if self.model_spec is None else sampling_issues(self.model_spec, self.spec.sampling)
-
     def fingerprint(self) -> Mapping[str, str]:
         """The identity of the model and the versions of the tokenizer, as far as they are not in the spec."""
-        model = {} if self.model_spec is None else model_identity(self.model_spec)
         tokenizer = self._new_tokenizer()
-        return model if tokenizer is None else {**model, **tokenizer.fingerprint()}
+        return {**super().fingerprint(), **({} if tokenizer is None else tokenizer.fingerprint())}
 
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:  # noqa: ARG002
         """Read the prompts and open the tokenizer."""

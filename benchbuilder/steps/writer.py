@@ -20,7 +20,6 @@ from benchbuilder.core import (
     Row,
     SpecIssue,
     Table,
-    create_from_spec,
     has_markup,
     odd_characters,
     strip_reasoning,
@@ -29,7 +28,6 @@ from benchbuilder.core import (
 from benchbuilder.models import (
     Conversation,
     Message,
-    Model,
     Prompt,
     Reply,
     Request,
@@ -37,7 +35,7 @@ from benchbuilder.models import (
     read_prompt,
     render_prompt,
 )
-from benchbuilder.steps.base import PromptedMap
+from benchbuilder.steps.model_settings import ModelMap
 
 MODEL_REASONS: Mapping[str, str] = {
     "needs_model": "No rule applies, and no model is set or the step uses only rules.",
@@ -108,25 +106,7 @@ class ReplyFault:
     detail: str = ""
 
 
-def sampling_issues(model_spec: KindSpec, sampling: Sampling) -> list[SpecIssue]:
-    """Issues of sampling settings that a model requires or does not know (unless it may omit them)."""
-    model: Model = create_from_spec("model", model_spec)
-    chosen, known = sampling.explicit_settings(), tuple(sorted(model.known_settings()))
-    message = "this model requires this setting"
-    issues = [SpecIssue(f"sampling.{name}", message, "", ()) for name in sorted(model.required - set(chosen))]
-    if getattr(model_spec, "unsupported", "omit") == "omit":
-        return issues
-    message = "the model's backend does not know this setting: leave it out, or set its `unsupported: omit`"
-    return issues + [SpecIssue(f"sampling.{name}", message, name, known) for name in chosen if name not in known]
-
-
-def model_identity(model_spec: KindSpec) -> dict[str, str]:
-    """The identity of a model, for keys, as far as it is not in its spec: its address and its files."""
-    model: Model = create_from_spec("model", model_spec)
-    return {f"model {name}": json.dumps(part, sort_keys=True) for name, part in model.identity().items()}
-
-
-class Writer(PromptedMap):
+class Writer(ModelMap):
     """Makes one row from each row, by rule or by a model.
 
     A kind defines the rules, the values of a prompt, and the checks of a reply. The rest (strategy, messages, repair
@@ -162,21 +142,15 @@ class Writer(PromptedMap):
     def model_spec(self) -> KindSpec | None:
         """The step's model; ``None`` if only rules write or the model answers nothing."""
         spec: WriterSpec = self.spec
-        if spec.strategy == "rules" or spec.model is None or spec.model.kind == "none":
-            return None
-        return spec.model
+        return None if spec.strategy == "rules" else super().model_spec
 
-    def validate_inputs(self, rows: Mapping[str, type[Row]]) -> list[SpecIssue]:  # noqa: ARG002
+    def validate_inputs(self, rows: Mapping[str, type[Row]]) -> list[SpecIssue]:
         """A missing model, and the issues of the sampling settings."""
         spec: WriterSpec = self.spec
         if spec.strategy == "model" and self.model_spec is None:
             message = "the strategy `model` needs a model"
             return [SpecIssue("strategy", message, spec.strategy, ("model=openai", "rules_then_model"))]
-        return [] if self.model_spec is None else sampling_issues(self.model_spec, spec.sampling)
-
-    def fingerprint(self) -> Mapping[str, str]:
-        """The identity of the model, as far as it is not in the spec."""
-        return {} if self.model_spec is None else model_identity(self.model_spec)
+        return super().validate_inputs(rows)
 
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:  # noqa: ARG002
         """Read the prompts."""

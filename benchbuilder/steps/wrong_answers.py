@@ -18,7 +18,6 @@ from benchbuilder.core import (
     Passage,
     QuestionAnswer,
     Row,
-    SpecIssue,
     Table,
     has_markup,
     matches_whole,
@@ -31,9 +30,10 @@ from benchbuilder.core import (
     write_atomically,
 )
 from benchbuilder.models import Conversation, Message, Prompt, Reply, Request, read_prompt, render_prompt
-from benchbuilder.steps.base import Port, PromptedMap
+from benchbuilder.steps.base import Port
 from benchbuilder.steps.language.claim_replies import plain_reply
-from benchbuilder.steps.writer import MODEL_REASONS, model_identity, sampling_issues
+from benchbuilder.steps.model_settings import ModelMap
+from benchbuilder.steps.writer import MODEL_REASONS
 from benchbuilder.steps.wrong.allotment import Allotment, GoldTexts, WrongAnswer
 from benchbuilder.steps.wrong.known import KnownAnswers
 from benchbuilder.steps.wrong.spec import WrongAnswersSpec
@@ -43,7 +43,7 @@ _FAULTS = {name: f"reply_{name}" for name in ("truncated", "empty", "refused", "
 _LONGEST_DETAIL = 120
 
 
-class WrongAnswers(PromptedMap):
+class WrongAnswers(ModelMap):
     """The same question with a wrong answer, and where it comes from.
 
     A wrong answer is one that the source lists, the right one with a number changed, the answer to another question of
@@ -87,16 +87,7 @@ class WrongAnswers(PromptedMap):
     @property
     def model_spec(self) -> KindSpec | None:
         """The step's model; ``None`` if it answers nothing or is not in the order."""
-        model = self.spec.model if "model" in self.spec.order else None
-        return None if model is None or model.kind == "none" else model
-
-    def validate_inputs(self, rows: Mapping[str, type[Row]]) -> list[SpecIssue]:  # noqa: ARG002
-        """The issues of the sampling settings."""
-        return [] if self.model_spec is None else sampling_issues(self.model_spec, self.spec.sampling)
-
-    def fingerprint(self) -> Mapping[str, str]:
-        """The identity of the model, as far as it is not in the spec."""
-        return {} if self.model_spec is None else model_identity(self.model_spec)
+        return super().model_spec if "model" in self.spec.order else None
 
     def prepare(self, lookups: Mapping[str, Table[Any]]) -> tuple[Path, ...]:
         """Find the wrong answers of all questions by rule, once for all workers."""

@@ -43,6 +43,15 @@ def test_a_mapping_of_records_and_its_keys(write, read_source):
     ]  # fmt: skip
 
 
+def test_a_record_may_be_a_text(write, read_source):
+    data = {"k1": {"parts": ["Part one.", "Part two."]}, "k2": {"parts": ["More.", 7]}}
+    path = write("m.json", json.dumps(data))
+    columns = {"text": "{}.parts[]", "document": "{}.key"}
+    read = read_source("corpus", path=path, records="{}.parts[]", columns=columns)
+    assert [(r.text, r.document) for r in read.rows] == [("Part one.", "k1"), ("Part two.", "k1"), ("More.", "k2")]
+    assert [drop[:3] for drop in read.drops] == [("m.json", 4, "malformed")]
+
+
 def test_records_inside_lines_and_columns_are_numbered_one_by_one(write, read_source):
     pages = [
         {"title": "T", "parts": [{"t": "Part one."}, {"t": "Part two."}]},

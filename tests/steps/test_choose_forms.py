@@ -101,6 +101,30 @@ def test_a_planted_word_no_longer_tells_the_verdict(method):
     assert len(kept) == 2 * notes["kept"] >= 2 * 18
 
 
+def labelled(yes=30, no=12):
+    """Questions of one fact each, with more yes than no."""
+    return [
+        asked(f"{verdict[-1]}{n} is {'bright' if n % 3 else 'rarely bright'}", verdict, fact=f"fact-{verdict}-{n:03}")
+        for verdict, count in (("yes", yes), ("no", no))
+        for n in range(count)
+    ]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_labelled_questions_keep_as_many_with_yes_as_with_no(method):
+    kept, dropped, _ = choose(labelled(), method=method, ask="one", even_forms=False, slack={"share": 0})
+    counts = Counter(row.expected for row in kept)
+    assert abs(counts["yes"] - counts["no"]) <= 1
+    assert min(counts.values()) >= 10
+    assert set(dropped.values()) == {"balance"}
+
+
+def test_without_a_method_every_question_is_kept():
+    kept, dropped, _ = choose(labelled(), method="none", ask="one")
+    assert (len(kept), dropped) == (42, {})
+    assert chooser(method="none").fingerprint() == {}
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_families_stay_whole_and_no_fact_is_asked_twice(method):
     rows = quads()

@@ -21,7 +21,7 @@ from benchbuilder.core import (
 from benchbuilder.evaluation.baselines.base import Baseline
 from benchbuilder.evaluation.judges.base import make_case
 from benchbuilder.models import Conversation, Message, Reply, Request, read_prompt, render_prompt
-from benchbuilder.steps import Map, Port, PromptedMap, model_identity, sampling_issues
+from benchbuilder.steps import Map, ModelMap, Port
 
 
 class AskModelStepSpec(StepSpec):
@@ -34,7 +34,7 @@ class AskModelStepSpec(StepSpec):
     sampling: Sampling = Sampling()
 
 
-class AskModelStep(PromptedMap):
+class AskModelStep(ModelMap):
     """Puts a prompt to the model under evaluation and keeps the reply as an answer, whatever it is.
 
     Refusals, empty replies and truncated replies are answers too, distinguished by their outcome. Reasoning before the
@@ -54,14 +54,6 @@ class AskModelStep(PromptedMap):
     def model_spec(self) -> KindSpec | None:
         """The model under evaluation."""
         return self.spec.model
-
-    def validate_inputs(self, rows: Mapping[str, type[Row]]) -> list[SpecIssue]:  # noqa: ARG002
-        """Sampling settings that the model requires or does not support."""
-        return [] if self.spec.model is None else sampling_issues(self.spec.model, self.spec.sampling)
-
-    def fingerprint(self) -> Mapping[str, str]:
-        """The identity of the model itself, where the spec does not hold it."""
-        return {} if self.spec.model is None else model_identity(self.spec.model)
 
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:  # noqa: ARG002
         """Read the prompts."""

@@ -77,7 +77,7 @@ def read_field(levels: RecordLevels, column: Column) -> Any:
 
 
 def _read_path(levels: RecordLevels, path: str) -> Any:
-    if path.endswith(KEY) and path in levels:
+    if path in levels and path.endswith((KEY, *_EVERY)):
         return levels[path]
     for level in sorted(levels, key=len, reverse=True):
         if level and path.startswith(f"{level}.") and not level.endswith(KEY):
@@ -176,9 +176,10 @@ class RecordUnit(NamedTuple):
 
 
 def record_row(number: int, levels: RecordLevels, columns: Sequence[Column]) -> RawRow:
-    """The values of one record, the last of `levels`."""
-    *_, record = levels.values()
-    if not isinstance(record, dict | list):
+    """The values of one record, the last of `levels`; a record that is a text has the path of the records."""
+    path, record = next(reversed(levels.items()))
+    is_named_text = isinstance(record, str) and path in columns
+    if not isinstance(record, dict | list) and not is_named_text:
         return RawRow(number, (), "malformed", f"{describe_shape(record)} instead of a record")
     return RawRow(number, [read_field(levels, column) for column in columns])
 

@@ -147,9 +147,9 @@ class CatchAllSpec(Spec):
         return CatchAlls(lists, self.patterns, self.not_catch_all, least=self.least, last=self.last)
 
 
-def issues_of_payload(rows: Mapping[str, type[Row]]) -> Iterator[SpecIssue]:
-    """The issue of facts that have no question with answers."""
-    payload: Any = rows["each"].model_fields["payload"].annotation if "each" in rows else None
+def issues_of_payload(rows: Mapping[str, type[Row]], port: str = "each") -> Iterator[SpecIssue]:
+    """The issue of facts at a port that have no question with answers."""
+    payload: Any = rows[port].model_fields["payload"].annotation if port in rows else None
     if isinstance(payload, type) and not hasattr(payload, "right_answers"):
         name = str(getattr(payload, "kind", payload.__name__))
         yield SpecIssue("from", "the step needs facts with a question, a right answer and wrong ones", name, ())
