@@ -33,6 +33,7 @@ from benchbuilder.config import (
     render_recipe,
 )
 from benchbuilder.core import DataError, Problem, RecipeError, count_phrase, name_file_in_errors
+from benchbuilder.evaluation import check_setting_files
 from benchbuilder.pipeline import check_recipe, check_store, require_libraries
 
 _MISSING = "a value must be given here"
@@ -57,6 +58,7 @@ def run_check(args: argparse.Namespace, console: Console) -> int:
         loaded = load_recipe(args.overrides, recipes=args.recipes)
         unadapted = UnadaptedText(name, loaded.roots)
         warnings = check_recipe(loaded)
+        check_setting_files(loaded)
         require_libraries(loaded)
     except (RecipeError, DataError) as error:
         _warn(UnadaptedText(name, find_roots(args.recipes or ())).problems_in_files(), console)

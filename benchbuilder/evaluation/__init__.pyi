@@ -108,6 +108,7 @@ from .scorers.base import ScorerResult as ScorerResult
 from .scorers.base import ScoringConversation as ScoringConversation
 from .scorers.base import outcomes_of as outcomes_of
 from .scorers.ratings import RatingsScorer as RatingsScorer
+from .setting_files import check_setting_files as check_setting_files
 from .solvers import ANSWER as ANSWER
 from .solvers import ITEM as ITEM
 from .solvers import EvaluatedModel as EvaluatedModel

@@ -93,6 +93,17 @@ def match_groups(pattern: str, text: str) -> dict[str, str] | None:
     return None if spans is None else {name: group for name, (group, _) in spans.items()}
 
 
+def may_begin_match(pattern: str, text: str) -> bool:
+    """Whether `pattern` matches the whole of `text`, or may match a longer text that begins with it.
+
+    DataError if it takes too long.
+
+    >>> may_begin_match("this is wrong", "this is"), may_begin_match("this is wrong", "that is")
+    (True, False)
+    """
+    return bool(_run(pattern, text, lambda compiled: compiled.fullmatch(text, partial=True, timeout=TIMEOUT_S)))
+
+
 def match_group_spans(pattern: str, text: str) -> dict[str, tuple[str, int]] | None:
     """The named groups of `pattern` with their positions, if it matches the whole `text`; else ``None``.
 

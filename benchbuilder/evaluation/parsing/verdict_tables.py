@@ -30,6 +30,7 @@ class _Part(BaseModel):
 class VerdictPatterns(_Part):
     """Patterns of whole clauses that give one verdict; see `VerdictTable` for what the fields mean."""
 
+    settled: tuple[str, ...] = ()
     plain: tuple[str, ...] = ()
     direct: tuple[str, ...] = ()
     evaluating: tuple[str, ...] = ()
@@ -44,6 +45,15 @@ class ClausePatterns(_Part):
     clause: tuple[str, ...] = ()
     caveat: tuple[str, ...] = ()
     anywhere: tuple[str, ...] = ()
+
+
+class RestatedForms(_Part):
+    """In what other words an answer may repeat a claim; see `VerdictTable` for what the fields mean."""
+
+    spellings: dict[str, str] = {}
+    negations: tuple[str, ...] = ()
+    drops: tuple[str, ...] = ()
+    stand_ins: dict[str, str] = {}
 
 
 class VerdictExamples(_Part):
@@ -127,12 +137,18 @@ class VerdictTable(_Part):
     something else:
 
     - ``plain``: yes or no, whatever was asked
+    - ``settled``: as ``plain``; the question's claim after it is only an echo
     - ``direct``: no verdict if the question matches `negated`: it may agree with the negation
     - ``evaluating``: calls the claim true or false; no verdict if the claim matches `evaluates` itself
     - ``echo``: repeats the question's verb, which the group ``echo`` captures and the question must contain; otherwise
       the pattern does not match; no verdict if the question matches `negated`
     - ``weak``: as ``evaluating``, and counts only if nothing stronger was said
     - ``restated``: states the claim or its contrary; as ``weak``
+
+    `restating` says in what other words an answer may state the claim. In both, `spellings` (patterns and what replaces
+    them) are applied, and `negations` and `drops` are removed; one negation more or less makes it the contrary.
+    `stand_ins` are patterns in the claim in whose place an answer may have what another pattern matches. A question
+    that matches `declares` at its end repeats a statement, whose echo beside a verdict is none.
 
     A file may instead hold the few lists of `VerdictWords`.
 
@@ -149,6 +165,7 @@ class VerdictTable(_Part):
     longest: int
     head: str = ""
     tail: str = ""
+    declares: str = ""
     negated: str = ""
     evaluates: str = ""
     parts: dict[str, str | tuple[str, ...]] = {}
@@ -157,6 +174,7 @@ class VerdictTable(_Part):
     cut: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     fields: tuple[str, ...] = ()
+    restating: RestatedForms = RestatedForms()
     unsure: ClausePatterns = ClausePatterns()
     refuse: tuple[str, ...] = ()
     affirm: VerdictPatterns
@@ -225,10 +243,12 @@ def _is_balanced(pattern: str) -> bool:
 def _patterns(table: VerdictTable) -> list[tuple[str, tuple[str, ...]]]:
     groups: list[tuple[str, BaseModel]] = [(name, getattr(table, name)) for name in ("unsure", "affirm", "deny")]
     found = [(f"{name}.{field}", getattr(group, field)) for name, group in groups for field in type(group).model_fields]
-    single = [(name, (getattr(table, name),)) for name in ("head", "tail", "negated", "evaluates")]
+    single = [(name, (getattr(table, name),)) for name in ("head", "tail", "declares", "negated", "evaluates")]
+    forms = table.restating
     return [
         *found,
         *single,
+        ("restating", (*forms.spellings, *forms.negations, *forms.drops, *forms.stand_ins, *forms.stand_ins.values())),
         *((name, getattr(table, name)) for name in ("openers", "turns", "cut", "ignore", "refuse")),
     ]
 

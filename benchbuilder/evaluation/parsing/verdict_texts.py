@@ -9,10 +9,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from benchbuilder.core import convert_script, find_all, replace_all
+from benchbuilder.evaluation.parsing.restated_claims import ClaimFinder
 from benchbuilder.evaluation.parsing.score_replies import unique_object
 from benchbuilder.evaluation.parsing.verdict_tables import CLAIM, CONTRARY, FALSE, OTHER, QUESTION, TRUE, VerdictTable
 
 _SHORT_QUOTE = 12
+_NUMBER = re.compile(r"\s*[(]?\d{1,2}[)]?\s*")
 _AROUND = " '\"“”‘’\n"
 
 
@@ -21,7 +23,8 @@ class Clause:
     """A clause without its opening words.
 
     `position` is its place in the text and `sentence` the number of its sentence. `is_retraction` says that it follows
-    a word that takes back what was said, `asks` that it begins a question.
+    a word that takes back what was said, `asks` that it begins a question, `is_heading` that it is the heading of an
+    item in a numbered list, and `is_open` that the text ends with it, without a stop.
     """
 
     text: str
@@ -29,6 +32,8 @@ class Clause:
     sentence: int
     is_retraction: bool
     asks: bool = False
+    is_heading: bool = False
+    is_open: bool = False
 
 
 def joined_pattern(tables: Sequence[VerdictTable], *names: str) -> str:
@@ -61,6 +66,7 @@ class VerdictTexts:
         ]
         self._turns = joined_pattern(tables, "turns")
         self._openers = "|".join(filter(None, (joined_pattern(tables, "openers"), self._turns, f"{QUESTION}+")))
+        self._finders = [finder for finder in map(ClaimFinder, tables) if finder.knows_forms]
         self._cut, self._ignore = joined_pattern(tables, "cut"), joined_pattern(tables, "ignore")
 
     def convert_script(self, text: str) -> str:
@@ -98,6 +104,7 @@ class VerdictTexts:
         """`text` with the question, its claim and other quotations replaced by signs of the same length."""
         for words, sign in masks:
             text = text.replace(words, sign * len(words))
+        text = self._mask_restated(text, {sign: words for words, sign in masks})
         for pattern in self._quotes:
             text = pattern.sub(_replace_quote, text)
         if self._ignore:
@@ -105,12 +112,32 @@ class VerdictTexts:
                 text = text[: span.start] + OTHER * (span.end - span.start) + text[span.end :]
         return text
 
+    def _mask_restated(self, text: str, known: Mapping[str, str]) -> str:
+        """`text` with the claim and its contrary in other words replaced by their signs."""
+        for finder in self._finders:
+            if CLAIM in known and CONTRARY in known and finder.is_same(known[CLAIM], known[CONTRARY]):
+                continue
+            for sign, denied in ((CLAIM, CONTRARY), (CONTRARY, "")):
+                for claim in finder.find(text, known[sign]) if sign in known else ():
+                    mark = denied if claim.is_denied else sign
+                    length = claim.span.end - claim.span.start
+                    text = text[: claim.span.start] + mark * length + text[claim.span.end :] if mark else text
+        return text
+
     def clauses(self, text: str) -> Iterator[Clause]:
         """The clauses of `text` that may contain a verdict."""
-        sentence, held, at = 0, list[Clause](), 0
+        sentence, held, at, before = 0, list[Clause](), 0, ""
         for start, end in [*(match.span() for match in self._cuts.finditer(text)), (len(text), len(text))]:
             clause, mark = text[at:start], text[start:end]
-            held.append(self._clause(clause, at, sentence))
+            heading = mark == ":" and _NUMBER.fullmatch(before) is not None
+            held.append(
+                replace(
+                    self._clause(clause, at, sentence),
+                    is_heading=heading,
+                    is_open=not mark and start - at <= self._longest,
+                )
+            )
+            before = clause
             at = end
             if mark in self._ends or not mark:
                 if mark and mark in self._asks:  # at most what it begins with was said: "yes, isn't it?"

@@ -9,7 +9,15 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
-from benchbuilder.core import DataError, find_all, match_groups, replace_all, strip_formatting, truncate_code_points
+from benchbuilder.core import (
+    DataError,
+    find_all,
+    match_groups,
+    may_begin_match,
+    replace_all,
+    strip_formatting,
+    truncate_code_points,
+)
 from benchbuilder.evaluation.parsing.verdict_tables import (
     CLAIM,
     CONTRARY,
@@ -33,8 +41,10 @@ _OTHER_WAY: dict[_Says, _Says] = {"yes": "no", "no": "yes", "unsure": "unsure"}
 _CLASSES = ("plain", "direct", "evaluating", "weak", "restated")
 _SIDES: tuple[_Says, ...] = ("no", "yes")
 _GROUPS = ("deny", "affirm")
+_STATED = ("restated", "weak")
 _NEVER = "(?!)"
 _JUDGING = ("evaluating", "weak")
+_AFTER_STOP = r"(?:\A|(?<=[.!?。]\s))"
 _LEAST = 4
 """Shorter claims and questions are not searched for in the answer."""
 _SHOWN = {CLAIM: "[claim]", CONTRARY: "[contrary]", QUESTION: "[question]", TRUE: "true", FALSE: "false", OTHER: "[…]"}
@@ -83,6 +93,7 @@ class _Question:
     text: str
     negated: bool
     evaluates: bool
+    declares: bool
 
 
 class VerdictReader:
@@ -98,20 +109,25 @@ class VerdictReader:
         )
         self._rules = {
             (says, kind): _table_patterns(tables, f"{group}.{kind}")
-            for kind in ("echo", *_CLASSES)
+            for kind in ("settled", "echo", *_CLASSES)
             for says, group in (("no", "deny"), ("yes", "affirm"))
         }
         # one pattern per table rules out most clauses quickly
         self._any = tuple(map(_any_verdict, tables))
 
-    def read(self, answer: str, yes_no_question: YesNoQuestion = _NOTHING_KNOWN) -> VerdictReading:
-        """Read the verdict of `answer`; if `yes_no_question` has no claim, it is derived from the question."""
+    def read(
+        self, answer: str, yes_no_question: YesNoQuestion = _NOTHING_KNOWN, *, is_cut: bool = False
+    ) -> VerdictReading:
+        """Read the verdict of `answer`; if `yes_no_question` has no claim, it is derived from the question.
+
+        Of an answer that `is_cut`, because the model reached its limit of tokens, the unfinished end does not count.
+        """
         try:
-            return self._read(answer, yes_no_question)
+            return self._read(answer, yes_no_question, is_cut)
         except DataError:  # a pattern that timed out on an unusual answer
             return VerdictReading("", "runaway")
 
-    def _read(self, answer: str, yes_no_question: YesNoQuestion) -> VerdictReading:
+    def _read(self, answer: str, yes_no_question: YesNoQuestion, is_cut: bool) -> VerdictReading:
         said = strip_formatting(answer)
         if said is None:
             return VerdictReading("", "reasoning")
@@ -120,25 +136,34 @@ class VerdictReader:
             return VerdictReading("", "empty")
         question = self._question(yes_no_question)
         said = self._texts.mask_quotes(self._texts.first_speaker(said), question.masks)
-        marks = sorted(self._marks(said, question), key=lambda mark: mark.position)
+        marks = sorted(self._marks(said, question, is_cut), key=lambda mark: mark.position)
         if not marks and self._refuse and find_all(self._refuse, said):
             return VerdictReading("", "refusal", words=_excerpt(truncate_code_points(said, 80)))
-        return _final_reading(marks)
+        return _final_reading(_without_echoes(marks, question.declares))
 
     def _question(self, yes_no_question: YesNoQuestion) -> _Question:
         question, claim, contrary = (
             self._texts.strip_marks(self._texts.convert_script((strip_formatting(text) or "").casefold()))
             for text in (yes_no_question.question, yes_no_question.claim, yes_no_question.contrary)
         )
-        bare = question
-        for table in self._tables:
-            bare = replace_all(f"(?:{table.expand_parts(table.tail)})\\Z", "", bare).strip() if table.tail else bare
-            bare = replace_all(f"\\A(?:{table.expand_parts(table.head)})", "", bare).strip() if table.head else bare
-        signs = {contrary: CONTRARY, claim: CLAIM, bare: CLAIM, question: QUESTION}  # the later one counts
+        bare, asked = self._bare_claim(question)
+        signs = {contrary: CONTRARY, claim: CLAIM, bare: CLAIM, asked: QUESTION, question: QUESTION}  # the later counts
         telling = [(text, sign) for text, sign in signs.items() if len(text) >= _LEAST and not self._is_verdict(text)]
         masks = sorted(telling, key=lambda mask: -len(mask[0]))
         negated, evaluates = self._asks_for("negated", bare), self._asks_for("evaluates", claim or bare)
-        return _Question(tuple(masks), question, negated, evaluates)
+        return _Question(tuple(masks), question, negated, evaluates, self._asks_for("declares", question))
+
+    def _bare_claim(self, question: str) -> tuple[str, str]:
+        """What `question` claims, without the words that ask, and its last sentence if that begins with such words."""
+        bare, asked = question, ""
+        for table in self._tables:
+            if table.tail:
+                bare = replace_all(f"(?:{table.expand_parts(table.tail)})\\Z", "", bare).strip()
+            heads = find_all(f"{_AFTER_STOP}(?:{table.expand_parts(table.head)})", bare) if table.head else []
+            if heads:
+                asked = bare[heads[-1].start :] if heads[-1].start else asked
+                bare = bare[heads[-1].end :].strip()
+        return self._texts.strip_marks(bare), asked
 
     @staticmethod
     def _fits(patterns: Iterable[str], text: str) -> bool:
@@ -153,15 +178,16 @@ class VerdictReader:
         patterns = [table.expand_parts(getattr(table, field)) for table in self._tables if getattr(table, field)]
         return any(find_all(pattern, text) for pattern in patterns)
 
-    def _marks(self, text: str, question: _Question) -> Iterator[_FoundVerdict]:
+    def _marks(self, text: str, question: _Question, is_cut: bool) -> Iterator[_FoundVerdict]:
         turned = False
         sentence = -1
-        for clause in self._texts.clauses(text):
+        clauses = list(self._texts.clauses(text))
+        for clause, behind in zip(clauses, [*clauses[1:], None], strict=True):
             turned = clause.is_retraction or (turned and clause.sentence == sentence)
             sentence = clause.sentence
             if clause.text and self._is_verdict(clause.text):
                 mark = self._mark(clause, question, turned)
-                if mark is not None:
+                if mark is not None and not self._is_unfinished(mark, clause, behind, clauses, is_cut):
                     yield mark
                     turned = False
         if self._unsure_anywhere:
@@ -169,18 +195,32 @@ class VerdictReader:
                 sentence = self._texts.sentence_number(text, span.start)
                 yield _FoundVerdict("unsure", _excerpt(span.slice_of(text)), span.end, sentence)
 
+    def _is_unfinished(
+        self, mark: _FoundVerdict, clause: Clause, behind: Clause | None, clauses: Sequence[Clause], is_cut: bool
+    ) -> bool:
+        """Whether the answer ends in or right after `clause`, so that what is missing may change its verdict."""
+        if not is_cut:
+            return clause.is_open and mark.is_retraction and mark.kind == "direct"
+        if clause.is_open:
+            return mark.kind in _STATED or any(other.text for other in clauses if other is not clause)
+        if mark.kind not in _STATED or behind is None or not behind.is_open or behind.sentence != clause.sentence:
+            return False
+        return behind.is_retraction or any(may_begin_match(pattern, behind.text) for pattern in self._any)
+
     def _mark(self, clause: Clause, question: _Question, turned: bool) -> _FoundVerdict | None:
         """The verdict of a clause on this question, if it has one."""
 
         def mark(says: _Says, kind: str = "plain") -> _FoundVerdict:
             if CONTRARY in clause.text:
                 says = _OTHER_WAY[says]
-            kind = "weak" if clause.asks else kind
+            kind = "heading" if clause.is_heading else "weak" if clause.asks else kind
             return _FoundVerdict(says, _excerpt(clause.text), clause.position, clause.sentence, turned, kind)
 
         if clause.text in (TRUE, FALSE):
             return mark("yes" if clause.text == TRUE else "no")
         for says in _SIDES:
+            if self._fits(self._rules[says, "settled"], clause.text):
+                return mark(says, "settled")
             echoes = (match_groups(pattern, clause.text) for pattern in self._rules[says, "echo"])
             groups = next(filter(None, echoes), None)
             if groups and any(word and word in question.text for word in groups.values()):
@@ -204,9 +244,20 @@ def _table_patterns(tables: Sequence[VerdictTable], name: str) -> tuple[str, ...
 
 def _any_verdict(table: VerdictTable) -> str:
     """One pattern for every clause that is a verdict by `table`."""
-    names = [f"{group}.{kind}" for kind in ("echo", *_CLASSES) for group in _GROUPS]
+    names = [f"{group}.{kind}" for kind in ("settled", "echo", *_CLASSES) for group in _GROUPS]
     known = filter(None, (joined_pattern([table], name) for name in ("unsure.clause", "unsure.caveat", *names)))
     return "|".join(f"(?:{pattern.replace('(?P<echo>', '(?:')})" for pattern in known) or _NEVER
+
+
+def _without_echoes(marks: Sequence[_FoundVerdict], declares: bool) -> Sequence[_FoundVerdict]:
+    """`marks` without those that only repeat the question, or head items of a list, if another gives a verdict."""
+    spoken = [mark for mark in marks if mark.kind not in ("heading", "restated", "caveat")]
+    if not spoken:
+        return marks
+    settled = next((mark.position for mark in marks if mark.kind == "settled"), marks[-1].position)
+    echoes = [mark for mark in marks if mark.kind == "restated" and mark.says == "yes"]
+    left_out = [mark for mark in echoes if declares or mark.position > settled]
+    return [mark for mark in marks if mark.kind != "heading" and mark not in left_out]
 
 
 def _final_reading(marks: Sequence[_FoundVerdict]) -> VerdictReading:
@@ -217,7 +268,7 @@ def _final_reading(marks: Sequence[_FoundVerdict]) -> VerdictReading:
     tiers = (("weak", "restated", "caveat"), ("restated", "caveat"), ())
     spoken = next(found for lower in tiers if (found := [mark for mark in marks if mark.kind not in lower]))
     last = spoken[-1]
-    weak = last.kind in ("weak", "restated")
+    weak = last.kind in ("weak", "restated", "heading")
     clash = next((mark for mark in spoken if mark.contradicts(last)), None) if weak else _contradicted_mark(spoken)
     for mark in marks:
         lower = mark.kind == "restated" or (mark.kind == "weak" and mark.sentence == last.sentence)

@@ -77,8 +77,8 @@ class VerdictScorer(Scorer):
             return (AspectScore(self.spec.aspect, None, answer.outcome),)
         assert self._reader is not None
         text, cut = self._final_text(answer.text)
-        question = _yes_no_question(item, expected)
-        read = VerdictReading("", "reasoning") if text is None else self._reader.read(text, question)
+        question, is_cut = _yes_no_question(item, expected), answer.outcome == "truncated"
+        read = VerdictReading("", "reasoning") if text is None else self._reader.read(text, question, is_cut=is_cut)
         if not read.verdict:
             label = _LABELS.get(read.why, "invalid")
             return (AspectScore(self.spec.aspect, None, label, detail=_detail(_DETAILS.get(read.why, ""), read) + cut),)
