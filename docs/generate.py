@@ -1,4 +1,4 @@
-"""Writes the reference and the table of faults: ``python docs/generate.py``, or ``--check`` to compare only."""
+"""Writes the reference, the table of faults and the site's navigation: ``python docs/generate.py [--check]``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from reference_pages import fault_pages, kind_pages, program_pages, record_pages
+from reference_pages import fault_pages, kind_pages, program_pages, record_pages, site_nav
 
 FOLDER = Path(__file__).parent
 PAGES = {
@@ -29,8 +29,8 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 if a page is stale")
     check = parser.parse_args().check
     stale: list[str] = []
-    for name, make in PAGES.items():
-        text = NOTE + make().rstrip() + "\n"
+    texts = {name: NOTE + make().rstrip() + "\n" for name, make in PAGES.items()}
+    for name, text in {**texts, "../mkdocs.yml": site_nav.site_settings().rstrip() + "\n"}.items():
         path = FOLDER / name
         if path.exists() and path.read_text(encoding="utf-8") == text:
             continue
