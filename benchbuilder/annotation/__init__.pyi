@@ -57,6 +57,8 @@ from .sheets.workbook import read_workbook as read_workbook
 from .sheets.workbook import strip_archive_dates as strip_archive_dates
 from .sheets.workbook import table_workbook_bytes as table_workbook_bytes
 from .tasks import CandidateTasks as CandidateTasks
+from .tasks import JudgementRequest as JudgementRequest
+from .tasks import judgement_requests as judgement_requests
 from .tasks import make_candidate_tasks as make_candidate_tasks
 from .tasks import make_row_tasks as make_row_tasks
 from .tasks import task_key as task_key

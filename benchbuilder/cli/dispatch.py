@@ -155,6 +155,12 @@ _GROUPS: dict[str, dict[str, Command]] = {"Build": {
          "benchbuild finetune check judge=tuned_correctness recipe=care_mi 'evaluation=[zh_claims,zh_finetuned]' "
          "model@evaluation.judges.tuned_correctness.model=openai evaluation.judges.tuned_correctness.model.name=NAME"),
     ),
+}, "Publish": {
+    "release": Command(
+        "release", "write a version of a built benchmark for others: data, card, checksums, canary, private labels",
+        ("benchbuild release recipe=care_mi version=1.0.0 --despite 'a trial of the form'",
+         "benchbuild release recipe=care_mi version=1.0.0 release.private=0.3 release.dev=5"),
+    ),
 }, "Extend": {
     "new": Command(
         "recipe", "copy a recipe, or write the skeleton of a plugin",

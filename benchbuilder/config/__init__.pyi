@@ -62,6 +62,7 @@ from .spec.recipe import CardSpec as CardSpec
 from .spec.recipe import Recipe as Recipe
 from .spec.recipe import RunSpec as RunSpec
 from .spec.recipe import WritingSpec as WritingSpec
+from .spec.release import ReleaseSpec as ReleaseSpec
 from .trust import trust_always as trust_always
 from .trust import trusted_folders as trusted_folders
 from .trust import trusting as trusting

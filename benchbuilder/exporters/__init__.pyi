@@ -49,7 +49,10 @@ from .render.templates import render_markdown as render_markdown
 from .report.audit import AuditSentences as AuditSentences
 from .report.audit import shown_charts as shown_charts
 from .report.charts import ChartColours as ChartColours
+from .report.dataset_card import DatasetCard as DatasetCard
+from .report.dataset_card import DatasetCardSpec as DatasetCardSpec
 from .report.dataset_card import PromptingStep as PromptingStep
+from .report.dataset_card import hub_licence as hub_licence
 from .report.dataset_card import prompting_steps as prompting_steps
 from .report.entries import ReportEntry as ReportEntry
 from .report.entries import candidate_entries as candidate_entries

@@ -68,7 +68,10 @@ class RowsExporter(Exporter):
 
 
 def random_order_key(seed: int, row_id: str) -> bytes:
-    """Where a row stands in the one random order of a benchmark. Samples use other hashes, so the head of a file is none of them."""
+    """Where a row stands in the random order of a benchmark.
+
+    Samples use other hashes, so the head of a file is none of them.
+    """
     return hashlib.blake2b(f"order:{seed}:{row_id}".encode(), digest_size=16).digest()
 
 

@@ -2,3 +2,11 @@ from .release.items import BenchmarkToShare as BenchmarkToShare
 from .release.items import SharedItem as SharedItem
 from .release.items import read_build as read_build
 from .release.items import read_release as read_release
+from .release.make import Release as Release
+from .release.make import ReleaseRequest as ReleaseRequest
+from .release.make import check_release as check_release
+from .release.make import make_release as make_release
+from .release.record import ReleaseRecord as ReleaseRecord
+from .release.record import latest_release as latest_release
+from .release.record import read_record as read_record
+from .release.refusals import ReleaseRefusal as ReleaseRefusal

@@ -21,6 +21,7 @@ from .pairs.induction import PairRules as PairRules
 from .pairs.rules import StatementPair as StatementPair
 from .pairs.tokens import bare_question as bare_question
 from .pairs.tokens import tokens_of as tokens_of
+from .review import ReviewStep as ReviewStep
 from .state_pairs import StatePairsSpec as StatePairsSpec
 from .terms import MergeTermsSpec as MergeTermsSpec
 from .terms import NormaliseTermSpec as NormaliseTermSpec

@@ -14,6 +14,7 @@ from benchbuilder.config.spec.audit import AuditSpec
 from benchbuilder.config.spec.base import StepSpec
 from benchbuilder.config.spec.evaluation import EvaluationSpec
 from benchbuilder.config.spec.recipe import BudgetSpec, CardSpec, Recipe, RunSpec, ToleranceSpec
+from benchbuilder.config.spec.release import ReleaseSpec
 from benchbuilder.core import registry
 from benchbuilder.core.context import StepContext
 from benchbuilder.sources.base import SourceSpec
@@ -54,6 +55,7 @@ TOP = {
     "steps": "The flow.",
     "evaluation": "How models are evaluated on the items; no step of the build depends on it.",
     "audit": "Whether the answers can be guessed, and when that closes the gate; no step of the build depends on it.",
+    "release": "What a release holds back, who made it, and where it goes; no step of the build depends on it.",
     "outputs": "The files that are written.",
     "tolerate": "How much may fail.",
     "budget": "What calls of models may cost, over all runs of a build.",
@@ -72,7 +74,7 @@ def recipe_schema() -> str:
     """Top-level keys and the keys of every kind."""
     top = {
         "run": RunSpec, "tolerate": ToleranceSpec, "budget": BudgetSpec, "card": CardSpec, "evaluation": EvaluationSpec,
-        "audit": AuditSpec,
+        "audit": AuditSpec, "release": ReleaseSpec,
     }  # fmt: skip
     parts = [
         "# Recipe schema",

@@ -73,7 +73,7 @@ def link(cls: type[Any]) -> str:
     """A nested spec, linked to its table."""
     sections = {
         "RunSpec": "run", "ToleranceSpec": "tolerate", "BudgetSpec": "budget", "CardSpec": "card",
-        "EvaluationSpec": "evaluation", "AuditSpec": "audit",
+        "EvaluationSpec": "evaluation", "AuditSpec": "audit", "ReleaseSpec": "release",
     }  # fmt: skip
     anchor = sections.get(cls.__name__, cls.__name__.lower())
     return f"[{cls.__name__}](#{anchor})"

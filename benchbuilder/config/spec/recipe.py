@@ -17,6 +17,7 @@ from benchbuilder.config.spec.audit import AuditSpec
 from benchbuilder.config.spec.base import KindSpec, LanguageTag, RuntimeOption, Seed, Slot, Spec, StepSpec
 from benchbuilder.config.spec.evaluation import EvaluationSpec
 from benchbuilder.config.spec.forms import FormsSpec
+from benchbuilder.config.spec.release import ReleaseSpec
 from benchbuilder.core import LengthUnit, Problem, RecipeError
 
 
@@ -155,6 +156,8 @@ class Recipe(Spec):
     """How models are evaluated on the items; no step of the build depends on it."""
     audit: AuditSpec = AuditSpec()
     """What the audit looks for, and when it closes the gate; no step of the build depends on it."""
+    release: ReleaseSpec = ReleaseSpec()
+    """What a release holds back, who made it, and where it goes; no step of the build depends on it."""
     outputs: Annotated[dict[str, Any], Slot("exporter")]
     tolerate: ToleranceSpec = ToleranceSpec()
     budget: BudgetSpec = BudgetSpec()

@@ -66,10 +66,26 @@ class DatasetCard(Exporter):
 
     def write(self, finished: FinishedBuild, folder: Path) -> list[Path]:
         """Write the card."""
+        return [write_atomically(folder / self.spec.file, self.text(finished), sync=False)]
+
+    def text(
+        self, finished: FinishedBuild, *, front_matter: str = "", release: str = "", fields: Sequence[str] = ()
+    ) -> str:
+        """The card.
+
+        Args:
+            finished: The build.
+            front_matter: YAML for the Hub; without it, the one that loads the files of the build.
+            release: Markdown of a release, put after the summary.
+            fields: The columns that the files have, instead of those of the build.
+        """
         t = ReportTexts(self.spec.language)
-        made = item_entries(finished)
-        text = render_markdown("card.md.j2", t=_card_texts(t), text=t, **_context(finished, made, self.spec, t))
-        return [write_atomically(folder / self.spec.file, text, sync=False)]
+        context = _context(finished, item_entries(finished), self.spec, t) | {"release": Markup(release)}
+        if front_matter:
+            context["front_matter"] = Markup(front_matter.strip())
+        if fields:
+            context["fields"] = fields
+        return render_markdown("card.md.j2", t=_card_texts(t), text=t, **context)
 
 
 def _card_texts(t: ReportTexts) -> Any:
@@ -117,7 +133,8 @@ def _context(
 def _front_matter(finished: FinishedBuild, count: int, spec: DatasetCardSpec) -> str:
     """The front matter for the Hub; a licence that the Hub does not know is `other` with its name."""
     recipe, card = finished.recipe, finished.recipe["card"]
-    data: dict[str, Any] = {"language": [recipe["language"]], **_licence(card["licence"]), "pretty_name": card["title"]}
+    data: dict[str, Any] = {"language": [recipe["language"]], **hub_licence(card["licence"])}
+    data["pretty_name"] = card["title"]
     data["size_categories"] = [next((name for top, name in _SIZES if count < top), "n>1M")]
     data["task_categories"] = list(spec.task_categories)
     if spec.tags:
@@ -127,7 +144,8 @@ def _front_matter(finished: FinishedBuild, count: int, spec: DatasetCardSpec) ->
     return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=10_000).strip()
 
 
-def _licence(declared: str) -> dict[str, str]:
+def hub_licence(declared: str) -> dict[str, str]:
+    """A licence as the front matter names it: one that the Hub does not know is `other` with its name."""
     if not declared:
         return {}
     name = declared.strip().lower().replace(" ", "-")

@@ -105,7 +105,7 @@ def read_release(folder: Path) -> BenchmarkToShare:
         data: dict[str, Any] = json.loads((folder / RELEASE_FILE).read_text("utf-8"))
         items = tuple(
             shared_item(json.loads(line), config["task"], split)
-            for config in data["configs"] if not config.get("private")
+            for config in data["configs"] if config["type"]
             for split, file in config["files"].items()
             for line in (folder / file).read_text("utf-8").splitlines()
         )  # fmt: skip
@@ -132,7 +132,8 @@ def read_build(loaded: LoadedRecipe, cwd: Path) -> BenchmarkToShare:
     items.sort(key=lambda item: random_order_key(recipe.seed, item.id))
     return BenchmarkToShare(
         name=recipe.benchmark_name, title=recipe.card.title, version="", licence=recipe.card.licence,
-        language=str(recipe.language), canary=recipe.audit.canary or "", folder=recipe.build_folder(cwd), items=tuple(items),
+        language=str(recipe.language), canary=recipe.audit.canary or "", folder=recipe.build_folder(cwd),
+        items=tuple(items),
     )  # fmt: skip
 
 

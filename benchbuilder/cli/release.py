@@ -1,0 +1,53 @@
+"""``benchbuild release``: write a version of a built benchmark for others."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from rich.console import Console
+
+from benchbuilder.cli.session import add_overrides
+from benchbuilder.cli.terminal import print_line
+from benchbuilder.config import display_path, load_recipe
+from benchbuilder.core import count_phrase
+from benchbuilder.publishing import ReleaseRequest, make_release
+
+
+def register(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_overrides(parser)
+    parser.add_argument(
+        "--despite", metavar="REASON", default="", help="release it although something speaks against it; the card "
+        "prints the reason and what it was",
+    )  # fmt: skip
+    parser.add_argument("--changes", metavar="TEXT", default="", help="what changed since the last version, and why")
+
+
+def run(args: argparse.Namespace, console: Console) -> int:
+    """Write the release, and say where it is and what it holds."""
+    version, overrides = split_version(args.overrides)
+    loaded = load_recipe(overrides, recipes=args.recipes)
+    release = make_release(ReleaseRequest(loaded, version, Path.cwd(), despite=args.despite, note=args.changes))
+    record = release.record
+    print_line(console, f"{record.name} {record.version} in {display_path(release.folder)}:")
+    for config in record.configs:
+        for split, count in config.items.items():
+            print_line(console, f"  {config.files[split]:<24} {count_phrase(count, 'row')}")
+    for file in release.files:
+        if file.parent == release.folder:
+            print_line(console, f"  {file.name}")
+    if record.private_items:
+        held = f"the labels of {count_phrase(record.private_items, 'question')} stay in"
+        print_line(console, f"{held} {display_path(release.private_folder)}: keep a copy of this folder, publish none")
+    for refusal in release.refusals:
+        print_line(console, f"released despite: {refusal}")
+    print_line(console, f"next: read {display_path(release.folder / 'README.md')}, then benchbuild publish --dry-run "
+               f"{display_path(release.folder)}")  # fmt: skip
+    return 0
+
+
+def split_version(words: list[str]) -> tuple[str, list[str]]:
+    """Take ``version=1.0.0`` out of the words of a command line: the version, and the rest."""
+    versions = [word.partition("=")[2] for word in words if word.startswith("version=")]
+    return (versions or [""])[-1], [word for word in words if not word.startswith("version=")]

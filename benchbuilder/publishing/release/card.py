@@ -1,0 +1,81 @@
+"""The card of a release: the card of its build with what the Hub and its users need."""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+import yaml
+from markupsafe import Markup
+
+from benchbuilder.core import Table
+from benchbuilder.exporters import DatasetCard, DatasetCardSpec, FinishedBuild, hub_licence, render_markdown
+from benchbuilder.publishing.release.material import ReleaseMaterial, TaskMaterial
+from benchbuilder.publishing.release.record import ReleaseRecord
+from benchbuilder.publishing.release.records import feature
+
+_SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+
+
+@dataclass(frozen=True)
+class CardColumns:
+    """The columns of each configuration, and those of the items as the build spells them."""
+
+    by_config: Mapping[str, pa.Schema]
+    of_items: Sequence[str]
+
+
+def render_card(material: ReleaseMaterial, record: ReleaseRecord, columns: CardColumns, public: set[str]) -> str:
+    """The card in Markdown; it counts and audits only what is public. `public` are the ids of public items."""
+    first = material.tasks[0]
+    spec = _card_spec(first)
+    release = render_markdown(
+        "release.md.j2", ("benchbuilder.publishing.release",), release=record, raw=Markup, tasks=material.tasks,
+        card=material.loaded.whole.card, repository=material.loaded.whole.release.repository,
+        people=any(config.name == "votes" for config in record.configs),
+    )  # fmt: skip
+    finished = _public_view(first, public, audited=not record.private_items)
+    if len(material.tasks) > 1:
+        whole = material.loaded.whole.card
+        finished = replace(finished, recipe={**finished.recipe, "card": whole.model_dump(mode="json")})
+    return DatasetCard(spec).text(
+        finished, front_matter=_front_matter(record, columns, spec), release=release, fields=columns.of_items
+    )
+
+
+def _card_spec(task: TaskMaterial) -> DatasetCardSpec:
+    """The settings of the recipe's card, or those of a plain one."""
+    cards = [spec for spec in task.loaded.recipe.outputs.values() if isinstance(spec, DatasetCardSpec)]
+    plain = DatasetCardSpec(kind="card", file="README.md", language="en", tags=(), cue_words=(),
+                            task_categories=("question-answering",))  # fmt: skip
+    return cards[0] if cards else plain
+
+
+def _public_view(task: TaskMaterial, public: set[str], *, audited: bool) -> FinishedBuild:
+    """The build as if only the public items were there; with private ones, figures of the audit would count theirs."""
+    table = task.finished.tables[task.finished.items]
+    places = [place for place, name in enumerate(table.ids()) if name in public]
+    own: Table[Any] = Table(table.arrow.take(pa.array(places, pa.int64())), table.row)
+    tables: Any = ChainMap({task.finished.items: own}, dict(task.finished.tables.items()))
+    return replace(task.finished, tables=tables, audit=task.audit.result if audited else None)
+
+
+def _front_matter(record: ReleaseRecord, columns: CardColumns, spec: DatasetCardSpec) -> str:
+    items = sum(sum(config.items.values()) for config in record.configs if config.name not in ("evidence", "votes"))
+    data: dict[str, Any] = {"language": [record.language], **hub_licence(record.licence), "pretty_name": record.title}
+    data["size_categories"] = [next((name for top, name in _SIZES if items < top), "n>1M")]
+    data["task_categories"] = list(spec.task_categories)
+    data["tags"] = [*spec.tags, "benchmark", "misinformation", "croissant"]
+    data["configs"] = [
+        {"config_name": config.name, "data_files": [{"split": s, "path": file} for s, file in config.files.items()]}
+        | ({"default": True} if place == 0 else {})
+        for place, config in enumerate(record.configs)
+    ]
+    data["dataset_info"] = [
+        {"config_name": config.name, "features": [feature(field) for field in columns.by_config[config.name]]}
+        for config in record.configs
+    ]  # fmt: skip
+    return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=10_000)

@@ -1,0 +1,263 @@
+"""Makes a release: a folder with a version that is ready for the Hub, and the private folder beside it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import shutil
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import yaml
+
+from benchbuilder import __version__
+from benchbuilder.config import LoadedRecipe, display_path
+from benchbuilder.core import DataError, GateClosed, Problem, RecipeError, make_folder
+from benchbuilder.publishing.release.card import CardColumns, render_card
+from benchbuilder.publishing.release.croissant import croissant
+from benchbuilder.publishing.release.fill import Filled, fill_release
+from benchbuilder.publishing.release.items import RELEASE_FILE
+from benchbuilder.publishing.release.material import ReleaseMaterial, gather_material
+from benchbuilder.publishing.release.private_folder import open_private_folder
+from benchbuilder.publishing.release.record import (
+    DespiteRecord,
+    ReleaseChanges,
+    ReleaseRecord,
+    SourceRecord,
+    latest_release,
+    parse_version,
+    read_record,
+)
+from benchbuilder.publishing.release.refusals import ReleaseRefusal, find_refusals
+
+CHECKSUMS = "SHA256SUMS"
+
+
+@dataclass(frozen=True)
+class ReleaseRequest:
+    """What to release: the recipe of the build, the version, and why despite refusals (empty: not at all).
+
+    `note` says what changed, for the card. `on` is the date of the release.
+    """
+
+    loaded: LoadedRecipe
+    version: str
+    cwd: Path
+    despite: str = ""
+    note: str = ""
+    on: date | None = None
+
+
+@dataclass(frozen=True)
+class Release:
+    """A release that was made: its folder, its record, its files, and the refusals that it was made against.
+
+    `private_folder` holds the labels that stay.
+    """
+
+    folder: Path
+    record: ReleaseRecord
+    files: tuple[Path, ...]
+    refusals: tuple[ReleaseRefusal, ...]
+    private_folder: Path
+
+
+def make_release(request: ReleaseRequest) -> Release:
+    """Write a release of the build of a recipe.
+
+    Raises:
+        RecipeError: The version is none, exists, is not above the last one, or hides that items changed.
+        DataError: The build is not finished, or the private folder of earlier releases is missing.
+        GateClosed: The build may not be released; every reason is listed.
+    """
+    recipe = request.loaded.whole
+    releases = request.cwd / recipe.release.dir / recipe.benchmark_name
+    before = latest_release(releases)
+    _check_version(request.version, releases, before)
+    material = gather_material(request.loaded, request.cwd)
+    private = open_private_folder(releases, released_before=before is not None)
+    former = None if before is None else read_record(before)
+    canary = recipe.audit.canary or (former.canary if former else _derived_canary(request.loaded))
+    working = releases / f".{request.version}.tmp"
+    if working.exists():
+        shutil.rmtree(working)
+    make_folder(working)
+    try:
+        filled = fill_release(material, private, request.version, canary, working)
+        refusals = find_refusals(material, filled.uses, private)
+        if refusals and not request.despite.strip():
+            raise _refused(refusals, request.loaded)
+        changes = _changes(before, filled, request.note)
+        _check_patch(request.version, former, changes)
+        record = _record(request, material, filled, canary, former, changes, refusals)
+        _write_descriptions(working, material, record, filled)
+        filled.save_private(private.version_folder(request.version))
+        private.save(dict(filled.uses))
+        working.replace(releases / request.version)
+    finally:
+        if working.exists():
+            shutil.rmtree(working)
+    folder = releases / request.version
+    files = tuple(sorted(path for path in folder.rglob("*") if path.is_file()))
+    return Release(folder, record, files, tuple(refusals), private.folder)
+
+
+def _check_version(text: str, releases: Path, before: Path | None) -> None:
+    version = parse_version(text)
+    if (releases / text).exists():
+        raise RecipeError([Problem(
+            f"version {text} was released: nothing is published twice under one version",
+            where=display_path(releases / text), hint="choose a higher version",
+        )])  # fmt: skip
+    if before is not None and version <= parse_version(before.name):
+        raise RecipeError([Problem(
+            f"version {text} is not above {before.name}, the last one", where=display_path(before),
+            hint="choose a higher version",
+        )])  # fmt: skip
+
+
+def _check_patch(text: str, former: ReleaseRecord | None, changes: ReleaseChanges) -> None:
+    """RecipeError if only the last number of the version grew, but the items are others than before."""
+    version = parse_version(text)
+    if former is not None and changes.of_items and version[:2] == parse_version(former.version)[:2]:
+        raise RecipeError([Problem(
+            f"the items are others than in {former.version}: scores cannot be compared", where="command line: version",
+            actual=text, hint=f"version={version.major}.{version.minor + 1}.0, or a new first number",
+        )])  # fmt: skip
+
+
+def _derived_canary(loaded: LoadedRecipe) -> str:
+    """The canary of a first release: always the same for a benchmark of this name and title."""
+    recipe = loaded.whole
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, f"benchbuilder:{recipe.benchmark_name}:{recipe.card.title}"))
+
+
+def _refused(refusals: Sequence[ReleaseRefusal], loaded: LoadedRecipe) -> GateClosed:
+    reasons = "".join(f"\n  - {refusal}" for refusal in refusals)
+    return GateClosed(
+        f"{loaded.whole.benchmark_name} may not be released:{reasons}",
+        next='mend these, or give --despite "REASON": the card prints the reason and this list',
+    )
+
+
+def _changes(before: Path | None, filled: Filled, note: str) -> ReleaseChanges:
+    """What changed since the release before; a label that was corrected counts, if it was public."""
+    if before is None:
+        return ReleaseChanges(note=note)
+    now = {name: tuple(asked) for name, asked in filled.public_questions.items()}
+    then = {str(record["id"]): _asked(record) for record in _public_records(before)}
+    gone, new = {n: q for n, q in then.items() if n not in now}, {n: q for n, q in now.items() if n not in then}
+    changed = len(set(gone.values()) & set(new.values()))
+    secret_now = {name for name, use in filled.uses.items() if use == "private"}
+    secret_then = _private_names(before)
+    return ReleaseChanges(
+        added=len(new) - changed, removed=len(gone) - changed, changed=changed,
+        private_added=len(secret_now - secret_then), private_removed=len(secret_then - secret_now), note=note,
+    )  # fmt: skip
+
+
+def _asked(record: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(str(record.get(name) or "") for name in ("type", "context", "question"))
+
+
+def _public_records(folder: Path) -> Iterable[Mapping[str, Any]]:
+    for config in read_record(folder).configs:
+        if config.name in ("evidence", "votes") or config.private:
+            continue
+        for file in config.files.values():
+            for line in (folder / file).read_text("utf-8").splitlines():
+                yield json.loads(line)
+
+
+def _private_names(folder: Path) -> set[str]:
+    names = set[str]()
+    for config in read_record(folder).configs:
+        for file in config.files.values() if config.private else ():
+            names |= {json.loads(line)["id"] for line in (folder / file).read_text("utf-8").splitlines()}
+    return names
+
+
+def _record(
+    request: ReleaseRequest, material: ReleaseMaterial, filled: Filled, canary: str, former: ReleaseRecord | None,
+    changes: ReleaseChanges, refusals: Sequence[ReleaseRefusal],
+) -> ReleaseRecord:  # fmt: skip
+    recipe = request.loaded.whole
+    sources = tuple(
+        SourceRecord(
+            name=source.name, title=source.title, url=source.url, citation=source.citation,
+            licence=source.terms.declared, licence_id=source.terms.name, share=source.terms.share,
+            change=source.terms.change, commercial=source.terms.commercial, name_source=source.terms.name_source,
+            same_licence=source.terms.same_licence,
+        )
+        for source in material.sources
+    )  # fmt: skip
+    despite = None
+    if refusals:
+        despite = DespiteRecord(reason=request.despite.strip(), refusals=tuple(refusal.text for refusal in refusals))
+    return ReleaseRecord(
+        canary=canary, name=recipe.benchmark_name, title=recipe.card.title, version=request.version,
+        date=str(request.on or date.today()), licence=recipe.card.licence, language=str(recipe.language),
+        seed=recipe.seed, configs=filled.configs, sources=sources, despite=despite,
+        previous="" if former is None else former.version, changes=changes,
+        recipe_sha256=hashlib.sha256(material.loaded.yaml.encode()).hexdigest(),
+        versions={"benchbuilder": __version__, "python": platform.python_version(), "pyarrow": pa.__version__},
+        receipts=tuple({name: value for name, value in asdict(receipt).items() if name != "endpoint"}
+                       for receipt in material.receipts),
+    )  # fmt: skip
+
+
+def _write_descriptions(folder: Path, material: ReleaseMaterial, record: ReleaseRecord, filled: Filled) -> None:
+    """Write the card, the citation, the record, the description for machines, and the checksums of all files."""
+    columns = CardColumns(filled.schemas, filled.columns)
+    texts = {
+        "README.md": render_card(material, record, columns, set(filled.public_questions)),
+        "CITATION.cff": _citation(material, record),
+        RELEASE_FILE: json.dumps(record.model_dump(mode="json"), ensure_ascii=False, indent=1) + "\n",
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8", newline="\n")
+    data = {file: _sha256(folder / file) for config in record.configs for file in config.files.values()}
+    described = croissant(material, record, filled.schemas, data)
+    (folder / "croissant.json").write_text(json.dumps(described, ensure_ascii=False, indent=1) + "\n", "utf-8")
+    files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    lines = [f"# canary {record.canary}", *(f"{_sha256(folder / file)}  {file}" for file in files)]
+    (folder / CHECKSUMS).write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _citation(material: ReleaseMaterial, record: ReleaseRecord) -> str:
+    """How to cite the release (Citation File Format 1.2.0)."""
+    spec = material.loaded.whole.release
+    data: dict[str, Any] = {
+        "cff-version": "1.2.0", "type": "dataset", "title": record.title, "version": record.version,
+        "date-released": record.date,
+        "message": "If you use this benchmark, please cite it with its version.",
+        "authors": [{"name": name} for name in spec.authors or (f"The makers of {record.title}",)],
+        "abstract": material.loaded.whole.card.summary,
+    }  # fmt: skip
+    if spec.url:
+        data["url"] = spec.url
+    text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=100)
+    return f"# canary {record.canary}\n{text}"
+
+
+def check_release(folder: Path) -> list[str]:
+    """The files of a release that are missing or do not have their checksums; DataError if it has none."""
+    try:
+        lines = (folder / CHECKSUMS).read_text("utf-8").splitlines()
+    except OSError as error:
+        raise DataError(
+            f"{display_path(folder)} holds no whole release", where=display_path(folder / CHECKSUMS), why=str(error),
+            next="make the release again, or load it again from where it was published",
+        ) from error  # fmt: skip
+    sums = [line.split("  ", 1) for line in lines if line and not line.startswith("#")]
+    return [name for digest, name in sums if not (folder / name).is_file() or _sha256(folder / name) != digest]

@@ -1,0 +1,77 @@
+"""Divides a benchmark by item family: questions with private labels, examples for prompts, and the test."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+
+from benchbuilder.config import ReleaseSpec
+from benchbuilder.core import Problem, RecipeError
+from benchbuilder.publishing.release.items import SharedItem
+from benchbuilder.publishing.release.private_folder import PrivateFolder, Use
+
+
+def question_names(items: Sequence[SharedItem], private: PrivateFolder) -> dict[str, str]:
+    """A secret name for each item, by its id.
+
+    It depends on the question alone. So the name of a private question says nothing about its label, and stays the same
+    when its label is corrected. Items that ask the same get names by their place among the sorted ids.
+    """
+    names: dict[str, str] = {}
+    seen: Counter[tuple[str, ...]] = Counter()
+    for item in sorted(items, key=lambda item: item.id):
+        asked = (item.task, item.type, item.context, item.question)
+        if not item.question:
+            asked = (item.task, item.type, item.id)
+        names[item.id] = "question-" + private.digest("question", *asked, str(seen[asked]))[:20]
+        seen[asked] += 1
+    return names
+
+
+def divide(
+    items: Sequence[SharedItem], names: Mapping[str, str], spec: ReleaseSpec, private: PrivateFolder
+) -> dict[str, Use]:
+    """What each item is used for, by its id; RecipeError if nothing is left to ask.
+
+    Families stay whole, in an order that only the secret tells. A family keeps its use from one release to the next:
+    labels that were published are never private later. A family that was private stays private, unless another item of
+    it was published before, or `private` is 0 now.
+    """
+    families: defaultdict[str, list[SharedItem]] = defaultdict(list)
+    for item in items:
+        families[item.family or item.id].append(item)
+    use_of: dict[str, Use] = {}
+    for family, members in families.items():
+        former = {private.uses[name] for item in members if (name := names[item.id]) in private.uses}
+        if former:
+            published: Use = "dev" if "dev" in former else "test"
+            use_of[family] = "private" if former == {"private"} and spec.private else published
+    free = sorted((f for f in families if f not in use_of), key=lambda family: private.digest("family", family))
+    wanted = spec.private * len(items) - sum(len(families[f]) for f, use in use_of.items() if use == "private")
+    for family in free if spec.private else ():
+        if len(families[family]) <= wanted:
+            use_of[family] = "private"
+            wanted -= len(families[family])
+    _choose_examples(families, [f for f in free if f not in use_of], use_of, spec.dev)
+    uses: dict[str, Use] = {
+        item.id: use_of.get(family, "test") for family, members in families.items() for item in members
+    }
+    empty = {item.config for item in items} - {item.config for item in items if uses[item.id] == "test"}
+    if empty:
+        raise RecipeError([Problem(
+            f"no item of {', '.join(sorted(empty))} is left in the split test", key="release",
+            actual=f"private {spec.private:g}, dev {spec.dev}", hint="set release.private or release.dev lower",
+        )])  # fmt: skip
+    return uses
+
+
+def _choose_examples(
+    families: Mapping[str, Sequence[SharedItem]], free: Sequence[str], use_of: dict[str, Use], least: int
+) -> None:
+    """Give families to the split dev until each configuration has `least` items there."""
+    missing = Counter({item.config: least for members in families.values() for item in members})
+    missing.subtract(item.config for f, use in use_of.items() if use == "dev" for item in families[f])
+    for family in free:
+        if any(missing[item.config] > 0 for item in families[family]):
+            use_of[family] = "dev"
+            missing.subtract(item.config for item in families[family])

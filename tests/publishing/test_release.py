@@ -1,0 +1,126 @@
+"""A release: its files, its splits, what it refuses, and what the next version may be."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from built_sample import BuiltSample
+
+from benchbuilder.core import DataError, GateClosed, RecipeError
+from benchbuilder.publishing import Release, check_release, read_build, read_release
+
+
+def rows(folder: Path, file: str) -> list[dict[str, object]]:
+    return [json.loads(line) for line in (folder / file).read_text("utf-8").splitlines()]
+
+
+def test_every_file_and_every_row_holds_the_canary(released: Release) -> None:
+    canary = released.record.canary
+    for file in released.files:
+        lines = file.read_text("utf-8").splitlines()
+        assert any(canary in line for line in lines), file
+        if file.suffix == ".jsonl":
+            assert all(json.loads(line)["canary"] == canary for line in lines)
+
+
+def test_the_card_loads_each_configuration_as_the_split_that_it_is(released: Release) -> None:
+    card = yaml.safe_load((released.folder / "README.md").read_text("utf-8").split("---\n")[1])
+    splits = {c["config_name"]: [s["split"] for s in c["data_files"]] for c in card["configs"]}
+    assert splits == {"tf": ["test", "dev"], "oe": ["test", "dev"], "private": ["test"], "evidence": ["evidence"],
+                      "votes": ["votes"]}  # fmt: skip
+    features = {i["config_name"]: [f["name"] for f in i["features"]] for i in card["dataset_info"]}
+    for config in released.record.configs:
+        for file in config.files.values():
+            assert {tuple(row) for row in rows(released.folder, file)} == {tuple(features[config.name])}
+
+
+def test_names_have_underscores_beside_the_published_ones(released: Release) -> None:
+    for row in rows(released.folder, "tf/test.jsonl"):
+        for name in ("answer-wrong", "full-question", "q-type"):
+            assert row[name] == row[name.replace("-", "_")]
+        assert row["full_question"] == str(row["context"]) + str(row["question"])
+        assert isinstance(row["evidence"], list)
+
+
+def test_families_are_whole_and_examples_are_not_asked(released: Release, built: BuiltSample) -> None:
+    whole = read_build(built.loaded, built.folder)
+    found = read_release(released.folder)
+    families = {split: {item.family for item in found.items if item.split == split} for split in ("test", "dev")}
+    assert not families["test"] & families["dev"]
+    known = {item.id for item in found.items}
+    private = {item.family for item in whole.items if item.id not in known}
+    assert not private & (families["test"] | families["dev"])
+    assert all(len(items) >= 4 for items in found.examples.values())
+    assert 0.2 < released.record.private_items / len(whole.items) <= 0.3
+    assert len(known) + released.record.private_items == len(whole.items)
+
+
+def test_checksums_tell_a_changed_file(own_releases: Path) -> None:
+    folder = own_releases / "care_mi" / "1.0.0"
+    assert check_release(folder) == []
+    (folder / "tf" / "test.jsonl").write_text("", encoding="utf-8")
+    (folder / "CITATION.cff").unlink()
+    assert check_release(folder) == ["CITATION.cff", "tf/test.jsonl"]
+
+
+def test_what_may_not_be_released_is_refused_with_every_reason(built: BuiltSample) -> None:
+    with pytest.raises(GateClosed) as refused:
+        built.release(despite=" ", dir="refused", names=None)
+    said = str(refused.value)
+    assert "the data is illustrative" in said
+    assert "the licence of medqa is given as 'see publisher': what it allows is unknown" in said
+    assert "does not say whether its texts name people" in said
+    assert not (built.folder / "refused" / "care_mi" / "1.0.0").exists()
+    assert not (built.folder / "refused" / "care_mi" / "private").exists()
+
+
+def test_the_card_prints_why_it_was_released_all_the_same(released: Release) -> None:
+    card = (released.folder / "README.md").read_text("utf-8")
+    assert "> **Released despite:** a trial" in card
+    assert "> - the data is illustrative: no expert has checked it\n" in card
+
+
+def test_people_have_pseudonyms(released: Release, built: BuiltSample) -> None:
+    votes = rows(released.folder, "votes/votes.jsonl")
+    people = {str(vote["annotator"]) for vote in votes}
+    assert all(name.startswith("person-") for name in people)
+    assert len(people) >= 3
+    public = {item.id for item in read_release(released.folder).items}
+    assert {vote["item"] for vote in votes} <= public
+
+
+def test_nothing_is_released_twice_under_one_version(built: BuiltSample, own_releases: Path) -> None:
+    for version, why in (
+        ("1.0.0", "nothing is published twice"),
+        ("0.9.0", "not above 1.0.0"),
+        ("1.1", "three numbers"),
+    ):
+        with pytest.raises(RecipeError, match=why):
+            built.release(version, dir=str(own_releases), private=0.3, dev=4)
+
+
+def test_a_patch_has_the_same_items_and_the_same_private_questions(built: BuiltSample, own_releases: Path) -> None:
+    again = built.release("1.0.1", dir=str(own_releases), private=0.3, dev=4)
+    first = own_releases / "care_mi" / "1.0.0"
+    assert again.record.previous == "1.0.0"
+    assert not again.record.changes.of_items
+    assert again.record.canary == json.loads((first / "release.json").read_text("utf-8"))["canary"]
+    for file in ("tf/test.jsonl", "oe/dev.jsonl", "votes/votes.jsonl"):
+        assert (again.folder / file).read_bytes() == (first / file).read_bytes()
+    old, new = (rows(folder, "private/test.jsonl") for folder in (first, again.folder))
+    assert [row["id"] for row in old] == [row["id"] for row in new]
+    assert not {row["label_hash"] for row in old} & {row["label_hash"] for row in new}
+
+
+def test_private_labels_are_not_published_by_a_later_release(built: BuiltSample, own_releases: Path) -> None:
+    with pytest.raises(GateClosed, match="were private before, and would be published"):
+        built.release("2.0.0", despite="", dir=str(own_releases), names="none", private=0.0)
+
+
+def test_without_its_private_folder_a_next_version_is_refused(built: BuiltSample, own_releases: Path) -> None:
+    (own_releases / "care_mi" / "private" / "state.json").unlink()
+    with pytest.raises(DataError, match="holds the secret of all earlier releases"):
+        built.release("1.1.0", dir=str(own_releases), private=0.3)
