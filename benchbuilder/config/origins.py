@@ -71,10 +71,15 @@ class ValueOrigins:
     defaulted: set[KeyPath] = field(default_factory=set[KeyPath])
     """Keys of links that have a default."""
     fallback: ValueOrigin = field(default_factory=ValueOrigin)
+    idle_nulls: dict[KeyPath, ValueOrigin] = field(default_factory=dict[KeyPath, ValueOrigin])
+    """Where ``null`` was written for a key that had no value so far."""
 
     def copy(self) -> ValueOrigins:
         """The same origins, free to change."""
-        return ValueOrigins(dict(self.entries), set(self.above), dict(self.links), set(self.defaulted), self.fallback)
+        return ValueOrigins(
+            dict(self.entries), set(self.above), dict(self.links), set(self.defaulted), self.fallback,
+            dict(self.idle_nulls),
+        )  # fmt: skip
 
     def origin_of(self, key: KeyPath) -> ValueOrigin:
         """Where the value of `key` was written; of an interpolated value, where its target was."""
@@ -131,7 +136,7 @@ def collect_value_origins(
         for end in range(1, len(prefix) + 1):
             origins.entries.setdefault(prefix[:end], _origin(file, KeyPosition(1, is_mapping=True)))
         for key, mark in file.marks.items():
-            _record_origin(origins, (*prefix, *key), _origin(file, mark), mark.is_mapping)
+            _record_origin(origins, (*prefix, *key), _origin(file, mark), null=mark.is_null)
     for key, value, text in overrides:
         _record_override(origins, parse_key(key), value, ValueOrigin(override=text, trusted=True))
     for key, text in leaves_of(raw, ()):
@@ -151,8 +156,10 @@ def _origin(file: RecipeFile, mark: KeyPosition) -> ValueOrigin:
     )  # fmt: skip
 
 
-def _record_origin(origins: ValueOrigins, key: KeyPath, origin: ValueOrigin, mapping: bool) -> None:
-    if not mapping and key in origins.above:
+def _record_origin(origins: ValueOrigins, key: KeyPath, origin: ValueOrigin, *, null: bool) -> None:
+    if null and key not in origins.entries and key not in origins.above:
+        origins.idle_nulls[key] = origin
+    if not origin.is_mapping and key in origins.above:
         for below in [other for other in origins.entries if len(other) > len(key) and other[: len(key)] == key]:
             del origins.entries[below]
     origins.entries[key] = origin
@@ -163,7 +170,7 @@ def _record_override(origins: ValueOrigins, key: KeyPath, value: Any, origin: Va
     for end in range(1, len(key)):
         origins.entries.setdefault(key[:end], replace(origin, is_mapping=True))
     origin = replace(origin, is_mapping=isinstance(value, dict))
-    _record_origin(origins, key, origin, origin.is_mapping)
+    _record_origin(origins, key, origin, null=value is None)
     if isinstance(value, dict):
         for name, child in value.items():  # pyright: ignore[reportUnknownVariableType]
             _record_override(origins, (*key, str(name)), child, origin)

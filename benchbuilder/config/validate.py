@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as installed_version
@@ -33,6 +33,8 @@ _SHARED_SLOTS = ("tokenizer", "model", "retriever", "annotation")
 """Nodes that others inherit; each may inherit from the ones before."""
 _REMOVABLE = ("outputs", "steps", "sources")
 """Mappings from which ``NAME: null`` removes what a recipe inherits."""
+_FOR_ALL_RECIPES = ("local", "user")
+"""Groups of files that hold the user's settings for every recipe."""
 _NAME = r"[a-z][a-z0-9_]*"
 _HIDDEN_KEYS = (("base_url",), ("extra_body",))
 """Keys whose values are not repeated in messages: people put secrets there by mistake."""
@@ -55,7 +57,7 @@ def validate_recipe(
     Relative paths of the command line start at `cwd`; `prompts` are the folders of prompts.
     """
     references = FileResolver(composed.origins, cwd, prompts)
-    builder = _SpecBuilder(composed.origins, references)
+    builder = _SpecBuilder(composed.origins, references, composed.idle_sources)
     _restore_norwegian(composed)
     builder.problems.update({problem.key: problem for problem in unresolved})
     recipe = builder.recipe(_without_idle_sources(composed))
@@ -134,8 +136,8 @@ def _without_idle_sources(composed: ComposedRecipe) -> dict[str, Any]:
 class _SpecBuilder:
     """Hands every node that names a kind to the spec of that kind."""
 
-    def __init__(self, origins: ValueOrigins, references: FileResolver) -> None:
-        self.origins, self.references = origins, references
+    def __init__(self, origins: ValueOrigins, references: FileResolver, idle_sources: frozenset[str]) -> None:
+        self.origins, self.references, self.idle_sources = origins, references, idle_sources
         self.problems: dict[str, Problem] = {}
         self.costs: list[Problem] = []
         self.top: dict[str, Any] = {}
@@ -149,7 +151,7 @@ class _SpecBuilder:
         slots = _slots(Recipe)
         for name in (*_SHARED_SLOTS, *(name for name in slots if name not in _SHARED_SLOTS)):
             if name in data:
-                data[name] = _drop_null_entries(data[name]) if name in _REMOVABLE else data[name]
+                data[name] = self._kept(data[name], (name,)) if name in _REMOVABLE else data[name]
                 data[name] = self._slot(slots[name], Recipe.model_fields[name].annotation, data[name], (name,))
                 self.top[name] = data[name]
         for name, cls in (("evaluation", EvaluationSpec), ("audit", AuditSpec)):
@@ -174,7 +176,8 @@ class _SpecBuilder:
         if isinstance(data.get("outputs"), dict):
             slot, annotation = _slots(TaskSpec)["outputs"], TaskSpec.model_fields["outputs"].annotation
             given: dict[str, Any] = data["outputs"]
-            made = self._slot(slot, annotation, _drop_null_entries(given), (*key, "outputs"))
+            shared: dict[str, Any] = self.top.get("outputs") or {}
+            made = self._slot(slot, annotation, self._kept(given, (*key, "outputs"), shared), (*key, "outputs"))
             data["outputs"] = {name: made.get(name) for name in given}
         return data
 
@@ -184,7 +187,7 @@ class _SpecBuilder:
         for name, slot in _slots(cls).items():
             annotation, given = cls.model_fields[name].annotation, data.get(name)
             if get_origin(annotation) is dict and name in data:
-                given = _drop_null_entries(given or {})
+                given = self._kept(given or {}, (*key, name))
             if given is not None:
                 data[name] = self._slot(slot, annotation, given, (*key, name))
         return data
@@ -280,6 +283,27 @@ class _SpecBuilder:
             return {name: self._resolve_refs(child, (*key, str(name))) for name, child in items.items()}
         return value
 
+    def _kept(self, mapping: Any, key: KeyPath, inherited: Collection[str] = ()) -> Any:
+        """A mapping without its ``null`` entries, with which a recipe removes what it inherits.
+
+        One that removes nothing is a problem, except in settings for all recipes. Besides values of the mapping itself
+        it may remove what is `inherited`.
+        """
+        if not isinstance(mapping, dict):
+            return mapping
+        nodes: dict[str, Any] = mapping
+        kept = {name: node for name, node in nodes.items() if node is not None}
+        known = [*kept, *inherited, *(self.idle_sources if key == ("sources",) else ())]
+        for name in nodes.keys() - kept.keys() - {*known}:
+            place = (*key, str(name))
+            origin = self.origins.idle_nulls.get(place)
+            if origin is not None and origin.group not in _FOR_ALL_RECIPES:
+                self._add(place, Problem(
+                    "there is nothing of this name to leave out", key=dotted_key(place), where=str(origin),
+                    actual="null", allowed=", ".join([*kept, *inherited]), hint=did_you_mean(str(name), known),
+                ))  # fmt: skip
+        return kept
+
     def _report(self, message: str, key: KeyPath, raw: Any) -> None:
         self._add(
             key,
@@ -338,14 +362,6 @@ class _SpecBuilder:
                 message, key=dotted_key(key), where=str(self.origins.origin_of(key)), actual=found, allowed=str(wants),
                 hint=f"pip install '{name}{wants}'",
             )  # fmt: skip
-
-
-def _drop_null_entries(mapping: Any) -> Any:
-    """A mapping without its ``null`` entries: with these, a recipe removes what it inherits."""
-    if not isinstance(mapping, dict):
-        return mapping
-    nodes: dict[str, Any] = mapping
-    return {name: node for name, node in nodes.items() if node is not None}
 
 
 def _is_nested_key(first: str, second: str) -> bool:

@@ -13,8 +13,10 @@ from benchbuilder.config.origins import ValueOrigins
 from benchbuilder.config.recipe_index import did_you_mean
 from benchbuilder.config.spec.model import Sampling
 from benchbuilder.config.yaml_source import KeyPath, describe_value, dotted_key
-from benchbuilder.core import Problem
+from benchbuilder.core import Problem, head_excerpt
 
+_SHOWN = 200
+"""Most characters of a value that a message shows."""
 REFERENCE_MARK = " (from "
 """What stands between a value and the reference that it comes from."""
 _TYPE_NAMES = {
@@ -190,6 +192,7 @@ def _display_value(value: Any, key: KeyPath, origins: ValueOrigins) -> str:
         {None: "null", True: "true", False: "false"}.get(value) if value is None or isinstance(value, bool) else None
     )
     text = origin.text if origins.entries.get(key) is origin and origin.text else plain or str(value)
+    text = head_excerpt(text, _SHOWN)
     return f"{text}{REFERENCE_MARK}{written.text})" if key in origins.links and written.text else text
 
 

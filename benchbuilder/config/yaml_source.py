@@ -96,6 +96,11 @@ class KeyPosition:
     is_plain: bool = False
     is_mapping: bool = False
 
+    @property
+    def is_null(self) -> bool:
+        """Whether it is ``null`` in one of the forms that YAML has for it."""
+        return not self.is_mapping and self.is_plain and self.text in ("", "~", "null", "Null", "NULL")
+
 
 @dataclass(frozen=True)
 class DefaultsChoice:

@@ -239,6 +239,7 @@ from .text.patterns import match_group_spans as match_group_spans
 from .text.patterns import match_groups as match_groups
 from .text.patterns import matches_whole as matches_whole
 from .text.patterns import may_begin_match as may_begin_match
+from .text.patterns import pattern_excerpt as pattern_excerpt
 from .text.patterns import replace_all as replace_all
 from .text.patterns import word_boundaries as word_boundaries
 from .text.plain_yaml import parse_plain_yaml as parse_plain_yaml

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import NoneType
-from typing import Any, get_args
+from typing import Any, Literal, get_args, get_origin
 
 import yaml
 from pydantic import BaseModel
@@ -57,7 +57,8 @@ def _field(name: str, info: FieldInfo, indent: str, hint: str = "") -> Iterator[
     parts = [part for part in get_args(info.annotation) if part is not NoneType]
     inner: Any = parts[0] if len(parts) == 1 else info.annotation
     if not (isinstance(inner, type) and issubclass(inner, BaseModel)) or name == "path":
-        yield f"{indent}{name}: {OPEN_PLACE}{hint}"
+        choices = parts if get_origin(info.annotation) is Literal else get_args(inner)
+        yield f"{indent}{name}: {OPEN_PLACE}{hint or _one_of(choices)}"
         return
     yield f"{indent}{name}:"
     either: dict[str, tuple[str, ...]] = {names[0]: names[1:] for names in getattr(inner, "either", ())}
@@ -68,6 +69,12 @@ def _field(name: str, info: FieldInfo, indent: str, hint: str = "") -> Iterator[
             yield from _field(child, below, f"{indent}  ", others)
         else:
             yield f"{indent}  # {_default(child, below)}"
+
+
+def _one_of(choices: Sequence[Any]) -> str:
+    """The values that a key may have, as a comment; empty if it may have any."""
+    named = choices and all(isinstance(choice, str) for choice in choices)
+    return f" # {', '.join(choices[:-1])} or {choices[-1]}" if named else ""
 
 
 def _default(name: str, info: FieldInfo) -> str:

@@ -16,6 +16,9 @@ from benchbuilder.core.text.pattern_limits import costly_construct
 TIMEOUT_S = 2.0
 """Most seconds that one pattern may take on one text."""
 
+_SHOWN = 80
+"""Most characters of a pattern that a message shows."""
+
 MatchMode = Literal["substring", "regex", "word"]
 TokeniseText = Callable[[str], list[str]]
 
@@ -29,8 +32,22 @@ def check_regex(pattern: str) -> str:
         place = f"at character {error.position + 1} ({pattern[start : error.position + 20]!r})"
         raise ValueError(f"this pattern is refused, because {error.reason}, {place}") from error
     except (regex.error, RecursionError) as error:
-        raise ValueError(f"{pattern!r} is not a regular expression: {error}") from error
+        shown = pattern_excerpt(pattern, getattr(error, "pos", None) or 0)
+        raise ValueError(f"{shown!r} is not a regular expression: {error}") from error
     return pattern
+
+
+def pattern_excerpt(pattern: str, position: int = 0) -> str:
+    """The part of `pattern` around `position` (from 0) that a message can show; a short one whole.
+
+    >>> pattern_excerpt("[0-9]+"), pattern_excerpt("a|" * 500, 600).count("a|")
+    ('[0-9]+', 40)
+    """
+    if len(pattern) <= _SHOWN:
+        return pattern
+    start = min(max(position - _SHOWN // 2, 0), len(pattern) - _SHOWN)
+    end = start + _SHOWN
+    return f"{'... ' if start else ''}{pattern[start:end]}{' ...' if end < len(pattern) else ''}"
 
 
 Regex = Annotated[str, AfterValidator(check_regex)]
@@ -65,13 +82,13 @@ def find_all(pattern: str, text: str) -> list[Span]:
 
 
 def first_match(patterns: Patterns, text: str) -> str | None:
-    """The first of `patterns` that occurs in `text`: its name, or the pattern itself if it has none.
+    """The first of `patterns` that occurs in `text`: its name, or an excerpt of the pattern if it has none.
 
     >>> first_match({"digits": "[0-9]+"}, "a 12"), first_match(("[0-9]+",), "a 12"), first_match((), "a")
     ('digits', '[0-9]+', None)
     """
     named = patterns if isinstance(patterns, dict) else {pattern: pattern for pattern in patterns}
-    return next((name for name, pattern in named.items() if find_all(pattern, text)), None)
+    return next((pattern_excerpt(name) for name, pattern in named.items() if find_all(pattern, text)), None)
 
 
 def matches_whole(pattern: str, text: str) -> bool:
@@ -142,11 +159,11 @@ def _run(pattern: str, text: str, match: Callable[[Any], Any]) -> Any:
         why = f"{error.reason}; patterns that a recipe gives are put together"
         next = "make the patterns in the recipe shorter, or lower their counts"
         raise DataError(
-            f"the pattern {pattern[:80]!r} is refused", where=repr(text[:80]), why=why, next=next
+            f"the pattern {pattern_excerpt(pattern)!r} is refused", where=repr(text[:80]), why=why, next=next
         ) from error
     except TimeoutError as error:
         raise DataError(
-            f"the pattern {pattern!r} took longer than {TIMEOUT_S:g} s on one text",
+            f"the pattern {pattern_excerpt(pattern)!r} took longer than {TIMEOUT_S:g} s on one text",
             where=repr(text[:80]),
             why="a pattern with nested repetition can need exponential time",
             next="rewrite the pattern in the recipe without a repetition inside another",

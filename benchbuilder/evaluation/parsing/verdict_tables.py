@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, field_validator, model_validator
 
-from benchbuilder.core import Conversion, DataError, check_regex, compose_characters
+from benchbuilder.core import Conversion, DataError, check_regex, compose_characters, pattern_excerpt
 from benchbuilder.evaluation.yaml_files import read_yaml
 
 CLAIM, CONTRARY, QUESTION, TRUE, FALSE, OTHER = (chr(0xE000 + n) for n in range(6))
@@ -196,7 +196,7 @@ class VerdictTable(_Part):
             self._are_regexes(patterns)
             for pattern in patterns:
                 if where.endswith("echo") and "(?P<echo>" not in pattern:
-                    raise ValueError(f"{where}: {pattern!r} has no group (?P<echo>...)")
+                    raise ValueError(f"{where}: {pattern_excerpt(pattern)!r} has no group (?P<echo>...)")
         return self
 
     def _are_regexes(self, patterns: Sequence[str]) -> None:

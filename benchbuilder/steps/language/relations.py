@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
-import regex
-
 from benchbuilder.config import FileRef, StepSpec
 from benchbuilder.core import (
     Dropped,
@@ -19,6 +17,7 @@ from benchbuilder.core import (
     SpecIssue,
     Table,
     Triple,
+    check_regex,
     compose_characters,
     fill_template,
     matches_whole,
@@ -199,7 +198,7 @@ def _faults(data: Mapping[str, str]) -> list[str]:
 
 def _regex_fault(column: str, pattern: str) -> list[str]:
     try:
-        regex.compile(pattern)
-    except regex.error as error:
-        return [f"{column}: {pattern!r} is not a regular expression: {error}"]
+        check_regex(pattern)
+    except ValueError as error:
+        return [f"{column}: {error}"]
     return []

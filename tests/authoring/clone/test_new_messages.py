@@ -215,7 +215,7 @@ def test_nothing_of_the_old_sources_stays(here: Path) -> None:
 
 def test_a_form_names_settings_as_recipes_do() -> None:
     _, form = source_template("facts:sql", "nutrition")
-    assert "    as: ???" in form
+    assert "    as: ??? # triple, choice, several_choice or passage" in form
     assert "as_" not in form
 
 

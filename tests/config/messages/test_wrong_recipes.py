@@ -218,6 +218,7 @@ case("chosen_twice_by_words", words="recipe=balcony retriever=wide retriever=wid
 case("hydra_word", words="hydra.searchpath=[/tmp]")
 case("no_equals_sign", words="balcony")
 case("delete_nothing", words="~steps.stat")
+case("null_of_nothing", words="sources.plant=null steps.stat=null outputs.nope=null")
 case("sampling_below_a_model", words="model=remote model.temperature=0.3")
 case("sampling_typo_below_a_model", words="model=remote model.name=x model.tempreature=0.3")
 

@@ -14,6 +14,7 @@ from benchbuilder.core.text.patterns import (
     find_all,
     find_pattern,
     find_word,
+    first_match,
     matches_whole,
     replace_all,
     word_boundaries,
@@ -114,6 +115,13 @@ def test_a_table_that_is_not_there_is_named(tmp_path):
 
 
 # --- patterns ------------------------------------------------------------------------------------------------------
+
+
+def test_a_long_broken_pattern_shows_the_place_only():
+    with pytest.raises(ValueError, match="not a regular expression") as caught:
+        check_regex("(" + "a" * 99_000 + "b" * 99 + "|" * 9)
+    assert len(str(caught.value)) < 200
+    assert first_match(("a{1}" * 500,), "a" * 500) == "a{1}" * 20 + " ..."
 
 
 def test_a_broken_pattern_is_a_value_error_that_shows_it():
