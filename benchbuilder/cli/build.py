@@ -131,7 +131,9 @@ def _remarks(report: BuildReport, recipe: Recipe) -> Iterator[str]:
     if (report.folder / "annotation" / REVIEW_FILE).exists() and not isinstance(recipe.annotation, AppSpec):
         yield "The review app holds votes of this build, which are not counted here: annotation=app counts them."
     if recipe.card.illustrative:
-        yield "The sources are bundled samples: illustrative, not checked by experts."
+        tasks = [task for task, part in recipe.by_task().items() if task and part.card.illustrative]
+        of = f" of {', '.join(tasks)}" if len(tasks) < len(recipe.tasks) else ""
+        yield f"The sources{of} are bundled samples: illustrative, not checked by experts."
 
 
 def _emptiness_notes(report: BuildReport, recipe: Recipe) -> Iterator[str]:

@@ -13,6 +13,7 @@ from benchbuilder.config.composition_faults import CompositionError
 from benchbuilder.config.origins import ValueOrigins
 from benchbuilder.config.recipe_index import RecipeIndex
 from benchbuilder.config.render import render_recipe
+from benchbuilder.config.sample_data import decide_illustrative
 from benchbuilder.config.search_path import RecipeRoot, find_roots, prompt_roots
 from benchbuilder.config.spec.base import FileRef
 from benchbuilder.config.spec.recipe import Recipe
@@ -39,6 +40,8 @@ class LoadedRecipe:
     prompt_roots: tuple[Path, ...]
     overrides: tuple[str, ...] = ()
     search_paths: tuple[str, ...] = ()
+    warnings: tuple[Problem, ...] = ()
+    """What the user may want to know of the recipe, and stops nothing."""
     task: str = ""
     """The task, if this is the recipe of one task of a benchmark."""
 
@@ -96,10 +99,10 @@ def load_recipe(
     validated = validate_recipe(composed, unresolved, here, prompts)
     if validated.recipe is None or validated.problems:
         raise RecipeError(validated.problems, next=_NEXT)
-    recipe = _without_illustrative(validated.recipe, validated.files, roots)
+    decided = decide_illustrative(validated.recipe, validated.files, composed.origins, roots)
     return LoadedRecipe(
-        recipe, recipe, composed.origins, validated.files, roots, prompts,
-        overrides=tuple(overrides), search_paths=tuple(recipes or ()),
+        decided.recipe, decided.recipe, composed.origins, validated.files, roots, prompts,
+        overrides=tuple(overrides), search_paths=tuple(recipes or ()), warnings=decided.warnings,
     )  # fmt: skip
 
 
@@ -119,11 +122,3 @@ def _problems_behind_open_choice(
     except RecipeError as error:
         return list(error.problems)
     return []
-
-
-def _without_illustrative(recipe: Recipe, files: Sequence[tuple[str, FileRef]], roots: Sequence[RecipeRoot]) -> Recipe:
-    """The recipe, no longer called illustrative if none of its sources is one that came with it."""
-    sources = [ref.file for key, ref in files if key.startswith("sources.")]
-    if not sources or any(file.is_relative_to(root.path) for file in sources for root in roots):
-        return recipe
-    return recipe.model_copy(update={"card": recipe.card.model_copy(update={"illustrative": False})})

@@ -83,6 +83,11 @@ def find_roots(
     return tuple(found.values())
 
 
+def installed_folders() -> tuple[Path, ...]:
+    """The folders of recipes that came with the program and with installed plugins."""
+    return bundled_folder("recipes").resolve(), *(root.path for root in _packaged_folder())
+
+
 def _explicit_folder(here: Path, text: str, label: str) -> Path:
     path = (here / Path(text).expanduser()).resolve()
     if not path.is_dir():

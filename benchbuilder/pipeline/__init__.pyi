@@ -49,5 +49,4 @@ from .store.folder import Store as Store
 from .store.manifest import Manifest as Manifest
 from .store.verify import check_store as check_store
 from .wiring import expand_wiring as expand_wiring
-from .wiring import payload_kind as payload_kind
 from .wiring import source_references as source_references

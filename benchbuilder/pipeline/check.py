@@ -103,7 +103,7 @@ def examine_recipe(loaded: LoadedRecipe, *, sources: Collection[str] | None = No
         _unreachable_evidence(loaded),
         _uncapped_cost(loaded),
     )
-    findings.warnings += [*wiring.unused(), *wiring.remarks, *chain(*own_warnings)]
+    findings.warnings += [*loaded.warnings, *wiring.unused(), *wiring.remarks, *chain(*own_warnings)]
     findings.data += _sources(loaded, loaded.recipe.sources if sources is None else sources)
     return findings
 

@@ -17,6 +17,7 @@ from benchbuilder.core import (
     StepContext,
     create_from_spec,
     find_kind,
+    payload_kind,
     row_name,
 )
 from benchbuilder.pipeline.wiring import (
@@ -24,7 +25,6 @@ from benchbuilder.pipeline.wiring import (
     expand_wiring,
     flow_order,
     missing_source_problems,
-    payload_kind,
     source_row_class,
     step_row_class,
 )

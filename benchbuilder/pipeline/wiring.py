@@ -5,21 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from benchbuilder.config import Recipe, did_you_mean
-from benchbuilder.core import ROLES, Problem, RecipeError, Row, find_kind, kinds_of_slot, row_class, row_name
+from benchbuilder.core import (
+    ROLES,
+    Problem,
+    RecipeError,
+    Row,
+    find_kind,
+    kinds_of_slot,
+    payload_kind,
+    row_class,
+    row_name,
+)
 from benchbuilder.steps import Step
 
 StepWiring = dict[str, dict[str, tuple[str, ...]]]
-
-
-def payload_kind(cls: type[Row]) -> str:
-    """The payload kind of a row class, empty if it has none.
-
-    >>> from benchbuilder.core.records.payloads import Fact, Triple
-    >>> payload_kind(Fact[Triple])
-    'triple'
-    """
-    field = cls.model_fields.get("payload")
-    return str(getattr(field.annotation, "kind", "")) if field is not None else ""
 
 
 def source_row_class(recipe: Recipe, name: str) -> type[Row]:

@@ -16,8 +16,8 @@ from benchbuilder.authoring.clone.edit_yaml import OPEN_PLACE
 from benchbuilder.authoring.clone.parts import RecipeParts
 from benchbuilder.authoring.clone.text_lines import ScriptCounts, read_text_lines
 from benchbuilder.config import LoadedRecipe
-from benchbuilder.core import InstallationError, Problem, RecipeError, find_kind, kinds_of_slot
-from benchbuilder.pipeline import payload_kind, source_references
+from benchbuilder.core import InstallationError, Problem, RecipeError, find_kind, kinds_of_slot, payload_kind
+from benchbuilder.pipeline import source_references
 from benchbuilder.sources import Source
 
 _CARD_FIELDS = ("title", "licence")

@@ -70,7 +70,8 @@ class CardSpec(Spec):
     deviations: tuple[str, ...] = ()
     """Differences from the paper that the recipe follows."""
     illustrative: bool = False
-    """Whether the sources are bundled sample data, not expert-checked."""
+    """Whether the sources are sample data, not expert-checked. With a bundled sample in use it is always true; with
+    sources that did not come with the recipe it is false, whatever another recipe says."""
 
     @field_validator("correct_as_of")
     @classmethod
@@ -95,6 +96,8 @@ class TaskSpec(Spec):
     title: str = ""
     evaluation: EvaluationSpec | None = None
     outputs: Annotated[dict[str, Any], Slot("exporter")] = {}
+    illustrative: bool | None = None
+    """Whether sources of this task are bundled sample data; decided when the recipe is read, whatever it says."""
 
 
 class WritingSpec(Spec):
@@ -185,7 +188,8 @@ class Recipe(Spec):
             raise RecipeError([Problem("there is no such task", key="tasks", actual=name, allowed=allowed)])
         task = self.tasks[name]
         outputs = {name: spec for name, spec in {**self.outputs, **task.outputs}.items() if spec is not None}
-        card = self.card.model_copy(update={"title": f"{self.card.title}: {task.title or name}"})
+        own = {} if task.illustrative is None else {"illustrative": task.illustrative}
+        card = self.card.model_copy(update={"title": f"{self.card.title}: {task.title or name}", **own})
         return self.model_copy(update={
             "card": card, "items": task.items, "evaluation": task.evaluation, "outputs": outputs, "tasks": {},
         })  # fmt: skip

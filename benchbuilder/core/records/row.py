@@ -99,3 +99,14 @@ class Row(FrozenModel):
             "partition": parent.partition,
         }
         return cls.build(**{**envelope, **fields})
+
+
+def payload_kind(cls: type[Row]) -> str:
+    """The payload kind of a row class, empty if it has none.
+
+    >>> from benchbuilder.core.records.payloads import Fact, Triple
+    >>> payload_kind(Fact[Triple])
+    'triple'
+    """
+    field = cls.model_fields.get("payload")
+    return str(getattr(field.annotation, "kind", "")) if field is not None else ""
