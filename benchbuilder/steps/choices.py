@@ -184,8 +184,8 @@ class SplitStemSpec(StepSpec):
     `stops` end a sentence anywhere; `soft_stops` only if they are not part of a number, name or abbreviation
     (`abbreviations`, written without the stop). `blank` matches the place of the answer. A question of more than
     `max_question` characters or words (`unit`) is split at its last `clause_mark`; a clause that matches `not_alone`
-    stays with the clause before it. `trailing` lists the marks that a
-    question must not begin or end with, `leading` those that a context must not begin with. `joiner` separates
+    stays with the clause before it, and so does the text behind a place that `gap` matches. `trailing` lists the marks
+    that a question must not begin or end with, `leading` those that a context must not begin with. `joiner` separates
     sentences and ends every context: a space in languages with spaces between sentences, else nothing.
     """
 
@@ -197,6 +197,7 @@ class SplitStemSpec(StepSpec):
     unit: LengthUnit
     clause_mark: str
     not_alone: Regex | None = None
+    gap: Regex | None = None
     trailing: tuple[str, ...]
     leading: tuple[str, ...] = ()
     joiner: str
@@ -243,9 +244,15 @@ class SplitStem(Map):
         if text_length(question, self.spec.unit) <= self.spec.max_question or mark not in question:
             return context, question
         rest, _, clause = question.rpartition(mark)
-        while self.spec.not_alone is not None and find_all(self.spec.not_alone, clause.lstrip()):
+        while self._leans(rest, clause.lstrip()):
             if mark not in rest:
                 return context, question
             rest, _, before = rest.rpartition(mark)
             clause = before + mark + clause
         return context + strip_marks_right(rest, self.spec.trailing) + mark + self.spec.joiner, clause.strip()
+
+    def _leans(self, rest: str, clause: str) -> bool:
+        """Whether `clause` says nothing without `rest`, or the place of the answer is in `rest`."""
+        spec = self.spec
+        return any(pattern is not None and find_all(pattern, text)
+                   for pattern, text in ((spec.not_alone, clause), (spec.gap, rest)))  # fmt: skip

@@ -129,6 +129,7 @@ class StateChoiceSpec(WriterSpec):
     @model_validator(mode="after")
     def _known_frames(self) -> Self:
         check_frames(self.frames, self.shapes, self.parts)
+        check_frames(self.joins.frames if self.joins is not None else {}, self.shapes, self.parts)
         return self
 
 
@@ -141,7 +142,7 @@ class StateChoice(Writer):
 
     kind = "state_choice"
     spec_class = StateChoiceSpec
-    version = 4
+    version = 5
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Fact[Choice])}
     output: ClassVar[type[Row] | None] = Statement
     faults: ClassVar[Mapping[str, str]] = {
@@ -172,10 +173,13 @@ class StateChoice(Writer):
         super().open(lookups)
         spec: StateChoiceSpec = self.spec
         self._casing = open_casing(spec.casing, self.context.language)
-        self._frames = SentenceFrames(
-            spec.frames, spec.shapes, open_word_forms(spec.forms, spec.parts), self._casing, spec.before
-        )
-        self._joins = None if spec.joins is None else Joins(spec.joins, spec.seams, spec.joiner)
+        forms, casing = open_word_forms(spec.forms, spec.parts), self._casing
+        self._frames = SentenceFrames(spec.frames, spec.shapes, forms, casing, spec.before)
+        if spec.joins is None:
+            self._joins = None
+        else:
+            frames = SentenceFrames(spec.joins.frames, spec.shapes, forms, casing, spec.before)
+            self._joins = Joins(spec.joins, spec.seams, spec.joiner, frames)
 
     def by_rule(self, row: Any, parents: Mapping[str, Any]) -> Outcome | NeedsModel:  # noqa: ARG002
         """The text of a frame, a seam or a join, with the stop."""
@@ -263,6 +267,8 @@ class StateChoice(Writer):
         if written is not None and refused is None:
             return written
         if self._joins is not None:
+            if (framed := self._joins.frame(question, answer)) is not None:
+                return framed
             if (asked := self._joins.ask(question, answer)) is not None and not first_match(spec.not_answers, answer):
                 return asked
             followed = self._joins.follow(question, answer)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -10,7 +11,7 @@ from pydantic import Field, model_validator
 from benchbuilder.config import Spec
 from benchbuilder.core import Patterns, Regex, Span, find_all, first_match, replace_all
 from benchbuilder.steps.language.edits import cuts_word, longest_end
-from benchbuilder.steps.language.frames import FramedText
+from benchbuilder.steps.language.frames import FramedText, SentenceFrame, SentenceFrames
 
 _NAME = "join:"
 
@@ -111,7 +112,11 @@ class AskedJoin(Spec):
 
 
 class JoinRules(Spec):
-    """How questions without a seam take their answers; `asked` is tried first, then `ends`, then `head`."""
+    """How questions without a seam take their answers: `frames` are tried first, then `asked`, `ends` and `head`."""
+
+    frames: dict[str, SentenceFrame | None] = {}
+    """Frames of questions that ask, or that have a blank inside; `not_questions` and `not_answers` do not apply to
+    them. They use the `shapes` and `parts` of the step, and the first that fits counts."""
 
     whole_words: tuple[str, ...] = ()
     """Words that an end must not split."""
@@ -125,13 +130,23 @@ class JoinRules(Spec):
 
 
 class Joins:
-    """The joins of a recipe; `seams` are the ends that it joins besides, `joiner` stands between two words."""
+    """The joins of a recipe.
 
-    def __init__(self, rules: JoinRules, seams: tuple[str, ...], joiner: str) -> None:
-        self._rules, self._joiner = rules, joiner
+    `seams` are the ends that it joins besides, `joiner` stands between two words, and `frames` are those of `rules`.
+    """
+
+    def __init__(
+        self, rules: JoinRules, seams: tuple[str, ...], joiner: str, frames: SentenceFrames | None = None
+    ) -> None:
+        self._rules, self._joiner, self._frames = rules, joiner, frames
         pairs = ((end, name, join) for name, join in rules.ends.items() if join is not None for end in join.ends)
         self._ends = sorted(pairs, key=lambda pair: -len(pair[0]))
         self._seams = (*seams, *(end for end, _, join in self._ends if not join.insert))
+
+    def frame(self, question: str, answer: str) -> FramedText | None:
+        """The text of the first frame that fits; ``None`` without one."""
+        framed = self._frames.apply(question, answer) if self._frames is not None else None
+        return None if framed is None else replace(framed, name=f"{_NAME}{framed.name}")
 
     def ask(self, question: str, answer: str) -> FramedText | None:
         """The question with the answer in the place of its only question word; ``None`` if it has none that fits.
@@ -153,12 +168,15 @@ class Joins:
         rest = rest.removeprefix(noun)
         if not before or not _fits(rule.before, before) or not self._fits_asked(rule, word, noun, rest, answer):
             return None
+        end = longest_end(before, self._seams)
+        if len(end) > 1 and end in answer:  # the answer brings the verb once more
+            return None
         if rule.counting and find_all(rule.counting, word) and not find_all(rule.bare_number, answer):
             unit = max((unit for unit in rule.units if rest.startswith(unit)), key=len, default="")
             rest = rest.removeprefix(unit)
         rest = rest[_overlap(answer, rest) :]
         start = len(before)
-        seam = longest_end(before, self._seams) if not rest else ""
+        seam = end if not rest else ""
         span = Span(start=start, end=start + len(answer))
         place = Span(start=start - len(seam), end=start) if seam else None
         return FramedText(f"{_NAME}{name}", before + answer + rest, span, place)

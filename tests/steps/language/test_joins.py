@@ -73,7 +73,7 @@ def test_an_end_does_not_begin_inside_a_word(stage, question):
         ("取得医师资格者可以", "能申请注册", "double_modal"),
         ("抑制细菌蛋白质合成", "依替米星", "no_subject"),
         ("爱国心是一种", "道德感", "has_copula"),
-        ("青霉素____治疗梅毒", "用于", "blank"),
+        ("青霉素____治疗____", "用于", "blank"),
         ("流行性脑脊髓膜炎", "化脓性炎", "needs_model"),
     ],
 )
