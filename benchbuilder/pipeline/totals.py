@@ -74,6 +74,8 @@ class StepTotals:
                     hashed.result()
         if files is not None:
             files.check(loaded)
+            tallied = node.producer.tallies().items() if isinstance(node.producer, Source) else ()
+            totals.tallies.update({("clean", node.name, key): n for key, n in tallied})
         unique.check(node.name)
         totals.digest, totals.outcomes = row_digest.hexdigest(), outcome_digest.hexdigest()
         return totals

@@ -75,6 +75,10 @@ class Source(ABC):
         if units:
             yield pack_units(units, self.output)
 
+    def tallies(self) -> Mapping[str, int]:
+        """Further counts of what was read last, by the recipe key that they are about."""
+        return {}
+
     @abstractmethod
     def check(self) -> None:
         """Check the first lines of each file; DataError if it has the wrong shape."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain, islice
 from typing import Any, ClassVar, Generic, TypeVar
@@ -285,9 +285,15 @@ class RowSource(UnitSource[T]):
 
     def read_batches(self) -> Iterator[SourceBatch | EndOfFile]:
         """Like `read`, in batches; at the end, each rule of `clean` must have changed something."""
+        if self._cleaner is not None:
+            self._cleaner.begin()
         yield from super().read_batches()
         if self._cleaner is not None:
             self._cleaner.check_all_used(self.name)
+
+    def tallies(self) -> Mapping[str, int]:
+        """The records that each rule of `clean` changed."""
+        return {} if self._cleaner is None else self._cleaner.changed
 
     def dialect(self, table_format: TableFormat | None) -> TableDialect:
         """The dialect of a delimited file."""
@@ -298,11 +304,11 @@ class RowSource(UnitSource[T]):
 
     def column_batches(self, source_file: SourceFile) -> Iterator[ColumnBatch]:
         """The cells of one file by column, after a check of its head."""
-        self._check_head(list(islice(self.units(source_file), HEAD_ROWS)), source_file)
         form, columns = self.format_of(source_file), self.columns()
         by_column = self._cleaner is None and self._reads_by_column()
-        if by_column and form in DELIMITED_FORMATS:
+        if not by_column or form not in {*DELIMITED_FORMATS, "parquet"}:
+            return row_columns(self._checked_units(source_file), len(columns))
+        self._check_head(list(islice(self.units(source_file), HEAD_ROWS)), source_file)
+        if form in DELIMITED_FORMATS:
             return delimited_columns(source_file.path, source_file.name, self.dialect(form), columns)
-        if by_column and form == "parquet":
-            return parquet_columns(source_file.path, source_file.name, self.key("path"), columns)
-        return row_columns(self.units(source_file), len(columns))
+        return parquet_columns(source_file.path, source_file.name, self.key("path"), columns)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 from omegaconf import OmegaConf
+from pydantic import ValidationError
 
 from benchbuilder.config import search_path as roots_module
 from benchbuilder.config.compose import compose_recipe
@@ -17,6 +18,7 @@ from benchbuilder.config.load import load_recipe
 from benchbuilder.config.origins import ValueOrigin, ValueOrigins, collect_value_origins, parse_key
 from benchbuilder.config.render import annotate_with_origins, render_recipe
 from benchbuilder.config.search_path import RecipeRoot, find_roots, prompt_roots
+from benchbuilder.config.spec.base import CasingSpec
 from benchbuilder.config.trust import trusting
 from benchbuilder.config.yaml_source import dotted_key, read_recipe_file
 from benchbuilder.core.errors import RecipeError
@@ -339,3 +341,9 @@ def test_installed_packages_bring_recipes(tmp_path: Path, monkeypatch: pytest.Mo
     (root,) = [root for root in find_roots(cwd=tmp_path, environ={"HOME": "/"}) if "toy_plugin" in root.label]
     assert root.path == tmp_path / "toy_plugin/recipes"
     assert root.trusts(root.path / "model/theirs.yaml")
+
+
+def test_letters_are_lowered_only_where_names_are_listed() -> None:
+    with pytest.raises(ValidationError, match="list these words under `names`, or write keep"):
+        CasingSpec(default="lower")
+    assert CasingSpec().default == "keep"

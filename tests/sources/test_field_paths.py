@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
+import zipfile
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -98,6 +100,18 @@ def test_a_worksheet(write, read_source):
         read_source("triples", path=write("no.xlsx", "head,tail"), columns=columns)
 
 
+def test_rows_of_a_worksheet_are_as_wide_as_its_first_row_whatever_it_states(write, read_source):
+    wide = [f"c{n}" for n in range(150)]
+    data = workbook(one=[wide, ["a"], [*wide, "beyond"]])
+    stream = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(stream, "w") as new:
+        for name in old.namelist():
+            new.writestr(name, re.sub(rb"<dimension ref=.[^>]*>", b'<dimension ref="A1:A1"/>', old.read(name)))
+    columns = {"text": "c0", "title": "c149"}
+    rows = read_source("corpus", path=write("wide.xlsx", stream.getvalue()), columns=columns).rows
+    assert [(row.text, row.title) for row in rows] == [("a", ""), ("c0", "c149")]
+
+
 def test_a_path_that_leads_nowhere_names_the_fields_there(write, read_source):
     path = write(
         "qa.jsonl", "".join(json.dumps({"q": f"w{n}", "a": [{"text": "t", "at": 3}]}) + "\n" for n in range(5))
@@ -121,7 +135,7 @@ def test_a_list_where_the_file_has_a_mapping(write, read_source):
     )
 
 
-def test_columns_are_cleaned_before_anything_else(write, read_source):
+def test_columns_are_cleaned_before_anything_else(write, read_source, make_source):
     questions = [
         {"q": "<b>Which</b> is red?", "o": ["Mars..", "Venus."], "k": "A"},
         {"q": "Which is <i>hot</i>?", "o": ["Mars", "Venus"], "k": "B"},
@@ -133,6 +147,11 @@ def test_columns_are_cleaned_before_anything_else(write, read_source):
     rows = read_source("multiple_choice", clean={"question": [tags], "options": [stops]}, **spec).rows
     assert [row.payload.question for row in rows] == ["Which is red?", "Which is hot?"]
     assert [option.text for row in rows for option in row.payload.options] == ["Mars", "Venus"] * 2
+    source = make_source("multiple_choice", "s", clean={"question": [tags], "options": [stops]}, **spec)
+    source.check()
+    for _ in range(2):
+        assert list(source.read_batches())
+        assert dict(source.tallies()) == {"sources.s.clean.question[0]": 2, "sources.s.clean.options[0]": 1}
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,11 @@ import unicodedata
 import warnings
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
-from typing import Any
+from pathlib import Path
+from typing import IO, Any
 
 from openpyxl import Workbook, load_workbook
 from openpyxl.cell import WriteOnlyCell
@@ -44,8 +46,20 @@ _MAX_COLUMNS = 100
 _HIDDEN = {"annotator", "key"}
 
 
-class UnreadableWorkbookError(ValueError):
+_PIECE_BYTES = 2**20
+_DOCTYPES = tuple("<!DOCTYPE".encode(code) for code in ("utf-8", "utf-16-le", "utf-16-be"))
+
+
+class UnreadableWorkbookError(Exception):
     """A file that is not XLSX, is damaged, or is not safe to open."""
+
+
+class NoSuchWorksheetError(Exception):
+    """The worksheets that a file has, where another one was asked for."""
+
+
+_DAMAGES = (InvalidFileException, zipfile.BadZipFile, zlib.error, LookupError, ValueError, TypeError, SyntaxError)
+"""What openpyxl raises for files that are damaged."""
 
 
 def workbook_bytes(
@@ -212,14 +226,36 @@ def read_workbook(data: bytes) -> dict[str, list[list[str]]]:
     Raises:
         UnreadableWorkbookError: the file is damaged, not XLSX, or not safe to open.
     """
-    _check_archive(data)
+    _check_archive(io.BytesIO(data))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about styles and extensions, which do not affect values
             book = load_workbook(io.BytesIO(data), data_only=True)
             return {sheet.title: _sheet_lines(sheet) for sheet in book.worksheets}
-    except (InvalidFileException, zipfile.BadZipFile, KeyError, ValueError, TypeError, SyntaxError) as error:
+    except _DAMAGES as error:
         raise UnreadableWorkbookError("it is damaged, or not an XLSX file") from error
+
+
+@contextmanager
+def open_worksheet(path: Path, name: str = "") -> Generator[Iterator[list[str]]]:
+    """The rows of the worksheet `name`, or of the first one, as texts; one row at a time is in memory.
+
+    Raises:
+        UnreadableWorkbookError: the file is damaged, not XLSX, or not safe to open, or has no such worksheet.
+    """
+    with path.open("rb") as file:
+        _check_archive(file)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # as in `read_workbook`
+                book = load_workbook(file, read_only=True, data_only=True)
+                if name and name not in book.sheetnames:
+                    raise NoSuchWorksheetError(", ".join(book.sheetnames))
+                sheet: Any = book[name] if name else book.worksheets[0]
+                sheet.reset_dimensions()  # a file may state them wrongly
+                yield ([_cell_text(value) for value in row] for row in sheet.iter_rows(values_only=True))
+        except _DAMAGES as error:
+            raise UnreadableWorkbookError("it is damaged, or not an XLSX file") from error
 
 
 def _sheet_lines(sheet: Worksheet) -> list[list[str]]:
@@ -227,21 +263,28 @@ def _sheet_lines(sheet: Worksheet) -> list[list[str]]:
     return [[] if all(value is None for value in row) else [_cell_text(value) for value in row] for row in rows]
 
 
-def _check_archive(data: bytes) -> None:
+def _check_archive(file: IO[bytes]) -> None:
     """Refuse archives that unpack to too many bytes, or contain XML with a document type."""
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        with zipfile.ZipFile(file) as archive:
             if sum(info.file_size for info in archive.infolist()) > MAX_UNPACKED_BYTES:
                 raise UnreadableWorkbookError(f"it unpacks to more than {MAX_UNPACKED_BYTES // 2**20} MiB")
             for name in archive.namelist():
-                if name.endswith((".xml", ".rels")) and _declares_doctype(archive.read(name)):
-                    raise UnreadableWorkbookError(f"{name} declares a document type, as no spreadsheet program does")
+                if name.endswith((".xml", ".rels")):
+                    with archive.open(name) as part:
+                        _refuse_doctype(part, name)
     except (zipfile.BadZipFile, zlib.error, RuntimeError, OSError) as error:
         raise UnreadableWorkbookError("it is damaged, protected by a password, or not an XLSX file") from error
 
 
-def _declares_doctype(xml: bytes) -> bool:
-    return any("<!DOCTYPE".encode(code) in xml for code in ("utf-8", "utf-16-le", "utf-16-be"))
+def _refuse_doctype(part: IO[bytes], name: str) -> None:
+    """UnreadableWorkbookError if the XML of a part declares a document type; reads a piece at a time."""
+    end = b""
+    while piece := part.read(_PIECE_BYTES):
+        end += piece
+        if any(mark in end for mark in _DOCTYPES):
+            raise UnreadableWorkbookError(f"{name} declares a document type, as no spreadsheet program does")
+        end = end[-max(map(len, _DOCTYPES)) :]
 
 
 def _cell_text(value: Any) -> str:

@@ -143,22 +143,19 @@ def is_flow(node: yaml.Node) -> bool:
 
 def keep_casing(editor: YamlEditor) -> None:
     """Let every `casing` of a file keep letters: the names of its list are those of another field of knowledge."""
-    for name, value in _mappings(editor.tree, "casing"):
-        if not value.value or any(child.value == "default" for child, _ in value.value):
-            continue
-        if is_flow(value):
-            editor.insert(value.start_mark.index + 1, "default: keep, ")
-        else:
-            comment = "# lower: once `names` lists the names of your field"
-            editor.insert(value.start_mark.index, f"default: keep {comment}\n{' ' * (name.start_mark.column + 2)}")
+    for value in _mappings(editor.tree, "casing"):
+        for name, way in value.value:
+            if name.value == "default" and way.value == "lower":
+                comment = "" if is_flow(value) else " # lower: once `names` lists the names of your field"
+                editor.replace_span(way.start_mark.index, way.end_mark.index, f"keep{comment}")
 
 
-def _mappings(node: yaml.Node | None, key: str) -> Iterator[tuple[yaml.Node, yaml.MappingNode]]:
-    """Every mapping under `key`, wherever it is, with the node of the key."""
+def _mappings(node: yaml.Node | None, key: str) -> Iterator[yaml.MappingNode]:
+    """Every mapping under `key`, wherever it is."""
     for child in node.value if isinstance(node, yaml.CollectionNode) else ():
         name, value = child if isinstance(child, tuple) else (None, child)
         if name is not None and name.value == key and isinstance(value, yaml.MappingNode):
-            yield name, value
+            yield value
         yield from _mappings(value, key)
 
 

@@ -142,9 +142,15 @@ class CasingSpec(Spec):
     """First words that always keep their capital, one per line."""
     keep: tuple[Regex, ...] = ()
     """Patterns for the beginning of texts that keep it."""
-    default: Literal["keep", "lower"] = "lower"
-    """What becomes of other texts inside a sentence: ``lower`` lowers their first letter, and damages every name that
-    is not in `names`; ``keep`` changes none."""
+    default: Literal["keep", "lower"] = "keep"
+    """What becomes of other texts inside a sentence: ``keep`` changes none; ``lower`` lowers their first letter, and
+    damages every name that is not in `names`."""
+
+    @model_validator(mode="after")
+    def _names_of_lowered(self) -> CasingSpec:
+        if self.default == "lower" and self.names is None:
+            raise ValueError("`default: lower` damages every name: list these words under `names`, or write keep")
+        return self
 
 
 def open_casing(spec: CasingSpec | None, language: str) -> Casing | None:

@@ -43,7 +43,10 @@ class StepFunnel:
 
 @dataclass(frozen=True)
 class SourceFunnel:
-    """The funnel of one source: its units, then each step; `joined` counts rows of files joined to the units."""
+    """The funnel of one source: its units, then each step.
+
+    `joined` counts rows of files joined to the units; `cleaned` the records that each rule of `clean` changed.
+    """
 
     source: str
     role: str
@@ -51,6 +54,7 @@ class SourceFunnel:
     joined: int
     why: tuple[tuple[str, int], ...]
     steps: tuple[StepFunnel, ...]
+    cleaned: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -105,7 +109,9 @@ def _source_funnel(finished: FinishedBuild, source: StepCounts) -> SourceFunnel:
             why[reason] += n
     steps = [_step_funnel(account, source.step) for account in finished.step_counts if account.inputs]
     passed = tuple(step for step in steps if step.outcomes.total)
-    return SourceFunnel(source.step, source.role, _outcome_counts(units), joined, _ranked(why), passed)
+    begins = len(f"sources.{source.step}.")
+    cleaned = tuple((key[begins:], n) for (name, _, key), n in source.tallies.items() if name == "clean")
+    return SourceFunnel(source.step, source.role, _outcome_counts(units), joined, _ranked(why), passed, cleaned)
 
 
 def _step_funnel(account: StepCounts, source: str) -> StepFunnel:

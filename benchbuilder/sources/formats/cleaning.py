@@ -34,8 +34,13 @@ class ColumnCleaner:
             places = [place for place, column in enumerate(columns) if column in named[name]]
             for number, rule in enumerate(sequence):
                 self._rules.append((f"{key}.{name}[{number}]", places, rule))
-        self.changed = {rule[0]: 0 for rule in self._rules}
+        self.changed: dict[str, int] = {}
         """The number of records that each rule changed so far, by its recipe key."""
+        self.begin()
+
+    def begin(self) -> None:
+        """Count anew."""
+        self.changed = {rule[0]: 0 for rule in self._rules}
 
     def clean(self, rows: Iterator[RawRow]) -> Iterator[RawRow]:
         """The rows with their texts replaced."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from benchbuilder.annotation import UnreadableWorkbookError, read_workbook
+from benchbuilder.annotation import NoSuchWorksheetError, UnreadableWorkbookError, open_worksheet
 from benchbuilder.sources.formats.delimited import RowCells, TableDialect, header_names, read_layout, select_columns
 from benchbuilder.sources.formats.files import wrong_shape
 from benchbuilder.sources.formats.tables import Column, RawRow
@@ -18,28 +18,35 @@ def workbook_rows(
 
     DataError if the file cannot be read, or has no such worksheet or column.
     """
-    rows = _sheet_rows(path, name, dialect.key, sheet)
+    least = max((column + 1 for column in columns if isinstance(column, int)), default=0)
+    rows = _sheet_rows(path, name, dialect, sheet, least)
     yield from select_columns(rows, read_layout(rows, name, dialect, columns))
 
 
 def workbook_names(path: Path, name: str, dialect: TableDialect, sheet: str) -> list[str]:
     """The names of the columns of the worksheet."""
-    return header_names(_sheet_rows(path, name, dialect.key, sheet), name, dialect)
+    return header_names(_sheet_rows(path, name, dialect, sheet), name, dialect)
 
 
-def _sheet_rows(path: Path, name: str, key: str, sheet: str) -> Iterator[RowCells]:
+def _sheet_rows(path: Path, name: str, dialect: TableDialect, sheet: str, least: int = 0) -> Iterator[RowCells]:
+    """Rows of equal width: that of the first row, or `least`. A worksheet does not say where a row ends."""
     try:
-        sheets = read_workbook(path.read_bytes())
+        with open_worksheet(path, sheet) as rows:
+            width = 0
+            for number, cells in enumerate(rows, 1):
+                if any(cells):
+                    width = width or max(_filled(cells), least, dialect.width or 0)
+                    yield RowCells(number, [*cells, *[""] * (width - len(cells))][:width])
     except UnreadableWorkbookError as error:
-        raise wrong_shape(key, name, expected="an XLSX file", found=str(error),
+        raise wrong_shape(dialect.key, name, expected="an XLSX file", found=str(error),
                           next="save it as XLSX, without a password") from error  # fmt: skip
-    if sheet and sheet not in sheets:
+    except NoSuchWorksheetError as error:
         raise wrong_shape(
-            key, name, expected=f"the worksheet {sheet!r}", found=f"the worksheets {', '.join(sheets)}",
+            dialect.key, name, expected=f"the worksheet {sheet!r}", found=f"the worksheets {error}",
             next="set sheet: to one of them",
-        )  # fmt: skip
-    lines = sheets[sheet] if sheet else next(iter(sheets.values()), [])
-    width = max(map(len, lines), default=0)
-    for number, cells in enumerate(lines, 1):
-        if any(cells):
-            yield RowCells(number, [*cells, *[""] * (width - len(cells))])
+        ) from None  # fmt: skip
+
+
+def _filled(cells: Sequence[str]) -> int:
+    """The number of cells up to the last one that is not empty."""
+    return max((place for place, cell in enumerate(cells, 1) if cell), default=0)

@@ -21,7 +21,12 @@ from benchbuilder.annotation.sheets.sheets import (
     sheet_rows,
     unescape_formula,
 )
-from benchbuilder.annotation.sheets.workbook import UnreadableWorkbookError, read_workbook, workbook_bytes
+from benchbuilder.annotation.sheets.workbook import (
+    UnreadableWorkbookError,
+    open_worksheet,
+    read_workbook,
+    workbook_bytes,
+)
 from benchbuilder.annotation.tasks import judgement_requests, wording_key
 
 SPEC = files_spec()
@@ -247,6 +252,16 @@ def test_entities_in_a_workbook_are_refused():
     spoiled = rezipped(data, lambda name, xml: bomb + xml if name == "xl/workbook.xml" else xml)
     with pytest.raises(UnreadableWorkbookError, match="declares a document type"):
         read_workbook(spoiled)
+
+
+def test_a_document_type_is_found_across_two_pieces(monkeypatch, tmp_path):
+    data = workbook_bytes(LAYOUT, rows(), SPEC, SPEC.labels)
+    path = tmp_path / "a.xlsx"
+    spoiled = rezipped(data, lambda name, xml: b"<!DOCTYPE x>" + xml if name == "xl/styles.xml" else xml)
+    path.write_bytes(spoiled)
+    monkeypatch.setattr("benchbuilder.annotation.sheets.workbook._PIECE_BYTES", 5)
+    with pytest.raises(UnreadableWorkbookError, match="xl/styles.xml declares"), open_worksheet(path):
+        pass
 
 
 def test_archives_without_measure_are_refused(monkeypatch):

@@ -180,12 +180,12 @@ def test_columns_are_told_by_their_content(
 
 
 def test_copies_keep_letters_until_their_names_are_listed() -> None:
-    text = "a:\n  casing:\n    names: x.txt # those of medicine\nb: {casing: {keep: [x]}, c: 1}\nc: {casing: null}\n"
+    text = "a:\n  casing:\n    default: lower\n    names: x.txt # those of medicine\nb: {casing: {default: lower}}\nc: {casing: null}\n"
     editor = YamlEditor(text)
     keep_casing(editor)
     data = yaml.safe_load(editor.edited_text())
     assert data["a"]["casing"] == {"default": "keep", "names": "x.txt"}
-    assert data["b"]["casing"] == {"default": "keep", "keep": ["x"]}
+    assert data["b"]["casing"] == {"default": "keep"}
     assert data["c"]["casing"] is None
     assert "# those of medicine" in editor.edited_text()
     again = YamlEditor(editor.edited_text())
