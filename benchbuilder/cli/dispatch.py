@@ -161,6 +161,16 @@ _GROUPS: dict[str, dict[str, Command]] = {"Build": {
         ("benchbuild release recipe=care_mi version=1.0.0 --despite 'a trial of the form'",
          "benchbuild release recipe=care_mi version=1.0.0 release.private=0.3 release.dev=5"),
     ),
+    "publish": Command(
+        "publish", "upload a release to the Hugging Face Hub, with a tag for its version",
+        ("benchbuild publish releases/care_mi/1.0.0 --repository OWNER/NAME --dry-run",
+         "benchbuild publish releases/care_mi/1.0.0 --repository OWNER/NAME"),
+    ),
+    "score": Command(
+        "score", "score answers to the private questions of a release",
+        ("benchbuild score answers.jsonl recipe=care_mi",
+         "benchbuild score answers.jsonl recipe=care_mi version=1.0.0 --output scores.json"),
+    ),
 }, "Extend": {
     "new": Command(
         "recipe", "copy a recipe, or write the skeleton of a plugin",

@@ -9,6 +9,7 @@ from once import BUILT, Once
 
 from benchbuilder.config import load_recipe
 from benchbuilder.publishing import Release
+from benchbuilder.publishing.release import private_folder
 
 
 @pytest.fixture(scope="session")
@@ -20,8 +21,10 @@ def built(once: Once, tmp_path_factory: pytest.TempPathFactory) -> BuiltSample:
 
 @pytest.fixture(scope="session")
 def released(built: BuiltSample) -> Release:
-    """A release with a private split and examples, not to be changed."""
-    return built.release(dir="shared", private=0.3, dev=4)
+    """A release with a private split and examples, not to be changed; its secret is the same in every run."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(private_folder.secrets, "token_bytes", lambda size: b"7" * size)
+        return built.release(dir="shared", private=0.3, dev=4)
 
 
 @pytest.fixture

@@ -101,6 +101,7 @@ class ReleaseRecord(FrozenModel):
     date: str
     licence: str
     language: str
+    repository: str = ""
     seed: int
     configs: tuple[ReleasedConfig, ...]
     sources: tuple[SourceRecord, ...]

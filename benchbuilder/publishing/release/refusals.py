@@ -56,18 +56,21 @@ def _licence_refusals(material: ReleaseMaterial) -> Iterator[ReleaseRefusal]:
     own = licence_terms(material.loaded.whole.card.licence)
     if not own.declared:
         yield ReleaseRefusal("licence", "the benchmark has no licence", "set card.licence")
+    unknown: dict[str, list[str]] = {}
     for source in material.sources:
         terms = source.terms
         if not terms.is_known:
-            said = f"is given as {terms.declared!r}" if terms.declared else "is not stated"
-            remedy = f"set sources.{source.name}.licence to its identifier, such as CC-BY-4.0"
-            yield ReleaseRefusal("licence", f"the licence of {source.name} {said}: what it allows is unknown", remedy)
+            unknown.setdefault(terms.declared, []).append(source.name)
         elif terms.change == "no":
             yield ReleaseRefusal("licence", f"{source.name} is {terms.name}: changed copies may not be passed on",
                           "leave the source out, or ask its owner")  # fmt: skip
         elif terms.commercial == "no" and own.commercial == "yes":
-            yield ReleaseRefusal("licence", f"{source.name} is {terms.name}: not for commercial use, but {own.name} allows it",
-                          "set card.licence to one that does not")  # fmt: skip
+            text = f"{source.name} is {terms.name}: not for commercial use, but {own.name} allows it"
+            yield ReleaseRefusal("licence", text, "set card.licence to one that does not")
+    for declared, names in unknown.items():
+        said = f"given as {declared!r}" if declared else "not stated"
+        text = f"what the licence of {', '.join(names)} allows is unknown: it is {said}"
+        yield ReleaseRefusal("licence", text, f"set sources.{names[0]}.licence to its identifier, such as CC-BY-4.0")
 
 
 def _declared_refusals(material: ReleaseMaterial) -> Iterator[ReleaseRefusal]:
@@ -87,5 +90,5 @@ def _declared_refusals(material: ReleaseMaterial) -> Iterator[ReleaseRefusal]:
 def _label_refusals(uses: Mapping[str, Use], private: PrivateFolder) -> Iterator[ReleaseRefusal]:
     opened = sum(private.uses.get(name) == "private" and use != "private" for name, use in uses.items())
     if opened:
-        yield ReleaseRefusal("labels", f"the labels of {count_phrase(opened, 'question')} were private before, and would be "
-                      "published", "keep release.private as it was, or drop these questions")  # fmt: skip
+        text = f"the labels of {count_phrase(opened, 'question')} were private before, and would be published"
+        yield ReleaseRefusal("labels", text, "keep release.private as it was, or drop these questions")

@@ -1,0 +1,38 @@
+"""``benchbuild publish``: upload a release to the Hugging Face Hub."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from rich.console import Console
+
+from benchbuilder.cli.terminal import print_line
+from benchbuilder.core import count_phrase
+from benchbuilder.publishing import plan_upload, publish_release
+
+
+def register(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("folder", metavar="FOLDER", type=Path, help="the folder of a release")
+    parser.add_argument("--repository", metavar="OWNER/NAME", help="where to (default: release.repository)")
+    parser.add_argument("--dry-run", action="store_true", help="show every file that would go, and send nothing")
+    parser.add_argument("--hidden", action="store_true", help="a new repository can be seen by its owner only")
+
+
+def run(args: argparse.Namespace, console: Console) -> int:
+    """Upload the release, or say what would be uploaded."""
+    if not args.dry_run:
+        done = publish_release(args.folder, args.repository, hidden=args.hidden)
+        print_line(console, f"{count_phrase(len(done.files), 'file')} published: {done.address}")
+        return 0
+    plan = plan_upload(args.folder, args.repository)
+    print_line(console, f"to {plan.repository}, with the tag {plan.tag}:")
+    for file in plan.files:
+        print_line(console, f"  {file.name:<24} {file.size:>12,} bytes  {file.sha256}")
+    if plan.record.despite is not None:
+        print_line(console, f"released despite {count_phrase(len(plan.record.despite.refusals), 'refusal')}: "
+                   f"{plan.record.despite.reason}")  # fmt: skip
+    total = sum(file.size for file in plan.files)
+    print_line(console, f"{count_phrase(len(plan.files), 'file')}, {total:,} bytes; nothing was sent")
+    return 0

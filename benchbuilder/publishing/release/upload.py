@@ -1,0 +1,139 @@
+"""Uploads a release to the Hugging Face Hub, each version once and with a tag."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchbuilder.config import display_path
+from benchbuilder.core import DataError, InstallationError, Problem, RecipeError, ServiceError
+from benchbuilder.publishing.release.make import CHECKSUMS, check_release
+from benchbuilder.publishing.release.record import ReleaseRecord, parse_version, read_record
+
+_KIND = "dataset"
+
+
+@dataclass(frozen=True)
+class UploadedFile:
+    """A file of an upload: its name in the repository, its bytes, and its SHA-256."""
+
+    name: str
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Upload:
+    """What goes, or went, to the Hub; `tag` is the version. `address` is empty until it is there."""
+
+    repository: str
+    tag: str
+    files: tuple[UploadedFile, ...]
+    record: ReleaseRecord
+    address: str = ""
+
+
+def plan_upload(folder: Path, repository: str | None = None) -> Upload:
+    """What `publish_release` would send, without asking anybody.
+
+    Raises:
+        DataError: It is no release, a file was changed or is missing, or there is a file that the release did not make.
+        RecipeError: No repository is named, here or in the recipe.
+    """
+    record = read_record(folder)
+    if changed := check_release(folder):
+        raise DataError(
+            f"{display_path(folder)} is not as it was released", where=", ".join(changed),
+            why="these files are missing or were changed", next="release a new version from the recipe",
+        )  # fmt: skip
+    listed = {line.split("  ", 1)[1] for line in (folder / CHECKSUMS).read_text("utf-8").splitlines()
+              if line and not line.startswith("#")} | {CHECKSUMS}  # fmt: skip
+    found = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()}
+    if strange := sorted(found - listed):
+        raise DataError(
+            f"{display_path(folder)} holds files that no release wrote", where=", ".join(strange),
+            why="they would be published too", next="move them away",
+        )  # fmt: skip
+    target = repository or record.repository
+    if not target:
+        raise RecipeError([Problem("no repository is named", where="command line: publish",
+                                   hint="give --repository OWNER/NAME, or set release.repository")])  # fmt: skip
+    files = tuple(_uploaded_file(folder, name) for name in sorted(listed))
+    return Upload(target, record.version, files, record)
+
+
+def _uploaded_file(folder: Path, name: str) -> UploadedFile:
+    data = (folder / name).read_bytes()
+    return UploadedFile(name, len(data), hashlib.sha256(data).hexdigest())
+
+
+def publish_release(
+    folder: Path, repository: str | None = None, *, hidden: bool = False, endpoint: str | None = None
+) -> Upload:
+    """Upload a release in one commit and tag it with its version. The token is that of ``hf auth login``.
+
+    Files of an earlier version that this one does not have are removed from the branch; their tag keeps them.
+
+    Args:
+        folder: The folder of a release.
+        repository: ``owner/name``; without it, the one that the recipe names.
+        hidden: Whether a repository that is made now can be seen by its owner only.
+        endpoint: The address of the Hub; without it, ``HF_ENDPOINT`` or the public one.
+
+    Raises:
+        DataError: See `plan_upload`.
+        RecipeError: The version is there already, or is not above the last one there.
+        ServiceError: The Hub refuses or does not answer.
+        InstallationError: The extra ``publish`` is not installed.
+    """
+    plan = plan_upload(folder, repository)
+    try:
+        from huggingface_hub import HfApi
+        from huggingface_hub.errors import HfHubHTTPError, LocalTokenNotFoundError, OfflineModeIsEnabled
+    except ImportError as error:
+        raise InstallationError(
+            "publishing needs huggingface_hub", why=str(error), next="pip install 'benchbuilder[publish]'"
+        ) from error
+    api = HfApi(endpoint=endpoint)
+    failures = (HfHubHTTPError, *_web_errors(HfHubHTTPError), LocalTokenNotFoundError, OfflineModeIsEnabled, OSError)
+    try:
+        api.create_repo(plan.repository, repo_type=_KIND, private=hidden or None, exist_ok=True)
+        _check_tags(plan, [ref.name for ref in api.list_repo_refs(plan.repository, repo_type=_KIND).tags])
+        commit: Any = api.upload_folder(
+            repo_id=plan.repository, repo_type=_KIND, folder_path=folder, delete_patterns="*",
+            allow_patterns=[file.name for file in plan.files], commit_message=f"Release {plan.tag}",
+        )  # fmt: skip
+        api.create_tag(plan.repository, tag=plan.tag, repo_type=_KIND, revision=commit.oid)
+    except failures as error:
+        raise ServiceError(
+            f"{plan.repository} could not be published", where=api.endpoint, why=str(error).strip(),
+            next="log in with `hf auth login` and give the same command again: it goes on where it stopped",
+        ) from error  # fmt: skip
+    address = f"{api.endpoint}/datasets/{plan.repository}/tree/{plan.tag}"
+    return Upload(plan.repository, plan.tag, plan.files, plan.record, address)
+
+
+def _web_errors(hub_error: type[Exception]) -> tuple[type[Exception], ...]:
+    """The errors of connections: those of the library, whichever it is, that the errors of the Hub are made of."""
+    return tuple(cls for cls in hub_error.__mro__ if cls.__name__ == "HTTPError" and issubclass(cls, Exception))
+
+
+def _check_tags(plan: Upload, tags: Sequence[str]) -> None:
+    """RecipeError if the version, or a later one, is on the Hub."""
+    versions = [version for tag in tags if (version := _version_of(tag)) is not None]
+    later = [version for version in versions if version >= parse_version(plan.tag)]
+    if later:
+        raise RecipeError([Problem(
+            f"{plan.repository} has version {max(later)}: nothing is published twice under one version",
+            where="command line: publish", actual=plan.tag, hint="release a higher version",
+        )])  # fmt: skip
+
+
+def _version_of(tag: str) -> Any:
+    try:
+        return parse_version(tag.removeprefix("v"))
+    except RecipeError:
+        return None

@@ -1,0 +1,130 @@
+"""Somebody who has the public folder, the program and every guess tries to find the labels that stay."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import itertools
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from built_sample import BuiltSample
+
+from benchbuilder.publishing import Release
+from benchbuilder.publishing.release.items import shared_item
+from benchbuilder.publishing.release.private_folder import PrivateFolder
+from benchbuilder.publishing.release.records import private_record, private_schema
+from benchbuilder.publishing.release.splits import question_names
+
+
+@pytest.fixture(scope="module")
+def withheld(released: Release) -> dict[str, dict[str, Any]]:
+    """What the maker knows of each private question, by its published name."""
+    text = (released.private_folder / "1.0.0" / "items.jsonl").read_text("utf-8")
+    return {row["name"]: row for row in map(json.loads, text.splitlines())}
+
+
+@pytest.fixture(scope="module")
+def published(released: Release) -> list[dict[str, str]]:
+    return [json.loads(line) for line in (released.folder / "private" / "test.jsonl").read_text("utf-8").splitlines()]
+
+
+@pytest.fixture(scope="module")
+def everything(released: Release) -> str:
+    return "\n".join(file.read_text("utf-8") for file in released.files)
+
+
+def test_a_private_question_is_published_without_anything_else(
+    published: list[dict[str, str]], withheld: dict[str, dict[str, Any]]
+) -> None:
+    assert {row["id"] for row in published} == set(withheld)
+    allowed = {"id", "canary", "type", "language", "context", "question", "full_question", "full-question",
+               "label_hash"}  # fmt: skip
+    assert {name for row in published for name in row} == allowed
+
+
+def test_no_id_of_the_build_and_no_text_of_a_label_is_in_any_public_file(
+    everything: str, withheld: dict[str, dict[str, Any]]
+) -> None:
+    for row in withheld.values():
+        for name in ("id", "fact", "family", "candidate", "origin"):
+            assert f'"{row[name]}"' not in everything, name
+        for parent in row["parents"]:
+            if not parent.startswith("passage-"):  # a paragraph may support public items too
+                assert parent not in everything
+        for text in (row["answer"], row["answer-wrong"]):
+            assert f'"{text}"' not in everything
+
+
+def digests(text: str) -> Iterator[str]:
+    """Hashes of a guess with every function that somebody would try, without a key."""
+    for name in ("sha256", "sha1", "md5", "blake2s", "sha512"):
+        yield hashlib.new(name, text.encode()).hexdigest()
+    for size in (8, 10, 16, 20, 32):
+        yield hashlib.blake2b(text.encode(), digest_size=size).hexdigest()
+
+
+def test_hashes_cannot_be_tried_with_guessed_labels(
+    released: Release, published: list[dict[str, str]], withheld: dict[str, dict[str, Any]], everything: str
+) -> None:
+    """Even who guesses the whole label right sees no hash of it, with any public value as a key or a salt."""
+    record = released.record
+    heads = {word[:16] for word in re.findall("[0-9a-f]{16,}", everything)}
+    keys = ["", record.canary, record.version, record.name, record.recipe_sha256]
+    for row in published[:20]:
+        known = withheld[row["id"]]
+        labels = [known["expected"], known["answer"], known["answer-wrong"]]
+        guesses = ([row["id"], *labels], ["label", record.version, row["id"], *labels], [row["question"], *labels[:2]])
+        for guess, key in itertools.product(guesses, keys):
+            for text in (json.dumps(guess, ensure_ascii=False, separators=(",", ":")), "".join(guess)):
+                tried = {*digests(key + text), hmac.new(key.encode(), text.encode(), hashlib.sha256).hexdigest()}
+                assert not heads & {digest[:16] for digest in tried}
+
+
+def test_a_corrected_label_changes_no_name(tmp_path: Path) -> None:
+    """A name that follows the label would tell, in the next version, that a verdict was turned."""
+    private = PrivateFolder(tmp_path, b"a secret of a test, 32 bytes....")
+    cells = {"id": "item-1", "type": "tf", "question": "Is it?", "expected": "yes", "answer": "It is."}
+    item = shared_item(cells, "", "test")
+    turned = replace(item, id="item-2", expected="no", answer="It is not.")
+    assert list(question_names([item], private).values()) == list(question_names([turned], private).values())
+    schema = private_schema(with_task=False)
+    hashes = {private_record(item, "question-1", "c", version, schema, private)["label_hash"] for version in ("1", "2")}
+    assert len(hashes) == 2
+
+
+def test_ids_and_order_say_nothing(published: list[dict[str, str]], withheld: dict[str, dict[str, Any]]) -> None:
+    """Neither the place of a question nor any character of its name or hash goes with its verdict."""
+    assert [row["id"] for row in published] != sorted(withheld)
+    verdicts = [withheld[row["id"]]["expected"] for row in published if withheld[row["id"]]["expected"]]
+    changes = sum(one != other for one, other in itertools.pairwise(verdicts))
+    assert 0.3 < changes / len(verdicts) < 0.7
+    by_build = [withheld[row["id"]]["id"] for row in published]
+    assert by_build != sorted(by_build)
+
+
+def test_the_card_counts_public_items_only(released: Release, withheld: dict[str, dict[str, Any]]) -> None:
+    """Figures of all items, minus those of the public ones, would be figures of private labels."""
+    card = (released.folder / "README.md").read_text("utf-8")
+    public = sum(sum(c.items.values()) for c in released.record.configs if c.type)
+    assert f"{public} items by source and type" in card
+    assert "Guessing without knowledge" not in card
+    for file in ("release.json", "croissant.json"):
+        text = (released.folder / file).read_text("utf-8")
+        assert '"expected"' not in text or file == "croissant.json"
+        assert "digest" not in text
+
+
+def test_another_secret_gives_other_names_and_another_choice(
+    built: BuiltSample, published: list[dict[str, str]]
+) -> None:
+    other = built.release(dir="other", private=0.3, dev=4)
+    names = {
+        json.loads(line)["id"] for line in (other.folder / "private" / "test.jsonl").read_text("utf-8").splitlines()
+    }
+    assert not names & {row["id"] for row in published}
