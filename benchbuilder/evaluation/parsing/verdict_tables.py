@@ -7,9 +7,17 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import yaml
 from pydantic import BaseModel, ConfigDict, field_validator, model_validator
 
-from benchbuilder.core import Conversion, DataError, check_regex, compose_characters, pattern_excerpt
+from benchbuilder.core import (
+    Conversion,
+    DataError,
+    check_regex,
+    compose_characters,
+    parse_plain_yaml,
+    pattern_excerpt,
+)
 from benchbuilder.evaluation.yaml_files import read_yaml
 
 CLAIM, CONTRARY, QUESTION, TRUE, FALSE, OTHER = (chr(0xE000 + n) for n in range(6))
@@ -256,6 +264,15 @@ def _patterns(table: VerdictTable) -> list[tuple[str, tuple[str, ...]]]:
 def read_verdict_table(path: Path) -> VerdictTable:
     """Read the table in the YAML file `path`; DataError with all problems if it is missing or invalid."""
     return read_yaml(path, VerdictTable, "verdict table")
+
+
+def lacks_verdicts(path: Path) -> bool:
+    """Whether a table is the short form with an empty `says_yes` or `says_no`, as ``benchbuild new`` leaves it."""
+    try:
+        data = parse_plain_yaml(path.read_text(encoding="utf-8-sig"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError):
+        return False
+    return isinstance(data, dict) and any(data.get(name) == [] for name in ("says_yes", "says_no"))  # pyright: ignore[reportUnknownMemberType]
 
 
 def check_examples(table: VerdictTable, path: Path, read: Callable[[str], str]) -> None:
