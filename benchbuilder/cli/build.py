@@ -24,9 +24,10 @@ from benchbuilder.cli.session import (
 )
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import Recipe, display_path
-from benchbuilder.core import STATEMENT_FORM, GateClosed, InstallationError
+from benchbuilder.core import STATEMENT_FORM, GateClosed, InstallationError, count_phrase, public_path
 from benchbuilder.evaluation import BuildAuditor
 from benchbuilder.pipeline import BuildReport, Manifest, build_benchmark, require_libraries
+from benchbuilder.steps import TopicSpec, keeps_few
 
 _MANY = 500
 """From this many missing judgements on, the report says how to ask for fewer."""
@@ -123,6 +124,7 @@ def _remarks(report: BuildReport, recipe: Recipe) -> Iterator[str]:
     if report.receipts:
         yield "\n".join(receipt_lines(report.receipts))
     yield from _emptiness_notes(report, recipe)
+    yield from _topic_notes(report, recipe)
     for task, audit in report.audits.items():
         if audit.checks:
             variant = f" variant={recipe.variant}" if recipe.variant else ""
@@ -134,6 +136,27 @@ def _remarks(report: BuildReport, recipe: Recipe) -> Iterator[str]:
         tasks = [task for task, part in recipe.by_task().items() if task and part.card.illustrative]
         of = f" of {', '.join(tasks)}" if len(tasks) < len(recipe.tasks) else ""
         yield f"The sources{of} are bundled samples: illustrative, not checked by experts."
+
+
+def _topic_notes(report: BuildReport, recipe: Recipe) -> Iterator[str]:
+    """Which topic filters keep hardly any row of a source, and the words that match most."""
+    for name, spec in recipe.steps.items():
+        manifest = report.manifests.get(name)
+        if manifest is None or not isinstance(spec, TopicSpec) or spec.words is None:
+            continue
+        for source in dict.fromkeys(partition for partition, *_ in manifest.counts):
+            rows = sum(n for partition, _, _, n in manifest.counts if partition == source)
+            kept = sum(n for partition, outcome, _, n in manifest.counts if (partition, outcome) == (source, "kept"))
+            if not keeps_few(kept, rows):
+                continue
+            words = {word: n for sort, partition, word, n in manifest.tallies if (sort, partition) == ("words", source)}
+            most = sorted((word for word, n in words.items() if n), key=lambda word: -words[word])[:5]
+            named = ", ".join(f"{word} ({words[word]})" for word in most) or "none"
+            silent = sum(not n for n in words.values())
+            yield (
+                f"{name} keeps {kept} of {rows} rows of {source}: look at {public_path(spec.words.path)}. Words that "
+                f"match most: {named}; {silent} of {count_phrase(len(words), 'word')} match nothing"
+            )
 
 
 def _emptiness_notes(report: BuildReport, recipe: Recipe) -> Iterator[str]:

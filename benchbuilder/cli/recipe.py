@@ -57,7 +57,7 @@ def run_check(args: argparse.Namespace, console: Console) -> int:
     try:
         loaded = load_recipe(args.overrides, recipes=args.recipes)
         unadapted = UnadaptedText(name, loaded.roots)
-        warnings = [*check_recipe(loaded), *check_setting_files(loaded)]
+        warnings = [*check_recipe(loaded, look=True), *check_setting_files(loaded)]
         require_libraries(loaded)
     except (RecipeError, DataError) as error:
         _warn(UnadaptedText(name, find_roots(args.recipes or ())).problems_in_files(), console)

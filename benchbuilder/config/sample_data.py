@@ -34,7 +34,7 @@ def decide_illustrative(
     """Set `card.illustrative` by the sources in use, for each task on its own.
 
     A task is illustrative if a source in use is installed sample data, or a copy of it. Other data are the user's own:
-    then the word of the recipe counts only if its author gave it for sources of the same folder, or on the command line.
+    then the word of the recipe counts only if it was given for sources of the same folder, or on the command line.
     """
     sources = {name: [ref.file for key, ref in files if key.startswith(f"sources.{name}.")] for name in recipe.sources}
     folders = installed_folders()

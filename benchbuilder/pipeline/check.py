@@ -42,6 +42,7 @@ from benchbuilder.models import (
     model_price,
     read_few_shot_pairs,
 )
+from benchbuilder.pipeline.check_rows import row_warnings
 from benchbuilder.pipeline.check_wiring import WiringCheck, step_class_of
 from benchbuilder.pipeline.wiring import source_row_class
 from benchbuilder.steps import REPAIR_VARIABLES, WriterSpec
@@ -70,12 +71,15 @@ class CheckResult:
             raise DataError(what, next="give the right files, for instance paths.NAME=FILE on the command line")
 
 
-def check_recipe(loaded: LoadedRecipe, *, sources: Collection[str] | None = None) -> tuple[Problem, ...]:
+def check_recipe(
+    loaded: LoadedRecipe, *, sources: Collection[str] | None = None, look: bool = False
+) -> tuple[Problem, ...]:
     """Check a recipe before a build; nothing is run and nothing written.
 
     Args:
         loaded: The recipe.
         sources: The sources whose files are opened and looked into; all by default.
+        look: Whether to look for faults in the first rows of all sources too, which takes seconds.
 
     Returns:
         Warnings, which stop nothing.
@@ -86,7 +90,7 @@ def check_recipe(loaded: LoadedRecipe, *, sources: Collection[str] | None = None
     """
     findings = examine_recipe(loaded, sources=sources)
     findings.raise_if_wrong()
-    return tuple(findings.warnings)
+    return (*findings.warnings, *(row_warnings(loaded) if look else ()))
 
 
 def examine_recipe(loaded: LoadedRecipe, *, sources: Collection[str] | None = None) -> CheckResult:

@@ -79,6 +79,10 @@ class Source(ABC):
         """Further counts of what was read last, by the recipe key that they are about."""
         return {}
 
+    def first_rows(self, count: int) -> list[Row]:  # noqa: ARG002
+        """At most `count` rows from the beginnings of the files, for a look; none where a whole file must be read."""
+        return []
+
     @abstractmethod
     def check(self) -> None:
         """Check the first lines of each file; DataError if it has the wrong shape."""

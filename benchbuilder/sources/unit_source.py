@@ -117,6 +117,16 @@ class UnitSource(Source, Generic[S]):
             if self.can_read_head(file):
                 self._check_head(list(islice(self.units(file), HEAD_ROWS)), file)
 
+    def first_rows(self, count: int) -> list[Row]:
+        """The rows of the first units of each file that can be read in part."""
+        if type(self).read is not UnitSource.read:
+            return []
+        files = [file for file in self.select_files()[0] if self.can_read_head(file)]
+        each = max(count // max(len(files), 1), 1)
+        units = ((raw, file) for file in files for raw in islice(self.units(file), each))
+        outcomes = (self._row(raw, file) for raw, file in islice(units, count))
+        return [outcome for outcome in outcomes if not isinstance(outcome, Dropped)]
+
     def read(self) -> Iterator[SourceUnit | EndOfFile]:
         """The units of all files; a file that the recipe leaves out ends at once, marked as excluded."""
         chosen, excluded = self.select_files()

@@ -27,6 +27,7 @@ from .terms import MergeTermsSpec as MergeTermsSpec
 from .terms import NormaliseTermSpec as NormaliseTermSpec
 from .topic import Topic as Topic
 from .topic import TopicSpec as TopicSpec
+from .topic import keeps_few as keeps_few
 from .translate import TranslateSpec as TranslateSpec
 from .writer import MODEL_REASONS as MODEL_REASONS
 from .writer import REPAIR_VARIABLES as REPAIR_VARIABLES

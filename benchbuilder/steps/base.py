@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -90,6 +90,13 @@ class Step(ABC):
 
     def remarks(self) -> Iterable[SpecIssue]:
         """What a user should know before a build and what stops nothing; ``check`` and ``plan`` print it."""
+        return ()
+
+    def remarks_on(self, rows: Sequence[Any]) -> Iterable[SpecIssue]:  # noqa: ARG002
+        """What a user should know of the first rows of the sources above; only ``check`` asks, before a build.
+
+        An issue's `allowed` is what to do about it.
+        """
         return ()
 
     def prepare(self, lookups: Mapping[str, Table[Any]]) -> tuple[Path, ...]:  # noqa: ARG002

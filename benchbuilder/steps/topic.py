@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -30,6 +30,19 @@ from benchbuilder.steps.language.columns import Scanner, to_comparison_form
 
 WordMatches = tuple[Any, Any]
 """Row and word of each match, as two integer arrays of equal length; a pair may occur twice."""
+
+
+FEW_ROWS = 1_000
+"""With fewer rows than this, a filter may well keep few."""
+
+
+def keeps_few(kept: int, rows: int) -> bool:
+    """Whether a topic filter keeps so few rows that its words may not fit the source: less than 1 %, and few at all.
+
+    >>> keeps_few(113, 262_187), keeps_few(9, 900), keeps_few(2_000, 4_000_000)
+    (True, False, False)
+    """
+    return rows >= FEW_ROWS and kept < FEW_ROWS and kept < rows / 100
 
 
 class TopicSpec(StepSpec):
@@ -95,6 +108,21 @@ class Topic(Filter):
         if self.spec.match == "words":
             yield from word_boundary_problem(self._tokenizer)
         yield from unknown_texts(rows["each"], {f"groups.{group}": f for group, f in self.spec.groups.items()})
+
+    def remarks_on(self, rows: Sequence[Any]) -> Iterator[SpecIssue]:
+        """A filter that keeps hardly any of the rows."""
+        if self.spec.words is None or len(rows) < FEW_ROWS:
+            return
+        self.open({})
+        for partition in dict.fromkeys(row.partition for row in rows):
+            same = [row for row in rows if row.partition == partition]
+            kept = self.screen(Table.of(same, type(same[0]))).reasons.null_count
+            if keeps_few(kept, len(same)):
+                yield SpecIssue(
+                    "words", f"the topic filter keeps {kept} of the first {len(same)} rows of {partition}",
+                    self.spec.words.path,
+                    ("look at the word list, its `match` and `groups`; `words: null` keeps every row",),
+                )  # fmt: skip
 
     def screen(self, table: Table[Any]) -> FilterResult:
         """The result for every row, and the tally of the words."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -19,6 +20,7 @@ from benchbuilder.core import (
     Triple,
     check_regex,
     compose_characters,
+    count_phrase,
     fill_template,
     matches_whole,
     placeholders,
@@ -29,6 +31,10 @@ from benchbuilder.steps.base import Map
 COLUMNS = ("relation", "statement", "negated", "tf", "oe", "answer_end")
 OPTIONAL = ("when_head", "when_tail")
 NAMES = ("head", "tail", "relation")
+_FEW = 0.05
+"""A remark is about at least this proportion of the triples of a partition."""
+_NAMED = 8
+"""So many relations are named in a remark."""
 ANY = "*"
 """The relation of a row for all relations without a row of their own."""
 DEFAULT = "default"
@@ -108,6 +114,32 @@ class RelationStep(Map):
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:  # noqa: ARG002
         """Read the relation tables; RecipeError names the line of each fault."""
         self._tables = self._read_tables()
+
+    def remarks_on(self, rows: Sequence[Any]) -> Iterator[SpecIssue]:
+        """The relations of triples that no row of the tables fits, with the number of their triples."""
+        tables, unstated, known = self._read_tables(), Counter[tuple[str, str]](), set[tuple[str, str]]()
+        for row in rows:
+            triple: Triple = row.payload
+            place = row.partition, triple.relation
+            if tables.find(*place, triple.head, triple.tail) is None:
+                unstated[place] += 1
+            else:
+                known.add(place)
+        for place in known:
+            del unstated[place]
+        triples = Counter(row.partition for row in rows)
+        lost = Counter[str]()
+        for (partition, _), n in unstated.items():
+            lost[partition] += n
+        for partition in (name for name, n in lost.items() if n >= _FEW * triples[name]):
+            of = {relation: n for (name, relation), n in unstated.most_common() if name == partition}
+            named = ", ".join(f"{relation} ({n})" for relation, n in list(of.items())[:_NAMED])
+            yield SpecIssue(
+                "relations", f"no sentence for {count_phrase(len(of), 'relation')} of {partition}: "
+                f"{lost[partition]} of its first {triples[partition]} triples are dropped",
+                named + (f" and {len(of) - _NAMED} more" if len(of) > _NAMED else ""),
+                ("add a row for each to the table, or a row for `*`",),
+            )  # fmt: skip
 
     def _read_tables(self) -> RelationTables:
         spec: RelationStepSpec = self.spec
