@@ -188,7 +188,7 @@ def _print_clone(clone: Clone, request: CloneRequest, console: Console) -> None:
         f"  2. {check}   lists what is missing or still about {request.origin}",
         f"  3. benchbuild preview n=3 recipe={request.name}",
     ] if request.origin else [
-        f"  1. open recipes/forms/{request.name}.yaml: write its eight sentences, or check those that are there",
+        f"  1. open recipes/forms/{request.name}.yaml: write its open sentences, or check those that are there",
         f"  2. open {recipe}: replace every ???, and look at every line that says check",
         f"  3. {check}   says what is still open",
         f"  4. benchbuild recipe={request.name}   makes the items",

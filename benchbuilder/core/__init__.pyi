@@ -185,6 +185,8 @@ from .text.answers import number_range as number_range
 from .text.answers import split_words as split_words
 from .text.answers import text_differences as text_differences
 from .text.answers import without_numbers as without_numbers
+from .text.gold_names import name_gold as name_gold
+from .text.gold_names import split_gold as split_gold
 from .text.invisible import escape_invisible as escape_invisible
 from .text.invisible import is_blank as is_blank
 from .text.invisible import is_spelling_mark as is_spelling_mark

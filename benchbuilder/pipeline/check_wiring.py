@@ -28,6 +28,7 @@ from benchbuilder.pipeline.wiring import (
     source_row_class,
     step_row_class,
 )
+from benchbuilder.sources import Source
 from benchbuilder.steps import Port, Step
 
 
@@ -60,7 +61,7 @@ class WiringCheck:
                 self.rows[name], self.above[name] = source_row_class(self.recipe, name), set()
             else:
                 problems += self._step(name)
-        problems += self._items()
+        problems += [*self._items(), *self._named_sources()]
         problems += [] if problems else missing_source_problems(self.recipe, wired)
         return [self._placed(problem) for problem in problems]
 
@@ -143,6 +144,20 @@ class WiringCheck:
     def _makers(self, expected: type[Row]) -> str:
         makers = [name for name, row in self.rows.items() if accepts_row_class(row, expected)]
         return f"such rows come from {', '.join(makers)}" if makers else ""
+
+    def _named_sources(self) -> Iterator[Problem]:
+        """Sources that other sources name, and that are missing or have other rows."""
+        sources = self.recipe.sources
+        for name, spec in sources.items():
+            source: type[Source] = find_kind("source", spec.kind).load()
+            for key, (other, row) in source.named_sources(spec).items():
+                if other in sources and accepts_row_class(self.rows[other], row):
+                    continue
+                message = "there is no such source" if other not in sources else "this source has other rows"
+                fitting = [one for one in sources if accepts_row_class(self.rows[one], row)]
+                allowed = ", ".join(fitting) or f"a source of rows `{row_name(row)}`"
+                hint = did_you_mean(other, fitting)
+                yield Problem(message, key=f"sources.{name}.{key}", actual=other, allowed=allowed, hint=hint)
 
     def _items(self) -> Iterable[Problem]:
         for task, part in self.recipe.by_task().items():

@@ -46,6 +46,11 @@ class Source(ABC):
         """The class of the rows of a source with this `spec`: `output`, unless it depends on the recipe."""
         return cls.output
 
+    @classmethod
+    def named_sources(cls, spec: Any) -> Mapping[str, tuple[str, type[Row]]]:  # noqa: ARG003
+        """The other sources that `spec` names, by the key, each with the class of rows that it must have."""
+        return {}
+
     def fingerprint(self) -> Mapping[str, str]:
         """Further inputs that shape the rows: versions of libraries, contents of other files."""
         return {}

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from benchbuilder.config import Spec
-from benchbuilder.core import DataError, Dropped, Fact, LabelledClaim, Row
+from benchbuilder.core import DataError, Dropped, Fact, LabelledClaim, Passage, Row, name_gold
 from benchbuilder.sources.base import SourceSpec
 from benchbuilder.sources.formats.files import SourceFile
 from benchbuilder.sources.formats.tables import Column, TableSpec, cell_text
@@ -17,6 +17,8 @@ from benchbuilder.sources.question_answer import Columns
 from benchbuilder.sources.unit_source import READING_REASONS, RowSource
 
 Meaning = Literal["true", "false", "unknown", "skip"]
+
+_LABELS = '{"true": [SUPPORTS], "false": [REFUTES], skip: [NOT ENOUGH INFO]}'
 
 
 def _as_word(value: Any) -> Any:
@@ -55,7 +57,11 @@ class ClaimsSpec(TableSpec):
     """Whether the texts are sentences, or questions that are answered with yes or no."""
     about: Literal["world", "text"] = "world"
     """Whether the label says what is true, or only what follows from the premise."""
-    labels: Annotated[dict[Meaning, tuple[str, ...]], BeforeValidator(_as_lists), Field(min_length=1)]
+    gold_in: str = ""
+    """The source whose passages `columns.gold` names; empty: any source of passages."""
+    labels: Annotated[
+        dict[Meaning, tuple[str, ...]], BeforeValidator(_as_lists), Field(min_length=1, examples=[_LABELS])
+    ]
     """The labels of the file by what they mean: ``true``, ``false``, ``unknown``, or ``skip``, which leaves out."""
 
     @model_validator(mode="after")
@@ -91,6 +97,11 @@ class Claims(RowSource[ClaimsSpec]):
         super().__init__(spec, name, language)
         self._meanings = self.spec.meanings()
 
+    @classmethod
+    def named_sources(cls, spec: Any) -> Mapping[str, tuple[str, type[Row]]]:
+        """The source of the passages that show the answers."""
+        return {"gold_in": (spec.gold_in, Passage)} if spec.gold_in else {}
+
     def columns(self) -> Sequence[Column]:
         """The columns that the recipe names."""
         return [column for _, column in self._named()]
@@ -116,8 +127,9 @@ class Claims(RowSource[ClaimsSpec]):
             raise self._strange_labels(source_file)
         if meaning == "skip":
             return Dropped("label_skipped", label)
+        gold = (name_gold(name, self.spec.gold_in) for name in found["gold"])
         payload = LabelledClaim(
-            text=found["text"][0], label=meaning, gold=tuple(dict.fromkeys(found["gold"])), about=self.spec.about,
+            text=found["text"][0], label=meaning, gold=tuple(dict.fromkeys(gold)), about=self.spec.about,
             premise="\n".join(found["premise"]), asked=self.spec.as_ == "yes_no",
         )  # fmt: skip
         return self.output.build(payload=payload, **self.row_header(source_file, line))

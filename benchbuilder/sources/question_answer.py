@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from benchbuilder.config import Spec
-from benchbuilder.core import Dropped, Fact, QuestionAnswer, Row
+from benchbuilder.core import Dropped, Fact, Passage, QuestionAnswer, Row, name_gold
 from benchbuilder.sources.base import SourceSpec
 from benchbuilder.sources.formats.files import SourceFile
 from benchbuilder.sources.formats.tables import Column, TableSpec, cell_text
@@ -37,6 +37,8 @@ class QuestionAnswerSpec(TableSpec):
     """JSON, JSONL, CSV, TSV or Parquet with one question per row."""
 
     columns: KnownAnswerColumns
+    gold_in: str = ""
+    """The source whose passages `columns.gold` names; empty: any source of passages."""
 
 
 class QuestionAnswers(RowSource[QuestionAnswerSpec]):
@@ -46,6 +48,11 @@ class QuestionAnswers(RowSource[QuestionAnswerSpec]):
     spec_class: ClassVar[type[SourceSpec]] = QuestionAnswerSpec
     output: ClassVar[type[Row]] = Fact[QuestionAnswer]
     reasons: ClassVar[Mapping[str, str]] = READING_REASONS
+
+    @classmethod
+    def named_sources(cls, spec: Any) -> Mapping[str, tuple[str, type[Row]]]:
+        """The source of the passages that show the answers."""
+        return {"gold_in": (spec.gold_in, Passage)} if spec.gold_in else {}
 
     def columns(self) -> Sequence[Column]:
         """The columns that the recipe names."""
@@ -65,6 +72,7 @@ class QuestionAnswers(RowSource[QuestionAnswerSpec]):
             if not found[name]:
                 return Dropped("missing_field", name)
         single = {name: next(iter(found[name]), "") for name in _SINGLE}
+        found["gold"] = [name_gold(name, self.spec.gold_in) for name in found["gold"]]
         several = {name: tuple(dict.fromkeys(found[name])) for name in _SEVERAL}
         wrong_from = "listed" if found["wrong"] else ""
         payload = QuestionAnswer.model_validate({**single, **several, "wrong_from": wrong_from})

@@ -20,6 +20,7 @@ from benchbuilder.core import (
     SpecIssue,
     Statement,
     fill_template,
+    split_gold,
     text_length,
 )
 from benchbuilder.steps.base import Map, Port
@@ -107,7 +108,8 @@ class AnswerClaims(Map):
         if claim.label == "true":
             edit = search_negation(claim.text, self.spec.negation)
             return "" if edit is None else replace_span(claim.text, *edit)
-        texts = (text for text in claim.gold if 1 < text_length(text, self.spec.unit) <= self.spec.longest_gold)
+        names = (split_gold(name)[1] for name in claim.gold)
+        texts = (text for text in names if 1 < text_length(text, self.spec.unit) <= self.spec.longest_gold)
         return next(texts, "")
 
 

@@ -26,7 +26,7 @@ from benchbuilder.core import (
 from benchbuilder.steps.base import Map, Port
 from benchbuilder.steps.language.edits import answer_text
 from benchbuilder.steps.language.option_texts import issues_of_payload
-from benchbuilder.steps.language.questions import leaks_answer, shown_context
+from benchbuilder.steps.language.questions import CONTEXT_REMARK, leaks_answer, shown_context
 
 
 class AskPassSpec(StepSpec):
@@ -42,11 +42,12 @@ class AskPassSpec(StepSpec):
     """The place of the answer in a text."""
     colons: str = ":：﹕"
     """Marks at the end of a text that its answer completes."""
-    options_named: tuple[Regex, ...] = ()
+    options_named: tuple[Regex, ...] | None = ()
     """Patterns of questions that nobody can answer without the options. Without any, no question that has options is
-    passed, for nothing would tell those questions from others."""
-    context_dependent: tuple[Regex, ...] = ()
-    """Patterns of questions about a text that is not shown."""
+    passed, for nothing would tell those questions from others; ``null``: no fact has options."""
+    context_dependent: tuple[Regex, ...] | None = ()
+    """Patterns of questions about a text that is not shown; questions with a context are not searched. ``null``: no
+    question is about a text."""
     ignore: str = ""
     """Characters that are ignored when the question is searched for its answer."""
     matching: LengthUnit = "words"
@@ -79,10 +80,13 @@ class AskPass(Map):
         yield from issues_of_payload(rows, "fact")
 
     def remarks(self) -> Iterator[SpecIssue]:
-        """That no question is passed without words for options."""
-        if not self.spec.options_named:
+        """That no question is passed without words for options, and which words the language lacks."""
+        if self.spec.options_named == ():
             yield SpecIssue("options_named", "no question is asked openly: no words find questions that need their "
                             "options (forms.options_named)", "", ())  # fmt: skip
+
+        if self.spec.context_dependent == ():
+            yield CONTEXT_REMARK
 
     def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Outcome]:
         """The question, or the reason why it cannot be asked openly."""
@@ -91,13 +95,13 @@ class AskPass(Map):
         if statement.polarity != "true":
             return [NotApplicable("false_statement")]
         has_options = bool(getattr(payload, "options", ()))
-        options_named = self.spec.options_named if has_options else ()
+        options_named = (self.spec.options_named or ()) if has_options else ()
         if has_options and not options_named:
             return [NotApplicable("options_unknown")]
         asked, answer = payload.question.strip(), answer_text(statement)
         for reason, patterns in (
             ("speaks_of_options", options_named),
-            ("context_dependent", self.spec.context_dependent),
+            ("context_dependent", () if payload.context else self.spec.context_dependent or ()),
         ):
             if (found := first_match(patterns, asked)) is not None:
                 return [Dropped(reason, found)]

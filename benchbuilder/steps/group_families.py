@@ -39,12 +39,14 @@ class GroupFamiliesSpec(StepSpec):
 
     Facts whose texts share more than `near` of their character trigrams (Jaccard) become one family; ``null`` joins
     none. Two open questions are the same if they are equal, or if they share more than `same` of their trigrams.
-    `contradictions` of the same question are dropped, or kept for the experts.
+    `contradictions` of the same question are dropped, or kept for the experts. With `by_record`, all facts of one
+    record of a source are one family, such as those of one procedure.
     """
 
     near: Annotated[float | None, Field(gt=0, le=1)] = 0.7
     same: Annotated[float, Field(gt=0, le=1)] = 1.0
     contradictions: Literal["drop", "keep"] = "drop"
+    by_record: bool = False
 
 
 @dataclass
@@ -99,6 +101,9 @@ class GroupFamilies(Gather):
         joins = list(chain.from_iterable(pairwise(places) for places in asked))
         if self.spec.near is not None:
             joins += _near_facts(rows, ends, self.spec.near)
+        if self.spec.by_record:
+            records = _group(range(len(rows)), lambda place: (rows[place].origin.file, rows[place].origin.line))
+            joins += chain.from_iterable(map(pairwise, records))
         names = join_groups(former, joins)
         drops = _Drops()
         if self.spec.contradictions == "drop":

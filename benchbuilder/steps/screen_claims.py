@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
@@ -20,12 +20,14 @@ from benchbuilder.core import (
     Outcome,
     Regex,
     Row,
+    SpecIssue,
     Table,
     equality_key,
     first_match,
     text_length,
 )
 from benchbuilder.steps.base import Gather, Port
+from benchbuilder.steps.language.questions import CONTEXT_REMARK
 
 
 class ScreenClaimsSpec(StepSpec):
@@ -60,6 +62,11 @@ class ScreenClaims(Gather):
     }
 
     spec: ScreenClaimsSpec
+
+    def remarks(self) -> Iterator[SpecIssue]:
+        """Which words the language lacks."""
+        if not self.spec.context_dependent:
+            yield CONTEXT_REMARK
 
     def gather(self, tables: Mapping[str, Table[Any]]) -> GatherResult:
         """Every claim, kept or dropped, in the order of the input."""

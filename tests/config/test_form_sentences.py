@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
 
-from benchbuilder.config import load_recipe
-from benchbuilder.core import RecipeError
+from benchbuilder.config import FormsSpec, load_recipe
+from benchbuilder.core import RecipeError, first_match
+from benchbuilder.pipeline import check_recipe
 
 
 def problems(*overrides: str) -> list[tuple[str, str]]:
@@ -24,3 +26,48 @@ def test_an_unknown_place_is_named() -> None:
     ((key, message),) = problems("forms.cloze='{left} {right} {middle}?'")
     assert key == "forms.cloze"
     assert "unknown placeholder {middle}" in message
+
+
+BUNDLED = Path(__file__).parents[2] / "recipes" / "forms"
+SHOWN_ALONE = {
+    "ar": (["في هذا النص، من هو القائد؟"], ["ما هو السكري؟", "من يفحص النص المكتوب؟"]),
+    "en": (["What does the author say?", "Is this red?"], ["Which planet is red?"]),
+    "es": (["¿Qué defiende este artículo?", "Según el texto, ¿quién ganó?"], ["¿Qué garantiza el artículo 15?"]),
+    "fr": (["Que montre cette étude ?", "D’après le texte, qui part ?"], ["Où est le passage du nerf ?"]),
+    "hi": (["इस लेख में लेखक क्या कहता है?", "वह कहाँ गया?"], ["यह रोग किससे होता है?"]),
+    "yo": (["Kí ni àyọkà sọ?"], ["Kí ni ó fa ibà?"]),
+    "zh": (["该片由谁导演？", "文中提到几个人？", "他在哪里出生？", "本书出版于哪年？"],
+           ["其他原因有哪些？", "他克莫司属于什么药？", "本草纲目的作者是谁？", "此外还有什么原因？"]),
+    "zu": (["Isiqeshu sikhuluma ngani?"], ["Yini imalaleveva?"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("language", sorted(SHOWN_ALONE))
+def test_words_of_a_language_find_texts_about_what_is_not_shown(language: str) -> None:
+    content = yaml.safe_load((BUNDLED / f"{language}.yaml").read_text("utf-8"))
+    patterns = FormsSpec.model_validate(content).context_dependent
+    about, alone = SHOWN_ALONE[language]
+    assert [text for text in about if first_match(patterns, text) is None] == []
+    assert [text for text in alone if first_match(patterns, text) is not None] == []
+
+
+def test_every_bundled_language_has_such_words() -> None:
+    assert {path.stem for path in BUNDLED.glob("*.yaml")} == set(SHOWN_ALONE)
+
+
+def test_check_says_where_a_language_has_none() -> None:
+    given = {"recipe=exam_any": "steps.ask_pass", "recipe=claims_en": "steps.screen_claims"}
+    for recipe, step in given.items():
+        loaded = load_recipe([recipe, "forms.context_dependent=[]"], cwd=Path("/nowhere"), environ={})
+        remarks = {problem.key: problem.message for problem in check_recipe(loaded, sources=())}
+        assert "forms.context_dependent" in remarks[f"{step}.context_dependent"]
+
+
+def test_the_source_of_evidence_is_checked() -> None:
+    for name, message in (("page", "there is no such source"), ("facts_en", "this source has other rows")):
+        overrides = ["recipe=claims_en", f"sources.facts_en.gold_in={name}"]
+        with pytest.raises(RecipeError) as caught:
+            check_recipe(load_recipe(overrides, cwd=Path("/nowhere"), environ={}), sources=())
+        [problem] = caught.value.problems
+        assert (problem.key, problem.message) == ("sources.facts_en.gold_in", message)
+        assert problem.allowed == "facts_pages_en"

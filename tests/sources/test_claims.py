@@ -50,3 +50,13 @@ def test_claims_about_a_text_have_it_as_premise(write, read_source):
     result = read_source("claims", path=write("n.tsv", text), labels={"false": "contradiction"}, **given)
     assert [(row.payload.premise, row.payload.about) for row in result.rows] == [("A cat sleeps.", "text")]
     assert result.dropped() == [(3, "missing_field")]
+
+
+def test_the_source_of_the_evidence_may_be_named(write, read_source):
+    path = write("f.jsonl", lines(FEVER))
+    result = read_source("claims", path=path, columns=COLUMNS, labels=LABELS, gold_in="pages")
+    assert [row.payload.gold for row in result.rows] == [("pages::Venus",), ("pages::Mars",)]
+    quiz = write("q.jsonl", lines([{"q": "Which is red?", "a": "Mars", "p": "p1"}]))
+    columns = {"question": "q", "answers": "a", "gold": "p"}
+    [row] = read_source("question_answer", path=quiz, columns=columns, gold_in="pages").rows
+    assert row.payload.gold == ("pages::p1",)

@@ -52,6 +52,12 @@ def test_a_missing_passage_is_a_reason_and_nothing_else_is_lost(tmp_path):
     assert found[-1] == ("missing", "gold_missing")
 
 
+def test_a_name_may_say_its_knowledge_base(tmp_path):
+    assert find(tmp_path, "textbook::textbook-5")[0] == ("textbook:0-1", BOOK[4])
+    assert find(tmp_path, f"textbook::{BOOK[4]}")[0] == ("textbook:0-1", BOOK[4])
+    assert find(tmp_path, "atlas::textbook-5")[-1] == ("missing", "gold_missing")
+
+
 def test_a_page_of_several_paragraphs_gives_those_with_the_answer_first(tmp_path):
     whole = "\n".join([BOOK[1], BOOK[3], BOOK[4]])
     assert [text for slot, text in find(tmp_path, whole, gold_most=2) if ":0-" in slot] == [BOOK[1], BOOK[3]]

@@ -191,3 +191,14 @@ def test_every_kept_family_has_as_many_yes_as_no():
     verdicts = Counter((row.family, row.expected) for row in kept)
     assert all(verdicts[row.family, "yes"] == verdicts[row.family, "no"] == 2 for row in kept)
     assert 70 < len(kept) < 80
+
+
+def test_facts_of_one_record_are_one_family_on_request() -> None:
+    asked = ((1, "a", "猫是什么？", "动物"), (1, "b", "盐是什么？", "矿物"), (2, "c", "光是什么？", "波"))
+    rows = [
+        candidate(fact, question, answer).model_copy(update={"origin": Origin(file="f", line=line)})
+        for line, fact, question, answer in asked
+    ]
+    apart, together = grouped(rows), grouped(rows, by_record=True)
+    assert [apart[row.id] for row in rows] == ["a", "b", "c"]
+    assert [together[row.id] for row in rows] == ["a", "a", "c"]

@@ -44,6 +44,8 @@ def test_answers_are_verdicts_alone_unless_both_sides_have_a_sentence():
     assert answers(fact("Mars is red."), **rules)[1] == ("false", "No. Mars is not red.", "template")
     refuted = fact("Mars is a star.", "false", gold=("Mars is a planet.",))
     assert [text for _, text, _ in answers(refuted, **rules)] == ["No. Mars is a planet.", "Yes. Mars is a star."]
+    named = fact("Mars is a star.", "false", gold=("pages::Mars is a planet.",))
+    assert answers(named, **rules)[0][1] == "No. Mars is a planet."
     long = fact("Mars is a star.", "false", gold=("Mars is the fourth planet from the sun.",))
     assert [text for _, text, _ in answers(long, **rules)] == ["No.", "Yes."]
     nobody = make("answer_claims", {"says_yes": "", "says_no": ""}).map(long, {})

@@ -28,7 +28,25 @@ def test_yes_no_questions_follow_the_order_of_the_steps():
             assert claim.label == ("true" if first < second else "false")
             assert claim.asked
             found.add(claim.label)
+        assert {outcome.row.payload.label for outcome in outcomes} == {"true", "false"}
     assert found == {"true", "false"}
+
+
+def test_the_title_is_the_context_unless_the_sentence_has_it():
+    for sentence, context in (("Is “{a}” before “{b}”?", "Tea"), ("{title}: is “{a}” before “{b}”?", "")):
+        assert {
+            one.row.payload.premise for one in make("order_claims", {"sentence": sentence}).map(fact(*STEPS), {})
+        } == {context}
+    made = make("order_questions", {"sentence": "What comes right after “{a}”?"}).map(fact(*STEPS), {})
+    assert {one.row.payload.context for one in made} == {"Tea"}
+
+
+@pytest.mark.parametrize("kind", ["order_claims", "order_questions"])
+def test_without_a_sentence_nothing_is_asked_and_check_says_so(kind):
+    step = make(kind, {"sentence": ""})
+    assert step.map(fact(*STEPS), {}) == [NotApplicable("no_sentence", "0")]
+    [remark] = step.remarks()
+    assert "forms.comes_before" in remark.message
 
 
 def test_wrong_next_steps_are_not_next_to_the_step():

@@ -46,11 +46,15 @@ def source_template(source_argument: str, folder: str) -> tuple[str, str]:
     needed = {field: info for field, info in fields.items() if info.is_required() or field in {*_CARD_FIELDS, *chosen}}
     needed = dict(sorted(needed.items(), key=lambda pair: pair[0] in _CARD_FIELDS))
     for field, info in needed.items():
-        hint = f" # a file beside the recipe, for instance {folder}/{file}" if field == "path" else ""
+        hint = f" # a file beside the recipe, for instance {folder}/{file}" if field == "path" else _example(info)
         lines += _field(field, info, "    ", hint)
     lines.append("    # other settings of this kind, with their defaults:")
     lines += [f"    # {_default(field, info)}" for field, info in fields.items() if field not in needed]
     return name, "\n".join(lines)
+
+
+def _example(info: FieldInfo) -> str:
+    return f" # for instance {info.examples[0]}" if info.examples else ""
 
 
 def _field(name: str, info: FieldInfo, indent: str, hint: str = "") -> Iterator[str]:

@@ -1,1 +1,1 @@
-"""Recipes for a language that no recipe is in: eight sentences to write, and no rule."""
+"""Recipes for a language that no recipe is in: a few sentences to write, and no rule."""

@@ -23,6 +23,7 @@ from benchbuilder.steps import ACCEPTED_COLUMNS, PAIR_COLUMNS, render_rows
 
 _DEFAULT_SOURCE = "questions:multiple_choice"
 _LISTS = {
+    "context_dependent": "the passage, this study, a pronoun as the subject: such a text is about something not shown",
     "ranks": "most, best, first: such a question is asked with all of its options",
     "options_named": "which of the following: such a question is not asked without its options; empty: no question is",
     "asks": "what, who, when: a text with such a word is a question, even without a question mark",
@@ -30,9 +31,46 @@ _LISTS = {
     "catch_all": "all of these, none of these: such an option is never proposed as an answer",
 }
 """Lists of words in the group `forms`, with what they are for."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Flow:
+    """A flow that needs no rules: its sentences and word lists in the group `forms`, and what its items are."""
+
+    name: str
+    sentences: tuple[str, ...]
+    lists: tuple[str, ...]
+    summary: str
+    limitations: tuple[str, ...]
+
+
+_CHOICES = _Flow(
+    "forms", ("verify", "verify_among", "true_or_false", "cloze", "says", "says_yes", "says_no", "option"),
+    ("ranks", "options_named", "asks", "needs_picture", "catch_all", "context_dependent"),
+    "made of multiple-choice questions by forms that change no word",
+    ("Questions keep the form of an examination. People ask otherwise.",
+     "Wrong answers are the other options of the same question."),
+)  # fmt: skip
+_FLOWS = {
+    "claims": _Flow(
+        "labelled", ("true_or_false", "says_yes", "says_no"), ("context_dependent",),
+        "made of labelled claims or yes/no questions, which stay as they are",
+        ("Right and wrong answers are verdicts alone. Scorers that compare texts do not apply to them.",
+         "The claims keep the words of their source. What its authors wrote into false claims may give them away."),
+    ),
+    "procedures": _Flow(
+        "procedures", ("says", "says_yes", "says_no", "comes_before", "comes_next"), (),
+        "about the order of steps, by sentences that change no step",
+        ("Another order may be possible. Experts are asked whether the right answer is right.",
+         "A step may show its place by its words, such as “finally”."),
+    ),
+}  # fmt: skip
+"""The flow of each kind of source; that of `_CHOICES` for every other kind."""
 _MOST_BYTES = 20_000_000
 """The size limit of a copied file."""
 _PATH = re.compile(rf"path: {re.escape(OPEN_PLACE)}.*")
+_TEXTS = ("corpus", "books", "wikipedia")
+"""Kinds of sources of texts, which any flow takes as evidence."""
 _SENTENCES = "en"
 """The option of the group `forms` whose sentences stand above the open ones."""
 
@@ -40,7 +78,8 @@ _SENTENCES = "en"
 def start_recipe(request: CloneRequest, recipes: Sequence[str] | None = None) -> Clone:
     """The files of a new recipe in `request.language`; nothing is written.
 
-    Sentences that are bundled for the language are filled in, and marked to be checked.
+    The kinds of its sources decide which flow it has, and so which sentences are open. Sentences that are bundled for
+    the language are filled in, and marked to be checked.
 
     Raises:
         RecipeError: The request is wrong, or a recipe of this name exists.
@@ -55,10 +94,14 @@ def start_recipe(request: CloneRequest, recipes: Sequence[str] | None = None) ->
     assert request.language is not None
     name, facts = request.name, facts_of_language(request.language)
     bundled = _bundled(library, request.language.partition("-")[0])
-    sources = [_source(argument, name) for argument in request.sources or (_DEFAULT_SOURCE,)]
+    arguments = request.sources or (_DEFAULT_SOURCE,)
+    flow = _flow(arguments)
+    sources = [_source(argument, name) for argument in arguments]
+    english = _texts(_bundled(library, _SENTENCES))
     values = {
         "name": name, "language": request.language, "facts": facts, "sources": "\n\n".join(s.text for s in sources),
-        "sentences": _texts(_bundled(library, _SENTENCES)), "lists": _LISTS, "written": _texts(bundled),
+        "flow": flow, "sentences": {key: english[key] for key in flow.sentences},
+        "lists": {key: _LISTS[key] for key in flow.lists}, "written": _texts(bundled),
         "found": {key: value for key, value in bundled.items() if isinstance(value, list)},
         "quoted": _quoted, "list": _listed,
     }  # fmt: skip
@@ -67,14 +110,32 @@ def start_recipe(request: CloneRequest, recipes: Sequence[str] | None = None) ->
         f"forms/{name}.yaml": _rendered("forms", values),
         f"writing/{name}.yaml": _rendered("writing", values),
         f"verdicts/{name}.yaml": _rendered("verdicts", values),
-        f"pairs/{name}.tsv": render_rows(PAIR_COLUMNS, ()),
-        f"pairs/{name}_accepted.tsv": render_rows(ACCEPTED_COLUMNS, ()),
     }
+    if flow is _CHOICES:
+        files |= {
+            f"pairs/{name}.tsv": render_rows(PAIR_COLUMNS, ()),
+            f"pairs/{name}_accepted.tsv": render_rows(ACCEPTED_COLUMNS, ()),
+        }
     data = {place: content for source in sources for place, content in source.files.items()}
     warnings = [*_unknown_language(facts), *(source.warning for source in sources if source.warning is not None)]
     return Clone({PurePosixPath("recipes", place): content for place, content in
                   {**{place: text.encode() for place, text in files.items()}, **data}.items()},
                  None, tuple(warnings))  # fmt: skip
+
+
+def _flow(arguments: Sequence[str]) -> _Flow:
+    """The flow of sources ``NAME:KIND``; texts fit every flow."""
+    kinds = {kind: argument for argument in arguments if (kind := _kind_of(argument)) not in _TEXTS}
+    flows = {_FLOWS.get(kind, _CHOICES).name: argument for kind, argument in kinds.items()}
+    if len(flows) > 1:
+        where = " and ".join(f"--source {one}" for one in flows.values())
+        hint = "make a recipe for each of them"
+        raise RecipeError([Problem("these kinds of sources need different flows", where=where, hint=hint)])
+    return next((_FLOWS[kind] for kind in kinds if kind in _FLOWS), _CHOICES)
+
+
+def _kind_of(argument: str) -> str:
+    return argument.partition("=")[0].partition(":")[2]
 
 
 @dataclass(frozen=True)
@@ -146,4 +207,4 @@ def _listed(texts: Sequence[str]) -> str:
 def _rendered(name: str, values: Mapping[str, Any]) -> str:
     loader = PackageLoader(__package__ or "", ".")
     environment = Environment(loader=loader, undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False)
-    return environment.get_template(f"{name}.yaml.j2").render(values)
+    return environment.get_template(f"{name}.yaml.j2").render(values).rstrip() + "\n"

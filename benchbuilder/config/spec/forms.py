@@ -28,6 +28,8 @@ VerifySentence = Annotated[str, AfterValidator(_sentence("question", "answer"))]
 AmongSentence = Annotated[str, AfterValidator(_sentence("question", "options", "answer"))]
 ClaimSentence = Annotated[str, AfterValidator(_sentence("claim"))]
 ClozeSentence = Annotated[str, AfterValidator(_sentence("left", "right"))]
+BeforeSentence = Annotated[str, AfterValidator(_sentence("a", "b"))]
+NextSentence = Annotated[str, AfterValidator(_sentence("a"))]
 AnswerSentence = Annotated[str, AfterValidator(_sentence("answer"))]
 
 
@@ -48,6 +50,10 @@ class FormsSpec(Spec):
     says_no: str = ""
     option: AnswerSentence = "- {answer}"
     """One line for each option. It holds no letter and no number: these would be a cue to the position."""
+    comes_before: BeforeSentence = ""
+    """Asks whether step `a` of a procedure comes before step `b`."""
+    comes_next: NextSentence = ""
+    """Asks for the step right after step `a`."""
     ranks: tuple[Regex, ...] = ()
     """Patterns of questions that rank their options (most, best, next)."""
     asks: tuple[Regex, ...] = ()

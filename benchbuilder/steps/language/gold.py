@@ -7,23 +7,27 @@ from typing import Any
 
 import pyarrow as pa
 
-from benchbuilder.core import Table, normalise_space
+from benchbuilder.core import Table, normalise_space, split_gold
 
 
 class GoldPassages:
     """The positions of passages in their table, by the keys and texts that facts name.
 
     A key is the document of a passage. A text is that of a passage, or of several: each of its lines may be one. A run
-    of white space counts as one space.
+    of white space counts as one space. A name that says its knowledge base (``BASE::KEY``) is looked up there alone.
     """
 
     def __init__(self, passages: pa.Table, named: Iterable[str]) -> None:
-        lines = {name: _lines(name) for name in named}
+        names = {name: split_gold(name) for name in named}
+        lines = {name: _lines(bare) for name, (_, bare) in names.items()}
         wanted = {line for found in lines.values() for line in found}
         places = {column: _places(passages.column(column), wanted) for column in ("document", "text")}
-        self._of: Mapping[str, tuple[int, ...]] = {
+        self._of: dict[str, tuple[int, ...]] = {
             name: _found(found, places["document"], places["text"]) for name, found in lines.items()
         }
+        for name, base in ((name, base) for name, (base, _) in names.items() if base):
+            column = passages.column("base")
+            self._of[name] = tuple(place for place in self._of[name] if column[place].as_py() == base)
 
     def positions(self, name: str) -> tuple[int, ...]:
         """The positions of the passages that `name` stands for; none if there are none."""

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import regex
 
-from benchbuilder.core import LengthUnit, ProducedBy, Question, Statement, contains_text, to_half_width
+from benchbuilder.core import LengthUnit, ProducedBy, Question, SpecIssue, Statement, contains_text, to_half_width
 
 _STOP = "."
 _POINTS = regex.compile(r"(?<=\p{Nd})\.(?=\p{Nd})|(?<=[\p{LC}\p{M}])\.(?=[\p{LC}\p{Nd}])|\.(?=[,;:)])")
 """Full stops that end no sentence: inside a number or a name of cased letters, and before another mark."""
+
+CONTEXT_REMARK = SpecIssue(
+    "context_dependent", "no words find texts about a passage that is not shown (forms.context_dependent)", "", ()
+)
+"""What a step says of a language without such words."""
 
 
 def open_question(statement: Statement, produced_by: ProducedBy, text: str, checks: tuple[str, ...]) -> Question:

@@ -14,6 +14,7 @@ from benchbuilder.core import (
     all_numbers,
     equality_key,
     first_match,
+    split_gold,
     text_length,
 )
 from benchbuilder.steps.language.changed_numbers import ChangedNumber, change_number
@@ -39,11 +40,12 @@ class GoldTexts:
 
     def __init__(self, passages: Table[Any] | None, facts: Iterable[_Row]) -> None:
         named = dict.fromkeys(name for fact in facts for name in fact.payload.gold)
-        self._texts: Mapping[str, str] = {name: name for name in named}
+        self._texts: Mapping[str, str] = {name: split_gold(name)[1] for name in named}
         if passages is not None:
             gold, texts = GoldPassages(passages.arrow, named), passages.arrow.column("text")
             self._texts = {
-                name: "\n".join([texts[place].as_py() for place in gold.positions(name)]) or name for name in named
+                name: "\n".join([texts[place].as_py() for place in gold.positions(name)]) or text
+                for name, text in self._texts.items()
             }
 
     def of(self, payload: QuestionAnswer) -> str:

@@ -74,6 +74,28 @@ def test_eight_sentences_and_the_check_passes(here: Path, capsys: pytest.Capture
     assert "no word for yes or for no" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("kind", "flow", "sentences"),
+    [
+        ("claims", "labelled", {"true_or_false", "says_yes", "says_no"}),
+        ("procedures", "procedures", {"says", "says_yes", "says_no", "comes_before", "comes_next"}),
+        ("corpus", "forms", set(SENTENCES)),
+    ],
+)
+def test_the_kind_of_the_source_chooses_the_flow(here: Path, kind: str, flow: str, sentences: set[str]) -> None:
+    assert main(["new", "ahuike", "--language", "ig", "--source", f"a:{kind}", "--source", "b:corpus"]) == 0
+    recipe = (here / "recipes/recipe/ahuike.yaml").read_text("utf-8")
+    assert f"override /flow: {flow}\n" in recipe
+    forms = yaml.safe_load((here / "recipes/forms/ahuike.yaml").read_text("utf-8"))
+    assert {key for key, value in forms.items() if isinstance(value, str)} == sentences
+    assert (here / "recipes/pairs").exists() == (flow == "forms")
+
+
+def test_sources_of_two_flows_are_an_error(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["new", "ahuike", "--language", "ig", "--source", "a:claims", "--source", "b:procedures"]) == 2
+    assert "need different flows" in capsys.readouterr().err
+
+
 @pytest.mark.e2e
 def test_statements_by_example_are_used_once_their_rule_is_accepted(
     here: Path, capsys: pytest.CaptureFixture[str]
