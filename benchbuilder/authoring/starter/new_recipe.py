@@ -109,7 +109,7 @@ def start_recipe(request: CloneRequest, recipes: Sequence[str] | None = None) ->
         f"recipe/{name}.yaml": _rendered("recipe", values),
         f"forms/{name}.yaml": _rendered("forms", values),
         f"writing/{name}.yaml": _rendered("writing", values),
-        f"verdicts/{name}.yaml": _rendered("verdicts", values),
+        f"verdicts/{name}.yaml": _verdict_words(library, request.language) or _rendered("verdicts", values),
     }
     if flow is _CHOICES:
         files |= {
@@ -188,6 +188,12 @@ def _bundled(library: RecipeIndex, option: str) -> Mapping[str, Any]:
     places = library.paths_of(f"forms/{option}")
     content: Any = yaml.safe_load(places[0][0].read_text(encoding="utf-8")) if places else {}
     return content
+
+
+def _verdict_words(library: RecipeIndex, language: str) -> str:
+    """The bundled file of the group `verdicts` for a language, to be checked; empty if there is none."""
+    places = library.paths_of(f"verdicts/{language.partition('-')[0]}")
+    return f"# check\n{places[0][0].read_text(encoding='utf-8')}" if places else ""
 
 
 def _texts(content: Mapping[str, Any]) -> Mapping[str, str]:
