@@ -83,8 +83,8 @@ def _is_plain_path(key: KeyPath) -> bool:
 
 
 def _is_folder_to_write(key: KeyPath) -> bool:
-    """Whether `key` is the folder of a build or of an evaluation."""
-    return key == ("run", "dir") or key[-2:] == ("evaluation", "dir")
+    """Whether `key` is the folder of a build, of releases or of an evaluation."""
+    return key in (("run", "dir"), ("release", "dir")) or key[-2:] == ("evaluation", "dir")
 
 
 def _is_below_builds(folder: str) -> bool:
