@@ -29,7 +29,7 @@ KEYS = {
     "address and storage of a cluster": ("run.executor.address=ray://evil:1", "run.executor.storage_options.x=1"),
     "paths that are absolute or lead out": (
         "paths.plants=/etc/passwd", "steps.on_topic.words=../../../x.txt", "outputs.items.file=/tmp/x",
-        "tasks.t.evaluation.dir=/tmp/x", "run.dir=builds/first/evaluation",
+        "tasks.t.evaluation.dir=/tmp/x", "run.dir=builds/first/evaluation", "release.dir=/tmp/x",
     ),
 }  # fmt: skip
 PLACES = {
