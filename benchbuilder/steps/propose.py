@@ -58,6 +58,7 @@ class Propose(Map):
     """Two statements for each fact: its right answer and one wrong answer, both worded by one sentence."""
 
     kind: ClassVar[str] = "propose"
+    version = 2
     spec_class: ClassVar[type[StepSpec]] = ProposeSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Fact), "facts": Port(Fact, mode="lookup")}
     output: ClassVar[type[Row] | None] = Statement

@@ -48,15 +48,16 @@ class ScreenShownSpec(StepSpec):
     shared_stem: Annotated[float, Field(ge=0)] = 40
     """A question that shares all of its options with another one needs more letters than this."""
     repeated: Annotated[int, Field(ge=2)] | None = 3
-    """From this number on, questions that are nearly alike count as one; ``null``: never."""
+    """From this number on, questions that are nearly alike with nearly alike answers count as one; ``null``: never."""
     repeated_ratio: Annotated[float, Field(gt=0, le=100)] = 80
-    """How alike the words of two such questions are, in whatever order, from 0 to 100."""
+    """How alike the words of two such questions are, and those of their answers, in whatever order, from 0 to 100."""
 
 
 class ScreenShown(Filter):
     """Drops facts whose question and answer make no sense together, by the form of the file alone."""
 
     kind: ClassVar[str] = "screen_shown"
+    version = 2
     spec_class: ClassVar[type[StepSpec]] = ScreenShownSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Fact), "facts": Port(Fact, mode="lookup")}
     reasons: ClassVar[Mapping[str, str]] = {
@@ -65,7 +66,7 @@ class ScreenShown(Filter):
         "option_names_options": "The right option names other options by their letters or numbers.",
         "catch_all_answer": "The right option is about all others, such as all or none of them.",
         "shared_options": "A short question shares all of its options with another one; a part of it is missing.",
-        "repeated_question": "Several questions are nearly alike; the first of them is kept.",
+        "repeated_question": "Several questions and their right answers are nearly alike; the first of them is kept.",
         "needs_picture": "The question is about a picture or a table that is not there.",
     }
 
@@ -89,7 +90,8 @@ class ScreenShown(Filter):
         self._catch_alls = self.spec.catch_alls.find(payload for _, payload in facts)
         self._names = OptionNames(zip(texts, options, strict=True))
         self._sets = Counter(map(_option_set, options))
-        self._repeated = self._find_repeated([name for name, _ in facts], texts)
+        answers = [next(iter(payload.right_answers()), "") for _, payload in facts]
+        self._repeated = self._find_repeated([name for name, _ in facts], texts, answers)
 
     def screen(self, table: Table[Any]) -> FilterResult:
         """Per row, the first reason to drop it."""
@@ -119,11 +121,15 @@ class ScreenShown(Filter):
         first = self._repeated.get(name)
         return (None, "") if first is None else ("repeated_question", first)
 
-    def _find_repeated(self, names: list[str], texts: list[str]) -> dict[str, str]:
-        """The first question of each group of nearly equal ones, by the fact of every other one."""
+    def _find_repeated(self, names: list[str], texts: list[str], answers: list[str]) -> dict[str, str]:
+        """The first question of each group of nearly equal ones, by the fact of every other one.
+
+        Questions that ask the same of different things (the capital of one land, of another) have different answers.
+        """
         if self.spec.repeated is None:
             return {}
         forms = [text.casefold() for text in texts]
+        replies = [answer.casefold() for answer in answers]
         sizes = list(map(stem_size, texts))
         pairs = [
             (left, right)
@@ -132,7 +138,7 @@ class ScreenShown(Filter):
                 ([place for place, size in enumerate(sizes) if size >= _LONG], _NEAR_LONG),
             )
             for left, right in _near_places(texts, places, near)
-            if token_sort_ratio(forms[left], forms[right]) >= self.spec.repeated_ratio
+            if all(token_sort_ratio(of[left], of[right]) >= self.spec.repeated_ratio for of in (forms, replies))
         ]
         groups: defaultdict[str, list[int]] = defaultdict(list)
         for place, group in enumerate(join_groups(names, pairs)):

@@ -116,11 +116,32 @@ def test_short_questions_with_the_same_options_lack_a_part():
 
 
 def test_of_nearly_equal_questions_the_first_stays():
-    rows = [listed(f"How do you stop forged sender addresses in a packet of sort {n}?", f"w{n}", f"x{n}", line=n)
+    rows = [listed(f"How do you stop forged sender addresses in a packet of sort {n}?", "by a filter", f"x{n}", line=n)
             for n in range(4)]  # fmt: skip
     assert screened([*rows, *PLAIN])[:4] == [None, *["repeated_question"] * 3]
     assert screened(rows[:2]) == [None, None]
     assert screened(rows, repeated=None) == [None] * 4
+
+
+def test_questions_that_ask_the_same_of_other_things_are_no_repetitions():
+    capitals = {"Peru": "Lima", "Cuba": "Havana", "Kenya": "Nairobi", "Norway": "Oslo", "Egypt": "Cairo"}
+    rows = [
+        listed(f"Which of these cities is the capital of {land}?", city, f"town {n}", f"port {n}", line=n)
+        for n, (land, city) in enumerate(capitals.items())
+    ]
+    assert screened([*rows, *PLAIN])[: len(rows)] == [None] * len(rows)
+
+
+def test_an_option_of_a_pool_that_comes_last_by_chance_is_no_catch_all():
+    pool = [["Oslo", "Lima", "Cairo"], ["Rome", "Paris", "Kyiv"], ["Quito", "Doha", "Sofia"]]
+    asked = ["Where is the older museum?", "Which harbour did the fleet leave?", "Who won, by home town?"]
+    last = [listed(asked[n], *cities, "Accra", right=3, line=n) for n, cities in enumerate(pool)]
+    shapes = ["river {}", "in {} before the war", "the hill above the church, part {}"]
+    beside = [
+        listed(shapes[k].format(n), *cities, f"place {k}{n}", line=10 * n + k + 9)
+        for n, cities in enumerate(pool) for k in range(len(shapes))
+    ]  # fmt: skip
+    assert screened([*last, *beside, *PLAIN])[:3] == [None] * 3
 
 
 def test_pictures_are_found_by_words_of_the_language():

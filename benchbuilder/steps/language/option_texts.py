@@ -17,6 +17,8 @@ _SHORT_WORD = 5
 _SAME_SHAPE = 3
 _DISTINCT = 0.9
 """The smallest share of different texts among the options beside one that is about all others."""
+_POOL = 0.5
+"""The largest share of frequent options among those beside it: more, and all come from one pool, such as cities."""
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
 _ENUMERATION = regex.compile(r"(?:^|[\s(（])(?:[1-5]|I{1,3}|IV|V)\s*[.)）、．:]|[①-⑤]|\((?:[1-5]|i{1,3}|iv|v)\)")
 _LETTER = regex.compile(r"[A-Ea-e]")
@@ -93,7 +95,7 @@ class CatchAlls:
     """The options about all others (all of the above), found by their place: they are in many questions, and come last.
 
     The other options of these questions have little in common. So a drug that comes last in the order of the alphabet,
-    in several questions about the same drugs, is none.
+    in several questions about the same drugs, is none. Neither is a city whose neighbours are in several questions too.
 
     Args:
         option_lists: The options of each question, in order.
@@ -119,6 +121,7 @@ class CatchAlls:
             key for key, ends in places.items()
             if key and key not in known and len(ends) >= least and sum(ends) >= last * len(ends)
             and not any(mark.isdigit() for mark in key) and len(set(beside[key])) >= _DISTINCT * len(beside[key])
+            and sum(len(places[other]) >= least for other in beside[key]) <= _POOL * len(beside[key])
         }  # fmt: skip
         self._patterns = tuple(patterns)
         self._known = known
