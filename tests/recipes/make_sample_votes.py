@@ -36,13 +36,14 @@ SLIPS = {"a": (0.015, 0.05), "b": (0.025, 0.07), "meta": (0.0, 0.0)}
 class Sample:
     """What the made-up annotators of a recipe go by.
 
-    `sample_support.tsv` says which paragraphs support each source row. `bases` are the files of knowledge bases (and
+    `sample_support.tsv` says which paragraphs support each source row; without `bases`, it is the passages that a fact
+    names itself. `bases` are the files of knowledge bases (and
     whether their records are pages of several paragraphs). `doubts` are phrases of candidates to which they object, by
     guiding question.
     """
 
     recipe: str
-    bases: dict[str, tuple[str, bool]]
+    bases: dict[str, tuple[str, bool]] = field(default_factory=dict)
     doubts: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
@@ -83,6 +84,21 @@ SAMPLES = {
                 "norm": ("The treatment of tuberculosis includes isoniazid",),
                 "fluent": ("What are antibodies in this patient", "breathing a compensation for?"),
                 "wrong_is_wrong": ("Oral theophylline prolongs survival",),
+            },
+        ),
+        Sample("claims_en", doubts={"label_right": ("good source of",)}),
+        Sample(
+            "guideline_zh",
+            doubts={
+                "wrong_is_wrong": (
+                    "青年不宜食用",
+                    "塑料碗盖",
+                    "蔬菜和水果应当使用不同",
+                    "含有较多的维生素C",
+                    "不应超过7小时",
+                    "不应超过9小时",
+                ),
+                "fluent": ("不容易被留下",),
             },
         ),
         Sample(
@@ -136,6 +152,8 @@ def write(sample: Sample, target: Path) -> None:
 
         def judge(person: str, candidate: Candidate, passage: Evidence | None, question: str) -> int:
             claim_slips, passage_slips = SLIPS[person]
+            if passage is not None and not sample.bases:
+                return int((passage.rank == 0) != slip(person, passage_slips, candidate.id, passage.text))
             if passage is not None:
                 row = f"{candidate.origin.file.split('/sample/')[1]}:{candidate.origin.line}"
                 truth = codes.get(passage.text) in support.get(row, ())

@@ -67,8 +67,10 @@ def make_examples(
 
 
 def _member(item: Item[Any]) -> GroupMember:
+    """What a judge could recognise the item by: verdicts alone are those of many items."""
     case = make_case(item, "")
-    return GroupMember(item.id, item.family_name, (case.question, case.right, case.wrong))
+    answers = () if item.verdict_only else (case.right, case.wrong)
+    return GroupMember(item.id, item.family_name, (case.question, *answers))
 
 
 def _example(

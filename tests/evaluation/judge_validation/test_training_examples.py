@@ -34,6 +34,16 @@ def test_answers_come_with_their_ratings_and_statements_as_right_and_wrong_answe
     assert {e.family for e in (example, true, false)} == {"fact-1"}
 
 
+def test_items_do_not_belong_together_because_their_answers_are_the_same_verdicts():
+    asked = ("甲会引起乙，对吗？", "水是由氢和氧组成的，对吗？")
+    items = [item(n, "对。", "不对。", text) for n, text in enumerate(asked, 1)]
+    apart = [one.model_copy(update={"verdict_only": True}) for one in items]
+    answers = [answer(one, "alpha", "对。") for one in items]
+    for rows, families in ((items, 1), (apart, 2)):
+        made = World(rows, answers, [score(said, 0.75) for said in answers])
+        assert len({example.family for example in of(made)}) == families
+
+
 def test_statements_say_nothing_of_an_aspect_that_is_not_about_truth():
     made = world(3)
     made.scores = [row.model_copy(update={"aspect": "interpretability"}) for row in made.scores]
