@@ -322,7 +322,7 @@ def _help() -> str:
         "",
         *(line for group, commands in _GROUPS.items() for line in _group_lines(group, commands)),
         "Exit codes: 0 done, 2 recipe or installation, 3 data, 4 service, 5 too many failures,",
-        "            6 the audit closes the gate, 70 bug, 75 waiting for people or for a batch, 130 stopped by Ctrl-C",
+        "            6 a gate is closed: the audit's, or that of a release, 70 bug, 75 waiting for people or for a batch, 130 stopped by Ctrl-C",
         "",
         "Examples:",
         *(f"  {example}" for example in COMMANDS["build"].examples),

@@ -33,6 +33,9 @@ def run(args: argparse.Namespace, console: Console) -> int:
     if plan.record.despite is not None:
         print_line(console, f"released despite {count_phrase(len(plan.record.despite.refusals), 'refusal')}: "
                    f"{plan.record.despite.reason}")  # fmt: skip
+    if plan.record.repository != plan.repository:
+        print_line(console, f"note: the card does not name {plan.repository}; release with "
+                   f"release.repository={plan.repository}, and it does")  # fmt: skip
     total = sum(file.size for file in plan.files)
     print_line(console, f"{count_phrase(len(plan.files), 'file')}, {total:,} bytes; nothing was sent")
     return 0

@@ -130,7 +130,7 @@ class TooManyFailures(BenchbuilderError):
 
 
 class GateClosed(BenchbuilderError):
-    """The audit found shortcuts that the recipe does not allow; everything was written."""
+    """The audit found shortcuts that the recipe does not allow, or the benchmark may not be released."""
 
     exit_code = 6
 

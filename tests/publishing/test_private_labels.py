@@ -15,11 +15,12 @@ from typing import Any
 import pytest
 from built_sample import BuiltSample
 
+from benchbuilder.config import ReleaseSpec
 from benchbuilder.publishing import Release
 from benchbuilder.publishing.release.items import shared_item
 from benchbuilder.publishing.release.private_folder import PrivateFolder
 from benchbuilder.publishing.release.records import private_record, private_schema
-from benchbuilder.publishing.release.splits import question_names
+from benchbuilder.publishing.release.splits import divide, question_names
 
 
 @pytest.fixture(scope="module")
@@ -118,6 +119,18 @@ def test_the_card_counts_public_items_only(released: Release, withheld: dict[str
         text = (released.folder / file).read_text("utf-8")
         assert '"expected"' not in text or file == "croissant.json"
         assert "digest" not in text
+
+
+def test_items_that_tell_of_each_other_are_not_divided(tmp_path: Path) -> None:
+    """Two families whose questions are nearly the same, or contradict each other, are both private or both public."""
+    private = PrivateFolder(tmp_path, b"a secret of a test, 32 bytes....")
+    items = [shared_item({"id": f"item-{n}", "type": "tf", "question": f"Is it {n}?", "family": f"f{n}"}, "", "test")
+             for n in range(40)]  # fmt: skip
+    names = question_names(items, private)
+    pairs = [(f"item-{n}", f"item-{n + 1}") for n in range(0, 40, 2)]
+    used = divide(items, names, ReleaseSpec(private=0.5), private, pairs)
+    assert sorted(used.values()) == ["private"] * 20 + ["test"] * 20
+    assert all(used[one] == used[other] for one, other in pairs)
 
 
 def test_another_secret_gives_other_names_and_another_choice(

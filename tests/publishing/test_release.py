@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,10 @@ from built_sample import BuiltSample
 
 from benchbuilder.core import DataError, GateClosed, RecipeError
 from benchbuilder.publishing import Release, check_release, read_build, read_release
+from benchbuilder.publishing.release.licences import licence_terms
+from benchbuilder.publishing.release.material import gather_material
+from benchbuilder.publishing.release.private_folder import PrivateFolder
+from benchbuilder.publishing.release.refusals import find_refusals
 
 
 def rows(folder: Path, file: str) -> list[dict[str, object]]:
@@ -58,6 +63,15 @@ def test_families_are_whole_and_examples_are_not_asked(released: Release, built:
     assert len(known) + released.record.private_items == len(whole.items)
 
 
+def test_licences_are_read_and_never_guessed() -> None:
+    terms = licence_terms("CC BY-NC-SA 4.0")
+    assert (terms.name, terms.change, terms.commercial, terms.same_licence) == ("CC-BY-NC-SA-4.0", "yes", "no", "yes")
+    for declared in ("", "see publisher", "CC", "free", "CC-BY"):
+        unknown = licence_terms(declared)
+        assert not unknown.is_known
+        assert {unknown.share, unknown.change, unknown.commercial, unknown.name_source} == {"unknown"}
+
+
 def test_checksums_tell_a_changed_file(own_releases: Path) -> None:
     folder = own_releases / "care_mi" / "1.0.0"
     assert check_release(folder) == []
@@ -75,6 +89,23 @@ def test_what_may_not_be_released_is_refused_with_every_reason(built: BuiltSampl
     assert "does not say whether its texts name people" in said
     assert not (built.folder / "refused" / "care_mi" / "1.0.0").exists()
     assert not (built.folder / "refused" / "care_mi" / "private").exists()
+
+
+def test_a_closed_gate_and_a_licence_that_forbids_refuse_a_release(built: BuiltSample, tmp_path: Path) -> None:
+    material = gather_material(built.loaded, built.folder)
+    (task,) = material.tasks
+    closed = replace(task, audit=replace(task.audit, result=task.audit.result.model_copy(update={"closed": True})))
+    terms = [licence_terms(name) for name in ("CC-BY-4.0", "CC-BY-ND-4.0", "CC-BY-NC-4.0")]
+    sources = tuple(replace(source, terms=term) for source, term in zip(material.sources, terms, strict=False))
+    private = PrivateFolder(tmp_path, b"", {"question-1": "private"})
+    found = find_refusals(replace(material, tasks=(closed,), sources=sources), {"question-1": "test"}, private)
+    said = [refusal.text for refusal in found]
+    assert said[:3] == [
+        "the audit closes the gate: 0 checks and 0 words leak",
+        "cpubmed is CC-BY-ND-4.0: changed copies may not be passed on",
+        "medqa is CC-BY-NC-4.0: not for commercial use, but Apache-2.0 allows it",
+    ]
+    assert said[-1] == "the labels of 1 question were private before, and would be published"
 
 
 def test_the_card_prints_why_it_was_released_all_the_same(released: Release) -> None:

@@ -17,6 +17,7 @@ from benchbuilder.publishing.release.material import ReleaseMaterial, TaskMateri
 from benchbuilder.publishing.release.record import ReleaseRecord
 from benchbuilder.publishing.release.records import feature
 
+_PACKAGE = ("benchbuilder.publishing.release",)
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 
 
@@ -28,22 +29,37 @@ class CardColumns:
     of_items: Sequence[str]
 
 
-def render_card(material: ReleaseMaterial, record: ReleaseRecord, columns: CardColumns, public: set[str]) -> str:
-    """The card in Markdown; it counts and audits only what is public. `public` are the ids of public items."""
-    first = material.tasks[0]
-    spec = _card_spec(first)
+def render_cards(
+    material: ReleaseMaterial, record: ReleaseRecord, columns: CardColumns, public: set[str]
+) -> dict[str, str]:
+    """The card in Markdown, and one for each of several tasks, by the names of the files.
+
+    They count and audit only what is public. `public` are the ids of public items.
+    """
+    audited = not record.private_items
+    front_matter = _front_matter(record, columns, _card_spec(material.tasks[0]))
     release = render_markdown(
-        "release.md.j2", ("benchbuilder.publishing.release",), release=record, raw=Markup, tasks=material.tasks,
-        card=material.loaded.whole.card, repository=material.loaded.whole.release.repository,
+        "release.md.j2", _PACKAGE, release=record, tasks=material.tasks, raw=Markup,
+        repository=material.loaded.whole.release.repository,
         people=any(config.name == "votes" for config in record.configs),
     )  # fmt: skip
-    finished = _public_view(first, public, audited=not record.private_items)
-    if len(material.tasks) > 1:
-        whole = material.loaded.whole.card
-        finished = replace(finished, recipe={**finished.recipe, "card": whole.model_dump(mode="json")})
-    return DatasetCard(spec).text(
-        finished, front_matter=_front_matter(record, columns, spec), release=release, fields=columns.of_items
-    )
+    if len(material.tasks) == 1:
+        task = material.tasks[0]
+        card = DatasetCard(_card_spec(task))
+        view = _public_view(task, public, audited=audited)
+        return {"README.md": card.text(view, front_matter=front_matter, release=release, fields=columns.of_items)}
+    parts = [task.loaded.task for task in material.tasks]
+    files = {"README.md": render_markdown(
+        "tasks.md.j2", _PACKAGE, front_matter=Markup(front_matter.strip()), release=Markup(release), raw=Markup,
+        card=material.loaded.whole.card, tasks=parts,
+    )}  # fmt: skip
+    for task in material.tasks:
+        text = DatasetCard(_card_spec(task)).text(
+            _public_view(task, public, audited=audited), front_matter="-",
+            release=f"Part of {record.title} {record.version}, canary `{record.canary}`.",
+        )  # fmt: skip
+        files[f"{task.loaded.task}/README.md"] = text.split("---\n", 2)[2].lstrip()
+    return files
 
 
 def _card_spec(task: TaskMaterial) -> DatasetCardSpec:

@@ -73,10 +73,11 @@ def fill_release(material: ReleaseMaterial, private: PrivateFolder, version: str
     items = [item for found in by_task.values() for item in found]
     names = question_names(items, private)
     _check_payloads(material)
-    used = divide(items, names, recipe.release, private)
+    pairs = [(pair.first, pair.second) for task in material.tasks for pair in task.texts.duplicates]
+    used = divide(items, names, recipe.release, private, pairs)
     public = [item for item in items if used[item.id] != "private"]
     public.sort(key=lambda item: random_order_key(recipe.seed, item.id))
-    writer = _Writer(folder, {source.name: source.terms.declared for source in material.sources}, canary)
+    writer = _Writer(folder, _Licences(material), canary)
     for task in material.tasks:
         schema = public_schema(flat_record_schema(task.finished.tables[task.finished.items].row))
         writer.write_items([item for item in public if item.task == task.loaded.task], schema, used)
@@ -133,10 +134,23 @@ def _withheld(
     return own, tuple(names[ids[place]] for place in places)
 
 
+class _Licences:
+    """The licence of each source; of groups that steps made, the one that all sources share."""
+
+    def __init__(self, material: ReleaseMaterial) -> None:
+        self._of = {source.name: source.terms.declared for source in material.sources}
+        shared = set(self._of.values())
+        self._shared = shared.pop() if len(shared) == 1 else ""
+
+    def of(self, source: str) -> str:
+        """The licence as the recipe states it; empty if it is not stated or not known which source it is."""
+        return self._of.get(source, self._shared)
+
+
 class _Writer:
     """Writes rows as JSON lines, and remembers configurations and columns."""
 
-    def __init__(self, folder: Path, licences: Mapping[str, str], canary: str) -> None:
+    def __init__(self, folder: Path, licences: _Licences, canary: str) -> None:
         self.configs: dict[str, ReleasedConfig] = {}
         self.schemas: dict[str, pa.Schema] = {}
         self._folder, self._licences, self._canary = folder, licences, canary
@@ -148,13 +162,13 @@ class _Writer:
             groups.setdefault((item.config, used[item.id]), []).append(item)
         for config, split in sorted(groups, key=lambda key: (key[0] != "tf", key[0], key[1] != TEST)):
             found = groups[config, split]
-            rows = [public_record(item, schema, self._canary, self._licences.get(item.source, "")) for item in found]
+            rows = [public_record(item, schema, self._canary, self._licences.of(item.source)) for item in found]
             self.write(config, split, rows, schema, task=found[0].task, item_type=found[0].type)
 
     def write_evidence(self, items: Iterable[SharedItem]) -> None:
         """Write every paragraph of public items as a row of its own."""
         rows = [
-            {**support, "item": item.id, CANARY: self._canary, "licence": self._licences.get(support["base"], "")}
+            {**support, "item": item.id, CANARY: self._canary, "licence": self._licences.of(support["base"])}
             for item in items for support in item.columns.get("evidence") or ()
         ]  # fmt: skip
         if rows:

@@ -18,8 +18,8 @@ import yaml
 
 from benchbuilder import __version__
 from benchbuilder.config import LoadedRecipe, display_path
-from benchbuilder.core import DataError, GateClosed, Problem, RecipeError, make_folder
-from benchbuilder.publishing.release.card import CardColumns, render_card
+from benchbuilder.core import DataError, GateClosed, Problem, RecipeError, make_folder, sync_tree
+from benchbuilder.publishing.release.card import CardColumns, render_cards
 from benchbuilder.publishing.release.croissant import croissant
 from benchbuilder.publishing.release.fill import Filled, fill_release
 from benchbuilder.publishing.release.items import RELEASE_FILE
@@ -99,6 +99,7 @@ def make_release(request: ReleaseRequest) -> Release:
         _write_descriptions(working, material, record, filled)
         filled.save_private(private.version_folder(request.version))
         private.save(dict(filled.uses))
+        sync_tree(working)
         working.replace(releases / request.version)
     finally:
         if working.exists():
@@ -217,7 +218,7 @@ def _write_descriptions(folder: Path, material: ReleaseMaterial, record: Release
     """Write the card, the citation, the record, the description for machines, and the checksums of all files."""
     columns = CardColumns(filled.schemas, filled.columns)
     texts = {
-        "README.md": render_card(material, record, columns, set(filled.public_questions)),
+        **render_cards(material, record, columns, set(filled.public_questions)),
         "CITATION.cff": _citation(material, record),
         RELEASE_FILE: json.dumps(record.model_dump(mode="json"), ensure_ascii=False, indent=1) + "\n",
     }

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from benchbuilder.config import ReleaseSpec
-from benchbuilder.core import Problem, RecipeError
+from benchbuilder.core import Problem, RecipeError, join_groups
 from benchbuilder.publishing.release.items import SharedItem
 from benchbuilder.publishing.release.private_folder import PrivateFolder, Use
 
@@ -29,17 +29,24 @@ def question_names(items: Sequence[SharedItem], private: PrivateFolder) -> dict[
 
 
 def divide(
-    items: Sequence[SharedItem], names: Mapping[str, str], spec: ReleaseSpec, private: PrivateFolder
+    items: Sequence[SharedItem],
+    names: Mapping[str, str],
+    spec: ReleaseSpec,
+    private: PrivateFolder,
+    pairs: Iterable[tuple[str, str]] = (),
 ) -> dict[str, Use]:
     """What each item is used for, by its id; RecipeError if nothing is left to ask.
 
-    Families stay whole, in an order that only the secret tells. A family keeps its use from one release to the next:
-    labels that were published are never private later. A family that was private stays private, unless another item of
-    it was published before, or `private` is 0 now.
+    `pairs` are ids of items that say nearly the same, or contradict each other: one would tell the label of the other,
+    so their families stay together. Families are taken whole, in an order that only the secret tells. A family keeps
+    its use from one release to the next: labels that were published are never private later. A family that was private
+    stays private, unless another item of it was published before, or `private` is 0 now.
     """
     families: defaultdict[str, list[SharedItem]] = defaultdict(list)
-    for item in items:
-        families[item.family or item.id].append(item)
+    places = {item.id: place for place, item in enumerate(items)}
+    joined = join_groups([item.family or item.id for item in items], [(places[a], places[b]) for a, b in pairs])
+    for item, family in zip(items, joined, strict=True):
+        families[family].append(item)
     use_of: dict[str, Use] = {}
     for family, members in families.items():
         former = {private.uses[name] for item in members if (name := names[item.id]) in private.uses}
