@@ -62,7 +62,7 @@ def print_quote(console: Console, quote: Quote | None, budget: BudgetSpec) -> No
 
 
 def quote_table(quote: Quote) -> Table:
-    """Two lines for each step: the expected cost and the most that it can cost."""
+    """Two lines for each step: what is expected, and that with every repair and replies of full length."""
     table = Table("step", "model", box=None, pad_edge=False, header_style="bold")
     for name in ("calls", "tokens in", "tokens out", "USD"):
         table.add_column(name, justify="right", no_wrap=True)
@@ -80,7 +80,7 @@ def _add_quote_row(table: Table, name: str, model: str, counts: Sequence[QuoteRa
     )
     if any(r.expected != r.at_most for r in counts):
         most = ("no limit" if r.at_most is None else f"{r.at_most:,.0f}" for r in counts)
-        table.add_row("  at most", "", *most, "no price" if usd is None else _usd(usd.at_most))
+        table.add_row("  if all are long", "", *most, "no price" if usd is None else _usd(usd.at_most))
 
 
 def _usd(amount: float | None) -> str:
@@ -89,6 +89,10 @@ def _usd(amount: float | None) -> str:
 
 def quote_notes(quote: Quote) -> Iterator[str]:
     """How the numbers were made, and what they leave out."""
+    if any(r.expected != r.at_most for r in (quote.calls, quote.prompt_tokens, quote.completion_tokens)):
+        yield "if all are long: every repair round, and every reply as long as sampling.max_new_tokens lets it be"
+    if quote.steps:
+        yield "these are estimates; a budget is the bound, and counts what the service reports"
     for step in {(s.model, s.counting_method): s for s in quote.steps}.values():
         yield f"{step.model}: tokens {step.counting_method}{_priced(step)}"
     if answered := sum(step.answered for step in quote.steps):

@@ -22,6 +22,7 @@ from .gateway.budget import ASSUMED_REPLY_TOKENS as ASSUMED_REPLY_TOKENS
 from .gateway.budget import remaining_budget as remaining_budget
 from .gateway.budget import sibling_journals as sibling_journals
 from .gateway.gateway import Gateway as Gateway
+from .gateway.learnt_tokens import mean_reply as mean_reply
 from .gateway.prices import FREE as FREE
 from .gateway.prices import Price as Price
 from .gateway.prices import missing_price_problem as missing_price_problem

@@ -273,6 +273,15 @@ class HostedModel(Model):
         """The batch interface of the service, or ``None``."""
         return None
 
+    @property
+    def limit_remedy(self) -> str:
+        """What to set if the service ignores the limit of tokens of a reply."""
+        return "Every reply is charged at its real length"
+
+    def take_remarks(self) -> Sequence[str]:
+        """What was noticed about the service since the last call, for people."""
+        return ()
+
     @abstractmethod
     async def send(self, request: Request) -> str:
         """Make one attempt and return the body of the answer.

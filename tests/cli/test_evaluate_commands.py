@@ -155,7 +155,7 @@ def test_a_model_of_the_group_can_be_added_with_a_plus_and_keeps_what_is_not_ove
     assert main(["evaluate", "--quote", *RECIPE, *words]) == 0
     told = said(capsys)
     assert "answer.mini gpt-4o-mini 357" in told
-    assert "at most 357" in told, "the limit of new tokens stays, although the temperature was overridden"
+    assert "if all are long 357" in told, "the limit of new tokens stays, although the temperature was overridden"
     assert "731,136" in told
     assert main(["evaluate", "--quote", *RECIPE, "model=none"]) == 0
     assert "nothing to pay" in said(capsys)

@@ -23,6 +23,7 @@ from benchbuilder.models import (
     Request,
     TokenCounter,
     calibrated_counter,
+    mean_reply,
     model_price,
     read_prompt,
     request_key,
@@ -33,7 +34,10 @@ from benchbuilder.pipeline import Node, Plan, Store, Watcher, open_gateway
 
 @dataclass(frozen=True)
 class QuoteRange:
-    """The expected and the highest amount; `at_most` is ``None`` if nothing limits it."""
+    """The expected amount, and `at_most`: with every repair and replies of full length, ``None`` without a limit.
+
+    Tokens of prompts are estimates in both, and a service may ignore the limit of a reply: only a budget is a bound.
+    """
 
     expected: float
     at_most: float | None
@@ -48,7 +52,7 @@ _NOTHING = QuoteRange(0, 0)
 
 @dataclass(frozen=True)
 class StepQuote:
-    """What a step would ask. The upper bounds assume every repair round and replies of the maximal length.
+    """What a step would ask. The upper figures assume every repair round and replies of the maximal length.
 
     Attributes:
         answered: Requests whose replies are stored: they are free and in no other number. Equal requests count once.
@@ -168,7 +172,9 @@ class _QuoteConversations(SerialDriver):
         if step not in self.step_counts:
             model: Model = create_from_spec("model", spec)
             counter = calibrated_counter(spec, self._journal, model.label)
-            self.step_counts[step] = _StepCounts(step, spec, model, counter, *_repair_rounds(self._nodes.get(step)))
+            usual = mean_reply(self._journal, model.label, step)
+            repair = _repair_rounds(self._nodes.get(step))
+            self.step_counts[step] = _StepCounts(step, spec, model, counter, *repair, usual)
         return self.step_counts[step]
 
     def _reply(self, counts: _StepCounts, request: Request) -> Reply:
@@ -201,6 +207,8 @@ class _StepCounts:
     counter: TokenCounter
     rounds: int
     repair: str
+    usual_reply: float | None = None
+    """The mean tokens of the replies so far, if there are enough; else the expected text counts."""
     answered: int = 0
     refused: int = 0
     calls: QuoteRange = _NOTHING
@@ -211,7 +219,8 @@ class _StepCounts:
     def count_request(self, request: Request) -> None:
         """Count a request that would be paid for, and the repair rounds that may follow it."""
         limit: int | None = self.model.sent_settings(request.sampling).get("max_new_tokens")
-        prompt, expected = self.counter.prompt(request), self.counter.count(request.expected)
+        prompt = self.counter.prompt(request)
+        expected = self.counter.count(request.expected) if self.usual_reply is None else self.usual_reply
         more = max(0, self.rounds - request.sample)
         repair_tokens: int | None = 0
         if more and self.repair:
@@ -223,7 +232,9 @@ class _StepCounts:
         if limit is None:
             self.completions += QuoteRange(expected, None)
         else:
-            self.completions += QuoteRange(min(expected, limit), limit * (1 + more))
+            longest = limit if self.usual_reply is None else max(limit, self.usual_reply)
+            expected = expected if self.usual_reply is not None else min(expected, limit)
+            self.completions += QuoteRange(expected, longest * (1 + more))
         reserve = self.counter.upper_bound(request), ASSUMED_REPLY_TOKENS if limit is None else limit
         self.reserve = max(self.reserve, reserve, key=sum)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from statistics import median
 
 from benchbuilder.evaluation.benchmark import BENCHMARK
@@ -132,7 +132,7 @@ def cost_table(frame: ResultsFrame, finished: FinishedBuild) -> ResultTable | No
     names += sorted((answering.keys() | scoring.keys()) - set(names))
     if not names:
         return None
-    lines = [_cost_line(frame, name, answering[name], scoring[name]) for name in names]
+    lines = [line for name in names for line in _cost_lines(frame, name, answering[name], scoring[name])]
     if len(lines) > 1:
         totals = [_total(line.cells[place] for line in lines) for place in range(2, 8)]
         lines.append(table_line(t("common.total"), "", *totals, None, group="total", block="reference"))
@@ -146,15 +146,27 @@ def cost_table(frame: ResultsFrame, finished: FinishedBuild) -> ResultTable | No
     return frame.table("costs", t("results.costs"), columns, lines, lead=t("results.costs_lead"), notes=notes)
 
 
-def _cost_line(frame: ResultsFrame, name: str, answers: list[Receipt], scores: list[Receipt]) -> TableLine:
+def _cost_lines(frame: ResultsFrame, name: str, answers: list[Receipt], scores: list[Receipt]) -> Iterator[TableLine]:
+    """A line for each model that answered as `name`, with its address if two share a name; scores are in the first."""
+    models: dict[tuple[str, str], list[Receipt]] = {}
+    for receipt in answers:
+        models.setdefault((receipt.model, receipt.endpoint), []).append(receipt)
+    names = Counter(model for model, _ in models)
+    for (model, endpoint), group in models.items() or [(("", ""), [])]:
+        shown = f"{model} ({endpoint})" if names[model] > 1 and endpoint else model
+        yield _cost_line(frame, name, shown, (group, scores))
+        scores = []
+
+
+def _cost_line(frame: ResultsFrame, name: str, model: str, receipts: tuple[list[Receipt], list[Receipt]]) -> TableLine:
+    answers, scores = receipts
     answered, scored = _usd(frame, answers), _usd(frame, scores)
     whole = _total([answered, scored])
     replies = sum(receipt.calls for receipt in answers)
     hundred = answered.value / replies * 100 if answered.value is not None and replies else None
-    models = ", ".join(dict.fromkeys(receipt.model for receipt in answers))
     tokens_in = sum(receipt.prompt_tokens for receipt in answers)
     tokens_out = sum(receipt.completion_tokens for receipt in answers)
-    return table_line(name, models, replies, tokens_in, tokens_out, answered, scored, whole, hundred)
+    return table_line(name, model, replies, tokens_in, tokens_out, answered, scored, whole, hundred)
 
 
 def _usd(frame: ResultsFrame, receipts: list[Receipt]) -> TableCell:

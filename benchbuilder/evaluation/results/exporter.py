@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -159,9 +159,9 @@ def _tiles(frame: ResultsFrame, finished: FinishedBuild) -> list[tuple[str, str]
         for score in run.scores[measure].get(model, {}).values()
     ]
     tiles = [
-        (format_value(len(run.entries), "count"), t("results.tile_items")),
-        (format_value(len(run.system_names("model")), "count"), t("results.tile_models")),
-        (format_value(answers, "count"), t("results.tile_answers")),
+        _counted(t, len(run.entries), "item"),
+        _counted(t, len(run.system_names("model")), "model"),
+        _counted(t, answers, "answer"),
         (format_value(len(rated), "count"), t("results.tile_rated")),
     ]
     if labels:
@@ -171,6 +171,11 @@ def _tiles(frame: ResultsFrame, finished: FinishedBuild) -> list[tuple[str, str]
     if prices and None not in prices:
         tiles.append((format_value(sum(usd or 0.0 for usd in prices), "usd"), t("results.tile_cost")))
     return tiles
+
+
+def _counted(t: Callable[..., str], number: int, what: str) -> tuple[str, str]:
+    """A tile with a number and what it counts."""
+    return format_value(number, "count"), t(f"results.tile_{what}" if number == 1 else f"results.tile_{what}s")
 
 
 def _data(frame: ResultsFrame, findings: ResultsFindings, finished: FinishedBuild) -> str:

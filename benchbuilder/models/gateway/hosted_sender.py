@@ -42,7 +42,9 @@ class HostedSender(Sender):
     ) -> None:
         spec = model.spec
         self.model, self.replies, self.counter, self.budget = model, replies, counter, budget
-        self._owner, self._gate = owner, gate
+        self._owner, self._gate, self._notice = owner, gate, notice
+        self._first = asyncio.Lock()
+        self._answered = self._told_of_limit = False
         self._timeout_s: float = getattr(spec, "timeout_s", 120.0)
         self._retries: int = getattr(spec, "retries", 5)
         self._most: int = getattr(spec, "concurrency", 16)
@@ -101,6 +103,14 @@ class HostedSender(Sender):
     async def _attempt(self, entry: JournalRequest, turn: ActiveConversation) -> Reply:
         """Make one attempt: reserve budget, wait for a slot, send, and store the answer."""
         await self.model.open()  # before anything is recorded as sent
+        if self.budget.has_cap and not self._answered:
+            async with self._first:  # the first reply shows how the service counts, before more are sent
+                if not self._answered:
+                    return await self._paid_attempt(entry, turn)
+        return await self._paid_attempt(entry, turn)
+
+    async def _paid_attempt(self, entry: JournalRequest, turn: ActiveConversation) -> Reply:
+        entry = self.replies.with_learnt_cost(entry)
         try:
             await self.budget.reserve(entry.worst_cost, entry.step)
         except BudgetReached as error:
@@ -142,7 +152,21 @@ class HostedSender(Sender):
             journal.commit_later(partial(drop_attempt, ident=attempt))
             raise
         self._queue.record_success()
+        self._answered = True
+        self._tell_of_limit()
         return reply, cost
+
+    def _tell_of_limit(self) -> None:
+        """Pass the model's remarks on, and say once that the service ignores the limit of tokens."""
+        for remark in self.model.take_remarks():
+            self._notice(remark)
+        written, limit = self.replies.longest_beyond_limit
+        if written and not self._told_of_limit:
+            self._told_of_limit = True
+            self._notice(
+                f"{self.model.label} ignores the limit of tokens: a reply has {written:,}, and sampling.max_new_tokens "
+                f"is {limit:,}. {self.model.limit_remedy}"
+            )
 
     async def _send_in_time(self, entry: JournalRequest) -> str:
         """The body of one attempt; TransientError on a timeout."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import datetime
 import time
+from dataclasses import replace
 from functools import lru_cache, partial
 
 from benchbuilder.core import StoreError
 from benchbuilder.models.base import Model, Reply, Request, TransientError, request_keys
+from benchbuilder.models.gateway.budget import ASSUMED_REPLY_TOKENS
 from benchbuilder.models.gateway.journal import Journal, JournaledReply
 from benchbuilder.models.gateway.journal_tables import (
     Cost,
@@ -22,6 +24,9 @@ from benchbuilder.models.gateway.journal_tables import (
 from benchbuilder.models.gateway.prices import Price
 from benchbuilder.models.gateway.token_count import TokenCounter, plausible_tokens
 
+_TOLERANCE = 8
+"""Tokens beyond a limit that are nothing to remark on: services count the ends of replies in their own ways."""
+
 
 def now_utc() -> str:
     """The current time in UTC, to the second, in ISO format."""
@@ -34,11 +39,18 @@ def _iso_time(second: int) -> str:
 
 
 class ReplyStore:
-    """Stores the replies of one model in the journal and reads them back."""
+    """Stores the replies of one model in the journal and reads them back.
+
+    `beyond` holds the most prompt and reply tokens that the service counted beyond the worst case of a request. Later
+    requests reserve so many more, so that a cap holds although the service adds to prompts or ignores limits.
+    `longest_beyond_limit` is the longest reply that the service counted beyond its limit, with that limit.
+    """
 
     def __init__(self, model: Model, journal: Journal, price: Price | None, endpoint: str) -> None:
         self.model, self.journal, self.price, self.endpoint = model, journal, price, endpoint
         self._by_script = TokenCounter(None)
+        self.beyond = (0, 0)
+        self.longest_beyond_limit = (0, 0)
         self._keeps_complete = getattr(model.spec, "reuse", "exact") == "keep_complete"
 
     def find(self, key: str, request: Request, *, settle: bool = True) -> Reply | None:
@@ -104,10 +116,26 @@ class ReplyStore:
             None if usage is None else usage.completion, self._by_script.count(reply.text), limit
         )
         cached = 0 if usage is None or doubt_prompt or usage.cached > prompt else usage.cached
+        self._learn(prompt - self._by_script.bound(request), completion, limit)
         usd = None if self.price is None else self.price.usd(prompt, completion, cached, batched=batched)
         return SettledReply(
             reply.outcome, Cost(prompt, completion, usd), cached, estimated=doubt_prompt or doubt_completion
         )
+
+    def _learn(self, more_prompt: int, completion: int, limit: int | None) -> None:
+        more = completion - (ASSUMED_REPLY_TOKENS if limit is None else limit)
+        self.beyond = max(self.beyond[0], more_prompt), max(self.beyond[1], more)
+        if limit is not None and completion > limit + max(_TOLERANCE, limit // 10):
+            self.longest_beyond_limit = max(self.longest_beyond_limit, (completion, limit))
+
+    def with_learnt_cost(self, request: JournalRequest) -> JournalRequest:
+        """`request` with what the service counts beyond the worst case."""
+        if self.beyond == (0, 0):
+            return request
+        worst = request.worst_cost
+        most = worst.prompt + self.beyond[0], worst.completion + self.beyond[1]
+        cost = Cost(*most, None if self.price is None else self.price.worst(*most))
+        return replace(request, worst_cost=cost)
 
     def catch_up(self, prices: str) -> None:
         """Settle replies that a kill left unread, and price replies that were paid before a price was known."""

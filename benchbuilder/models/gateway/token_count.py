@@ -6,26 +6,35 @@ import importlib
 import json
 import re
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import regex
 
 from benchbuilder.core import InstallationError, Problem, RecipeError
 from benchbuilder.models.base import Request
+from benchbuilder.models.gateway.chat_template import find_chat_template
 from benchbuilder.models.gateway.journal import Journal
+from benchbuilder.models.gateway.learnt_tokens import (
+    LEAST_REPLIES,
+    PromptFit,
+    asked_prompts,
+    fit_prompts,
+    opened_journal,
+)
+from benchbuilder.models.providers.chat import chat_messages
 
 MESSAGE_TOKENS = 4
 """Tokens of a message besides its text: role and separators."""
 REPLY_TOKENS = 3
 """Tokens that open the reply."""
-MIN_REPLIES_TO_CALIBRATE = 20
-"""Number of replies of a model after which its estimate is corrected."""
-
 MOST_TOKENS = 1_000_000
 """The most tokens that a reply without a limit is believed to have."""
+_NOTHING_LEARNT = PromptFit()
 _BELIEVED_SHARE = 8
-"""A count below this part of our estimate is not believed."""
+"""A count below this part of our estimate, or above the limit and this multiple of our estimate, is not believed."""
 
 _HAN = re.compile("[\u2e80-\u2fdf\u3400-\u4dbf\u4e00-\u9fff\u8c48-\ufaff\U00020000-\U0003ffff]+")
 _KANA = re.compile(r"[぀-ヿㇰ-ㇿｦ-ﾟ]+")
@@ -76,50 +85,70 @@ def _remove_matches(pattern: re.Pattern[str] | regex.Pattern[str], text: str) ->
 def plausible_tokens(claimed: Any, estimate: int, most: int | None) -> tuple[int, bool]:
     """The tokens to charge for what a service claims, and whether they are our own count instead of the claim.
 
-    A claim above the limit counts as the limit, so that no claim breaks a cap. One that is no number, negative or far
-    too low counts as our estimate, at most the limit.
+    A claim above the limit is believed if the text is that long: some services ignore the limit, and charge for it. An
+    absurd one counts as the limit. One that is no number, negative or far too low counts as our estimate, at most the
+    limit.
 
-    >>> plausible_tokens(90, 80, 100), plausible_tokens(101, 80, 100), plausible_tokens(-1, 80, 100)
-    ((90, False), (100, True), (80, True))
+    >>> plausible_tokens(90, 80, 100), plausible_tokens(259, 250, 40), plausible_tokens(9_000, 80, 100)
+    ((90, False), (259, False), (100, True))
+    >>> plausible_tokens(-1, 80, 100)
+    (80, True)
     """
     limit = MOST_TOKENS if most is None else most
     if not isinstance(claimed, int) or claimed * _BELIEVED_SHARE < estimate or claimed < 0:
         return min(estimate, limit), True
-    return min(claimed, limit), claimed > limit
+    if claimed > max(limit, _BELIEVED_SHARE * estimate):
+        return limit, True
+    return claimed, False
 
 
 class TokenCounter:
     """Counts the tokens of prompts and replies of a model.
 
+    Args:
+        spec: The settings of the model.
+        fit: What was learnt from its replies, against our estimate or the count of its tokenizer.
+
     Attributes:
         exact: Whether a tokenizer counts; else the count is an estimate.
-        factor: Correction of the estimate.
         how: The method in words.
     """
 
-    def __init__(self, spec: Any, *, factor: float = 1.0, replies: int = 0) -> None:
-        ref = getattr(spec, "token_counter", None)
-        self.exact = ref is not None
-        self.factor = 1.0 if self.exact else factor
-        self._encoded = None if ref is None else _tokenizer(ref.file)
-        corrected = f", corrected by {replies} replies of this model" if replies else ""
-        self.how = f"estimated by script{corrected}" if ref is None else f"tokenizer {ref.path}"
+    def __init__(self, spec: Any, *, fit: PromptFit = _NOTHING_LEARNT) -> None:
+        file = counting_file(spec)
+        self.exact, self.fit = file is not None, fit
+        self._encoded = None if file is None else _tokenizer(file)
+        self._render = None if file is None else find_chat_template(file)
+        learnt = f", corrected by {fit.replies} replies of this model" if fit.replies else ""
+        named = getattr(spec, "token_counter", None)
+        method = "estimated by script" if file is None else f"tokenizer {file.name if named is None else named.path}"
+        template = " and its chat template" if self._render is not None else ""
+        self.how = f"{method}{template}{learnt}"
 
     def count(self, text: str) -> int:
         """Tokens of `text`; at least 1 unless it is empty."""
         if self._encoded is not None:
             return self._encoded(text)
-        return max(1, round(estimate_tokens(text) * self.factor)) if text else 0
+        return max(1, round(estimate_tokens(text) * self.fit.factor)) if text else 0
+
+    @property
+    def knows_template(self) -> bool:
+        """Whether prompts are counted as the model reads them, with its chat template."""
+        return self._render is not None
 
     def prompt(self, request: Request) -> int:
-        """Billed tokens of a request: messages, their separators, and the schema."""
+        """Billed tokens of a request: messages, what is put around them, and the schema."""
+        if self._encoded is not None and self._render is not None:
+            text = self._render(chat_messages(request))
+            if text is not None:
+                return self._encoded(text) + round(self.fit.per_call)
         texts = [message.content for message in request.messages]
         if request.schema is not None:
             texts.append(json.dumps(request.schema, ensure_ascii=False))
         marks = MESSAGE_TOKENS * len(texts) + REPLY_TOKENS
         if self._encoded is not None:
-            return marks + sum(map(self._encoded, texts))
-        return round((marks + sum(map(estimate_tokens, texts))) * self.factor)
+            return round(self.fit.per_call) + marks + sum(map(self._encoded, texts))
+        return round(self.fit.per_call + (marks + sum(map(estimate_tokens, texts))) * self.fit.factor)
 
     def bound(self, request: Request) -> int:
         """An upper bound of the prompt tokens for any tokenizer: one per byte of UTF-8, plus separators."""
@@ -135,27 +164,29 @@ class TokenCounter:
 
 
 def calibrated_counter(spec: Any, journal: Journal | Path, model: str) -> TokenCounter:
-    """A token counter whose estimate is corrected by the counts that the service reported for `model`.
+    """A token counter that is corrected by the counts that the service reported for `model`.
 
-    The journal holds our uncorrected estimate beside the count of the service. Fewer than `MIN_REPLIES_TO_CALIBRATE`
-    replies correct nothing, and the count of a tokenizer is never corrected.
+    An estimate gets a factor and an overhead per call. The count of a tokenizer gets an overhead: what the service puts
+    around a prompt. Fewer than `LEAST_REPLIES` replies correct nothing.
     """
-    if getattr(spec, "token_counter", None) is not None:
-        return TokenCounter(spec)
-    opened = Journal(journal) if isinstance(journal, Path) else journal
-    try:
-        opened.check()
-        rows = opened.rows(
-            "SELECT count(*), sum(prompt), sum(counted) FROM replies WHERE model = ? AND estimated = 0 AND counted > 0",
-            model,
-        )
-    finally:
-        if opened is not journal:
-            opened.close()
-    replies, billed, counted = rows[0] if rows else (0, 0, 0)
-    if replies < MIN_REPLIES_TO_CALIBRATE or not counted or not billed:
-        return TokenCounter(spec)
-    return TokenCounter(spec, factor=billed / counted, replies=replies)
+    with opened_journal(journal) as opened:
+        if counting_file(spec) is None:
+            return TokenCounter(spec, fit=fit_prompts(opened, model))
+        counter = TokenCounter(spec)
+        beside = [billed - counter.prompt(request) for request, billed in asked_prompts(opened, model)]
+        if len(beside) < LEAST_REPLIES:
+            return counter
+        return TokenCounter(spec, fit=PromptFit(per_call=median(beside), replies=len(beside)))
+
+
+def counting_file(spec: Any) -> Path | None:
+    """The ``tokenizer.json`` that counts for a model: the one that is named, or the one in the model's own folder."""
+    named = getattr(spec, "token_counter", None)
+    if named is not None:
+        return named.file
+    folder = getattr(spec, "path", None)
+    own = None if folder is None else folder.file / "tokenizer.json"
+    return own if own is not None and own.is_file() and find_spec("tokenizers") is not None else None
 
 
 def _tokenizer(file: Path) -> Callable[[str], int]:

@@ -1,10 +1,11 @@
-"""A language model in this process: loads it from safetensors and generates tokens."""
+"""A language model in this process: loads it from safetensors or GGUF and generates tokens."""
 
 from __future__ import annotations
 
+import io
 import warnings
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, redirect_stderr
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -32,6 +33,8 @@ class WeightsSource:
     folder: Path | None = None
     revision: str | None = None
     adapter: Path | None = None
+    gguf: str | None = None
+    """The name of a GGUF file in the folder or on the hub: its weights are unpacked, and it holds the tokenizer."""
 
 
 @dataclass(frozen=True)
@@ -49,15 +52,20 @@ class LocalEngine:
         """Load the model; ServiceError if that fails, InstallationError if a library is missing."""
         self.source = source
         torch, transformers = _libraries()
-        with quiet_transformers(transformers), _explain_load_errors(source):
+        with quiet_transformers(transformers), _no_bars(source), _explain_load_errors(source):
             self.device: Any = _device(torch, source.device)
-            options = {"trust_remote_code": False, **({"revision": source.revision} if source.revision else {})}
+            options: dict[str, Any] = {"trust_remote_code": False}
+            options |= {"revision": source.revision} if source.revision else {}
+            options |= {"gguf_file": source.gguf} if source.gguf else {"use_safetensors": True}
+            dtype = "float32" if source.gguf and source.dtype == "auto" else source.dtype
             place = str(source.folder or source.name)
-            self.tokenizer: Any = transformers.AutoTokenizer.from_pretrained(place, **options)
+            self.tokenizer: Any = transformers.AutoTokenizer.from_pretrained(
+                place, **{name: value for name, value in options.items() if name != "use_safetensors"}
+            )
             auto = transformers.AutoModelForCausalLM
             if source.architecture == "seq2seq":
                 auto = transformers.AutoModelForSeq2SeqLM
-            model: Any = auto.from_pretrained(place, dtype=source.dtype, use_safetensors=True, **options)
+            model: Any = auto.from_pretrained(place, dtype=dtype, **options)
             if source.adapter is not None:
                 model = _merge_adapter(model, source.adapter)
             self.model: Any = model.to(self.device).eval()
@@ -180,7 +188,7 @@ def not_installed(why: str) -> InstallationError:
     return InstallationError(
         "models of the kind 'transformers' need libraries that are not installed",
         why=why,
-        next="pip install 'benchbuilder[hf]'",
+        next="pip install 'benchbuilder[gguf]'" if "gguf" in why else "pip install 'benchbuilder[hf]'",
     )
 
 
@@ -207,6 +215,13 @@ def quiet_transformers(transformers: Any) -> Generator[None]:
 
 
 @contextmanager
+def _no_bars(source: WeightsSource) -> Generator[None]:
+    """Hide the progress bar that unpacking a GGUF file draws on its own."""
+    with redirect_stderr(io.StringIO()) if source.gguf else nullcontext():
+        yield
+
+
+@contextmanager
 def _explain_load_errors(source: WeightsSource) -> Generator[None]:
     """Explain errors of loading."""
     from safetensors import SafetensorError
@@ -217,7 +232,7 @@ def _explain_load_errors(source: WeightsSource) -> Generator[None]:
     except ImportError as error:
         raise InstallationError(what, why=first_error_line(error), next="install the library that is named") from error
     except OSError as error:
-        wanted = "config.json, tokenizer and weights as safetensors; weights in other formats are never read"
+        wanted = "config.json, tokenizer and weights as safetensors, or a GGUF file; other formats are never read"
         if source.folder is None:
             wanted = (
                 f"check the name and the connection, or fetch it where there is one (hf download {source.name}) and "

@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from urllib.parse import urlsplit, urlunsplit
@@ -18,7 +18,8 @@ from benchbuilder.config import HostedSpec, KindSpec, RuntimeOption, Sampling
 from benchbuilder.core import InstallationError, Problem, RecipeError, ServiceError
 from benchbuilder.models.base import BatchService, HostedModel, Reply, Request, TransientError
 from benchbuilder.models.providers.openai_batch import OpenAIBatches
-from benchbuilder.models.providers.openai_errors import ErrorResponse, connection_error, hide_key
+from benchbuilder.models.providers.openai_errors import ErrorResponse, UnknownFormatError, connection_error, hide_key
+from benchbuilder.models.providers.openai_forms import JsonForm
 from benchbuilder.models.providers.openai_tuning import OpenAITuning
 from benchbuilder.models.providers.openai_wire import (
     MOST_BYTES,
@@ -123,6 +124,17 @@ class OpenAIModel(HostedModel):
         self._client: AsyncOpenAI | None = None
         self._key: str | None = None
         self._at = ""
+        self._form = JsonForm(spec.structured)
+
+    @property
+    def limit_remedy(self) -> str:
+        """The other name of the limit."""
+        other = "max_tokens" if self.spec.max_tokens_field == "max_completion_tokens" else "max_completion_tokens"
+        return f"Stop, and try model.max_tokens_field={other}; every reply is charged at its real length"
+
+    def take_remarks(self) -> Sequence[str]:
+        """Which form of JSON replies the service does not take."""
+        return self._form.take_remarks(self.label)
 
     @property
     def endpoint(self) -> str:
@@ -146,7 +158,10 @@ class OpenAIModel(HostedModel):
 
     def body(self, request: Request) -> dict[str, Any]:
         """The JSON of a request, live or in a batch."""
-        fields = request_payload(request, self.sent_settings(request.sampling), self._names, self.spec.structured)
+        return self._body(request, self.spec.structured)
+
+    def _body(self, request: Request, structured: str) -> dict[str, Any]:
+        fields = request_payload(request, self.sent_settings(request.sampling), self._names, structured)
         return {**self.spec.extra_body, "model": self.spec.name, **fields}
 
     def read(self, body: str) -> Reply:
@@ -163,9 +178,17 @@ class OpenAIModel(HostedModel):
         self._pool()
 
     async def send(self, request: Request) -> str:
-        """Make one attempt through the connection pool."""
+        """Make one attempt through the connection pool; a form of JSON that the service lacks is given up for good."""
+        while True:
+            form = self._form.current
+            try:
+                return await self._send(json.dumps(self._body(request, form), ensure_ascii=False).encode())
+            except UnknownFormatError as error:
+                if request.schema is None or not self._form.give_up(form, error):
+                    raise
+
+    async def _send(self, data: bytes) -> str:
         session = self._pool()
-        data = json.dumps(self.body(request), ensure_ascii=False).encode()
         try:
             async with session.post(f"{self._at}/chat/completions", data=data, allow_redirects=False) as response:
                 status, headers = response.status, dict(response.headers)

@@ -26,6 +26,9 @@ _CONTEXT = re.compile(
     re.I,
 )
 _FORMAT = re.compile(r"response_format|json_schema|structured output", re.I)
+_INVALID = re.compile(r"\b\d+ validation errors?\b|'loc': *[(\[]|\"loc\": *\[|'msg': *['\"]Input should be", re.I)
+"""Some servers answer 500 to a request that does not fit their schema."""
+_FIELD = re.compile(r"'loc': *[(\[]'body', *'(\w+)'")
 _MASKED = re.compile(r"(?:(?<![\w.-])[\w.-]*+)?\*{3,}[\w.-]*")
 """A masked key, found in linear time: a match begins where its word begins, or at its asterisks."""
 _PARAMETER = re.compile(
@@ -33,6 +36,10 @@ _PARAMETER = re.compile(
     r"([A-Za-z_]\w*)",
     re.I,
 )
+
+
+class UnknownFormatError(ServiceError):
+    """The service does not take the form in which JSON was asked for."""
 
 
 @dataclass(frozen=True)
@@ -120,6 +127,8 @@ def _by_status(failure: ErrorResponse) -> TransientError | RefusedRequestError |
     if status == 402 or (status in (403, 429) and failure.has_code(*_PAID)):
         return _service_error(failure, "the account has no credit left, or reached its limit",
                         "add credit or raise the limit there, then give the same command again")  # fmt: skip
+    if status == 500 and _INVALID.search(failure.service_message):
+        return _refused_request(failure)
     if status in (408, 409, 425, 429) or status >= 500:
         return _transient(failure)
     if 300 <= status < 400:
@@ -175,10 +184,14 @@ def _refused_request(failure: ErrorResponse) -> RefusedRequestError | ServiceErr
     if failure.has_code("context_length_exceeded") or _CONTEXT.search(message):
         return RefusedRequestError(f"{refusal}: prompt and max_new_tokens are too long for {failure.model!r}")
     if parameter.startswith("response_format") or (not parameter and _FORMAT.search(message)):
-        return _service_error(failure, "the service does not take this response format",
-                        "ask for JSON in words with model.structured=prompt")  # fmt: skip
+        return UnknownFormatError(
+            "the service does not take this response format", where=failure.endpoint,
+            why=f"{failure.status}: {message}", next="ask for JSON in words with model.structured=prompt",
+        )  # fmt: skip
     found = _PARAMETER.search(message)
     codes = ("unsupported_parameter", "unsupported_value", "unknown_parameter", "unrecognized_parameter")
+    if not found and failure.status == 500:
+        found = _FIELD.search(message)
     if found or failure.has_code(*codes):
         return _unsupported(failure, parameter or (found[1] if found else ""))
     if failure.status == 413:

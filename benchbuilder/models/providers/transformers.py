@@ -25,6 +25,7 @@ from benchbuilder.models.providers.chat import (
     unwrap_reply,
     wrap_messages,
 )
+from benchbuilder.models.providers.gguf_files import SUFFIX, find_gguf
 from benchbuilder.models.providers.local_engine import (
     Architecture,
     GeneratedTokens,
@@ -32,7 +33,7 @@ from benchbuilder.models.providers.local_engine import (
     WeightsSource,
     not_installed,
 )
-from benchbuilder.models.providers.weights_digest import weights_sha256
+from benchbuilder.models.providers.weights_digest import file_sha256, weights_sha256
 
 HUB_NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]*(/[A-Za-z0-9][A-Za-z0-9_.-]*)?$"
 SHAPING = (
@@ -57,13 +58,15 @@ class TransformersSpec(ModelSpec):
     revision: str | None = None
     """A commit of the model on the hub. Without one it is whatever the hub has, or the cache: not reproducible."""
     path: FileRef | None = None
-    """A folder with config.json, tokenizer and weights as safetensors. Or `name`."""
+    """A folder with config.json, tokenizer and weights as safetensors; or a GGUF file, or its folder. Or `name`."""
+    gguf_file: str | None = None
+    """The GGUF file in the folder or on the hub, if there are several. Its weights are unpacked when it is read."""
     adapter: FileRef | None = None
     """A folder with low-rank adapters (peft) for this model, as safetensors."""
     architecture: Architecture
     """``causal``: continues the prompt. ``seq2seq``: reads the prompt and writes a separate text (T5, BART)."""
     dtype: Literal["auto", "float32", "bfloat16", "float16"]
-    """The number type of the computation; ``auto``: as the weights are stored."""
+    """The number type of the computation; ``auto``: as the weights are stored (GGUF: float32)."""
     wrapping: ChatWrapping | None = None
     """How conversations become one text; ``null``: by the chat template of the model."""
     system_role: Literal["own", "merge"] = "own"
@@ -91,6 +94,8 @@ class TransformersSpec(ModelSpec):
             raise ValueError("`revision` belongs to `name`; a folder has no revision")
         if self.structured != "prompt":
             raise ValueError("`structured` must be `prompt`: these models cannot be forced to write JSON")
+        if self.gguf_file is not None and not self.gguf_file.endswith(SUFFIX):
+            raise ValueError("`gguf_file` is the name of a file that ends in .gguf")
         if reserved := sorted(RESERVED & set(self.chat_values)):
             raise ValueError(f"chat_values: {', '.join(reserved)} cannot be set")
         if self.wrapping is not None and self.chat_values:
@@ -112,7 +117,7 @@ class TransformersBody(Spec):
 
 
 class TransformersModel(LocalModel):
-    """A model of the `transformers` library, from safetensors and without custom code.
+    """A model of the `transformers` library, from safetensors or GGUF and without custom code.
 
     Tokens are sampled if `temperature` is above 0, or if it is unset and one of `top_p`, `top_k`, `min_p` is set.
     Otherwise the most likely tokens are taken, with one beam. Of the model's own generation settings, only the token
@@ -135,21 +140,27 @@ class TransformersModel(LocalModel):
         self._engine: LocalEngine | None = None
 
     def ready(self) -> None:
-        """InstallationError if torch or transformers is missing, or peft if there are adapters."""
-        wanted = ("torch", "transformers", *(("peft",) if self.spec.adapter is not None else ()))
+        """InstallationError if torch or transformers is missing, peft for adapters, or gguf for a GGUF file."""
+        adapts, unpacks = self.spec.adapter is not None, self._place()[1] is not None
+        wanted = ("torch", "transformers", *(["peft"] if adapts else []), *(["gguf"] if unpacks else []))
         if lacking := [name for name in wanted if find_spec(name) is None]:
             raise not_installed(f"not installed: {', '.join(lacking)}")
 
     @property
     def label(self) -> str:
         """Its name on the hub, or the name of its folder."""
-        return self.spec.name or Path(self.spec.path.path if self.spec.path else "").name or self.kind
+        return (
+            self.spec.name or Path(self.spec.path.path if self.spec.path else "").name.removesuffix(SUFFIX) or self.kind
+        )
 
     def identity(self) -> Mapping[str, Any]:
         """The model (a folder by its contents) and the settings that shape replies; DataError without the folder."""
         if self._identity is None:
             spec = self.spec.model_dump(mode="json", include=set(SHAPING))
-            weights = {} if self.spec.path is None else {"sha256": weights_sha256(self.spec.path.file)}
+            weights = {} if self.spec.gguf_file is None else {"gguf_file": self.spec.gguf_file}
+            if self.spec.path is not None:
+                at, gguf = find_gguf(self.spec.path.file, self.spec.gguf_file)
+                weights = {"sha256": weights_sha256(at) if gguf is None else file_sha256(at / gguf)}
             if self.spec.adapter is not None:
                 weights["adapter_sha256"] = weights_sha256(self.spec.adapter.file)
             self._identity = {"kind": self.kind, **spec, **weights}
@@ -180,6 +191,12 @@ class TransformersModel(LocalModel):
             return Reply(text, "truncated", usage)
         return Reply(text, "complete" if text.strip() else "empty", usage)
 
+    def _place(self) -> tuple[Path | None, str | None]:
+        """The folder of the model, if it has one, and its GGUF file."""
+        if self.spec.path is None:
+            return None, self.spec.gguf_file
+        return find_gguf(self.spec.path.file, self.spec.gguf_file)
+
     def _source(self) -> WeightsSource:
         spec = self.spec
         if spec.name is not None and Path(spec.name).exists():
@@ -187,9 +204,11 @@ class TransformersModel(LocalModel):
                 f"model.name is {spec.name}, which is also a folder here",
                 next=f"write model.path={spec.name} if you mean the folder; else run the command in another one",
             )
-        folder = None if spec.path is None else spec.path.file
+        folder, gguf = self._place()
         adapter = None if spec.adapter is None else spec.adapter.file
-        return WeightsSource(self.label, spec.architecture, spec.dtype, spec.device, folder, spec.revision, adapter)
+        return WeightsSource(
+            self.label, spec.architecture, spec.dtype, spec.device, folder, spec.revision, adapter, gguf
+        )
 
     def _batches(self, requests: Sequence[Request], prompts: Sequence[tuple[list[int], bool]]) -> Iterator[list[int]]:
         """Positions of the requests of each batch: equal settings, and prompts of similar length.

@@ -150,8 +150,15 @@ class Behaviour(Spec):
     """The models that exist; others are answered with 404. Any model exists if this is empty."""
     unsupported: tuple[str, ...] = ()
     """Fields of the body that lead to a 400."""
+    ignored: tuple[str, ...] = ()
+    """Fields of the body without effect, for instance ``max_completion_tokens``."""
+    formats: tuple[str, ...] | None = None
+    """The types of response format that exist; others are answered with 500 and a validation error, as some servers
+    do. All exist without it."""
     usage: bool = True
     """Whether replies count tokens."""
+    template_tokens: Annotated[int, Field(ge=0)] = 0
+    """Tokens that a chat template adds to each prompt, in the counts of replies."""
     cached_share: Annotated[float, Field(ge=0, le=1)] = 0.0
     """The share of prompt tokens that the usage reports as cached."""
     tokens: str = "bytes3"

@@ -112,12 +112,15 @@ class ReplyMaker:
             text = text.partition(stop)[0]
         if effect == "truncate":
             return text[: len(text) // 2], "length"
-        limit = body.get("max_completion_tokens") or body.get("max_tokens")
+        ignored = self._behaviour.ignored
+        limits = [body.get(name) for name in ("max_completion_tokens", "max_tokens") if name not in ignored]
+        limit = next(filter(None, limits), None)
         cut = text if limit is None else self._tokens.cut(text, limit)
         return cut, "stop" if cut == text else "length"
 
     def _usage(self, messages: Sequence[Mapping[str, Any]], text: str) -> dict[str, Any]:
-        prompt = sum(self._tokens.count(str(message.get("content") or "")) + 4 for message in messages)
+        prompt = self._behaviour.template_tokens
+        prompt += sum(self._tokens.count(str(message.get("content") or "")) + 4 for message in messages)
         completion = self._tokens.count(text)
         return {
             "prompt_tokens": prompt,

@@ -7,7 +7,7 @@ import hashlib
 import json
 import time
 from collections import Counter
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from email.utils import formatdate
 from typing import Any
@@ -52,6 +52,13 @@ def json_response(data: Any, status: int = 200, headers: Mapping[str, str] | Non
 def error_response(message: str, status: int) -> web.Response:
     """An error in the format of the service."""
     return json_response({"error": {"message": message, "type": "invalid_request_error", "code": None}}, status)
+
+
+def validation_error(field: str, part: str, allowed: Sequence[str]) -> web.Response:
+    """A 500 whose message is a validation error, as the server of llama-cpp-python answers."""
+    error = {"type": "literal_error", "loc": ("body", field, part), "msg": f"Input should be {' or '.join(allowed)}"}
+    message = f"1 validation error:\n  {error}\n\n  POST /v1/chat/completions"
+    return json_response({"error": {"message": message, "type": "internal_server_error", "param": None}}, 500)
 
 
 def is_error(effect: str) -> bool:

@@ -31,6 +31,7 @@ from benchbuilder.testing.fake_openai.responses import (
     json_response,
     note_answer,
     rule_error,
+    validation_error,
 )
 from benchbuilder.testing.fake_openai.tuning import FakeTuningJobs
 
@@ -175,6 +176,9 @@ class FakeService:
         for name in self._behaviour.unsupported:
             if name in body:
                 return rule_error(BehaviourRule(do="unsupported_parameter", parameter=name), body, key)
+        form = (body.get("response_format") or {}).get("type", "text")
+        if self._behaviour.formats is not None and form not in ("text", *self._behaviour.formats):
+            return validation_error("response_format", "type", self._behaviour.formats)
         if rule.do in _INVALID:
             content, content_type = _INVALID[rule.do]
             return web.Response(body=content, content_type=content_type)

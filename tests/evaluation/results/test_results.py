@@ -284,6 +284,17 @@ def test_costs_by_model(tmp_path):
     assert len(RECEIPTS) == 3
 
 
+def test_two_models_of_one_name_are_two_rows_of_the_costs(tmp_path, exact):
+    there = replace(RECEIPTS[0], endpoint="https://other.example/v1", calls=3, prompt_tokens=7)
+    files = write(tmp_path, exact.finished(receipts=[RECEIPTS[0], there, RECEIPTS[1]]))
+    with (files["results_tables/costs.csv"]).open(encoding="utf-8", newline="") as stream:
+        rows = [row for row in csv.DictReader(stream) if row["model"] == "glad"]
+    assert [(row["answering_model"], row["replies"], row["usd_scores"]) for row in rows] == [
+        ("glad-7b (https://models.example/v1)", "40", "0.03"),
+        ("glad-7b (https://other.example/v1)", "3", "0"),
+    ]
+
+
 def test_answers_without_a_score_are_counted_with_the_reason(tmp_path, exact):
     files = write(tmp_path, exact.finished(accounts=[losing("people_rate.glad", "too_few", "Too <few>.", 3)]))
     row = lines(files, "unscored")["people_rate"]

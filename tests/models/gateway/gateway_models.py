@@ -111,6 +111,7 @@ class Here(LocalModel):
 GATEWAY_KINDS = {
     "fake": "gateway_models:Fake",
     "here": "gateway_models:Here",
+    "openai": "benchbuilder.models.providers.openai:OpenAIModel",
     "none": "benchbuilder.models.providers.none:NoModel",
 }
 

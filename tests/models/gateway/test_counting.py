@@ -12,12 +12,8 @@ from benchbuilder.core.errors import RecipeError
 from benchbuilder.models.base import Message, Request
 from benchbuilder.models.gateway.journal import Journal
 from benchbuilder.models.gateway.journal_tables import Cost, JournalRequest, SettledReply, settle_reply, write_reply
-from benchbuilder.models.gateway.token_count import (
-    MIN_REPLIES_TO_CALIBRATE,
-    TokenCounter,
-    calibrated_counter,
-    estimate_tokens,
-)
+from benchbuilder.models.gateway.learnt_tokens import LEAST_REPLIES, PromptFit, fit_line, mean_reply
+from benchbuilder.models.gateway.token_count import TokenCounter, calibrated_counter, estimate_tokens
 
 CHINESE = "妊娠期糖尿病患者应当在医生指导下控制饮食，并定期监测血糖。"
 ENGLISH = "Women with gestational diabetes should follow a diet and have their blood glucose measured regularly."
@@ -94,9 +90,9 @@ def journal_of(file: Path, replies: int, *, billed: int, counted: int) -> Journa
 
 
 def test_an_estimate_is_corrected_by_what_the_service_counted(journal):
-    held = journal_of(journal, MIN_REPLIES_TO_CALIBRATE, billed=130, counted=100)
+    held = journal_of(journal, LEAST_REPLIES, billed=130, counted=100)
     plain, corrected = TokenCounter(PLAIN), calibrated_counter(PLAIN, held, "m")
-    assert corrected.how == f"estimated by script, corrected by {MIN_REPLIES_TO_CALIBRATE} replies of this model"
+    assert corrected.how == f"estimated by script, corrected by {LEAST_REPLIES} replies of this model"
     assert corrected.prompt(request(CHINESE * 9)) == pytest.approx(1.3 * plain.prompt(request(CHINESE * 9)), abs=1)
     assert calibrated_counter(PLAIN, held, "another").how == "estimated by script"
     held.close()
@@ -104,15 +100,45 @@ def test_an_estimate_is_corrected_by_what_the_service_counted(journal):
 
 
 def test_few_replies_correct_nothing(journal):
-    held = journal_of(journal, MIN_REPLIES_TO_CALIBRATE - 1, billed=130, counted=100)
+    held = journal_of(journal, LEAST_REPLIES - 1, billed=130, counted=100)
     assert calibrated_counter(PLAIN, held, "m").how == "estimated by script"
     held.close()
 
 
-def test_a_journal_does_not_correct_a_tokenizer(journal, tmp_path):
-    held = journal_of(journal, MIN_REPLIES_TO_CALIBRATE, billed=130, counted=100)
+def test_what_a_service_puts_around_a_prompt_is_learnt_for_a_tokenizer(journal, tmp_path):
+    held = journal_of(journal, LEAST_REPLIES, billed=31, counted=100)
     spec = FakeSpec(token_counter=tokenizer_file(tmp_path))
-    assert calibrated_counter(spec, held, "m").how == "tokenizer tokenizer.json"
+    learnt = calibrated_counter(spec, held, "m")
+    assert learnt.how == f"tokenizer tokenizer.json, corrected by {LEAST_REPLIES} replies of this model"
+    assert learnt.prompt(request("a b a x")) == 30 + 4, "the journaled prompts have one token, and 31 were billed"
+    held.close()
+
+
+def test_a_chat_template_beside_the_tokenizer_counts(journal, tmp_path):
+    spec = FakeSpec(token_counter=tokenizer_file(tmp_path))
+    template = "a a a {% for message in messages %}{{ bos_token }} {{ message['content'] }} {% endfor %}b"
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"chat_template": template, "bos_token": "b"}))
+    counter = TokenCounter(spec)
+    assert counter.how == "tokenizer tokenizer.json and its chat template"
+    assert counter.prompt(request("a b a x")) == 3 + 1 + 4 + 1
+    (tmp_path / "chat_template.jinja").write_text("{{ raise_exception('no') }}")
+    assert TokenCounter(spec).prompt(request("a b a x")) == 4 + 4 + 3, "a template that refuses counts nothing"
+
+
+def test_an_overhead_per_call_is_told_from_a_factor():
+    """A service that adds 23 tokens to each call and counts three for two of ours."""
+    journal = [(count, 23 + 1.5 * count) for count in (12, 30, 18, 55, 140, 22, 31, 47, 90, 26)]
+    fit = fit_line(journal * 8)
+    assert 12 < fit.per_call < 30
+    few = fit_line(journal[:5])
+    assert few.per_call + 60 * few.factor == pytest.approx(23 + 1.5 * 60, rel=0.25)
+    assert fit_line(journal[:4]) == PromptFit()
+
+
+def test_the_mean_reply_of_a_step_is_learnt(journal):
+    held = journal_of(journal, LEAST_REPLIES, billed=31, counted=100)
+    assert mean_reply(held, "m", "s") == 5
+    assert mean_reply(held, "m", "another") is None
     held.close()
 
 

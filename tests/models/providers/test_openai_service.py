@@ -36,7 +36,16 @@ def _fresh(server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
     server.reset()
     server.configure(
-        rules=[], api_key=None, models=[], unsupported=[], usage=True, latency_s=0, fixed=None, keep_bodies=True
+        rules=[],
+        api_key=None,
+        models=[],
+        unsupported=[],
+        formats=None,
+        json_replies="asked",
+        usage=True,
+        latency_s=0,
+        fixed=None,
+        keep_bodies=True,
     )
 
 
@@ -253,12 +262,41 @@ def test_what_a_model_lacks_can_be_left_out(server: FakeOpenAI):
     assert answer(server, lacks=["temperature"], unsupported="omit").outcome == "complete"
 
 
-def test_a_response_format_that_is_not_taken(server: FakeOpenAI):
+def test_a_response_format_that_is_not_taken_is_given_up_for_the_next_one(server: FakeOpenAI):
     asked = Request(ASK.messages, {}, SCHEMA)
-    error = failure(server, "unsupported_format", asked, spec={"structured": "json_schema"})
+    for formats, sent in ((["json_object"], ["json_schema", "json_object"]), ([], ["json_schema", "json_object", ""])):
+        server.configure(rules=[], formats=formats, json_replies="always")
+        model = made(server, structured="json_schema")
+        texts = [model.read(body).text for body in bodies(model, asked) if isinstance(body, str)]
+        assert texts == ['{"text": "孕妇能喝咖啡吗？"}']
+        forms = [(entry["body"].get("response_format") or {}).get("type", "") for entry in server.log()]
+        assert forms == sent, "a form that failed with 500 and a validation error is not asked for again"
+        remarks = model.take_remarks()
+        assert len(remarks) == len(sent) - 1
+        assert "does not take model.structured=json_schema" in remarks[0]
+        assert not model.take_remarks()
+        (body,) = bodies(model, asked)
+        assert isinstance(body, str)
+        assert len(server.log()) == len(sent) + 1
+        server.reset()
+
+
+@pytest.mark.parametrize(
+    ("message", "says"),
+    [
+        (
+            "1 validation error:\n  {{'type': 'x', 'loc': ('body', 'temperature'), 'msg': 'x'}}",
+            "model.lacks=[temperature]",
+        ),
+        ("1 validation error:\n  {{'loc': ('body', 'max_completion_tokens')}}", "model.max_tokens_field=max_tokens"),
+    ],
+)
+def test_a_500_that_is_a_validation_error_is_not_asked_again(server: FakeOpenAI, message: str, says: str):
+    error = failure(server, "status", message=message)
     assert isinstance(error, ServiceError)
-    assert "model.structured=prompt" in error.next
-    assert answer(server, asked, structured="prompt").outcome == "complete"
+    assert says in f"{error.what} {error.next}"
+    assert isinstance(failure(server, "status", message="1 validation error: the body"), RefusedRequestError)
+    assert isinstance(failure(server, "status", message="an error of validation"), TransientError)
 
 
 # --- failures: this request cannot succeed

