@@ -56,7 +56,9 @@ def attempts_in(error: BaseException, *, seconds: float = 300.0, **settings: Any
     loop.time = clock  # type: ignore[method-assign]
     gate = ServiceGate("gpt", "http://x", clock, random.Random(7).random)
     journal = SimpleNamespace(commit_later=lambda work: None)
-    replies: Any = SimpleNamespace(journal=journal, endpoint="http://x", store=None)
+    replies: Any = SimpleNamespace(
+        journal=journal, endpoint="http://x", store=None, with_learnt_cost=lambda entry: entry
+    )
     spec = FakeSpec(script="fails", give_up_s=seconds, **settings)
     notices: list[str] = []
     sender = HostedSender(
