@@ -203,7 +203,7 @@ class Annotate(ReviewStep):
         return Item[Claim].child(
             candidate, *evidence, produced_by=produced_by, payload=claim, candidate=candidate.id, fact=candidate.fact,
             family=candidate.family, reviewed=reviewed, form=candidate.form, wrong_from=candidate.wrong_from,
-            verdict_only=candidate.verdict_only,
+            verdict_only=candidate.verdict_only, tags=candidate.tags,
         )  # fmt: skip
 
 

@@ -101,6 +101,9 @@ class AskOeSpec(WriterSpec):
     too_open: tuple[Regex, ...] = ()
     """Patterns of statements, with ``%answer%`` for the answer, that ask for one of many without the options of their
     fact. They may name the forms of words and the parts. The facts keep their other questions."""
+    tags: dict[str, Regex | None] = {}
+    """Patterns of statements, with ``%answer%`` for the answer, whose questions get a tag, by its name. They may name
+    the forms of words and the parts. Tags are written into the items, for the people who review them."""
     checks: tuple[OeCheckName, ...]
     """The checks of questions made by rule; questions made by a model must pass all checks."""
     stop: str
@@ -167,6 +170,7 @@ class AskOe(Writer):
         forms = open_word_forms(spec.forms, spec.parts)
         self._frames = SentenceFrames(spec.frames, spec.shapes, forms, open_casing(spec.casing, self.context.language))
         self._too_open = tuple(map(forms.expand, spec.too_open))
+        self._tags = {name: forms.expand(pattern) for name, pattern in spec.tags.items() if pattern is not None}
         rules: tuple[OeRule, ...] = spec.rules
         self._rules = sorted(((end, rule) for rule in rules for end in rule.ends), key=lambda pair: -len(pair[0]))
 
@@ -204,7 +208,7 @@ class AskOe(Writer):
         if fault := self._fault(statement, text, kept):
             return Dropped(fault, statement.context + text)
         rule = frame[0] if frame else text.removeprefix(kept)
-        return Kept(open_question(statement, self.produced_by(rule), text, spec.checks))
+        return Kept(open_question(statement, self.produced_by(rule), text, spec.checks, self._tags_of(statement)))
 
     def prompt_values(self, row: Any, parents: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002
         """Context, statement and answer."""
@@ -237,7 +241,14 @@ class AskOe(Writer):
         if lost_after or not any(self._phrase_applies(phrase, statement, lost, put) for phrase in spec.phrases):
             return ReplyFault("inconsistent", statement.text)
         checks = ("one_question", "asks", "keeps_statement", "no_leak")
-        return open_question(statement, produced_by, text, checks)
+        return open_question(statement, produced_by, text, checks, self._tags_of(statement))
+
+    def _tags_of(self, statement: Statement) -> tuple[str, ...]:
+        """The tags whose patterns fit the statement, with a gap for its answer."""
+        if statement.answer is None:
+            return ()
+        asked = with_gap(statement.text.removesuffix(self.spec.stop), statement.answer)
+        return tuple(name for name, pattern in self._tags.items() if find_all(pattern, asked))
 
     def _text_around_answer(self, statement: Statement) -> tuple[str, str]:
         """The text before and after the answer, without the stop."""

@@ -65,7 +65,7 @@ class Assemble(Gather):
     """
 
     kind = "assemble"
-    version = 2
+    version = 3
     spec_class = AssembleSpec
     ports: ClassVar[Mapping[str, Port]] = {
         "each": Port(Question),
@@ -156,6 +156,7 @@ class Assemble(Gather):
             family=question.family or book.families.get(question.fact, question.fact), negated=question.negated,
             checks=tuple(dict.fromkeys((*question.checks, *right.checks, *wrong.checks))), form=question.form,
             asked=question.asked, wrong_from=wrong.wrong_from, verdict_only=right.joined == "verdict",
+            tags=tuple(dict.fromkeys((*question.tags, *right.tags, *wrong.tags))),
         )  # fmt: skip
         return Kept(candidate)
 

@@ -76,14 +76,14 @@ class ReplaceSpec(StepSpec):
     rewording: Rewording | None = None
     """The options that may be paraphrases of the answer, and are not taken; ``null``: none are looked for."""
     near: NearAnswer | None = None
-    """The options that are taken only if there is no other; ``null``: none."""
+    """The options that are taken only if there is no other, with the tag ``near_answer``; ``null``: none."""
 
 
 class Replace(Map):
     """A false statement: the true one with a wrong option of its question instead of the answer."""
 
     kind = "replace"
-    version = 6
+    version = 7
     spec_class = ReplaceSpec
     ports: ClassVar[Mapping[str, Port]] = {
         "each": Port(Statement),
@@ -124,7 +124,7 @@ class Replace(Map):
         option = self._choose_option(true, choice, span)
         if isinstance(option, Dropped):
             return [option]
-        near = self._is_near(option, choice)
+        tags = ("near_answer",) if self._is_near(option, choice) else ()
         if self._casing is not None:
             inside = true.text[: span.start].strip()
             option = self._casing.lower_first(option) if inside else self._casing.raise_first(option)
@@ -135,8 +135,8 @@ class Replace(Map):
             checks.append("no_paraphrase")
         text, answer = replace_span(true.text, span, option), Span(start=span.start, end=span.start + len(option))
         seam = true.seam if true.seam is not None and true.seam.end <= span.start else None
-        produced_by = self.produced_by(f"{self.spec.option}_option" + ("_near" if near else ""))
-        made = altered_statement(true, produced_by, text, "replacement", checks, answer, seam, choice.wrong_from)
+        produced_by = self.produced_by(f"{self.spec.option}_option")
+        made = altered_statement(true, produced_by, text, "replacement", checks, answer, seam, choice.wrong_from, tags)
         return [Kept(made)]
 
     def _answer_span(self, true: Statement, choice: Choice) -> Span | None:

@@ -204,7 +204,7 @@ class VoteOnRows(ReviewStep):
         return Kept(type(row).child(row, produced_by=produced_by, reviewed=reviewed, **fields))  # pyright: ignore[reportUnknownArgumentType]
 
 
-_ITEM_FIELDS = ("payload", "candidate", "fact", "family", "form", "wrong_from", "verdict_only")
+_ITEM_FIELDS = ("payload", "candidate", "fact", "family", "form", "wrong_from", "verdict_only", "tags")
 """What a review leaves as it is."""
 
 

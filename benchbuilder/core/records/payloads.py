@@ -304,8 +304,8 @@ class Item(Row, Generic[P]):
     """A benchmark item. `reviewed` is false in a benchmark built without annotation.
 
     `family` is the item family: items that share a fact, or whose facts lend each other their answers. Folds, samples
-    and splits keep a family together. Without one, the item's fact is its family. `form`, `wrong_from` and
-    `verdict_only` are those of the candidate; they are no part of its identity.
+    and splits keep a family together. Without one, the item's fact is its family. `form`, `wrong_from`, `verdict_only`
+    and `tags` are those of the candidate; they are no part of its identity.
     """
 
     name: ClassVar[str] = "item"
@@ -319,6 +319,7 @@ class Item(Row, Generic[P]):
     form: str = STATEMENT_FORM
     wrong_from: str = ""
     verdict_only: bool = False
+    tags: tuple[str, ...] = ()
 
     @property
     def family_name(self) -> str:

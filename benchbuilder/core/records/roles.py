@@ -18,7 +18,7 @@ class Statement(Row):
     item family, which no fold, sample or split divides (empty: the fact alone). `negated` says whether the proposition
     stands in its negated form. A question goes with statements of one `form`: ``statement``; ``answer`` if the text is
     the answer to a question that is shown; or another name. `wrong_from` says where the answer of a false statement
-    comes from (empty: unknown).
+    comes from (empty: unknown). `tags` name what people should look at, such as ``near_answer``.
     """
 
     name: ClassVar[str] = "statement"
@@ -36,6 +36,7 @@ class Statement(Row):
     checks: tuple[str, ...] = ()
     form: str = STATEMENT_FORM
     wrong_from: str = ""
+    tags: tuple[str, ...] = ()
 
 
 class Question(Row):
@@ -44,6 +45,7 @@ class Question(Row):
     `text` is the question alone, after its `context`. `expected` is the verdict of a right answer to a tf question
     (``yes`` or ``no``); empty for oe. `family` and `negated` are those of its statement. `form` names how it asks:
     ``statement``, or the sentence of the recipe that shows a question. `asked` is that question alone (empty: `text`).
+    `tags` name what people should look at, such as ``list_like``.
     """
 
     name: ClassVar[str] = "question"
@@ -59,6 +61,7 @@ class Question(Row):
     checks: tuple[str, ...] = ()
     form: str = STATEMENT_FORM
     asked: str = ""
+    tags: tuple[str, ...] = ()
 
     @classmethod
     def true_or_false(
@@ -97,7 +100,7 @@ class Candidate(Row):
 
     `family` is its item family, never empty after assembly. `negated` says whether the question negates its
     proposition. `form` and `asked` are those of the question, `wrong_from` that of the wrong answer. With
-    `verdict_only`, both answers are verdicts and nothing else.
+    `verdict_only`, both answers are verdicts and nothing else. `tags` are those of the question and of both answers.
     """
 
     name: ClassVar[str] = "candidate"
@@ -117,6 +120,7 @@ class Candidate(Row):
     asked: str = ""
     wrong_from: str = ""
     verdict_only: bool = False
+    tags: tuple[str, ...] = ()
 
 
 class Evidence(Row):

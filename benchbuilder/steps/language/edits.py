@@ -41,12 +41,17 @@ def altered_statement(
     answer: Span | None,
     seam: Span | None = None,
     wrong_from: str = "",
+    tags: Sequence[str] = (),
 ) -> Statement:
-    """The statement `text` of the opposite truth value, made of `before` by a negation or by another answer."""
+    """The statement `text` of the opposite truth value, made of `before` by a negation or by another answer.
+
+    It has the tags of `before`, and `tags`.
+    """
     return Statement.child(
         before, produced_by=produced_by, polarity="false" if before.polarity == "true" else "true", text=text,
         joined=joined, answer=answer, seam=seam, context=before.context, fact=before.fact, family=before.family,
         negated=(joined == "negation") != before.negated, checks=tuple(checks), form=before.form, wrong_from=wrong_from,
+        tags=(*before.tags, *tags),
     )  # fmt: skip
 
 

@@ -16,11 +16,14 @@ CONTEXT_REMARK = SpecIssue(
 """What a step says of a language without such words."""
 
 
-def open_question(statement: Statement, produced_by: ProducedBy, text: str, checks: tuple[str, ...]) -> Question:
-    """The open-ended question `text` about a statement."""
+def open_question(
+    statement: Statement, produced_by: ProducedBy, text: str, checks: tuple[str, ...], tags: tuple[str, ...] = ()
+) -> Question:
+    """The open-ended question `text` about a statement, with `tags`."""
     return Question.child(
         statement, produced_by=produced_by, type="oe", text=text, context=statement.context, fact=statement.fact,
         family=statement.family, negated=statement.negated, checks=checks, form=statement.form,
+        tags=tags,
     )  # fmt: skip
 
 

@@ -156,6 +156,22 @@ def test_ends_and_adverbs_are_negated_as_one(question, answer, text):
 
 
 @pytest.mark.parametrize(
+    ("question", "answer", "tags"),
+    [
+        ("内痔的早期症状是", "便血", ("list_like",)),
+        ("为明确诊断应进行的检查是", "胸部CT", ("list_like",)),
+        ("内痔最常见的症状是", "便血", ()),
+        ("骨折的专有体征是", "畸形", ()),
+        ("右肾损伤的病理类型是", "肾挫伤", ()),
+        ("心脏的起搏点是", "窦房结", ()),
+    ],
+)
+def test_a_question_with_more_than_one_answer_has_a_tag(question, answer, tags):
+    asked = kept(make("ask_oe", RULES["ask_oe_choice"]).map(statement(question, answer), {}))
+    assert asked.tags == tags
+
+
+@pytest.mark.parametrize(
     ("question", "answer", "text"),
     [
         ("早产儿视网膜病的筛查应采用", "眼底检查", "早产儿视网膜病的筛查应采用什么？"),
