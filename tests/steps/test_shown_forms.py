@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+import regex
+import yaml
 from claim_rows import RULES, choice, envelope, kept, make
 from pydantic import ValidationError
 
@@ -315,3 +319,20 @@ def test_a_missing_sentence_says_what_to_write():
     assert issue.message == (
         "forms.verify is empty: write one sentence with {question} and {answer}, see recipes/forms/en.yaml"
     )
+
+
+@pytest.mark.parametrize(
+    ("language", "words", "text", "found"),
+    [
+        ("zh", "options_named", "不参与构成生物膜的脂类物质是（ ）。", True),
+        ("zh", "options_named", "疝还纳后，使肿物不再出现的压迫部位是", False),
+        ("zh", "options_named", "不典型增生的病变是", False),
+        ("en", "needs_picture", "What is the function of the structure marked with the green arrow?", True),
+        ("en", "needs_picture", "Which drug is marked by doctors as unsafe?", False),
+    ],
+)
+def test_bundled_words_of_forms(language, words, text, found):
+    forms = yaml.safe_load(
+        Path(__file__).parents[2].joinpath("recipes/forms", f"{language}.yaml").read_text(encoding="utf-8")
+    )
+    assert any(regex.search(pattern, text) for pattern in forms[words]) is found
