@@ -17,9 +17,9 @@ from benchbuilder.cli.evaluate import add_benchmark_arguments, file_lines, recip
 from benchbuilder.cli.session import add_overrides
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import display_path
-from benchbuilder.core import GateClosed, Problem, RecipeError, count_phrase
+from benchbuilder.core import DEFAULT_LANGUAGE, GateClosed, Problem, RecipeError, count_phrase, page_texts
 from benchbuilder.evaluation import AuditOfTask, TextChecks, audit_of_file, audits_of_build, check_texts, write_audit
-from benchbuilder.exporters import DEFAULT_LANGUAGE, AuditedView, AuditResult, AuditSentences, ReportTexts
+from benchbuilder.exporters import AuditedView, AuditResult, AuditSentences
 
 _WORDS = ("leaks", "hint", "clean", "cannot tell")
 _GUIDE = "docs/how-to/evaluate-and-judge/is-my-benchmark-valid.md"
@@ -79,7 +79,7 @@ def _print_audit(audit: AuditOfTask, texts: TextChecks, console: Console, *, nam
     """Print what an audit found, and its files."""
     audit = replace(audit, notes=(*audit.notes, *texts.sentences()))
     say, result = partial(print_line, console), audit.result
-    says = AuditSentences(result, ReportTexts(DEFAULT_LANGUAGE))
+    says = AuditSentences(result, page_texts(DEFAULT_LANGUAGE))
     files = [*write_audit(audit), *texts.files]
     if named:
         say(f"{audit.loaded.task}:")

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from benchbuilder.authoring import Quote, QuoteRange, StepQuote
 from benchbuilder.config import BudgetSpec
-from benchbuilder.exporters import format_dollars
+from benchbuilder.core import format_dollars
 from benchbuilder.models import Receipt
 
 # --- what was paid

@@ -17,7 +17,7 @@ from benchbuilder.cli.rated_answers import RatedTables, rated_tables
 from benchbuilder.cli.session import split_names
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import LoadedRecipe, did_you_mean, display_path
-from benchbuilder.core import DataError, Problem, RecipeError, ServiceError, Waiting, count_phrase
+from benchbuilder.core import DataError, Problem, RecipeError, ServiceError, Waiting, count_phrase, format_dollars
 from benchbuilder.evaluation import (
     ALL_PART,
     HELD_OUT_PART,
@@ -36,7 +36,6 @@ from benchbuilder.evaluation import (
     plan_fine_tuning,
     wait_for_job,
 )
-from benchbuilder.exporters import format_dollars
 from benchbuilder.models import CLOSING, OFFICIAL, Gateway, OpenAIModel, OpenAISpec
 
 _ACTIONS = ("export", "check", "submit", "status", "cancel")

@@ -17,6 +17,7 @@ from benchbuilder.cli.session import split_names
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import EvaluationSpec, LoadedRecipe, did_you_mean, display_path
 from benchbuilder.core import (
+    DEFAULT_LANGUAGE,
     BenchbuilderError,
     DataError,
     Item,
@@ -26,6 +27,7 @@ from benchbuilder.core import (
     count_phrase,
     create_from_spec,
     find_kind,
+    text_languages,
 )
 from benchbuilder.evaluation import (
     FINAL,
@@ -54,7 +56,6 @@ from benchbuilder.evaluation import (
     verify_judge_part,
     write_records,
 )
-from benchbuilder.exporters import DEFAULT_LANGUAGE, text_languages
 from benchbuilder.pipeline import Store
 
 _ACTIONS = ("train", "score", "report")

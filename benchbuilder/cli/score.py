@@ -15,8 +15,7 @@ from benchbuilder.cli.release import split_version
 from benchbuilder.cli.session import add_overrides, progress_watcher
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import display_path, load_recipe
-from benchbuilder.core import count_phrase, write_atomically
-from benchbuilder.exporters import format_percent
+from benchbuilder.core import DEFAULT_LANGUAGE, count_phrase, page_texts, write_atomically
 from benchbuilder.publishing import ScoredSubmission, score_submission
 
 
@@ -52,12 +51,13 @@ def _table(scored: ScoredSubmission) -> Table:
     tasks = any(score.task for score in scored.scores)
     columns = [*(["task"] if tasks else []), "type", "model", "aspect", "questions", "score", "interval", "found"]
     table = Table(*columns, box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    percent = page_texts(DEFAULT_LANGUAGE).percent
     for score in scored.scores:
         found = score.estimate
-        bounds = [format_percent(bound) for bound in (found.low, found.high) if bound is not None]
+        bounds = [percent(bound) for bound in (found.low, found.high) if bound is not None]
         table.add_row(
             *([score.task] if tasks else []), score.type, score.model, score.aspect, f"{found.n}",
-            "" if found.value is None else format_percent(found.value), " – ".join(bounds),
+            "" if found.value is None else percent(found.value), " – ".join(bounds),
             ", ".join(f"{label} {count}" for label, count in score.labels.items()),
         )  # fmt: skip
     return table

@@ -228,6 +228,14 @@ from .text.normalise import rewrite_texts as rewrite_texts
 from .text.normalise import script_version as script_version
 from .text.normalise import to_half_width as to_half_width
 from .text.normalise import to_normal_form as to_normal_form
+from .text.page_texts import DEFAULT_LANGUAGE as DEFAULT_LANGUAGE
+from .text.page_texts import PageTexts as PageTexts
+from .text.page_texts import format_dollars as format_dollars
+from .text.page_texts import load_languages as load_languages
+from .text.page_texts import missing_texts as missing_texts
+from .text.page_texts import nearest_language as nearest_language
+from .text.page_texts import page_texts as page_texts
+from .text.page_texts import text_languages as text_languages
 from .text.patterns import MatchMode as MatchMode
 from .text.patterns import Patterns as Patterns
 from .text.patterns import Regex as Regex

@@ -8,9 +8,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from benchbuilder.config import Spec
+from benchbuilder.config import LanguageTag, Spec
 from benchbuilder.evaluation.yaml_files import read_yaml
-from benchbuilder.exporters import Language
 
 Coefficient = Annotated[float, Field(ge=-1, le=1)]
 Proportion = Annotated[float, Field(ge=0, le=1)]
@@ -21,7 +20,7 @@ class PublishedFigures(Spec):
 
     pearson: Coefficient | None = None
     accuracy: Proportion | None = None
-    note: dict[Language, str] = {}
+    note: dict[LanguageTag, str] = {}
 
 
 class PublishedJudges(Spec):

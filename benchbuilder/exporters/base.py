@@ -6,12 +6,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from benchbuilder.config import KindSpec
-from benchbuilder.core import Table
+from benchbuilder.config import FileRef, KindSpec, LanguageTag, RuntimeOption
+from benchbuilder.core import DEFAULT_LANGUAGE, PageTexts, Table, nearest_language, page_texts, text_languages
 from benchbuilder.exporters.audit_result import AuditResult
 from benchbuilder.models import Receipt
 
@@ -98,6 +98,30 @@ class Exporter(ABC):
         Returns:
             The files that were written.
         """
+
+
+class PageSpec(KindSpec):
+    """The language of a page, and further files with its texts."""
+
+    language: LanguageTag | None = None
+    """Of headings and explanations; ``null``: the recipe's own, or English where there are no texts in it."""
+    strings: Annotated[dict[str, FileRef], RuntimeOption()] = {}
+    """Files with the texts of pages by language, besides those of the program."""
+
+    @model_validator(mode="after")
+    def _has_texts(self) -> Self:
+        if self.language is not None and nearest_language(self.language, self._files()) == DEFAULT_LANGUAGE:
+            known = sorted({*text_languages(), *self.strings})
+            if self.language.partition("-")[0] != DEFAULT_LANGUAGE:
+                raise ValueError(f"language: there are no texts in {self.language!r}: {', '.join(known)}")
+        return self
+
+    def texts(self, recipe: Mapping[str, Any]) -> PageTexts:
+        """The texts of the page of a resolved recipe."""
+        return page_texts(self.language or str(recipe["language"]), self._files())
+
+    def _files(self) -> dict[str, Path]:
+        return {code: ref.file for code, ref in self.strings.items()}
 
 
 FileName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]

@@ -32,6 +32,7 @@ from benchbuilder.core import (
     create_from_spec,
     find_kind,
     language_name,
+    missing_texts,
 )
 from benchbuilder.models import (
     Model,
@@ -106,6 +107,7 @@ def examine_recipe(loaded: LoadedRecipe, *, sources: Collection[str] | None = No
         _inherited_card(loaded),
         _unreachable_evidence(loaded),
         _uncapped_cost(loaded),
+        _missing_texts(loaded),
     )
     findings.warnings += [*loaded.warnings, *wiring.unused(), *wiring.remarks, *chain(*own_warnings)]
     findings.data += _sources(loaded, loaded.recipe.sources if sources is None else sources)
@@ -237,6 +239,19 @@ def _unreachable_evidence(loaded: LoadedRecipe) -> Iterator[Problem]:
         actual=str(least), allowed=f"at most {each * len(bases)}: {each} from each of {len(bases)} sources of passages",
         hint="lower it, raise retriever.top_k, or choose more sources of passages",
     )  # fmt: skip
+
+
+def _missing_texts(loaded: LoadedRecipe) -> Iterator[Problem]:
+    """A warning for each file of page texts that lacks some."""
+    for code, ref in loaded.recipe.strings.items():
+        if ref.file.is_file():
+            missing, wanted = missing_texts(ref.file, code)
+            if missing:
+                key = ("strings", code)
+                yield Problem(
+                    f"{missing} of {wanted} texts are missing, and are shown in English", key=dotted_key(key),
+                    where=display_path(ref.file), hint="the file strings/en.yaml of the program has all of them",
+                )  # fmt: skip
 
 
 def _models(loaded: LoadedRecipe) -> Iterator[Problem]:

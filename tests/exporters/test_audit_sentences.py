@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from benchbuilder.exporters import ReportTexts
+from benchbuilder.core import page_texts
 from benchbuilder.exporters.render.templates import code_spans
 from benchbuilder.exporters.report.audit import AuditSentences, audit_chart
 
@@ -16,12 +16,12 @@ from benchbuilder.exporters.report.audit import AuditSentences, audit_chart
 def test_too_few_items_show_nothing(smallest: float, said: str) -> None:
     result: Any = SimpleNamespace(limit=0.05)
     check: Any = SimpleNamespace(n=2, smallest=smallest, upper=0.5)
-    sentences = AuditSentences(result, ReportTexts("en"))
+    sentences = AuditSentences(result, page_texts("en"))
     assert said in sentences._unclear("verdict", "all", [check])  # pyright: ignore[reportPrivateUsage]
 
 
 def test_the_section_shows_code_as_code_and_whole_labels() -> None:
-    texts = ReportTexts("en")
+    texts = page_texts("en")
     assert str(code_spans(texts("audit.report_page"))).startswith("<code>benchbuild audit</code> with")
     result: Any = SimpleNamespace(limit=0.05)
     sentences = AuditSentences(result, texts)

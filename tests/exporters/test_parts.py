@@ -1,12 +1,10 @@
 import itertools
 import re
-import string
-from importlib.resources import files
 
 import pytest
 from finished_build import finished
 
-from benchbuilder.exporters.render.i18n import ReportTexts, texts_of
+from benchbuilder.core import page_texts
 from benchbuilder.exporters.render.svg import (
     Bar,
     Series,
@@ -29,31 +27,10 @@ from benchbuilder.exporters.report.entries import (
 )
 
 
-def holes(text):
-    return sorted(name for _, name, _, _ in string.Formatter().parse(text) if name)
-
-
-def test_both_languages_say_the_same_things():
-    english, chinese = texts_of("en"), texts_of("zh")
-    assert english.keys() == chinese.keys()
-    for key in english:
-        assert holes(english[key]) == holes(chinese[key]), key
-
-
-def test_every_text_that_a_template_asks_for_is_there():
-    folder = files("benchbuilder.exporters.report").joinpath("templates")
-    asked = set()
-    for path in [*folder.iterdir(), *folder.joinpath("report").iterdir()]:
-        if path.is_file():
-            asked |= set(re.findall(r'\bt\("([a-z_.]+)"\s*[,)]', path.read_text(encoding="utf-8")))
-    assert len(asked) > 100
-    assert not asked - texts_of("en").keys()
-
-
 def test_names_that_nobody_translated_stay_as_they_are():
-    assert ReportTexts("zh").get("column.dish", "dish") == "dish"
+    assert page_texts("zh").get("column.dish", "dish") == "dish"
     with pytest.raises(KeyError):
-        ReportTexts("zh")("report.missing")
+        page_texts("zh")("report.missing")
 
 
 def test_examples_are_spread_and_depend_on_the_seed_alone():

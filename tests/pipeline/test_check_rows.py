@@ -76,7 +76,7 @@ class Stated(RelationStep):
 def test_relations_without_a_sentence_are_named_with_their_rows(tmp_path: Path) -> None:
     table = tmp_path / "relations.tsv"
     table.write_text("relation\tstatement\tnegated\ttf\toe\tanswer_end\nlikes\t{head} likes {tail}.\t"
-                     "{head} does not like {tail}.\tDoes {head} like {tail}?\tWhat does {head} like?\ttail\n")  # fmt: skip
+                     "{head} does not like {tail}.\tDoes {head} like {tail}?\tWhat likes {head}?\ttail\n")  # fmt: skip
     spec = RelationStepSpec.model_validate({"kind": "x", "from": "y", "relations": {"default": str(table)}})
     context = StepContext(seed=1, language="en", step="s", cache=tmp_path, workplace=tmp_path)
     step = Stated(spec, context)

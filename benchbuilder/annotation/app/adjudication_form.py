@@ -16,12 +16,12 @@ from benchbuilder.annotation.app.forms import (
     page_state,
     parse_answers,
 )
-from benchbuilder.annotation.app.i18n import InterfaceTexts
 from benchbuilder.annotation.app.sessions import PostedForm
 from benchbuilder.annotation.base import ShownParagraph, Value
 from benchbuilder.annotation.database.models import Dispute, Submission
 from benchbuilder.annotation.database.sanitise import form_field_name, value_as_typed
 from benchbuilder.config import AnnotationSpec
+from benchbuilder.core import PageTexts
 
 ERROR_KINDS = ("ambiguous_text", "guideline_gap", "annotator_error", "edge_case", "other")
 CONFIDENCE_LEVELS = ("high", "medium", "low")
@@ -91,9 +91,7 @@ def _hash_dispute(dispute: Dispute) -> str:
     return hashlib.blake2b("\n".join(lines).encode(), digest_size=12).hexdigest()
 
 
-def parse_decisions(
-    dispute_form: DisputeForm, form: PostedForm, texts: InterfaceTexts
-) -> tuple[Submission, dict[str, str]]:
+def parse_decisions(dispute_form: DisputeForm, form: PostedForm, texts: PageTexts) -> tuple[Submission, dict[str, str]]:
     """Parse an adjudicator's submission, with errors by field. Everything in dispute must be decided."""
     entries = [point.question_field for point in dispute_form.questions()]
     values, errors = parse_answers(entries, form, texts)

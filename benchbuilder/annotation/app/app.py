@@ -21,11 +21,10 @@ from starlette.types import Scope
 
 from benchbuilder.annotation.app import adjudicate_pages, annotate_pages, dashboard, login, pages
 from benchbuilder.annotation.app.connections import ConnectionLimits, GuardedProtocol
-from benchbuilder.annotation.app.i18n import load_languages
 from benchbuilder.annotation.app.security import RequestGuard
 from benchbuilder.annotation.app.sessions import Site
 from benchbuilder.annotation.database.store import AnnotationStore
-from benchbuilder.core import DataError, ServiceError
+from benchbuilder.core import DataError, ServiceError, load_languages
 
 
 def create_app(

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchbuilder.annotation.app.i18n import InterfaceTexts
 from benchbuilder.annotation.database.models import GoldAccuracy, Person, PersonProgress, Progress
 from benchbuilder.annotation.gates import EVIDENCE_GATE
 from benchbuilder.annotation.progress.agreement import AGREEMENT_MEASURES, AgreementFigure, QuestionAgreement
 from benchbuilder.annotation.progress.project import ProjectProgress, TaskOutcome, TaskProgress
 from benchbuilder.config import ProjectSpec
+from benchbuilder.core import PageTexts
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def measure_columns(rows: Iterable[QuestionAgreement]) -> list[str]:
 class DashboardTexts:
     """Figures, gates and reasons as texts of one language."""
 
-    def __init__(self, texts: InterfaceTexts, spec: ProjectSpec) -> None:
+    def __init__(self, texts: PageTexts, spec: ProjectSpec) -> None:
         self._t, self._questions = texts, spec.questions_about()
 
     def gate_label(self, name: str) -> str:

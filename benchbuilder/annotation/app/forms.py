@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import count
 
-from benchbuilder.annotation.app.i18n import InterfaceTexts
 from benchbuilder.annotation.app.sessions import PostedForm
 from benchbuilder.annotation.base import ShownParagraph, Subject, Task, Value
 from benchbuilder.annotation.database.models import PageState
@@ -16,6 +15,7 @@ from benchbuilder.annotation.database.sanitise import form_field_name
 from benchbuilder.annotation.tasks import wording_key
 from benchbuilder.annotation.values import parse_value
 from benchbuilder.config import AnnotationSpec, Band, GuidingQuestion
+from benchbuilder.core import PageTexts
 
 MAX_NOTE_CHARS = 4000
 NOTE_FIELD = "note"
@@ -135,7 +135,7 @@ def hash_subjects(subjects: Iterable[Subject]) -> str:
 
 
 def standing_answers(
-    fields: Iterable[QuestionField], labels: Mapping[str, str], texts: InterfaceTexts
+    fields: Iterable[QuestionField], labels: Mapping[str, str], texts: PageTexts
 ) -> list[tuple[str, str]]:
     """Label and answer of each field that has one, as a page shows what counts."""
     shown: list[tuple[str, str]] = []
@@ -156,7 +156,7 @@ def page_state(form: PostedForm) -> PageState:
 
 
 def parse_answers(
-    fields: Iterable[QuestionField], form: PostedForm, texts: InterfaceTexts
+    fields: Iterable[QuestionField], form: PostedForm, texts: PageTexts
 ) -> tuple[dict[Subject, Value], dict[str, str]]:
     """Parse the values of a form; return them with error texts by field."""
     values: dict[Subject, Value] = {}
@@ -177,7 +177,7 @@ def parse_answers(
     return values, errors
 
 
-def _error_text(entry: QuestionField, text: str, texts: InterfaceTexts) -> str:
+def _error_text(entry: QuestionField, text: str, texts: PageTexts) -> str:
     if entry.question.answer == "text":
         return texts("error.long", n=entry.question.max_chars, found=len(text.strip()))
     return texts(f"error.{entry.question.answer}", options=", ".join(str(value) for value in entry.choices))

@@ -14,7 +14,6 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
 from benchbuilder.annotation.app.forms import NOTE_FIELD
-from benchbuilder.annotation.app.i18n import InterfaceTexts
 from benchbuilder.annotation.app.security import SECURITY_HEADERS
 from benchbuilder.annotation.app.sessions import (
     PostedForm,
@@ -28,6 +27,7 @@ from benchbuilder.annotation.app.sessions import (
 )
 from benchbuilder.annotation.database.models import AnswerDraft, Progress, Project
 from benchbuilder.annotation.database.page_state import hash_draft
+from benchbuilder.core import PageTexts
 
 router = APIRouter()
 
@@ -65,7 +65,7 @@ def task_count(progress: Progress) -> int:
     return progress.done + progress.open + progress.skipped
 
 
-def progress_context(texts: InterfaceTexts, project: Project, progress: Progress) -> dict[str, object]:
+def progress_context(texts: PageTexts, project: Project, progress: Progress) -> dict[str, object]:
     """Progress for templates: counts, pace, and the time left by the median so far, or else by the suggested time."""
     total = task_count(progress)
     seconds_per_task = progress.median_seconds or project.spec.suggested_seconds

@@ -13,12 +13,13 @@ from fastapi import Request
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, RedirectResponse
 
-from benchbuilder.annotation.app.i18n import InterfaceTexts, preferred_language
+from benchbuilder.annotation.app.i18n import preferred_language
 from benchbuilder.annotation.app.progress_cache import SnapshotCache
 from benchbuilder.annotation.app.rendering import render_template
 from benchbuilder.annotation.app.security import LoginThrottle
 from benchbuilder.annotation.database.models import Person, Role, Visitor
 from benchbuilder.annotation.database.store import AnnotationStore
+from benchbuilder.core import PageTexts
 
 _MAX_FIELDS = 3000
 
@@ -28,7 +29,7 @@ class Site:
     """What all requests share."""
 
     store: AnnotationStore
-    languages: Mapping[str, InterfaceTexts]
+    languages: Mapping[str, PageTexts]
     secure: bool
     name: str = ""
     login_throttle: LoginThrottle = field(default_factory=LoginThrottle)
@@ -116,7 +117,7 @@ class Visit:
     request: Request
     site: Site
     visitor: Visitor | None
-    texts: InterfaceTexts
+    texts: PageTexts
 
     @property
     def store(self) -> AnnotationStore:

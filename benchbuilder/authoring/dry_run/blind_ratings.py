@@ -10,8 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchbuilder.core import DataError, csv_rows, escape_cell, unescape_cell, write_atomically
-from benchbuilder.exporters import ReportTexts, nearest_language
+from benchbuilder.core import (
+    DataError,
+    csv_rows,
+    escape_cell,
+    page_texts,
+    unescape_cell,
+    write_atomically,
+)
 
 RATING_CRITERIA = ("fluent", "consistent", "no_leak")
 """The criteria of a text: 0 or 1 each; a text is right if all are 1."""
@@ -94,7 +100,7 @@ def write_rating_sheets(
 
     A sheet that has exactly these texts stays as it is. Column headings are in `language`.
     """
-    wording = ReportTexts(nearest_language(language))
+    wording = page_texts(language)
     texts = {text.id: text for text in texts_to_rate}
     _save_ratings(folder / "verdicts.tsv", ratings)
     written: list[Path] = []

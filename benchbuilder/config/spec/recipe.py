@@ -14,7 +14,7 @@ from pydantic import Field, field_validator, model_validator
 
 from benchbuilder.config.spec.annotation import Name, ReviewProjectSpec
 from benchbuilder.config.spec.audit import AuditSpec
-from benchbuilder.config.spec.base import KindSpec, LanguageTag, RuntimeOption, Seed, Slot, Spec, StepSpec
+from benchbuilder.config.spec.base import FileRef, KindSpec, LanguageTag, RuntimeOption, Seed, Slot, Spec, StepSpec
 from benchbuilder.config.spec.evaluation import EvaluationSpec
 from benchbuilder.config.spec.forms import FormsSpec
 from benchbuilder.config.spec.release import ReleaseSpec
@@ -139,6 +139,8 @@ class Recipe(Spec):
     requires: dict[str, str] = {}
     variant: Annotated[str | None, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_/-]*$")] = None
     paths: dict[str, str | None] = {}
+    strings: Annotated[dict[str, FileRef], RuntimeOption()] = {}
+    """Files with the texts of all pages (reports, results, review app) by language; missing texts are English."""
     writing: WritingSpec | None = None
     """How the language is written; for flows that take their marks from here."""
     sources: Annotated[dict[str, Any], Slot("source")]

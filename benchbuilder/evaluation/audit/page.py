@@ -9,15 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from benchbuilder.config import Recipe
-from benchbuilder.core import write_atomically
+from benchbuilder.core import PageTexts, page_texts, write_atomically
 from benchbuilder.evaluation.audit.built import AuditOfTask
 from benchbuilder.exporters import (
-    DEFAULT_LANGUAGE,
     AuditedView,
     AuditedWord,
     AuditResult,
     AuditSentences,
-    ReportTexts,
+    PageSpec,
     csv_table,
     render_html,
     shown_charts,
@@ -55,7 +54,7 @@ def _rows(found: tuple[AuditedView, ...] | tuple[AuditedWord, ...], names: tuple
 def audit_page(audit: AuditOfTask) -> str:
     """The page of an audit."""
     recipe, result = audit.loaded.recipe, audit.result
-    t = ReportTexts(_language(recipe))
+    t = _texts(recipe)
     says = AuditSentences(result, t)
     return render_html(
         "audit.html.j2", _PACKAGE, t=t, says=says, result=result, title=audit.title, recipe=recipe, card=recipe.card,
@@ -63,10 +62,11 @@ def audit_page(audit: AuditOfTask) -> str:
     )  # fmt: skip
 
 
-def _language(recipe: Recipe) -> str:
-    """The language of the recipe's report."""
-    reports = (spec for spec in recipe.outputs.values() if spec.kind == "report")
-    return next((spec.language for spec in reports), DEFAULT_LANGUAGE)
+def _texts(recipe: Recipe) -> PageTexts:
+    """The texts of the recipe's report."""
+    reports = (spec for spec in recipe.outputs.values() if spec.kind == "report" and isinstance(spec, PageSpec))
+    report = next(reports, None)
+    return page_texts(recipe.language) if report is None else report.texts({"language": recipe.language})
 
 
 def _tiles(result: AuditResult, says: AuditSentences) -> list[tuple[str, str]]:

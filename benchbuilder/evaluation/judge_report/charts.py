@@ -8,10 +8,11 @@ from math import ceil, floor
 
 from markupsafe import Markup
 
+from benchbuilder.core import PageTexts
 from benchbuilder.evaluation.judge_report.held_out import THRESHOLD, HeldOutAnswers
 from benchbuilder.evaluation.judge_report.robustness_card import ProbeFinding
 from benchbuilder.evaluation.results.charts import UnitSquare
-from benchbuilder.exporters import ChartDot, ChartRow, ReportTexts, ResultTable, format_value, row_chart, svg_element
+from benchbuilder.exporters import ChartDot, ChartRow, ResultTable, format_value, row_chart, svg_element
 
 _SQUARE = UnitSquare(320.0, 48.0)
 _POINTS = 1200
@@ -24,7 +25,7 @@ def _diagonal() -> Markup:
     return svg_element("line", x1=x(0), x2=x(1), y1=y(0), y2=y(1), class_="diagonal")
 
 
-def judge_scatter(answers: HeldOutAnswers, title: str, t: ReportTexts) -> Markup:
+def judge_scatter(answers: HeldOutAnswers, title: str, t: PageTexts) -> Markup:
     """The judge's score of each answer over its human score; a sample of the answers if there are very many.
 
     Lines mark the threshold and equal scores.
@@ -42,7 +43,7 @@ def judge_scatter(answers: HeldOutAnswers, title: str, t: ReportTexts) -> Markup
     return _SQUARE.picture(title, [*axes, _diagonal(), *dots])
 
 
-def reliability_chart(table: ResultTable, judge: str, title: str, t: ReportTexts) -> Markup:
+def reliability_chart(table: ResultTable, judge: str, title: str, t: PageTexts) -> Markup:
     """The bins of one judge: proportion of good answers, with its interval, over the mean score."""
     keys = [column.key for column in table.columns]
     places = [keys.index(name) for name in ("n", "mean_predicted", "proportion_positive")]

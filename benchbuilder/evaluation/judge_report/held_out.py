@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchbuilder.config import EvaluationSpec
-from benchbuilder.core import Estimate, Floats, Statistic, bootstrap_difference, bootstrap_estimates
+from benchbuilder.core import Estimate, Floats, PageTexts, Statistic, bootstrap_difference, bootstrap_estimates
 from benchbuilder.evaluation.judge_report.probe_spec import ProbesSpec, ValiditySpec
 from benchbuilder.evaluation.judge_training.predictions import Prediction, Side, ValidationRun
 from benchbuilder.evaluation.published import PublishedJudges
@@ -22,7 +22,7 @@ from benchbuilder.evaluation.results.context import (
     estimate_cell,
     table_line,
 )
-from benchbuilder.exporters import Language, ReportTexts, ResultTable, TableCell, TableColumn, TableLine, ValueFormat
+from benchbuilder.exporters import ResultTable, TableCell, TableColumn, TableLine, ValueFormat
 
 THRESHOLD = 0.5
 SIDES = get_args(Side)
@@ -132,8 +132,8 @@ def _column(values: Iterable[float | None]) -> Floats:
 class JudgeReportFrame:
     """What all tables of a report share: texts, settings, probes and published figures."""
 
-    t: ReportTexts
-    language: Language
+    t: PageTexts
+    language: str
     spec: EvaluationSpec
     probes: ProbesSpec | None
     published: PublishedJudges | None

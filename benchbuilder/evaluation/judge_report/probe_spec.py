@@ -7,10 +7,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from benchbuilder.config import Name, Spec
+from benchbuilder.config import LanguageTag, Name, Spec
 from benchbuilder.core import Conversion, Regex
 from benchbuilder.evaluation.yaml_files import read_yaml
-from benchbuilder.exporters import Language
 
 
 class TextChange(Spec):
@@ -122,8 +121,8 @@ class Probe(Spec):
     """
 
     group: Name
-    label: dict[Language, str]
-    meaning: dict[Language, str]
+    label: dict[LanguageTag, str]
+    meaning: dict[LanguageTag, str]
     of: Literal["all", "good", "bad"] = "all"
     expect: Literal["same", "no_rise", "fall"]
     by: ProbeChange

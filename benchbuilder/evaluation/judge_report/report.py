@@ -7,8 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from benchbuilder.config import EvaluationSpec
-from benchbuilder.core import DataError, check_constant_predictor, find_kind, kinds_of_slot
-from benchbuilder.evaluation.judge_report import PACKAGES
+from benchbuilder.core import DataError, check_constant_predictor, find_kind, kinds_of_slot, page_texts
 from benchbuilder.evaluation.judge_report import agreement_tables as measures
 from benchbuilder.evaluation.judge_report import interval_tables as intervals
 from benchbuilder.evaluation.judge_report import validity_tables as validity
@@ -42,7 +41,7 @@ from benchbuilder.evaluation.judge_training.predictions import Prediction, Valid
 from benchbuilder.evaluation.judges.base import AskingJudge
 from benchbuilder.evaluation.published import PublishedJudges
 from benchbuilder.evaluation.yaml_files import read_yaml
-from benchbuilder.exporters import Language, ReportTexts, ResultTable
+from benchbuilder.exporters import ResultTable
 
 _AGREEMENT_TABLES = (
     measures.comparison_table, measures.agreement_table, measures.threshold_table, measures.simple_baseline_table,
@@ -56,7 +55,7 @@ _GROUPS: Mapping[str, Callable[[Prediction], str]] = {
 
 def write_judge_report(
     runs: Sequence[ValidationRun], spec: EvaluationSpec, folder: Path, *, language: str, probes: Path | None,
-    published: Path | None, texts: Language, illustrative: bool = False, stem: str = JUDGE_REPORT_STEM,
+    published: Path | None, texts: str, illustrative: bool = False, stem: str = JUDGE_REPORT_STEM,
 ) -> list[Path]:  # fmt: skip
     """Write ``judges.html``, ``.md``, ``.json`` and every table as CSV and LaTeX.
 
@@ -80,7 +79,7 @@ def write_judge_report(
             where=str(probes), next=f"use probes for {language!r}, or none",
         )  # fmt: skip
     frame = JudgeReportFrame(
-        ReportTexts(texts, PACKAGES), texts, spec, file,
+        page_texts(texts), texts, spec, file,
         read_yaml(published, PublishedJudges, "file of published figures") if published is not None else None,
     )  # fmt: skip
     by_aspect: dict[str, list[ValidationRun]] = {}

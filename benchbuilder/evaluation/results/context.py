@@ -10,10 +10,9 @@ from typing import Any, TypedDict, get_args
 from markupsafe import Markup
 
 from benchbuilder.config import BootstrapSpec
-from benchbuilder.core import Estimate, MeanInterval, mean_estimate, sample_sd
+from benchbuilder.core import Estimate, MeanInterval, PageTexts, mean_estimate, sample_sd
 from benchbuilder.evaluation.results.run import EvaluatedSystem, EvaluationRun, ScoredAspect
 from benchbuilder.exporters import (
-    ReportTexts,
     ResultTable,
     TableBlock,
     TableCell,
@@ -62,7 +61,7 @@ class ResultsFrame:
     """
 
     run: EvaluationRun
-    t: ReportTexts
+    t: PageTexts
     bootstrap: BootstrapSettings
     power: float
     effect: float
@@ -107,7 +106,7 @@ class ResultsFrame:
         return table_line(system.display_name, *values, group=system.group, tag=tag)
 
 
-def table_columns(t: ReportTexts, columns: str) -> tuple[TableColumn, ...]:
+def table_columns(t: PageTexts, columns: str) -> tuple[TableColumn, ...]:
     """Columns from ``KEY:FORMAT=HEADING`` with spaces between; without a format they are scores.
 
     HEADING is the key of a text, or the heading itself if it has no dot.

@@ -6,12 +6,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from statistics import median
 
+from benchbuilder.core import PageTexts
 from benchbuilder.evaluation.benchmark import BENCHMARK
 from benchbuilder.evaluation.results.context import ResultsFrame, table_line
 from benchbuilder.exporters import (
     FinishedBuild,
     PromptingStep,
-    ReportTexts,
     ResultTable,
     StepCounts,
     TableCell,
@@ -196,7 +196,7 @@ def settings_table(frame: ResultsFrame, finished: FinishedBuild) -> ResultTable 
     return frame.table("settings", t("results.settings"), columns, lines, lead=t("results.settings_lead"))
 
 
-def _line(step: PromptingStep, t: ReportTexts) -> TableLine:
+def _line(step: PromptingStep, t: PageTexts) -> TableLine:
     model = t("card.models_recorded", model=step.model, file=step.recorded_in) if step.recorded_in else step.model
     settings = "; ".join(f"{name} {value}" for name, value in step.settings.items()) or t("card.models_left")
     return table_line(step.step, model, ", ".join(step.prompts), settings, ", ".join(step.omitted), group="model")

@@ -24,8 +24,7 @@ from benchbuilder.exporters import (
     Exporter,
     FileName,
     FinishedBuild,
-    Language,
-    ReportTexts,
+    PageSpec,
     csv_table,
     format_value,
     render_html,
@@ -41,17 +40,16 @@ RESULTS_SCHEMA = 1
 Proportion = Annotated[float, Field(gt=0, lt=1)]
 
 
-class ResultsSpec(KindSpec):
+class ResultsSpec(PageSpec):
     """Settings of the results page.
 
-    `file` is the first part of all file names, and `language` that of headings and explanations. `aspects` lists the
-    scored aspects in order; the first two are plotted against each other. `worst` is the number of items shown in full.
+    `file` is the first part of all file names. `aspects` lists the scored aspects in order; the first two are plotted
+    against each other. `worst` is the number of items shown in full.
     Detectable differences are computed for `power`, and needed items for a difference of `effect`. The page warns if a
     constant answer is right on a proportion of `class_imbalance` or more of the true/false questions.
     """
 
     file: FileName
-    language: Language
     aspects: tuple[str, ...]
     worst: Annotated[int, Field(ge=0, le=500)]
     power: Proportion
@@ -95,7 +93,7 @@ class ResultsExporter(Exporter):
 
     def write(self, finished: FinishedBuild, folder: Path) -> list[Path]:
         """Write the page, Markdown, data, scores and tables."""
-        spec, t = self.spec, ReportTexts(self.spec.language, PACKAGES)
+        spec, t = self.spec, self.spec.texts(finished.recipe)
         evaluation: Mapping[str, Any] = finished.recipe.get("evaluation") or {}
         bootstrap = bootstrap_settings(BootstrapSpec.model_validate(evaluation["bootstrap"]))
         run = gather_run(finished, spec.aspects)
@@ -158,24 +156,20 @@ def _tiles(frame: ResultsFrame, finished: FinishedBuild) -> list[tuple[str, str]
         for model in run.system_names("model")
         for score in run.scores[measure].get(model, {}).values()
     ]
-    tiles = [
-        _counted(t, len(run.entries), "item"),
-        _counted(t, len(run.system_names("model")), "model"),
-        _counted(t, answers, "answer"),
-        (format_value(len(rated), "count"), t("results.tile_rated")),
-    ]
+    counts = {
+        "items": len(run.entries),
+        "models": len(run.system_names("model")),
+        "answers": answers,
+        "rated": len(rated),
+    }
+    tiles = [(t.number(n), t(f"results.tile_{name}", n=n)) for name, n in counts.items()]
     if labels:
         without = sum(label in ("invalid", "refused", "empty", "filtered") for label in labels)
-        tiles.append((format_value(without, "count"), t("results.tile_invalid")))
+        tiles.append((t.number(without), t("results.tile_invalid", n=without)))
     prices = [receipt.usd for receipt in finished.receipts]
     if prices and None not in prices:
         tiles.append((format_value(sum(usd or 0.0 for usd in prices), "usd"), t("results.tile_cost")))
     return tiles
-
-
-def _counted(t: Callable[..., str], number: int, what: str) -> tuple[str, str]:
-    """A tile with a number and what it counts."""
-    return format_value(number, "count"), t(f"results.tile_{what}" if number == 1 else f"results.tile_{what}s")
 
 
 def _data(frame: ResultsFrame, findings: ResultsFindings, finished: FinishedBuild) -> str:

@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from benchbuilder.config import BootstrapSpec
-from benchbuilder.core import DataError, paired_mean_difference, write_atomically
+from benchbuilder.core import DataError, PageTexts, page_texts, paired_mean_difference, write_atomically
 from benchbuilder.evaluation.results import PACKAGES
 from benchbuilder.evaluation.results.context import (
     PAGE_FUNCTIONS,
@@ -22,8 +22,6 @@ from benchbuilder.evaluation.results.context import (
 )
 from benchbuilder.evaluation.results.exporter import RESULTS_SCHEMA
 from benchbuilder.exporters import (
-    Language,
-    ReportTexts,
     ResultTable,
     TableCell,
     TableLine,
@@ -40,7 +38,7 @@ _CSV = ("table", "line", "column", "first", "second", "difference", "difference_
 
 
 def write_side_by_side(
-    first_file: Path, second_file: Path, folder: Path, *, language: Language, file: str = "beside"
+    first_file: Path, second_file: Path, folder: Path, *, language: str, file: str = "beside"
 ) -> list[Path]:
     """Compare the data files `first_file` and `second_file`; writes ``file.html``, ``.md`` and ``.csv`` into `folder`.
 
@@ -50,7 +48,7 @@ def write_side_by_side(
     Raises:
         DataError: A file is not the data file of a results page of this version.
     """
-    t = ReportTexts(language, PACKAGES)
+    t = page_texts(language)
     first, second = _load(first_file), _load(second_file)
     scores = _scores(first, second, t)
     changes = _other_changes(first, second)
@@ -90,7 +88,7 @@ def _load(path: Path) -> Mapping[str, Any]:
     return data  # pyright: ignore[reportUnknownVariableType]
 
 
-def _notes(first: Mapping[str, Any], second: Mapping[str, Any], t: ReportTexts) -> list[tuple[str, bool]]:
+def _notes(first: Mapping[str, Any], second: Mapping[str, Any], t: PageTexts) -> list[tuple[str, bool]]:
     """Notes for the reader, and whether each is a warning."""
     same = first["benchmark"] == second["benchmark"]
     shared = {row[0] for row in first["items"]} & {row[0] for row in second["items"]}
@@ -101,7 +99,7 @@ def _notes(first: Mapping[str, Any], second: Mapping[str, Any], t: ReportTexts) 
     return [*notes, (t("side_by_side.recipe_same" if equal else "side_by_side.recipe_differs"), False)]
 
 
-def _runs(first: Mapping[str, Any], second: Mapping[str, Any], t: ReportTexts) -> ResultTable:
+def _runs(first: Mapping[str, Any], second: Mapping[str, Any], t: PageTexts) -> ResultTable:
     columns = (
         "run:words=side_by_side.run title:words=side_by_side.what recipe:words=side_by_side.recipe "
         "benchmark:words=side_by_side.benchmark items:count=side_by_side.items models:words=results.models"
@@ -114,7 +112,7 @@ def _runs(first: Mapping[str, Any], second: Mapping[str, Any], t: ReportTexts) -
     return ResultTable("runs", t("side_by_side.kicker"), table_columns(t, columns), tuple(lines))
 
 
-def _scores(first: Mapping[str, Any], second: Mapping[str, Any], t: ReportTexts) -> list[ResultTable]:
+def _scores(first: Mapping[str, Any], second: Mapping[str, Any], t: PageTexts) -> list[ResultTable]:
     """A table per measure of either run, with a line per system."""
     by_measure = [{(m["aspect"], m["scorer"], m.get("form", "")): m for m in run["scores"]} for run in (first, second)]
     facts = {row[0]: row[1] for run in (second, first) for row in run["items"]}
@@ -141,7 +139,7 @@ def _values(run: Mapping[str, Any], values: Sequence[float | None] | None) -> di
 
 def _comparison_line(
     name: str, first: Mapping[str, float], second: Mapping[str, float], facts: Mapping[str, str],
-    bootstrap: BootstrapSettings, t: ReportTexts,
+    bootstrap: BootstrapSettings, t: PageTexts,
 ) -> TableLine:  # fmt: skip
     common = [item for item in first if item in second]
     if not common:
@@ -193,7 +191,7 @@ def _cells(sheet: Mapping[str, Any]) -> dict[tuple[str, str], tuple[str, ValueFo
     return cells
 
 
-def _sheet(title: str, changes: Sequence[ValueChange], t: ReportTexts) -> ResultTable:
+def _sheet(title: str, changes: Sequence[ValueChange], t: PageTexts) -> ResultTable:
     def shown(value: float | None, form: ValueFormat) -> str:
         return "–" if value is None else format_value(value, form)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from benchbuilder.exporters.render.i18n import format_dollars
+from benchbuilder.core import format_dollars
 
 ValueFormat = Literal["words", "score", "signed", "count", "percent", "usd", "decimal"]
 """The format of a column: words, a score with three decimals, the same with its sign, a whole number, per cent, US

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from benchbuilder.core import replace_steering_characters
-from benchbuilder.exporters.render.i18n import format_dollars, format_number, format_percent
+from benchbuilder.core import DEFAULT_LANGUAGE, PageTexts, page_texts, replace_steering_characters
 
 _KEPT_CONTROLS = frozenset("\n\t\r")
 _WEB = re.compile(r"https?://[^\s<>()\"'\\]+\Z")
@@ -78,7 +77,8 @@ def render_html(template: str, packages: Sequence[str] = (), **context: Any) -> 
 
     `packages` are searched for templates before those of the report.
     """
-    return _environment(packages, autoescape=True).get_template(template).render(**context)
+    environment = _environment(packages, context, autoescape=True)
+    return environment.get_template(template).render(**context)
 
 
 def render_markdown(template: str, packages: Sequence[str] = (), **context: Any) -> str:
@@ -86,10 +86,13 @@ def render_markdown(template: str, packages: Sequence[str] = (), **context: Any)
 
     `packages` are searched for templates before those of the report.
     """
-    return _environment(packages, autoescape=False, finalize=markdown_text).get_template(template).render(**context)
+    environment = _environment(packages, context, autoescape=False, finalize=markdown_text)
+    return environment.get_template(template).render(**context)
 
 
-def _environment(packages: Sequence[str], **options: Any) -> Environment:
+def _environment(packages: Sequence[str], context: Mapping[str, Any], **options: Any) -> Environment:
+    """The environment of a page; numbers are written as in the language of its texts."""
+    t = next((value for value in context.values() if isinstance(value, PageTexts)), page_texts(DEFAULT_LANGUAGE))
     environment = Environment(
         loader=ChoiceLoader([PackageLoader(package) for package in (*packages, "benchbuilder.exporters.report")]),
         undefined=StrictUndefined,
@@ -100,9 +103,10 @@ def _environment(packages: Sequence[str], **options: Any) -> Environment:
     )
     filters: dict[str, Any] = environment.filters
     filters.update(
-        n=format_number,
-        pct=format_percent,
-        usd=format_dollars,
+        n=t.number,
+        pct=t.percent,
+        usd=t.dollars,
+        date=t.date,
         link=markdown_link,
         fenced=code_block,
         code_spans=code_spans,

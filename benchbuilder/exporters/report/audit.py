@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 
 from markupsafe import Markup
 
+from benchbuilder.core import PageTexts
 from benchbuilder.exporters.audit_result import CROSSED, EVERYTHING, AuditedView, AuditedWord, AuditResult
 from benchbuilder.exporters.render.dot_charts import ChartDot, ChartRow, row_chart
-from benchbuilder.exporters.render.i18n import ReportTexts, format_percent
 from benchbuilder.exporters.render.svg import width_of
 
 _OTHERS = 8
@@ -20,7 +20,7 @@ _DOTS = {"leaks": "fail", "hint": "c4", "clean": "c2", "cannot tell": "all"}
 class AuditSentences:
     """What an audit found, in sentences of one language."""
 
-    def __init__(self, result: AuditResult, t: ReportTexts) -> None:
+    def __init__(self, result: AuditResult, t: PageTexts) -> None:
         self.result, self.t = result, t
 
     def headline(self) -> str:
@@ -68,7 +68,7 @@ class AuditSentences:
         """What was audited."""
         r = self.result
         key = "audit.sampled" if r.items < r.whole else "audit.whole"
-        unit = self.t(f"report.unit_{r.kind}")
+        unit = self.t(f"report.unit_{r.kind}", n=r.whole)
         return self.t(key, items=r.items, families=r.families, whole=r.whole, unit=unit, permutations=r.permutations)
 
     def cell(self, target: str, view: str, scope: str, group: str) -> str:
@@ -111,11 +111,11 @@ class AuditSentences:
         limit, n = self.result.limit, checks[0].n
         worst = max(max(check.smallest, check.upper - 0.5) for check in checks)
         if worst <= 0:  # no order of so few labels differs from another
-            unit = self.t(f"audit.unit_{target}")
+            unit = self.t(f"audit.unit_{target}", n=n)
             return self.t("audit.too_few", group=self.group(group), target=self.target(target), n=n, unit=unit)
         return self.t(
             "audit.unclear", group=self.group(group), target=self.target(target), n=n,
-            unit=self.t(f"audit.unit_{target}"), points=f"{100 * worst:.0f}", limit=f"{100 * limit:g}",
+            unit=self.t(f"audit.unit_{target}", n=n), points=f"{100 * worst:.0f}", limit=f"{100 * limit:g}",
             needed=_rounded_up(n * (worst / limit) ** 2) if limit else "∞",
         )  # fmt: skip
 
@@ -139,8 +139,8 @@ class AuditSentences:
         more = [self.t("report.more_reasons", n=len(others) - _OTHERS)] if len(others) > _OTHERS else []
         sentence = self.t(
             "audit.leak", target=self.target(target), group=self.group(group), view=self.view(best.view),
-            score=format_percent(best.score), low=f"{best.low * 100:.1f}", high=f"{best.high * 100:.1f}", n=best.n,
-            unit=self.t(f"audit.unit_{target}"), p=format_p(best.p_family),
+            score=self.t.percent(best.score), low=f"{best.low * 100:.1f}", high=f"{best.high * 100:.1f}", n=best.n,
+            unit=self.t(f"audit.unit_{target}", n=best.n), p=format_p(best.p_family),
         )  # fmt: skip
         if not others:
             return sentence
@@ -155,7 +155,7 @@ class AuditSentences:
         sentences: list[str] = []
         for (target, _, group), words in found.items():
             strong = sorted(words, key=lambda word: (-abs(word.z), word.text))
-            shown = [self.t("audit.leak_word_part", word=w.text, yes=format_percent(w.yes), n=w.n)
+            shown = [self.t("audit.leak_word_part", word=w.text, yes=self.t.percent(w.yes), n=w.n)
                      for w in strong[:_WORDS_NAMED]]  # fmt: skip
             rest = len(strong) - len(shown)
             shown += [self.t("report.more_reasons", n=rest)] if rest else []
@@ -199,7 +199,7 @@ def audit_chart(checks: Sequence[AuditedView], sentences: AuditSentences, title:
     rows = [
         ChartRow(
             sentences.view(check.view), [ChartDot(check.score, check.low, check.high, _DOTS[check.word])],
-            format_percent(check.score), secondary=not check.gates,
+            sentences.t.percent(check.score), secondary=not check.gates,
         )
         for check in checks
     ]  # fmt: skip
@@ -211,7 +211,7 @@ def _label_width(rows: Sequence[ChartRow]) -> float:
     return min(max([150.0, *(width_of(row.label) + 4 for row in rows)]), 220.0)
 
 
-def shown_charts(result: AuditResult, t: ReportTexts) -> list[tuple[str, Markup]]:
+def shown_charts(result: AuditResult, t: PageTexts) -> list[tuple[str, Markup]]:
     """A chart for each target over all items: its title and the plot."""
     sentences = AuditSentences(result, t)
     charts: list[tuple[str, Markup]] = []

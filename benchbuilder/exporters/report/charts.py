@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from benchbuilder.core import text_length
-from benchbuilder.exporters.render.i18n import ReportTexts, format_number
+from benchbuilder.core import PageTexts, text_length
 from benchbuilder.exporters.render.svg import Bar, Series, axis_ticks, bar_chart, column_chart, ribbon_chart
 from benchbuilder.exporters.report.annotation import ThresholdCounts
 from benchbuilder.exporters.report.entries import ReportEntry
@@ -55,18 +54,16 @@ def question_lengths(entries: Sequence[ReportEntry], sources: Sequence[str]) -> 
     return found
 
 
-def length_bars(rows: Sequence[QuestionLengths], colours: ChartColours, t: ReportTexts) -> Markup:
+def length_bars(rows: Sequence[QuestionLengths], colours: ChartColours, t: PageTexts) -> Markup:
     """Mean question length: a bar per source, the mean over all in grey."""
     drawn = [
-        Bar(row.source or t("report.all_sources"), row.mean, format_number(row.mean), colours.source(row.source))
+        Bar(row.source or t("report.all_sources"), row.mean, t.number(row.mean), colours.source(row.source))
         for row in rows
     ]
     return bar_chart(drawn, t("report.length_mean"))
 
 
-def length_columns(
-    entries: Sequence[ReportEntry], types: Sequence[str], colours: ChartColours, t: ReportTexts
-) -> Markup:
+def length_columns(entries: Sequence[ReportEntry], types: Sequence[str], colours: ChartColours, t: PageTexts) -> Markup:
     """How many questions are how long, by type."""
     scale = axis_ticks(max((text_length(entry.question) for entry in entries), default=0) + 1, 18)
     step = int(scale[1])
@@ -90,7 +87,7 @@ def _binned(sizes: Iterable[int], step: int, count: int) -> list[int]:
 
 
 def evidence_columns(
-    entries: Sequence[ReportEntry], sources: Sequence[str], colours: ChartColours, t: ReportTexts
+    entries: Sequence[ReportEntry], sources: Sequence[str], colours: ChartColours, t: PageTexts
 ) -> Markup:
     """How many entries have how many paragraphs, by source."""
     top = max((len(entry.evidence) for entry in entries), default=0)
@@ -107,7 +104,7 @@ def evidence_columns(
 
 
 def threshold_columns(
-    rows: Sequence[ThresholdCounts], sources: Sequence[str], colours: ChartColours, t: ReportTexts
+    rows: Sequence[ThresholdCounts], sources: Sequence[str], colours: ChartColours, t: PageTexts
 ) -> Markup:
     """Rows kept under each threshold, by source; the recipe's own threshold is highlighted."""
     layers = [Series(s, colours.source(s), [row.by_source.get(s, 0) for row in rows]) for s in sources]

@@ -11,9 +11,8 @@ import yaml
 from markupsafe import Markup
 
 from benchbuilder.config import KindSpec
-from benchbuilder.core import find_kind, flat_record_schema, write_atomically
-from benchbuilder.exporters.base import Exporter, FileName, FinishedBuild
-from benchbuilder.exporters.render.i18n import Language, ReportTexts
+from benchbuilder.core import PageTexts, find_kind, flat_record_schema, write_atomically
+from benchbuilder.exporters.base import Exporter, FileName, FinishedBuild, PageSpec
 from benchbuilder.exporters.render.templates import markdown_text, render_markdown
 from benchbuilder.exporters.report import funnel
 from benchbuilder.exporters.report.annotation import annotation_summaries
@@ -40,14 +39,13 @@ _HUB_LICENCES = frozenset((
 ))  # fmt: skip
 
 
-class DatasetCardSpec(KindSpec):
-    """`language` is the language of the card's headings; `tags` and `task_categories` go to the Hub as they are.
+class DatasetCardSpec(PageSpec):
+    """`tags` and `task_categories` go to the Hub as they are.
 
     `cue_words` are words that give away a negative answer: the card says, by source, how often they alone are right.
     """
 
     file: FileName
-    language: Language
     tags: tuple[str, ...]
     task_categories: tuple[str, ...]
     cue_words: tuple[str, ...]
@@ -79,7 +77,7 @@ class DatasetCard(Exporter):
             release: Markdown of a release, put after the summary.
             fields: The columns that the files have, instead of those of the build.
         """
-        t = ReportTexts(self.spec.language)
+        t = self.spec.texts(finished.recipe)
         context = _context(finished, item_entries(finished), self.spec, t) | {"release": Markup(release)}
         if front_matter:
             context["front_matter"] = Markup(front_matter.strip())
@@ -88,7 +86,7 @@ class DatasetCard(Exporter):
         return render_markdown("card.md.j2", t=_card_texts(t), text=t, **context)
 
 
-def _card_texts(t: ReportTexts) -> Any:
+def _card_texts(t: PageTexts) -> Any:
     """The texts of the card are Markdown already; the values filled in are escaped."""
 
     def card_text(key: str, **values: object) -> Markup:
@@ -98,7 +96,7 @@ def _card_texts(t: ReportTexts) -> Any:
 
 
 def _context(
-    finished: FinishedBuild, made: Sequence[ReportEntry], spec: DatasetCardSpec, t: ReportTexts
+    finished: FinishedBuild, made: Sequence[ReportEntry], spec: DatasetCardSpec, t: PageTexts
 ) -> dict[str, Any]:
     sources = groups_of(made, sources_of(finished))
     judged = annotation_summaries(finished)

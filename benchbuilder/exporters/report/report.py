@@ -10,9 +10,8 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from benchbuilder.config import KindSpec
-from benchbuilder.core import write_atomically
-from benchbuilder.exporters.base import Exporter, FileName, FinishedBuild
-from benchbuilder.exporters.render.i18n import Language, ReportTexts
+from benchbuilder.core import PageTexts, write_atomically
+from benchbuilder.exporters.base import Exporter, FileName, FinishedBuild, PageSpec
 from benchbuilder.exporters.render.templates import render_html
 from benchbuilder.exporters.report import charts, funnel
 from benchbuilder.exporters.report.annotation import annotation_summaries
@@ -33,15 +32,12 @@ from benchbuilder.exporters.report.entries import (
 )
 
 
-class ReportSpec(KindSpec):
-    """`language` is the language of headings and explanations, not of the benchmark.
-
-    `examples` is how many random entries are shown in full. `cue_words` are words that give away a negative answer: the
-    report says how often they alone are right.
+class ReportSpec(PageSpec):
+    """`examples` is how many random entries are shown in full. `cue_words` are words that give away a negative answer:
+    the report says how often they alone are right.
     """
 
     file: FileName
-    language: Language
     examples: Annotated[int, Field(ge=0, le=200)]
     cue_words: tuple[str, ...]
 
@@ -63,7 +59,7 @@ class Report(Exporter):
 
     def write(self, finished: FinishedBuild, folder: Path) -> list[Path]:
         """Write the page."""
-        t = ReportTexts(self.spec.language)
+        t = self.spec.texts(finished.recipe)
         page = render_html("report.html.j2", t=t, spec=self.spec, **_context(finished, self.spec, t))
         return [write_atomically(folder / self.spec.file, page, sync=False)]
 
@@ -77,7 +73,7 @@ class Tile:
     note: str = ""
 
 
-def _context(finished: FinishedBuild, spec: ReportSpec, t: ReportTexts) -> dict[str, Any]:
+def _context(finished: FinishedBuild, spec: ReportSpec, t: PageTexts) -> dict[str, Any]:
     made, proposed = item_entries(finished), candidate_entries(finished)
     shown = made or proposed
     origins, types = sources_of(finished), types_of([*made, *proposed])
@@ -135,13 +131,13 @@ def _partitions(finished: FinishedBuild, sources: Sequence[str]) -> list[str]:
 
 
 def _tiles(
-    finished: FinishedBuild, items: Sequence[ReportEntry], candidates: Sequence[ReportEntry], t: ReportTexts
+    finished: FinishedBuild, items: Sequence[ReportEntry], candidates: Sequence[ReportEntry], t: PageTexts
 ) -> list[Tile]:
     units = sum(b.units.total for b in funnel.source_funnels(finished) if b.role != "passage")
-    tiles = [Tile(units, t("report.tile_units"), t("report.tile_sources", n=len(sources_of(finished))))]
+    tiles = [Tile(units, t("report.tile_units", n=units), t("report.tile_sources", n=len(sources_of(finished))))]
     if candidates:
-        tiles.append(Tile(len(candidates), t("report.tile_candidates"), _by_type(candidates)))
-    tiles.append(Tile(len(items) if items else "–", t("report.tile_items"), _by_type(items)))
+        tiles.append(Tile(len(candidates), t("report.tile_candidates", n=len(candidates)), _by_type(candidates)))
+    tiles.append(Tile(len(items) if items else "–", t("report.tile_items", n=len(items)), _by_type(items)))
     shown = items or candidates
     if paragraphs := sum(len(entry.evidence) for entry in shown):
         mean = paragraphs / len(shown)
@@ -209,7 +205,7 @@ def _lengths(
     sources: Sequence[str],
     types: Sequence[str],
     colours: charts.ChartColours,
-    t: ReportTexts,
+    t: PageTexts,
 ) -> Mapping[str, Any] | None:
     if not shown:
         return None
@@ -226,7 +222,7 @@ def _evidence(
     sources: Sequence[str],
     bases: Sequence[str],
     colours: charts.ChartColours,
-    t: ReportTexts,
+    t: PageTexts,
 ) -> Mapping[str, Any] | None:
     if not bases:
         return None

@@ -2,48 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
 
-from benchbuilder.annotation.app.i18n import load_languages, preferred_language
+from benchbuilder.annotation.app.i18n import preferred_language
+from benchbuilder.core import load_languages
 from benchbuilder.core.errors import DataError
-
-FOLDER = Path(__file__).parents[3] / "benchbuilder" / "annotation" / "app"
-
-
-def _keys(language: str) -> dict[str, str]:
-    return dict(load_languages({})[language]._texts)
-
-
-def test_languages_have_the_same_texts_with_the_same_places() -> None:
-    english, chinese = _keys("en"), _keys("zh")
-    assert set(english) == set(chinese)
-    for key, text in english.items():
-        assert sorted(set(re.findall(r"\{\w+\}", text))) == sorted(set(re.findall(r"\{\w+\}", chinese[key]))), key
-        assert not re.search(r"[一-鿿]", text) or key == "meta.name"
-
-
-def test_chinese_has_chinese_punctuation() -> None:
-    for key, text in _keys("zh").items():
-        assert not re.search(r"[一-鿿][,.;:!?()]|[,;:!?()][一-鿿]", text), f"{key}: {text}"
-
-
-def test_every_text_is_used() -> None:
-    sources = "".join(
-        path.read_text(encoding="utf-8") for path in [*FOLDER.glob("*.py"), *FOLDER.glob("templates/*.j2")]
-    )
-    stems = set(re.findall(r'"([a-z_]+(?:\.[a-z_-]+)*)"', sources))
-    prefixes = set(re.findall(r'"([a-z_]+\.(?:[a-z_]+\.)*)(?:"|\{)', sources))
-    unused = [
-        key
-        for key in _keys("en")
-        if key not in stems
-        and not any(key.startswith(prefix) for prefix in prefixes)
-        and not key.startswith(("error.4", "error.5", "refused.", "meta."))
-    ]
-    assert not unused
 
 
 def test_more_languages_come_from_files(tmp_path: Path) -> None:

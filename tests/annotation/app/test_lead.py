@@ -7,8 +7,8 @@ from lead_world import NAMES, lead_world, person_of, spec_of, vote
 from review_world import form_tasks, forms_spec, make_world
 
 from benchbuilder.annotation.app import progress_cache
-from benchbuilder.annotation.app.i18n import load_languages
 from benchbuilder.annotation.database.models import Project
+from benchbuilder.core import load_languages
 
 PATHS = ("/lead", "/lead/claims", "/lead/claims/tasks", "/lead/claims/tasks.csv", "/lead/claims/people.csv")
 

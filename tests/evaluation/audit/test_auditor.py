@@ -7,6 +7,7 @@ import pytest
 from audit_subjects import item, items
 
 from benchbuilder.config import AuditSpec, read_kind_spec
+from benchbuilder.core import page_texts
 from benchbuilder.evaluation.audit.auditor import BuildAuditor, audit_views
 from benchbuilder.evaluation.audit.subjects import (
     AuditedBenchmark,
@@ -15,7 +16,7 @@ from benchbuilder.evaluation.audit.subjects import (
     sample_of_families,
 )
 from benchbuilder.evaluation.audit.words import widened
-from benchbuilder.exporters import AuditResult, AuditSentences, ReportTexts, entry_of
+from benchbuilder.exporters import AuditResult, AuditSentences, entry_of
 
 
 def spec(*kinds: str, **more: Any) -> AuditSpec:
@@ -47,7 +48,7 @@ def test_a_negation_that_gives_the_verdict_away_closes_the_gate(leaky: AuditResu
 
 def test_what_does_not_apply_is_said_once(leaky: AuditResult) -> None:
     assert leaky.skipped == (("position", "no_options"),)
-    says = AuditSentences(leaky, ReportTexts("en"))
+    says = AuditSentences(leaky, page_texts("en"))
     assert says.skipped() == ["option position: no item is made from options."]
     assert says.leaks()[0].startswith(
         "all items: the verdict can be guessed from negation: 100.0 % [100.0, 100.0] of 80"
@@ -72,7 +73,7 @@ def test_an_allowed_leak_is_named_with_its_reason() -> None:
     made = items(80, leaks=True)
     result = BuildAuditor(spec("negation", allow=[rule, words]), 1).audit_items(made)
     assert not result.closed
-    says = AuditSentences(result, ReportTexts("en"))
+    says = AuditSentences(result, page_texts("en"))
     assert says.allowed() == [
         "all items: the verdict from negation: allowed until 0.50 above one half: “we only test negation”",
         "“not given to” in all items: allowed: “we only test negation”",
@@ -97,7 +98,7 @@ def test_a_large_benchmark_is_sampled_by_whole_families() -> None:
     assert all(families.count(name) == 4 for name in families)
     result = BuildAuditor(spec("length", most_items=100), 1).audit_items([*items(150, leaks=False)])
     assert (result.items, result.whole) == (100, 150)
-    assert AuditSentences(result, ReportTexts("en")).sample().startswith("A random sample of 100 of 150 items")
+    assert AuditSentences(result, page_texts("en")).sample().startswith("A random sample of 100 of 150 items")
 
 
 def test_without_anything_to_guess_nothing_is_checked() -> None:

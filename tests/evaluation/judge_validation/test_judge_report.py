@@ -190,7 +190,7 @@ def test_shared_paragraphs_and_few_answers_are_said(tmp_path, texts):
     tested = trial("judge_a", FakeJudge(sound), MADE[:20])
     held = {**tested.card["held_out"], "shared_paragraphs": {"answers": 20, "some": 17, "all": 6}}
     written = Written(tmp_path, [replace(tested, card={**tested.card, "held_out": held})], texts=texts)
-    assert ("17 share at least one paragraph" if texts == "en" else "17 条至少有一个段落") in written.page
+    assert ("at least one paragraph of 17 of them" if texts == "en" else "17 条至少有一个段落") in written.page
     assert ("fewer than 30 answers" if texts == "en" else "不足 30 条回答") in written.page
     assert ("Answers to one question are not independent" if texts == "en" else "同一问题的回答相互关联") in " ".join(
         (tmp_path / "judges.md").read_text("utf-8").split()

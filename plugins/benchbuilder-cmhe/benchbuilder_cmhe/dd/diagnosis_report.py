@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 from benchbuilder.config import KindSpec, Spec
-from benchbuilder.core import Item, escape_cell, parse_plain_yaml, write_atomically
-from benchbuilder.exporters import Bar, Exporter, FileName, FinishedBuild, bar_chart, format_number, format_percent
+from benchbuilder.core import Item, PageTexts, escape_cell, page_texts, parse_plain_yaml, write_atomically
+from benchbuilder.exporters import Bar, Exporter, FileName, FinishedBuild, bar_chart
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from pydantic import Field
 
@@ -81,20 +81,20 @@ class Diagnoses(Exporter):
         ]
 
     def _page(self, finished: FinishedBuild, counts: DiagnosisCounts, reviewed: int) -> str:
-        words = _strings(self.spec.language)
+        words, t = _strings(self.spec.language), page_texts(self.spec.language)
         rows = [
-            Bar(f"{chapter.code} {chapter.span}", chapter.diagnoses, format_number(chapter.diagnoses), "c0")
+            Bar(f"{chapter.code} {chapter.span}", chapter.diagnoses, t.number(chapter.diagnoses), "c0")
             for chapter in counts.chapters if chapter.diagnoses
         ]  # fmt: skip
         top = sorted(counts.diseases, key=lambda disease: -disease.cases)[: self.spec.top]
-        return _environment().get_template("diagnoses.html.j2").render(
+        return _environment(t).get_template("diagnoses.html.j2").render(
             t=words, spec=self.spec, card=finished.recipe["card"], recipe=finished.recipe, held=counts, top=top,
             reviewed=reviewed, published=self.spec.published,
             chart=bar_chart(rows, words["distribution"], _LABEL_WIDTH) if rows else "",
         )  # fmt: skip
 
 
-def _environment() -> Environment:
+def _environment(t: PageTexts) -> Environment:
     loaders = [
         PackageLoader("benchbuilder_cmhe.dd", "templates"),
         PackageLoader("benchbuilder.exporters.report", "templates"),
@@ -104,7 +104,7 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
     )  # fmt: skip
     filters: dict[str, Any] = environment.filters
-    filters.update(n=format_number, pct=format_percent)
+    filters.update(n=t.number, pct=t.percent)
     return environment
 
 
