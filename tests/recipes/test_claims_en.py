@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
+from pathlib import Path
 
 from bundled_builds import ENDS, built, evaluated, warnings
+
+from benchbuilder.config import load_recipe
 
 
 def test_check_is_clean():
@@ -27,8 +31,31 @@ def test_claims_become_items_with_verdicts_and_their_evidence(tmp_path):
     assert evaluation.rows("similarity.echo") == []
 
 
-def test_false_claims_pass_the_guiding_questions(tmp_path):
-    made = built("claims_en", tmp_path)
-    questions = made.loaded.recipe.annotation.questions
-    assert list(questions) == ["stands_alone", "label_right", "supports", "fluent"]
-    assert not any("current practice" in question.text for question in questions.values())
+def test_no_guiding_question_asks_whether_the_claim_itself_is_true():
+    for recipe, norm in (("claims_en", "current practice"), ("guideline_zh", "现行医学规范")):
+        loaded = load_recipe([f"recipe={recipe}"], cwd=Path("/nowhere"), environ={})
+        questions = loaded.recipe.annotation.questions
+        assert list(questions)[:4] == ["stands_alone", "label_right", "supports", "fluent"]
+        assert not any(norm in question.text for question in questions.values())
+
+
+def test_labels_that_say_nothing_and_contradictions_are_left_out_and_a_missing_page_is_named(tmp_path):
+    claims = [
+        ("Sunlight lets the skin make vitamin D.", "SUPPORTS", "skin-1"),
+        ("Sunlight lets the skin make vitamin C.", "REFUTES", "skin-9"),
+        ("Sunlight was known to help against rickets before 1800.", "NOT ENOUGH INFO", ""),
+        ("Iron is a metal.", "SUPPORTS", "skin-1"),
+        ("iron is a metal", "REFUTES", "skin-1"),
+    ]
+    names = ("claim", "label", "evidence")
+    lines = [json.dumps(dict(zip(names, claim, strict=True))) for claim in claims]
+    (tmp_path / "claims.jsonl").write_text("\n".join(lines), "utf-8")
+    (tmp_path / "pages.jsonl").write_text('{"id": "skin-1", "text": "The skin makes vitamin D in sunlight."}', "utf-8")
+    made = built(
+        "claims_en", tmp_path, "paths.facts_en=claims.jsonl", "paths.facts_pages_en=pages.jsonl",
+        "sources.yes_no_en=null", "sources.facts_en.gold_in=facts_pages_en", "annotation=none",
+    )  # fmt: skip
+    assert made.reasons("facts_en") == {"label_skipped": 1}
+    assert made.reasons("screen_claims") == {"contradicts": 2}
+    assert made.reasons("evidence")["gold_missing"] == 1
+    assert Counter(item.payload.expected for item in made.rows("items")) == {"yes": 1, "no": 1}
