@@ -44,6 +44,8 @@ _E2E = (
     "cli/test_judge_commands.py",
     "cli/test_sweep.py",
     "cli/test_tasks.py",
+    "publishing/test_loading_a_release.py",
+    "publishing/test_score.py",
     "recipes/test_clinic_zu.py",
     "recipes/test_guideline_zh.py",
     "recipes/test_claims_en.py",

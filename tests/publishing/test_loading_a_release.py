@@ -8,19 +8,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from once import BUILT, Once
 
-from benchbuilder.cli.dispatch import main
+from benchbuilder.publishing import Release
 
 
 @pytest.fixture
-def release(once: Once, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    once.copied(BUILT, tmp_path)
-    monkeypatch.chdir(tmp_path)
-    words = ["release", "recipe=care_mi", "version=1.0.0", "release.private=0.3", "release.dev=5"]
-    assert main(words) == 6
-    assert main([*words, "--despite", "a trial of the form"]) == 0
-    return tmp_path / "releases" / "care_mi" / "1.0.0"
+def release(released: Release) -> Path:
+    return released.folder
 
 
 def counts(release: Path) -> dict[str, dict[str, int]]:
