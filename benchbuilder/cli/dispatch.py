@@ -173,8 +173,9 @@ _GROUPS: dict[str, dict[str, Command]] = {"Build": {
     ),
 }, "Extend": {
     "new": Command(
-        "recipe", "copy a recipe, or write the skeleton of a plugin",
+        "recipe", "copy a recipe, begin one in any language, or write the skeleton of a plugin",
         ("benchbuild new my_field --from care_mi",
+         "benchbuild new my_exam --language sw --source questions:multiple_choice=FILE",
          "benchbuild new --plugin my_plugin --kind source,tokenizer"), "_new",
     ),
     "trust": Command(

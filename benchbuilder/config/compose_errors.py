@@ -334,6 +334,20 @@ def _bare_group(group: str) -> str:
     return group.rpartition(" ")[2].lstrip("/")
 
 
+_NEEDED = "a value must be given here (`???`)"
+_ECHO = "this refers to a key that still is `???`"
+_REFERENCE = re.compile(r"\$\{([^{}:]+)\}")
+
+
+def without_echoes(problems: Sequence[Problem]) -> list[Problem]:
+    """The problems without those that go away with another one: values that refer to a key that must be given."""
+    needed = {problem.key for problem in problems if problem.message == _NEEDED}
+    return [
+        problem for problem in problems
+        if problem.message != _ECHO or not needed.intersection(_REFERENCE.findall(problem.actual))
+    ]  # fmt: skip
+
+
 def explain_unresolved(value: UnresolvedValue, origins: ValueOrigins) -> Problem:
     """The problem of a value that is missing or refers to nothing."""
     origin = origins.written_origin(value.key)
@@ -342,9 +356,9 @@ def explain_unresolved(value: UnresolvedValue, origins: ValueOrigins) -> Problem
         hint = f"write it there, or {key}=VALUE"
         if origin.root is not None and origin.root.path == bundled_folder("recipes").resolve():
             hint = f"give {key}={key.rpartition('.')[2].upper()} on the command line, or set it in your recipe"
-        return Problem("a value must be given here (`???`)", key=key, where=where, hint=hint)
+        return Problem(_NEEDED, key=key, where=where, hint=hint)
     if value.error == "InterpolationToMissingValueError":
-        return Problem("this refers to a key that still is `???`", key=key, where=where, actual=text)
+        return Problem(_ECHO, key=key, where=where, actual=text)
     if value.error == "InterpolationKeyError":
         hint = did_you_mean(text.strip("${ }"), [dotted_key(known) for known in origins.entries])
         return Problem("this refers to a key that does not exist", key=key, where=where, actual=text, hint=hint)

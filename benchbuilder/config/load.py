@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from benchbuilder.config.compose import compose_recipe
-from benchbuilder.config.compose_errors import OPEN_CHOICE, explain_composition, explain_unresolved
+from benchbuilder.config.compose_errors import OPEN_CHOICE, explain_composition, explain_unresolved, without_echoes
 from benchbuilder.config.composition_faults import CompositionError
 from benchbuilder.config.origins import ValueOrigins
 from benchbuilder.config.recipe_index import RecipeIndex
@@ -98,7 +98,7 @@ def load_recipe(
     prompts = prompt_roots(roots)
     validated = validate_recipe(composed, unresolved, here, prompts)
     if validated.recipe is None or validated.problems:
-        raise RecipeError(validated.problems, next=_NEXT)
+        raise RecipeError(without_echoes(validated.problems), next=_NEXT)
     decided = decide_illustrative(validated.recipe, validated.files, composed.origins, roots)
     return LoadedRecipe(
         decided.recipe, decided.recipe, composed.origins, validated.files, roots, prompts,

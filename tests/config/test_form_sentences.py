@@ -22,6 +22,16 @@ def test_a_sentence_without_its_place_is_reported_once_where_it_was_written() ->
     assert problems("forms.verify='Is {answer} right'") == [("forms.verify", "{question} must stand in it once")]
 
 
+def test_values_that_refer_to_an_open_one_are_not_reported_beside_it() -> None:
+    assert problems("forms.says_yes=???") == [("forms.says_yes", "a value must be given here (`???`)")]
+
+
+def test_questions_about_what_is_right_of_something_need_their_options_in_chinese() -> None:
+    words = yaml.safe_load((BUNDLED / "zh.yaml").read_text(encoding="utf-8"))["options_named"]
+    patterns = FormsSpec(options_named=words).options_named
+    assert first_match(patterns, "关于糖化蛋白正确的是（　　）。") is not None
+
+
 def test_an_unknown_place_is_named() -> None:
     ((key, message),) = problems("forms.cloze='{left} {right} {middle}?'")
     assert key == "forms.cloze"

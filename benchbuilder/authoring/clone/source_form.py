@@ -36,6 +36,12 @@ def source_template(source_argument: str, folder: str) -> tuple[str, str]:
         hint = "for instance `--source questions:multiple_choice`"
         where = f"--source {source_argument}"
         raise RecipeError([Problem("a source is a name and a kind", where=where, allowed="NAME:KIND", hint=hint)])
+    if "=" in kind:
+        kind, _, path = kind.partition("=")
+        hint = f"give `--source {name}:{kind}`, put {path} beside the recipe and name it there; or leave --from out"
+        problem = Problem("a file is copied only into a new recipe, not with --from",
+                          where=f"--source {source_argument}", hint=hint)  # fmt: skip
+        raise RecipeError([problem])
     source: Any = find_kind("source", kind).load()
     spec: type[BaseModel] = source.spec_class
     file = f"{name}.txt, a paragraph a line, or {name}.csv"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
@@ -80,12 +80,15 @@ class TermFinder:
 class StemFinder:
     """Finds words that begin like a long word of a recipe's name: ``medicine_en`` finds *medical*.
 
+    Words of `known` name no field: kinds of sources, such as *claims*.
+
     >>> sorted(StemFinder("medicine_en").find_words("A careful Medical editor"))
     ['medical']
     """
 
-    def __init__(self, name: str) -> None:
-        stems = [regex.escape(part[:_STEM]) for part in name.split("_") if len(part) > _STEM]
+    def __init__(self, name: str, known: Collection[str] = ()) -> None:
+        parts = [part for part in name.split("_") if len(part) > _STEM and part not in known]
+        stems = [regex.escape(part[:_STEM]) for part in parts]
         self._pattern = regex.compile(rf"(?<![\p{{L}}\p{{N}}_])(?:{'|'.join(stems) or '(?!)'})[\p{{L}}\p{{M}}]*")
 
     def find_words(self, text: str) -> set[str]:

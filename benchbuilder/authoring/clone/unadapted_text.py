@@ -33,7 +33,7 @@ from benchbuilder.config import (
     read_recipe_file,
     user_folder,
 )
-from benchbuilder.core import Problem, count_phrase, same_language
+from benchbuilder.core import Problem, count_phrase, kinds_of_slot, same_language
 
 _TAG = re.compile(r"[a-z]{2}\Z")
 """The name of a folder of prompts, or of a table, of one language."""
@@ -115,7 +115,8 @@ class UnadaptedText:
         kept = {" ".join(cell.split()) for file in lists for _, line in file.lines for cell in line.split("\t")}
         unchanged = all(file.unchanged for file in lists)
         terms = TermFinder(word for word in record.words if unchanged or word not in kept)
-        stems = StemFinder("" if set(record.recipe.split("_")) & set(self.recipe.split("_")) else record.recipe)
+        related = set(record.recipe.split("_")) & set(self.recipe.split("_"))
+        stems = StemFinder("" if related else record.recipe, kinds_of_slot("source"))
         for file in files:
             if file in lists or file.path.suffix in (".tsv", ".txt") or file.has_examples:
                 continue

@@ -229,6 +229,7 @@ def test_what_is_marked_and_what_is_no_text_is_no_leftover(tmp_path: Path) -> No
     assert TermFinder(["evidence", "cells", "sign"]).find_terms(" ".join(texts)) == set()
     assert StemFinder("medicine_en").find_words("A careful editor of Medical text, remedied") == {"medical"}
     assert StemFinder("law_zh").find_words("law and lawyers") == set()
+    assert StemFinder("claims_en", ["claims"]).find_words("kind: claims") == set()
     few = ScriptCounts(["[αβγδ]", "a pattern of units in a file of rules that is long enough " * 2])
     assert few.proportion("GREEK") < 0.05
 

@@ -12,6 +12,7 @@ from clone_world import run
 from benchbuilder.authoring.clone.edit_yaml import YamlEditor
 from benchbuilder.authoring.clone.parts import is_bound
 from benchbuilder.authoring.clone.source_form import source_template
+from benchbuilder.core import RecipeError
 
 # --- new messages ----------------------------------------------------------------------------------------------------
 
@@ -234,3 +235,11 @@ def test_a_line_is_taken_out_or_says_null() -> None:
     for key in (("paths", "a"), ("paths", "b"), ("more", "a"), ("one", "a"), ("paths", "no")):
         editor.remove(key)
     assert editor.edited_text() == "paths:\n  c: z\nmore: {a: null, b: y}\none:\n  a: null\n"
+
+
+def test_a_file_behind_a_kind_is_for_new_recipes_only() -> None:
+    with pytest.raises(RecipeError) as caught:
+        source_template("mine:claims=claims.csv", "myths")
+    [problem] = caught.value.problems
+    assert problem.message == "a file is copied only into a new recipe, not with --from"
+    assert "--source mine:claims" in problem.hint

@@ -203,7 +203,8 @@ def test_columns_are_told_by_their_content(
 
 
 def test_copies_keep_letters_until_their_names_are_listed() -> None:
-    text = "a:\n  casing:\n    default: lower\n    names: x.txt # those of medicine\nb: {casing: {default: lower}}\nc: {casing: null}\n"
+    text = "a:\n  casing:\n    default: lower\n    names: x.txt # those of medicine\n"
+    text += "b: {casing: {default: lower}}\nc: {casing: null}\n"
     editor = YamlEditor(text)
     keep_casing(editor)
     data = yaml.safe_load(editor.edited_text())
