@@ -161,6 +161,11 @@ _GROUPS: dict[str, dict[str, Command]] = {"Build": {
         ("benchbuild release recipe=care_mi version=1.0.0 --despite 'a trial of the form'",
          "benchbuild release recipe=care_mi version=1.0.0 release.private=0.3 release.dev=5"),
     ),
+    "export": Command(
+        "export", "write a benchmark for evaluation harnesses: lm_eval, inspect, evalscope, opencompass, plain",
+        ("benchbuild export recipe=care_mi to=lm_eval,inspect",
+         "benchbuild export recipe=care_mi to=all --output exports/trial"),
+    ),
     "publish": Command(
         "publish", "upload a release to the Hugging Face Hub, with a tag for its version",
         ("benchbuild publish releases/care_mi/1.0.0 --repository OWNER/NAME --dry-run",

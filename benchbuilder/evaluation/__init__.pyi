@@ -93,6 +93,11 @@ from .metrics import Metric as Metric
 from .metrics import MetricSpec as MetricSpec
 from .parsing.score_replies import neutralise_tags as neutralise_tags
 from .parsing.score_replies import tag_names as tag_names
+from .parsing.verdict_tables import VerdictTable as VerdictTable
+from .parsing.verdict_tables import read_verdict_table as read_verdict_table
+from .parsing.verdicts import VerdictReader as VerdictReader
+from .parsing.verdicts import YesNoQuestion as YesNoQuestion
+from .parsing.verdicts import verdict_reader as verdict_reader
 from .plan import Evaluation as Evaluation
 from .plan import asked_items as asked_items
 from .plan import benchmark_items as benchmark_items
@@ -108,6 +113,8 @@ from .scorers.base import ScorerResult as ScorerResult
 from .scorers.base import ScoringConversation as ScoringConversation
 from .scorers.base import outcomes_of as outcomes_of
 from .scorers.ratings import RatingsScorer as RatingsScorer
+from .scorers.similarity import SimilaritySpec as SimilaritySpec
+from .scorers.verdict import VerdictSpec as VerdictSpec
 from .setting_files import check_setting_files as check_setting_files
 from .solvers import ANSWER as ANSWER
 from .solvers import ITEM as ITEM

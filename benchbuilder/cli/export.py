@@ -1,0 +1,47 @@
+"""``benchbuild export``: write a benchmark for evaluation harnesses."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from rich.console import Console
+
+from benchbuilder.cli.session import add_overrides
+from benchbuilder.cli.terminal import print_line
+from benchbuilder.config import display_path, load_recipe
+from benchbuilder.core import count_phrase
+from benchbuilder.publishing import HARNESSES, ExportRequest, export_benchmark
+
+
+def register(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_overrides(parser)
+    parser.add_argument("--release", metavar="FOLDER", help="export a release instead of the build")
+    parser.add_argument(
+        "--output", metavar="FOLDER", help="where to write a folder for each harness (default: exports/NAME)"
+    )
+
+
+def run(args: argparse.Namespace, console: Console) -> int:
+    """Write the exports, and say where they are."""
+    harnesses, overrides = split_harnesses(args.overrides)
+    loaded = load_recipe(overrides, recipes=args.recipes)
+    release, output = (None if text is None else Path(text) for text in (args.release, args.output))
+    exports = export_benchmark(ExportRequest(loaded, harnesses, Path.cwd(), release, output))
+    for task in exports[0].benchmark.tasks:
+        examples = f", {count_phrase(len(task.examples), 'example')} for prompts" if task.examples else ""
+        print_line(console, f"{task.name}: {count_phrase(len(task.rows), 'question')}{examples}")
+    for config in exports[0].benchmark.left_out:
+        print_line(console, f"left out: {config}, because no harness can score its items")
+    for export in exports:
+        print_line(console, f"{export.harness}: {display_path(export.folder / 'README.md')} says how to run it")
+    return 0
+
+
+def split_harnesses(words: list[str]) -> tuple[tuple[str, ...], list[str]]:
+    """Take ``to=lm_eval,inspect`` out of the words of a command line: the harnesses, and the rest."""
+    named = [word.partition("=")[2] for word in words if word.startswith("to=")]
+    names = [name.strip() for name in (named or [""])[-1].strip("[]").split(",")]
+    every = tuple(HARNESSES) if names == ["all"] else tuple(filter(None, names))
+    return every, [word for word in words if not word.startswith("to=")]

@@ -1,0 +1,170 @@
+"""Writes a benchmark for evaluation harnesses: data, the harness's own form of a task, and the reader of verdicts."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchbuilder import __version__
+from benchbuilder.config import LoadedRecipe, did_you_mean, display_path
+from benchbuilder.core import DataError, Problem, RecipeError, make_folder
+from benchbuilder.publishing.harnesses.tasks import HarnessBenchmark, harness_benchmark
+from benchbuilder.publishing.harnesses.templates_of import render
+from benchbuilder.publishing.release.items import read_build, read_release
+
+EXPORT_FILE = "export.json"
+"""The file that marks a folder as an export, and says what is in it."""
+_Files = Callable[[HarnessBenchmark], Iterator[tuple[str, str]]]
+
+
+@dataclass(frozen=True)
+class ExportRequest:
+    """What to export: the recipe, the harnesses, the folder of a release (``None``: the build), and where to.
+
+    `folder` gets a folder for each harness; ``None`` is ``exports/NAME`` in `cwd`.
+    """
+
+    loaded: LoadedRecipe
+    harnesses: tuple[str, ...]
+    cwd: Path
+    release: Path | None = None
+    folder: Path | None = None
+
+
+@dataclass(frozen=True)
+class HarnessExport:
+    """What was written for one harness. `left_out` are the configurations that no harness can score."""
+
+    harness: str
+    folder: Path
+    files: tuple[Path, ...]
+    benchmark: HarnessBenchmark
+
+
+def export_benchmark(request: ExportRequest) -> tuple[HarnessExport, ...]:
+    """Write the benchmark for each harness; what an earlier export wrote there is replaced.
+
+    Raises:
+        RecipeError: A harness is unknown, or the recipe does not say how replies are scored.
+        DataError: There is no build or release, or a folder in the way holds something else.
+    """
+    unknown = [name for name in request.harnesses if name not in HARNESSES]
+    if unknown or not request.harnesses:
+        raise RecipeError([Problem(
+            f"{', '.join(unknown)} is no harness that benchbuild exports to" if unknown else "no harness is named",
+            key="to", allowed=", ".join(HARNESSES), hint=did_you_mean("".join(unknown[:1]), list(HARNESSES)),
+        )])  # fmt: skip
+    if request.release is None:
+        shared = read_build(request.loaded, request.cwd)
+    else:
+        shared = read_release(request.cwd / request.release)
+    benchmark = harness_benchmark(shared, request.loaded)
+    base = request.folder or request.cwd / "exports" / shared.name
+    folders = {name: base / name for name in dict.fromkeys(request.harnesses)}
+    for folder in folders.values():
+        _check_free(folder)
+    return tuple(_write(name, benchmark, folder) for name, folder in folders.items())
+
+
+def _check_free(folder: Path) -> None:
+    if folder.exists() and not (folder / EXPORT_FILE).is_file() and (not folder.is_dir() or any(folder.iterdir())):
+        raise DataError(
+            f"{display_path(folder)} is in the way", where=display_path(folder),
+            why="it was not written by benchbuild export", next="name another folder with --output, or move it away",
+        )  # fmt: skip
+
+
+def _write(harness: str, benchmark: HarnessBenchmark, folder: Path) -> HarnessExport:
+    texts = {"verdict_reader.py": benchmark.reader}
+    texts |= {name: text for task in benchmark.tasks for name, text in task.files()}
+    texts |= dict(HARNESSES[harness](benchmark))
+    texts["README.md"] = render(f"{harness}/README.md.j2", **_values(benchmark), intro=_intro(benchmark))
+    record = {"benchbuilder": __version__, "harness": harness, "benchmark": benchmark.name,
+              "release": benchmark.release, "canary": benchmark.canary,
+              "items": {task.name: len(task.rows) for task in benchmark.tasks}, "files": sorted(texts)}  # fmt: skip
+    texts[EXPORT_FILE] = json.dumps(record, indent=2, ensure_ascii=False) + "\n"
+    fresh = folder.with_name(f".{folder.name}.new")
+    shutil.rmtree(fresh, ignore_errors=True)
+    for name, text in texts.items():
+        make_folder((fresh / name).parent)
+        (fresh / name).write_text(text, encoding="utf-8", newline="\n")
+    _remove_earlier(folder)
+    make_folder(folder)
+    for name in texts:
+        make_folder((folder / name).parent)
+        (fresh / name).replace(folder / name)
+    shutil.rmtree(fresh)
+    return HarnessExport(harness, folder, tuple(folder / name for name in sorted(texts)), benchmark)
+
+
+def _remove_earlier(folder: Path) -> None:
+    """Remove the files of an earlier export, and nothing else: logs of a harness may lie beside them."""
+    try:
+        record = json.loads((folder / EXPORT_FILE).read_text(encoding="utf-8"))
+        names = [str(name) for name in record["files"]]
+    except (OSError, ValueError, LookupError, TypeError):
+        return
+    for name in names:
+        if (folder / name).resolve().is_relative_to(folder.resolve()):
+            (folder / name).unlink(missing_ok=True)
+
+
+def _values(benchmark: HarnessBenchmark) -> dict[str, object]:
+    return {"benchmark": benchmark, "version": __version__, "tasks": benchmark.tasks,
+            "examples": any(task.examples for task in benchmark.tasks)}  # fmt: skip
+
+
+def _intro(benchmark: HarnessBenchmark) -> str:
+    return render("intro.md.j2", **_values(benchmark))
+
+
+def _lm_eval(benchmark: HarnessBenchmark) -> Iterator[tuple[str, str]]:
+    values, module = _values(benchmark), f"{benchmark.name}_scoring"
+    yield f"{module}.py", render("lm_eval/scoring.py.j2", **values)
+    yield f"{benchmark.name}.yaml", render("lm_eval/group.yaml.j2", **values)
+    for task in benchmark.tasks:
+        yield f"{task.name}.yaml", render("lm_eval/task.yaml.j2", **values, task=task, source=None, module=module)
+        if len(task.sources) > 1:
+            yield f"{task.name}_by_source.yaml", render("lm_eval/by_source.yaml.j2", **values, task=task)
+            for source in task.sources:
+                text = render("lm_eval/task.yaml.j2", **values, task=task, source=source, module=module)
+                yield f"{task.name}_{source}.yaml", text
+
+
+def _inspect(benchmark: HarnessBenchmark) -> Iterator[tuple[str, str]]:
+    yield f"{benchmark.name}.py", render("inspect/task.py.j2", **_values(benchmark))
+
+
+def _evalscope(benchmark: HarnessBenchmark) -> Iterator[tuple[str, str]]:
+    yield f"{benchmark.name}_evalscope.py", render("evalscope/adapter.py.j2", **_values(benchmark))
+
+
+def _opencompass(benchmark: HarnessBenchmark) -> Iterator[tuple[str, str]]:
+    yield f"{benchmark.name}_opencompass.py", render("opencompass/pieces.py.j2", **_values(benchmark))
+    yield f"eval_{benchmark.name}.py", render("opencompass/config.py.j2", **_values(benchmark))
+
+
+def _plain(benchmark: HarnessBenchmark) -> Iterator[tuple[str, str]]:
+    yield "score.py", render("plain/score.py.j2", **_values(benchmark))
+    for task in benchmark.tasks:
+        yield f"data/{task.config}.test.csv", _csv(task.rows)
+
+
+def _csv(rows: Sequence[Mapping[str, str]]) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+HARNESSES: Mapping[str, _Files] = {
+    "lm_eval": _lm_eval, "inspect": _inspect,
+    "plain": _plain,
+}  # fmt: skip
+"""What writes the files of each harness."""
