@@ -31,6 +31,6 @@ class JsonForm:
         remarks, self._remarks = self._remarks, []
         weaker: dict[str, str] = dict(pairwise(_FORMS))
         return [
-            f"{label} does not take model.structured={form}: from now on it is asked by {weaker[form]} ({why})"
+            f"{label} does not take model.structured={form}, so JSON is asked for by {weaker[form]} ({why[:160]})"
             for form, why in remarks
         ]
