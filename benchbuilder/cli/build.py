@@ -11,6 +11,7 @@ from rich.table import Table
 
 from benchbuilder.annotation import DATABASE_FILE as REVIEW_FILE
 from benchbuilder.annotation import AppSpec
+from benchbuilder.api import build_opened
 from benchbuilder.authoring import quote_plan
 from benchbuilder.cli.audit import audit_line
 from benchbuilder.cli.costs import print_quote, receipt_lines
@@ -24,9 +25,8 @@ from benchbuilder.cli.session import (
 )
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import Recipe, display_path
-from benchbuilder.core import STATEMENT_FORM, GateClosed, InstallationError, count_phrase, public_path
-from benchbuilder.evaluation import BuildAuditor
-from benchbuilder.pipeline import BuildReport, Manifest, build_benchmark, require_libraries
+from benchbuilder.core import STATEMENT_FORM, InstallationError, count_phrase, public_path
+from benchbuilder.pipeline import BuildReport, Manifest, require_libraries
 from benchbuilder.steps import TopicSpec, keeps_few
 
 _MANY = 500
@@ -46,27 +46,11 @@ def run_build(args: argparse.Namespace, console: Console) -> int:
     for warning in session.warnings:
         print_line(console, f"warning: {warning}")
     with build_progress(console) as watcher, receipts_if_stopped(session.plan, session.store, watcher):
-        report = build_benchmark(
-            session.plan, session.store, session.loaded.yaml, watcher, refresh=frozenset(args.refresh or ()),
-            overrides=args.overrides, auditor=build_auditor(session.plan.recipe),
-        )  # fmt: skip
-    exit_code = print_report(report, console, session.plan.recipe)
-    if not exit_code and session.plan.recipe.audit.gate == "build" and _closed_tasks(report):
-        raise GateClosed(
-            f"the audit closes the gate of {', '.join(_closed_tasks(report))}", where="audit.gate: build",
-            next="benchbuild audit with the same arguments says what leaks; audit.allow allows it with a reason",
-        )  # fmt: skip
+        result = build_opened(session, args.overrides, watcher, frozenset(args.refresh or ()))
+    exit_code = print_report(result.report, console, result.recipe)
+    if not exit_code:
+        result.require_open_gate()
     return exit_code
-
-
-def build_auditor(recipe: Recipe) -> BuildAuditor | None:
-    """What audits the builds of a recipe; None if its gate is ``none``."""
-    return None if recipe.audit.gate == "none" else BuildAuditor(recipe.audit, recipe.seed)
-
-
-def _closed_tasks(report: BuildReport) -> list[str]:
-    """The tasks whose gate is closed, or the benchmark as a whole."""
-    return [task or "the benchmark" for task, audit in report.audits.items() if audit.closed]
 
 
 def print_report(report: BuildReport, console: Console, recipe: Recipe) -> int:

@@ -10,11 +10,13 @@ from pathlib import Path
 
 from rich.console import Console
 
+from benchbuilder.api import benchmark_overrides, run_evaluation
+from benchbuilder.api import recipes_of_tasks as load_recipes
 from benchbuilder.authoring import quote_plan
 from benchbuilder.cli.costs import print_quote, receipt_lines
 from benchbuilder.cli.session import add_overrides, add_refresh, build_progress, receipts_if_stopped
 from benchbuilder.cli.terminal import print_line
-from benchbuilder.config import LoadedRecipe, display_path, load_recipe
+from benchbuilder.config import LoadedRecipe, display_path
 from benchbuilder.core import DataError, Problem, RecipeError, count_phrase, name_file_in_errors
 from benchbuilder.evaluation import (
     BENCHMARK,
@@ -29,7 +31,7 @@ from benchbuilder.evaluation import (
     evaluation_tables,
     plan_evaluation,
 )
-from benchbuilder.pipeline import BuildReport, build_benchmark, check_recipe
+from benchbuilder.pipeline import BuildReport, check_recipe
 
 _SHOWN = 12
 """Up to this many files of one folder are listed one by one."""
@@ -96,21 +98,8 @@ def _run(loaded: LoadedRecipe, evaluation: Evaluation, args: argparse.Namespace,
         return 0
     plan, store = evaluation.plan, evaluation.store
     with build_progress(console) as watcher, receipts_if_stopped(plan, store, watcher):
-        report = build_benchmark(plan, store, loaded.yaml, watcher, refresh=refresh, keep_outputs=True)
-    return _print_report(evaluation, report, console)
-
-
-def benchmark_overrides(args: argparse.Namespace) -> list[str]:
-    """The overrides that ``--benchmark`` and ``--expected`` stand for."""
-    if args.benchmark:
-        key = f"tasks.{args.task}.evaluation.benchmark" if args.task else "evaluation.benchmark"
-        quoted_path = args.benchmark.replace("\\", "\\\\").replace("'", "\\'")
-        overrides = [f"{key}.kind=benchmark", f"{key}.path='{quoted_path}'"]
-        return overrides + ([f"{key}.expected='{args.expected}'"] if args.expected else [])
-    if args.expected:
-        raise RecipeError([Problem("--expected needs a benchmark from elsewhere", hint="--benchmark FILE",
-                                   where=f"command line: --expected {args.expected}")])  # fmt: skip
-    return []
+        result = run_evaluation(evaluation, loaded.yaml, watcher, refresh)
+    return _print_report(evaluation, result.report, console)
 
 
 def recipes_of_tasks(args: argparse.Namespace, overrides: Sequence[str] | None = None) -> list[LoadedRecipe]:
@@ -120,12 +109,10 @@ def recipes_of_tasks(args: argparse.Namespace, overrides: Sequence[str] | None =
         args: Parsed arguments.
         overrides: The overrides to load, where the command has taken some out of `args.overrides`.
     """
-    overrides_to_load = [
-        *(args.overrides if overrides is None else overrides),
-        *(benchmark_overrides(args) if "benchmark" in args else ()),
-    ]
-    loaded = load_recipe(overrides_to_load, recipes=args.recipes)
-    return [loaded.for_task(args.task)] if args.task else loaded.by_task()
+    chosen = list(args.overrides if overrides is None else overrides)
+    if "benchmark" in args:
+        chosen += benchmark_overrides(args.benchmark, args.expected, args.task)
+    return load_recipes(chosen, args.recipes, args.task)
 
 
 def recipe_of_single_task(args: argparse.Namespace, overrides: Sequence[str] | None = None) -> LoadedRecipe:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from benchbuilder.api import check_overrides
 from benchbuilder.authoring import (
     SKELETON_SLOTS,
     Clone,
@@ -33,8 +34,7 @@ from benchbuilder.config import (
     render_recipe,
 )
 from benchbuilder.core import DataError, Problem, RecipeError, count_phrase, name_file_in_errors
-from benchbuilder.evaluation import check_setting_files
-from benchbuilder.pipeline import check_recipe, check_store, require_libraries
+from benchbuilder.pipeline import check_store
 
 _MISSING = "a value must be given here"
 """How the problem of an open place begins."""
@@ -55,19 +55,15 @@ def run_check(args: argparse.Namespace, console: Console) -> int:
         return _check_folder(Path(args.store), args.overrides, console)
     name = next((item.partition("=")[2] for item in args.overrides if item.startswith("recipe=")), "")
     try:
-        loaded = load_recipe(args.overrides, recipes=args.recipes)
-        unadapted = UnadaptedText(name, loaded.roots)
-        warnings = [*check_recipe(loaded, look=True), *check_setting_files(loaded)]
-        require_libraries(loaded)
+        result = check_overrides(args.overrides, args.recipes)
     except (RecipeError, DataError) as error:
         _warn(UnadaptedText(name, find_roots(args.recipes or ())).problems_in_files(), console)
         if isinstance(error, RecipeError) and (summary := _open_places(error.problems)):
             print_line(console, summary)
         raise
-    _warn((*warnings, *unadapted.problems_in_files(), *unadapted.problems_with(loaded)), console)
-    recipe = loaded.recipe
-    summary = f"{len(recipe.sources)} sources, {len(recipe.steps)} steps and {len(loaded.files)} files are fine"
-    print_line(console, f"{recipe.name}: {summary}")
+    _warn(result.warnings, console)
+    summary = f"{result.sources} sources, {result.steps} steps and {result.files} files are fine"
+    print_line(console, f"{result.name}: {summary}")
     return 0
 
 

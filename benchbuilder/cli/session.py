@@ -6,37 +6,20 @@ import argparse
 import contextlib
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from rich.console import Console
 
+from benchbuilder.api import OpenedRecipe, open_recipe
 from benchbuilder.cli.costs import receipt_lines
-from benchbuilder.config import LoadedRecipe, load_recipe
-from benchbuilder.core import Problem, ServiceError, TooManyFailures
-from benchbuilder.pipeline import (
-    BarProgress,
-    Checksums,
-    LineProgress,
-    Plan,
-    Store,
-    Watcher,
-    check_build_folder,
-    check_recipe,
-    make_plan,
-    open_gateway,
-    unread_sources,
-)
+from benchbuilder.core import ServiceError, TooManyFailures
+from benchbuilder.pipeline import BarProgress, LineProgress, Plan, Store, Watcher, open_gateway
 
 
 @dataclass(frozen=True)
-class Session:
-    """A loaded and checked recipe with its plan and store."""
+class Session(OpenedRecipe):
+    """An opened recipe, and where its command prints."""
 
-    loaded: LoadedRecipe
-    plan: Plan
-    store: Store
     console: Console
-    warnings: tuple[Problem, ...] = ()
 
 
 def add_overrides(parser: argparse.ArgumentParser) -> None:
@@ -73,14 +56,8 @@ def open_session(args: argparse.Namespace, console: Console) -> Session:
         DataError: If a file that the recipe names cannot be read.
         StoreError: If the folder of the build has files of somebody else where a build writes.
     """
-    loaded = load_recipe(args.overrides, recipes=args.recipes)
-    store = Store(loaded.recipe.build_folder(Path.cwd()))
-    checksums = Checksums(store.checksums, verify=getattr(args, "verify", False))
-    warnings = check_recipe(loaded, sources=unread_sources(loaded.recipe, store, checksums))
-    plan = make_plan(loaded.recipe, store, checksums.sha256_of)
-    check_build_folder(plan, store)
-    checksums.save()
-    return Session(loaded, plan, store, console, warnings)
+    opened = open_recipe(args.overrides, args.recipes, verify=getattr(args, "verify", False))
+    return Session(opened.loaded, opened.plan, opened.store, opened.warnings, console)
 
 
 @contextlib.contextmanager

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import resource
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -32,10 +31,14 @@ def release_free_memory() -> None:
 def peak_memory_mb(workers: Iterable[int]) -> float:
     """The sum of the peak resident memory of this process and the worker processes, in megabytes.
 
-    Since `reset_peak_memory`; on systems without `/proc`, the peak of this process since its start.
+    Since `reset_peak_memory`; on macOS, the peak of this process since its start; on Windows 0.
     """
     peaks = [peak for process in ("self", *workers) if (peak := _peak_kb(str(process))) is not None]
     if not peaks:
+        if sys.platform == "win32":
+            return 0.0
+        import resource  # not on Windows
+
         unit = 2**20 if sys.platform == "darwin" else 2**10
         return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit, 1)
     return round(sum(peaks) / 1024, 1)

@@ -7,4 +7,4 @@ import pytest
 def _unaudited_builds(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:  # pyright: ignore[reportUnusedFunction]
     """Builds of the quick suite are not audited: that takes seconds, and tests of the audit do it."""
     if request.node.get_closest_marker("e2e") is None:
-        monkeypatch.setattr("benchbuilder.cli.build.build_auditor", lambda recipe: None)
+        monkeypatch.setattr("benchbuilder.api.building.build_auditor", lambda recipe: None)

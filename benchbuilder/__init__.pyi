@@ -1,0 +1,17 @@
+from .api import AuditReport as AuditReport
+from .api import OpenedBenchmark as OpenedBenchmark
+from .api import BuildResult as BuildResult
+from .api import CheckedRecipe as CheckedRecipe
+from .api import EvaluationResult as EvaluationResult
+from .api import NewRecipe as NewRecipe
+from .api import ProgressEvent as ProgressEvent
+from .api import RowTable as RowTable
+from .api import audit as audit
+from .api import build as build
+from .api import check as check
+from .api import evaluate as evaluate
+from .api import new as new
+from .api import open as open
+from .core import BenchbuilderError as BenchbuilderError
+
+__version__: str

@@ -1,0 +1,118 @@
+"""Asks models the questions of a benchmark and scores their answers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchbuilder.api.opened_build import RowTable
+from benchbuilder.api.opened_recipe import benchmark_overrides, recipes_of_tasks, words_of
+from benchbuilder.api.watching import Progress, watcher_of
+from benchbuilder.config import trusting
+from benchbuilder.core import Waiting
+from benchbuilder.evaluation import Evaluation, chooses_model, evaluation_tables, plan_evaluation
+from benchbuilder.models import Receipt
+from benchbuilder.pipeline import BuildReport, Watcher, build_benchmark
+
+
+@dataclass(frozen=True)
+class EvaluationResult:
+    """What an evaluation of one task made.
+
+    Attributes:
+        evaluation: Its plan.
+        report: All that was done, with the manifest of each step.
+    """
+
+    evaluation: Evaluation
+    report: BuildReport
+
+    @property
+    def task(self) -> str:
+        """The task; empty in a recipe without tasks."""
+        return self.evaluation.task
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the results."""
+        return self.report.folder
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that are in the folder now."""
+        return tuple(self.report.written_files)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was left out, and why."""
+        return (*self.evaluation.notes, *self.report.notes)
+
+    @property
+    def waiting(self) -> Mapping[str, Waiting]:
+        """By step, what people or batches still owe."""
+        return self.report.waiting
+
+    @property
+    def receipts(self) -> tuple[Receipt, ...]:
+        """What models were asked and what it cost, over all runs."""
+        return self.report.receipts
+
+    @property
+    def answers(self) -> Mapping[str, RowTable]:
+        """The answers, by the step that asked for them."""
+        return {name: RowTable(rows) for name, rows in evaluation_tables(self.evaluation, "answer").items()}
+
+    @property
+    def scores(self) -> Mapping[str, RowTable]:
+        """The scores of the answers, by the step that gave them."""
+        return {name: RowTable(rows) for name, rows in evaluation_tables(self.evaluation, "score").items()}
+
+
+def evaluate(
+    recipe: str, overrides: Sequence[str] = (), *, task: str | None = None, benchmark: str | Path | None = None,
+    expected: str | None = None, recipes: Sequence[str] | None = None, trust: Sequence[str] = (),
+    refresh: Collection[str] = (), progress: Progress = None,
+) -> tuple[EvaluationResult, ...]:  # fmt: skip
+    """Evaluate models on a benchmark, as ``benchbuild evaluate`` does.
+
+    Args:
+        recipe: The name of the recipe.
+        overrides: Overrides as on the command line; ``model=...`` names a model that answers too.
+        task: The one task to evaluate; by default all that have an evaluation.
+        benchmark: A file of a benchmark from elsewhere.
+        expected: The right verdict of its questions, if it has no column of that name.
+        recipes: Further folders of recipes, searched first.
+        trust: Folders whose recipes are trusted for this call.
+        refresh: Steps to run again although they are finished.
+        progress: A function that gets each event, or whether to show progress; by default in notebooks only.
+
+    Returns:
+        A result for each task.
+
+    Raises:
+        RecipeError: The recipe has no evaluation, or a setting does not fit a model.
+        DataError: The benchmark is not built yet, or was built with other settings.
+        ServiceError: A model cannot be reached, or the budget is used up.
+        TooManyFailures: More rows failed than the recipe tolerates.
+    """
+    words = words_of(recipe, overrides)
+    path = None if benchmark is None else str(benchmark)
+    with trusting(trust):
+        parts = recipes_of_tasks([*words, *benchmark_overrides(path, expected, task)], recipes, task)
+        results = list[EvaluationResult]()
+        for part in parts:
+            if part.recipe.evaluation is not None or len(parts) == 1:
+                planned = plan_evaluation(part, Path.cwd(), with_model=chooses_model(part.overrides))
+                results.append(run_evaluation(planned, part.yaml, watcher_of(progress), frozenset(refresh)))
+    return tuple(results)
+
+
+def run_evaluation(
+    evaluation: Evaluation, recipe_yaml: str, watcher: Watcher, refresh: frozenset[str] = frozenset()
+) -> EvaluationResult:
+    """Run a planned evaluation."""
+    report = build_benchmark(
+        evaluation.plan, evaluation.store, recipe_yaml, watcher, refresh=refresh, keep_outputs=True
+    )
+    return EvaluationResult(evaluation, report)

@@ -1,0 +1,147 @@
+"""Opens the folder of a build: its items, its candidates, the rows of every step and the ledger as tables."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyarrow import csv
+
+from benchbuilder.authoring import BuiltBenchmark
+from benchbuilder.config import display_path
+from benchbuilder.core import DataError, InstallationError, Table, flat_record_schema, flat_records
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+class RowTable:
+    """Rows of one class, in the order of the build.
+
+    A loop over it gives typed rows. The conversions give one column for each field, as the files of a build do.
+    """
+
+    def __init__(self, rows: Table[Any]) -> None:
+        self.rows = rows
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.rows)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} rows of {self.rows.row.__name__}>"
+
+    @cached_property
+    def _flat(self) -> pa.Table:
+        return pa.Table.from_pylist(list(flat_records(self.rows)), schema=flat_record_schema(self.rows.row))
+
+    def arrow(self) -> pa.Table:
+        """The rows as an Arrow table."""
+        return self._flat
+
+    def pandas(self) -> DataFrame:
+        """The rows as a data frame of pandas; InstallationError if it is not installed."""
+        return _to_pandas(self._flat)
+
+    def polars(self) -> Any:
+        """The rows as a data frame of Polars; InstallationError if it is not installed."""
+        return _library("polars").from_arrow(self._flat)
+
+    def datasets(self) -> Any:
+        """The rows as a `datasets.Dataset`; InstallationError if the library is not installed."""
+        return _library("datasets").Dataset(self._flat)
+
+
+class OpenedBenchmark:
+    """A built benchmark in a folder; `open` makes it."""
+
+    def __init__(self, folder: Path) -> None:
+        self._built = BuiltBenchmark(folder)
+        self.folder = folder
+
+    def __repr__(self) -> str:
+        return f"<benchmark in {display_path(self.folder)}: {', '.join(self.steps)}>"
+
+    @property
+    def recipe_yaml(self) -> str:
+        """The resolved recipe of the build."""
+        return self._built.recipe_yaml
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """The tasks; one empty name in a recipe without tasks."""
+        return tuple(self._built.items)
+
+    @cached_property
+    def steps(self) -> tuple[str, ...]:
+        """The sources and steps that the last build reached, by name."""
+        names = sorted(path.name for path in self._built.store.steps.glob("*") if path.is_dir())
+        return tuple(name for name in names if self._built.has_step(name))
+
+    def rows(self, step: str) -> RowTable:
+        """The rows of a source or a step; DataError if the last build did not reach it."""
+        manifest = self._built.store.latest(step) if step in self.steps else None
+        if manifest is None:
+            raise DataError(
+                f"{display_path(self.folder)} has no rows of {step!r}", where=display_path(self._built.store.steps),
+                why=f"the last build has {', '.join(self.steps) or 'none'}", next="name one of these, or build again",
+            )  # fmt: skip
+        return RowTable(self._built.store.rows(manifest))
+
+    def items_of(self, task: str = "") -> RowTable:
+        """The items of a task; of a recipe without tasks, all."""
+        if task not in self._built.items:
+            raise DataError(f"there is no task {task!r}", where=display_path(self.folder),
+                            next=f"name one of {', '.join(self.tasks)}")  # fmt: skip
+        return self.rows(self._built.items[task])
+
+    @property
+    def items(self) -> RowTable:
+        """The items of a recipe without tasks, or with one."""
+        return self.items_of(self.tasks[0] if len(self.tasks) == 1 else "")
+
+    @property
+    def candidates(self) -> RowTable:
+        """The candidates, from the step of that name."""
+        return self.rows("candidates")
+
+    def ledger(self) -> pa.Table:
+        """Every branch that was not kept, with its reason, as an Arrow table of texts."""
+        path = self.folder / "ledger.tsv"
+        if not path.is_file():
+            raise DataError(f"{display_path(path)} is missing", next="build the benchmark again")
+        names = path.read_text("utf-8").split("\n", 1)[0].split("\t")
+        return csv.read_csv(
+            path, parse_options=csv.ParseOptions(delimiter="\t"),
+            convert_options=csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string())),
+        )  # fmt: skip
+
+
+def open(folder: str | Path) -> OpenedBenchmark:
+    """Open the folder of a build, for instance ``builds/care_mi``; nothing is run.
+
+    Raises:
+        DataError: There is no build in the folder.
+    """
+    return OpenedBenchmark(Path(folder))
+
+
+def _to_pandas(table: pa.Table) -> DataFrame:
+    _library("pandas")
+    return table.to_pandas()
+
+
+def _library(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise InstallationError(
+            f"{name} is not installed", why="it is optional, and this table was asked for in its form",
+            next=f"pip install {name}",
+        ) from error  # fmt: skip
