@@ -1,9 +1,9 @@
 from .api import AuditReport as AuditReport
-from .api import OpenedBenchmark as OpenedBenchmark
 from .api import BuildResult as BuildResult
 from .api import CheckedRecipe as CheckedRecipe
 from .api import EvaluationResult as EvaluationResult
 from .api import NewRecipe as NewRecipe
+from .api import OpenedBenchmark as OpenedBenchmark
 from .api import ProgressEvent as ProgressEvent
 from .api import RowTable as RowTable
 from .api import audit as audit
