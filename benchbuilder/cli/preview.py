@@ -21,6 +21,7 @@ from benchbuilder.core import (
     ServiceError,
     count_phrase,
     head_excerpt,
+    isolate_directions,
     name_file_in_errors,
     printable_text,
     tail_excerpt,
@@ -86,7 +87,7 @@ def _print_step(step: PreviewedStep, console: Console, *, full: bool) -> None:
         table.add_column(column, ratio=4 if column == "prompt" else 3, overflow="fold")
     for line in lines:
         cells = zip(_COLUMNS, line, strict=True)
-        table.add_row(*(Text(printable_text(cell)) for column, cell in cells if column in filled))
+        table.add_row(*(Text(isolate_directions(printable_text(cell))) for column, cell in cells if column in filled))
     console.print(table)
 
 

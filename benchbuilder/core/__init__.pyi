@@ -185,6 +185,8 @@ from .text.answers import number_range as number_range
 from .text.answers import split_words as split_words
 from .text.answers import text_differences as text_differences
 from .text.answers import without_numbers as without_numbers
+from .text.directions import directed_parts as directed_parts
+from .text.directions import isolate_directions as isolate_directions
 from .text.gold_names import name_gold as name_gold
 from .text.gold_names import split_gold as split_gold
 from .text.invisible import escape_invisible as escape_invisible

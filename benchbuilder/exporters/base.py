@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from benchbuilder.config import FileRef, KindSpec, LanguageTag, RuntimeOption
+from benchbuilder.config import FileRef, KindSpec, LanguageTag
 from benchbuilder.core import DEFAULT_LANGUAGE, PageTexts, Table, nearest_language, page_texts, text_languages
 from benchbuilder.exporters.audit_result import AuditResult
 from benchbuilder.models import Receipt
@@ -105,7 +105,7 @@ class PageSpec(KindSpec):
 
     language: LanguageTag | None = None
     """Of headings and explanations; ``null``: the recipe's own, or English where there are no texts in it."""
-    strings: Annotated[dict[str, FileRef], RuntimeOption()] = {}
+    strings: dict[str, FileRef] = {}
     """Files with the texts of pages by language, besides those of the program."""
 
     @model_validator(mode="after")

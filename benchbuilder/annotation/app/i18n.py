@@ -11,6 +11,7 @@ from benchbuilder.core import DEFAULT_LANGUAGE, PageTexts
 def preferred_language(header: str, available: Mapping[str, PageTexts]) -> str:
     """The language in `available` that an Accept-Language `header` prefers, English if there is none.
 
+    >>> from benchbuilder.core import load_languages
     >>> preferred_language("de, zh-CN;q=0.8, en;q=0.5", load_languages({}))
     'zh'
     """

@@ -17,6 +17,7 @@ from markdown_it.utils import EnvType, OptionsDict
 from markupsafe import Markup
 
 from benchbuilder.annotation.database.sanitise import value_as_typed
+from benchbuilder.core import directed_parts
 
 
 @lru_cache(maxsize=64)
@@ -69,7 +70,13 @@ def _environment() -> Environment:
         auto_reload=False,
     )
     filters: dict[str, Any] = environment.filters
-    filters.update(markdown=render_markdown, value=value_as_typed, stamp=html_timestamp, clock=display_time)
+    filters.update(
+        markdown=render_markdown,
+        value=value_as_typed,
+        stamp=html_timestamp,
+        clock=display_time,
+        directed_parts=directed_parts,
+    )
     environment.globals["asset"] = asset_url
     return environment
 

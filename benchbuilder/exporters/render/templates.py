@@ -9,7 +9,7 @@ from typing import Any
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from benchbuilder.core import DEFAULT_LANGUAGE, PageTexts, page_texts, replace_steering_characters
+from benchbuilder.core import DEFAULT_LANGUAGE, PageTexts, directed_parts, page_texts, replace_steering_characters
 
 _KEPT_CONTROLS = frozenset("\n\t\r")
 _WEB = re.compile(r"https?://[^\s<>()\"'\\]+\Z")
@@ -45,6 +45,16 @@ def visible_text(text: str) -> str:
     'a\ufffd[2J\ufffdb'
     """
     return replace_steering_characters(text, _KEPT_CONTROLS)
+
+
+def directed_text(text: str) -> Markup:
+    """`text` as HTML in which marks of options, options and fields keep their own direction, if one runs right to left.
+
+    >>> directed_text("\u0628 | A. <5")
+    Markup('<span class="own">\u0628</span> | <span class="own">A.</span> <span class="own">&lt;5</span>')
+    """
+    forms = {True: Markup('<span class="own">{}</span>'), False: Markup("{}")}
+    return Markup("").join(forms[own].format(part) for part, own in directed_parts(text))
 
 
 def code_spans(text: str) -> Markup:
@@ -111,6 +121,7 @@ def _environment(packages: Sequence[str], context: Mapping[str, Any], **options:
         fenced=code_block,
         code_spans=code_spans,
         seen=visible_text,
+        directed=directed_text,
     )
     tests: dict[str, Any] = environment.tests
     tests["web_address"] = is_web_address

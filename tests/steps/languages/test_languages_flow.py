@@ -134,7 +134,7 @@ def test_the_report_shows_each_text_whole_and_in_its_direction(built: Built) -> 
     page = built.file("report.html")
     shown = re.findall(rf'<p class="ask" lang="{built.language["code"]}" dir="auto">(.*?)</p>', page, re.DOTALL)
     questions = {item.payload.context + item.payload.question for item in built.rows("items")}
-    assert {html.unescape(text) for text in shown} == questions
+    assert {html.unescape(re.sub("</?span[^>]*>", "", text)) for text in shown} == questions
     assert "text-align: left" not in page
 
 
