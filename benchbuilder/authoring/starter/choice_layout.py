@@ -17,6 +17,9 @@ _ROWS = 300
 _KEY = re.compile(r"\(?([A-Ha-h]|[0-9])[).]?\Z")
 _MARKS = (r"\([A-Ha-h]\)", r"(?<![\w(])[A-Ha-h][.)、．:]\s?")
 _MOSTLY = 0.95
+_LETTER = re.compile(r"[A-Ha-h]\Z")
+_VARIED = 0.5
+"""The smallest share of different texts in a column of options; a column of subjects has fewer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,18 +89,32 @@ def _of_rows(rows: Sequence[Sequence[str]], delimiter: str) -> ChoiceLayout | No
         if not keys or (header and _KEY.match(first[keys[-1]].strip()) and _is_key([row[keys[-1]] for row in full])):
             continue
         key = keys[-1]
-        count = len({row[key].strip("(). ").upper() for row in body})
-        beside = [n for n in range(key) if n not in keys][-max(count, 2) :]
+        beside = [n for n in range(key) if n not in keys][-max(_named_options([row[key] for row in body]), 2) :]
         left = [n for n in range(width) if n not in (*beside, *keys)]
         if len(beside) < 2 or not left:
             continue
         question = max(left, key=lambda n: sum(len(row[n]) for row in body))
+        more = [
+            n
+            for n in left
+            if question < n < beside[0]
+            and ((header and _LETTER.match(first[n].strip())) or len({row[n] for row in body}) > _VARIED * len(body))
+        ]
+        beside = [*more, *beside]  # nobody need choose the last option of any question
         named = [json.dumps(name, ensure_ascii=False) if header else str(n) for n, name in enumerate(first)]
         settings = [("key_as", key_as)] if (key_as := _key_as([row[key] for row in body])) else []
         settings += [] if header else [("header", "false"), ("width", str(width)), ("quoting", "true")]
         settings += [("delimiter", json.dumps(delimiter))] if delimiter == ";" else []
         return ChoiceLayout(named[question], f"[{', '.join(named[n] for n in beside)}]", named[key], tuple(settings))
     return None
+
+
+def _named_options(values: Sequence[str]) -> int:
+    """The smallest number of options among which every key names one."""
+    marks = [value.strip("(). ").upper() for value in values]
+    digits = [int(mark) for mark in marks if mark.isdigit()]
+    letters = [ord(mark) - ord("A") + 1 for mark in marks if _LETTER.match(mark)]
+    return max([*letters, *(digit + (0 in digits) for digit in digits)], default=0)
 
 
 def _is_key(values: Sequence[Any]) -> bool:
