@@ -83,11 +83,11 @@ def _odd_bracket_at(text: str) -> int:
     for at, mark in enumerate(text.translate(_WIDE)):
         if mark in _CLOSERS.values():
             open_at.setdefault(mark, []).append(at)
-        elif mark in _CLOSERS and not (opened := open_at.get(_CLOSERS[mark])):
-            if _POINT.search(text[max(at - 5, 0) : at]) is None:
+        elif mark in _CLOSERS:
+            if opened := open_at.get(_CLOSERS[mark]):
+                opened.pop()
+            elif _POINT.search(text[max(at - 5, 0) : at]) is None:
                 return at
-        elif mark in _CLOSERS and opened:
-            opened.pop()
     return min((at for places in open_at.values() for at in places), default=-1)
 
 

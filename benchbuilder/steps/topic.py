@@ -116,7 +116,8 @@ class Topic(Filter):
         self.open({})
         for partition in dict.fromkeys(row.partition for row in rows):
             same = [row for row in rows if row.partition == partition]
-            kept = self.screen(Table.of(same, type(same[0]))).reasons.null_count
+            reasons: Any = self.screen(Table.of(same, type(same[0]))).reasons
+            kept = reasons.null_count
             if keeps_few(kept, len(same)):
                 yield SpecIssue(
                     "words", f"the topic filter keeps {kept} of the first {len(same)} rows of {partition}",
