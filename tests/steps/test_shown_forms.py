@@ -336,3 +336,18 @@ def test_bundled_words_of_forms(language, words, text, found):
         Path(__file__).parents[2].joinpath("recipes/forms", f"{language}.yaml").read_text(encoding="utf-8")
     )
     assert any(regex.search(pattern, text) for pattern in forms[words]) is found
+
+
+def test_a_year_that_begins_a_span_is_changed_by_no_rule():
+    rules = yaml.safe_load(
+        Path(__file__).parents[2].joinpath("recipes/rules/zh_reading.yaml").read_text(encoding="utf-8")
+    )
+    vague = [pattern for key, pattern in _pairs(rules) if key == "vague_after"]
+    found = [any(regex.search(p, text) for p in vague[0]) for text in ("年9月至1987年7月", "年7月加入")]
+    assert found == [True, False]
+
+
+def _pairs(value):
+    for key, child in value.items() if isinstance(value, dict) else ():
+        yield key, child
+        yield from _pairs(child)
