@@ -59,8 +59,9 @@ class ReplaceSpec(StepSpec):
     """Marks that are removed from both ends of an option."""
     not_options: tuple[Regex, ...]
     """Patterns of options that do not fit after a seam."""
-    alike: dict[str, Regex] = {}
-    """Shapes, by a name of your choice: an option must have the same of these shapes as the answer."""
+    alike: dict[str, Regex | None] = {}
+    """Shapes, by a name of your choice: an option must have the same of these shapes as the answer. ``null`` removes
+    an inherited one."""
     forms: tuple[FileRef, ...] = ()
     """Tables of word forms, whose columns `alike` may name (``%column%``)."""
     parts: dict[str, Regex] = {}
@@ -83,7 +84,7 @@ class Replace(Map):
     """A false statement: the true one with a wrong option of its question instead of the answer."""
 
     kind = "replace"
-    version = 7
+    version = 8
     spec_class = ReplaceSpec
     ports: ClassVar[Mapping[str, Port]] = {
         "each": Port(Statement),
@@ -108,11 +109,12 @@ class Replace(Map):
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:
         """Read the word forms, the words that keep their capital, and how right answers are distributed."""
         spec: ReplaceSpec = self.spec
-        facts = lookups.get("facts") if spec.option == "balanced" else None
-        self._weights = None if facts is None else OptionWeights(facts)
         self._casing = open_casing(spec.casing, self.context.language)
         self._numbers = NumberRules(spec.bounds, spec.units, spec.ignore)
-        self._shapes = SentenceFrames({}, spec.alike, open_word_forms(spec.forms, spec.parts), self._casing)
+        shapes = {name: pattern for name, pattern in spec.alike.items() if pattern is not None}
+        self._shapes = SentenceFrames({}, shapes, open_word_forms(spec.forms, spec.parts), self._casing)
+        facts = lookups.get("facts") if spec.option == "balanced" else None
+        self._weights = None if facts is None else OptionWeights(facts, self._can_replace)
 
     def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Outcome]:
         """One branch per statement."""
@@ -162,6 +164,13 @@ class Replace(Map):
         if self.spec.option != "first":
             random.Random(seed).shuffle(wrong)
         return wrong
+
+    def _can_replace(self, option: str, answer: str) -> bool:
+        """Whether nothing but the statement can speak against the option."""
+        option, answer = strip_marks(option, self.spec.marks), strip_marks(answer, self.spec.marks)
+        if not option or any(find_all(pattern, option) for pattern in self.spec.not_options):
+            return False
+        return self._shapes.shapes_of(option) == self._shapes.shapes_of(answer)
 
     def _choose_option(self, true: Statement, choice: Choice, span: Span) -> str | Dropped:
         """The text of the wrong option for the answer's place `span`, or the drop if there is none."""

@@ -131,8 +131,8 @@ def test_what_no_bound_compares_may_be_wrong(question, answer, wrong):
 )
 def test_a_wrong_option_that_rewords_the_answer_is_not_taken(question, answer, wrong, fault):
     if fault:
-        assert reason(replaced(choice(question, answer, wrong))) == fault
-    row = kept(replaced(choice(question, answer, wrong, "补气养血"), option="first", near=None))
+        assert reason(replaced(choice(question, answer, wrong), alike={})) == fault
+    row = kept(replaced(choice(question, answer, wrong, "补气养血"), option="first", near=None, alike={}))
     assert row.text == f"{question}{'补气养血' if fault else wrong}。"
     assert "no_paraphrase" in row.checks
     assert kept(replaced(choice(question, answer, wrong), rewording=None)).text == f"{question}{wrong}。"
@@ -361,3 +361,9 @@ def test_without_denials_nothing_changes():
     rows, gathered, _ = assembled(denied=False)
     assert all(row.answer.endswith("是甲药。") for row in rows)
     assert "denied" not in gathered.unused
+
+
+def test_a_wrong_option_is_no_longer_than_a_right_answer_may_be():
+    fact = choice("最可能的诊断是", "苯丙酮尿症", "先天性甲状腺功能减低症", "唐氏综合征")
+    assert kept(replaced(fact, option="first")).text == "最可能的诊断是唐氏综合征。"
+    assert kept(replaced(fact, option="first", alike={"longer": None})).text == "最可能的诊断是先天性甲状腺功能减低症。"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,11 +26,12 @@ Weights = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class _Marks:
-    """The letter and the length rank of the options of one question, and which is right."""
+    """The letter and the length rank of the options of one question, which is right, and which may be drawn."""
 
     letters: tuple[str, ...]
     ranks: tuple[int, ...]
     right: int
+    usable: tuple[bool, ...]
 
 
 class OptionWeights:
@@ -39,22 +40,23 @@ class OptionWeights:
     Authors of examinations make the right option longer than the others, and avoid some letters. A wrong option drawn
     evenly would then be shorter than the right one more often than not, and the verdict could be guessed. The weights
     are fitted so that the drawn wrong options of a partition have the letters and length ranks of its right options, as
-    far as its questions allow.
+    far as its questions allow. `usable` says of an option and the right answer whether the option can be drawn.
     """
 
-    def __init__(self, facts: Table[Any]) -> None:
+    def __init__(self, facts: Table[Any], usable: Callable[[str, str], bool] = lambda option, answer: True) -> None:  # noqa: ARG005
+        self._usable = usable
         by_partition: dict[str, list[_Marks]] = defaultdict(list)
         for batch in facts.batches(["partition", "payload.options", "payload.answer_key"]):
             for row in batch.to_pylist():
                 options = row["payload"]["options"]
-                marks = _marks_of([Option(**option) for option in options], row["payload"]["answer_key"])
+                marks = self._marks_of([Option(**option) for option in options], row["payload"]["answer_key"])
                 if marks is not None:
                     by_partition[row["partition"]].append(marks)
         self._fitted = {name: _fit(rows) for name, rows in by_partition.items() if len(rows) >= _FEW}
 
     def in_random_order(self, partition: str, options: Sequence[Option], right: str, seed: str) -> list[Option]:
         """The wrong options in the order in which they are tried: drawn without putting any back."""
-        marks = _marks_of(options, right)
+        marks = self._marks_of(options, right)
         letters, ranks = self._fitted.get(partition, ({}, {}))
         drawn: list[tuple[float, Option]] = []
         for place, option in enumerate(options):
@@ -67,14 +69,15 @@ class OptionWeights:
             drawn.append((chance ** (1 / weight), option))
         return [option for _, option in sorted(drawn, key=lambda pair: (-pair[0], pair[1].key))]
 
-
-def _marks_of(options: Sequence[Option], right: str) -> _Marks | None:
-    keys = [option.key for option in options]
-    if right not in keys:
-        return None
-    sizes = sorted((len(option.text) for option in options), reverse=True)
-    ranks = tuple(sizes.index(len(option.text)) for option in options)
-    return _Marks(tuple(keys), ranks, keys.index(right))
+    def _marks_of(self, options: Sequence[Option], right: str) -> _Marks | None:
+        keys = [option.key for option in options]
+        if right not in keys:
+            return None
+        sizes = sorted((len(option.text) for option in options), reverse=True)
+        ranks = tuple(sizes.index(len(option.text)) for option in options)
+        answer = options[keys.index(right)].text
+        usable = tuple(option.key != right and self._usable(option.text, answer) for option in options)
+        return _Marks(tuple(keys), ranks, keys.index(right), usable)
 
 
 def _fit(rows: Sequence[_Marks]) -> tuple[Mapping[str, float], Mapping[int, float]]:
@@ -86,9 +89,11 @@ def _fit(rows: Sequence[_Marks]) -> tuple[Mapping[str, float], Mapping[int, floa
     wrong = np.zeros((len(rows), width))
     goals = np.zeros(len(letters)), np.zeros(depth)
     for number, row in enumerate(rows):
+        if not any(row.usable):
+            continue
         for place, (name, position) in enumerate(zip(row.letters, row.ranks, strict=True)):
             letter[number, place], rank[number, place] = letters.index(name), position
-            wrong[number, place] = place != row.right
+            wrong[number, place] = row.usable[place]
         goals[0][letter[number, row.right]] += 1
         goals[1][rank[number, row.right]] += 1
     weights = np.ones(len(letters)), np.ones(depth)

@@ -7,7 +7,7 @@ from collections import Counter
 from claim_rows import choice
 
 from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.payloads import Choice, Fact
+from benchbuilder.core.records.payloads import Choice, Fact, Option
 from benchbuilder.steps.language.option_weights import OptionWeights
 
 
@@ -62,3 +62,26 @@ def test_few_questions_have_no_weights():
         rows[0].partition, rows[0].payload.options, rows[0].payload.answer_key, "1"
     )
     assert len(order) == 3
+
+
+def test_weights_count_only_the_options_that_can_be_drawn():
+    """Right answers are D, A and C in turn. Where D is right, A cannot be drawn, so that A must be drawn where C is."""
+    rows = []
+    for n in range(180):
+        texts = [f"{letter}{n:03}" for letter in "abcd"]
+        if n % 3 == 0:
+            texts[0] = f"x{n:03}"
+        options = tuple(Option(key=key, text=text) for key, text in zip("ABCD", texts, strict=True))
+        right = "DAC"[n % 3]
+        fact = choice(f"{n}", "", line=n + 1)
+        payload = Choice(question=f"{n}", options=options, answer_key=right, answer=texts["ABCD".index(right)])
+        rows.append(fact.model_copy(update={"payload": payload}))
+    table = Table.of(rows, Fact[Choice])
+
+    def drawn_where_c_is_right(weights: OptionWeights) -> int:
+        payloads = [(fact, fact.payload) for fact in rows if fact.payload.answer_key == "C"]
+        orders = (weights.in_random_order(f.partition, p.options, "C", f"1:{p.question}") for f, p in payloads)
+        return sum(order[0].key == "A" for order in orders)
+
+    seeing = OptionWeights(table, lambda option, answer: not option.startswith("x"))
+    assert drawn_where_c_is_right(seeing) > drawn_where_c_is_right(OptionWeights(table)) + 5
