@@ -64,6 +64,9 @@ class SweepOutcome:
         return self.types.total()
 
 
+_RANGE = re.compile(r"range\((-?\d{1,9}),\s*(-?\d{1,9})(?:,\s*(-?\d{1,9}))?\)")
+
+
 def sweep_runs(overrides: Sequence[str]) -> list[SweepRun]:
     """Every combination of the alternatives in `overrides`: ``key=a,b``, but not commas in brackets or quotes.
 
@@ -99,11 +102,18 @@ def _folder_name(own_overrides: Sequence[str]) -> str:
 
 
 def split_alternatives(value: str) -> list[str]:
-    """The values between the commas of `value` that are outside brackets and quotes.
+    """The values between the commas of `value` that are outside brackets and quotes; ``range(1,3)`` means 1 and 2.
 
     >>> [split_alternatives(text) for text in ("1,2", "[a,b]", "[a],[a,b]", "'x,y'")]
     [['1', '2'], ['[a,b]'], ['[a]', '[a,b]'], ["'x,y'"]]
+    >>> split_alternatives("range(1,6,2)"), split_alternatives("choice(a,b)")
+    (['1', '3', '5'], ['a', 'b'])
     """
+    if match := _RANGE.fullmatch(value):
+        start, stop, step = (int(text) if text else 1 for text in match.groups())
+        return [str(number) for number in range(start, stop, step or 1)] or [value]
+    if value.startswith("choice(") and value.endswith(")"):
+        value = value.removeprefix("choice(").removesuffix(")")
     parts, depth, quote = [""], 0, ""
     for position, mark in enumerate(value):
         if quote:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from benchbuilder import __version__
+from benchbuilder.cli.hydra_habits import translate_habits
 from benchbuilder.cli.streams import complete_streams
 
 if TYPE_CHECKING:
@@ -187,6 +188,10 @@ _GROUPS: dict[str, dict[str, Command]] = {"Build": {
         "trust", "trust a folder of recipes: it may set prices, addresses and paths that lead out",
         ("benchbuild trust recipes/local", "benchbuild trust"),
     ),
+    "completion": Command(
+        "completion", "print a script that completes commands, recipes, options and keys in a shell",
+        ("benchbuild completion bash", "benchbuild completion fish"),
+    ),
     "schema": Command(
         "recipe", "write a JSON Schema of recipe files, for editors",
         ("benchbuild schema", "benchbuild schema --output recipe.schema.json"), "_schema",
@@ -225,6 +230,11 @@ def _run_command_line(arguments: list[str]) -> int:
     if arguments[0] == "--version":
         sys.stdout.write(f"benchbuild {__version__}\n")
         return 0
+    if arguments[:2] == ["completion", "--words"]:  # of a shell, at every press of Tab
+        from benchbuilder.cli.completion import complete_words
+
+        sys.stdout.write("".join(f"{word}\n" for word in complete_words(arguments[2:], COMMANDS)))
+        return 0
     from benchbuilder.core import BenchbuilderError  # here, because the help needs no other room
 
     gc.set_threshold(_NEW_OBJECTS, *gc.get_threshold()[1:])
@@ -253,6 +263,8 @@ def _print_error(text: str, style: str | None = None) -> None:
 
 
 def _dispatch(arguments: list[str]) -> int:
+    if arguments[0] not in COMMANDS:  # `-m` and others mean something else to a command
+        arguments = translate_habits(arguments)
     if arguments[0] in COMMANDS:
         name, rest = arguments[0], arguments[1:]
     elif "=" in arguments[0] or arguments[0].startswith("-"):
@@ -338,4 +350,4 @@ def _help() -> str:
 
 
 def _group_lines(group: str, commands: Mapping[str, Command]) -> list[str]:
-    return [f"{group}:", *(f"  {name:<8} {command.help}" for name, command in commands.items()), ""]
+    return [f"{group}:", *(f"  {name:<10} {command.help}" for name, command in commands.items()), ""]

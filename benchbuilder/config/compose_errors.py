@@ -70,8 +70,9 @@ def _explain_override(fault: CompositionFault) -> Problem:
         case "forbidden":
             return _forbidden_override_problem(fault)
         case "several_values":
-            hint = f"a list: '{fault.key}=[{value}]'; a text: '{fault.key}=\"{value}\"'"
-            return _override_problem(fault, "one key takes one value", actual=value, hint=hint)
+            return _override_problem(
+                fault, "one key takes one value", actual=value, hint=_hint_of_values(fault.key, value)
+            )
         case "foreign_variant":
             message = f"a variant belongs to its recipe, and this one is not of {fault.detail!r}"
             return _override_problem(fault, message, actual=value, hint=f"write variant=NAME for {fault.detail}/NAME")
@@ -84,6 +85,14 @@ def _explain_override(fault: CompositionFault) -> Problem:
             return Problem("this value does not fit what the recipe holds there", where=where, hint=hint)
         case _:  # endless
             return Problem("references make this recipe infinitely large", key=fault.key, where=fault.detail)
+
+
+def _hint_of_values(key: str, value: str) -> str:
+    """How to write several values of a key, or one build for each."""
+    sweep = f"benchbuild sweep recipe=NAME '{key}={value}'"
+    if re.match(r"(choice|range)\(", value):
+        return f"for a build of each value: {sweep}"
+    return f"a list: '{key}=[{value}]'; a text: '{key}=\"{value}\"'; a build of each value: {sweep}"
 
 
 def _override_problem(fault: CompositionFault, message: str, **more: str) -> Problem:
@@ -148,9 +157,16 @@ def _forbidden_override_problem(fault: CompositionFault) -> Problem:
     if name := outward_name(fault.names):
         message = "the name of a choice cannot lead out of the recipes"
         return _override_problem(fault, message, actual=name, hint="add a folder of recipes with --recipes DIR")
-    return _override_problem(fault, "Hydra itself cannot be configured", hint="leave this override out")
+    return _override_problem(fault, "Hydra itself cannot be configured", hint=_HYDRA_HINTS.get(fault.key, _LEAVE_OUT))
 
 
+_HYDRA_HINTS = {
+    "hydra.run.dir": "run.dir=FOLDER names the folder of a build",
+    "hydra.sweep.dir": "benchbuild sweep --output FOLDER names the folder of a sweep",
+    "hydra.mode": "benchbuild sweep recipe=NAME key=a,b builds each alternative",
+}
+"""What to write instead of a key of Hydra."""
+_LEAVE_OUT = "leave this override out"
 _RENAMED_OPTIONS = {"annotation/files": "annotation/sheets"}
 
 

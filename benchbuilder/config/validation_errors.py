@@ -120,6 +120,9 @@ def _extra(cls: type[BaseModel], path: KeyPath, full: KeyPath, origins: ValueOri
     if full == ("recipe",):
         where, hint = str(origins.written_origin(full)), "keys are written without `recipe.`: language=xx, for instance"
         return Problem("`recipe` is the name of the recipe, and has no keys", key=name, where=where, hint=hint)
+    if full == ("experiment",):
+        where, hint = str(origins.written_origin(full)), "settings that belong together are a variant: variant=NAME"
+        return Problem("there are no experiments", key=name, where=where, hint=hint)
     return Problem(
         "there is no such key", key=dotted_key(full), where=str(origins.written_origin(full)), actual=name,
         allowed=", ".join(known), hint=did_you_mean(name, known) or _sampling(name, full, origins, value),

@@ -1,0 +1,78 @@
+"""Words of Hydra's users, and what a shell is offered at Tab."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from benchbuilder.authoring import sweep_runs
+from benchbuilder.cli.completion import complete_words
+from benchbuilder.cli.dispatch import COMMANDS, main
+from benchbuilder.cli.hydra_habits import translate_habits
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("-m recipe=care_mi seed=1,2", "sweep recipe=care_mi seed=1,2"),
+        ("recipe=care_mi --multirun seed=1,2", "sweep recipe=care_mi seed=1,2"),
+        ("-cn care_mi", "recipe=care_mi"),
+        ("--config-name=care_mi", "recipe=care_mi"),
+        ("--cfg job recipe=care_mi", "show --plain recipe=care_mi"),
+        ("--info recipe=care_mi", "show recipe=care_mi"),
+        ("--config-dir mine recipe=care_mi", "--recipes mine recipe=care_mi"),
+        ("recipe=care_mi --refresh items", "recipe=care_mi --refresh items"),
+    ],
+)
+def test_a_habit_means_a_command_of_this_program(given: str, meant: str) -> None:
+    assert translate_habits(given.split()) == meant.split()
+
+
+@pytest.mark.parametrize(
+    ("given", "word"),
+    [
+        ("--cfg hydra recipe=care_mi", "--cfg job"),
+        ("--shell-completion install=bash", "benchbuild completion"),
+        ("-cn", "recipe=care_mi"),
+        ("recipe=care_mi hydra.run.dir=x", "run.dir=FOLDER"),
+        ("recipe=care_mi retriever.top_k=1,2", "benchbuild sweep"),
+        ("recipe=care_mi retriever.top_k=range(1,3)", "benchbuild sweep"),
+        ("recipe=care_mi +experiment=x", "variant=NAME"),
+    ],
+)
+def test_what_has_no_counterpart_names_the_word_to_use(
+    given: str, word: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(given.split()) == 2
+    assert word in capsys.readouterr().err
+
+
+def test_a_range_is_swept() -> None:
+    assert [run.own_overrides for run in sweep_runs(["recipe=care_mi", "retriever.top_k=range(1,3)"])] == [
+        ("retriever.top_k=1",),
+        ("retriever.top_k=2",),
+    ]
+
+
+def test_commands_recipes_options_and_keys_are_completed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert complete_words(["ev"], COMMANDS) == ["evaluate", "evaluation="]
+    assert complete_words(["check", "recipe=care_"], COMMANDS) == ["recipe=care_mi"]
+    assert "annotation=sheets" in complete_words(["recipe=care_mi", "annotation="], COMMANDS)
+    keys = complete_words(["recipe=care_mi", "retriever.to"], COMMANDS)
+    assert keys == ["retriever.tokenizer=", "retriever.top_k="] or keys == ["retriever.top_k=", "retriever.tokenizer="]
+    monkeypatch.setattr("benchbuilder.cli.completion._composed_keys", lambda name: [])  # from the cache now
+    assert complete_words(["recipe=care_mi", "retriever.to"], COMMANDS) == keys
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_script_is_read_by_its_shell(shell: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["completion", shell]) == 0
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed")
+    script = tmp_path / "script"
+    script.write_text(capsys.readouterr().out, encoding="utf-8")
+    assert subprocess.run([shell, "-n", str(script)], check=False).returncode == 0
