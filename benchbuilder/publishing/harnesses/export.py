@@ -164,7 +164,7 @@ def _csv(rows: Sequence[Mapping[str, str]]) -> str:
 
 
 HARNESSES: Mapping[str, _Files] = {
-    "lm_eval": _lm_eval, "inspect": _inspect,
+    "lm_eval": _lm_eval, "inspect": _inspect, "evalscope": _evalscope, "opencompass": _opencompass,
     "plain": _plain,
 }  # fmt: skip
 """What writes the files of each harness."""

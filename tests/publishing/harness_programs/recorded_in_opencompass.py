@@ -10,14 +10,17 @@ from pathlib import Path
 folder, name, replies_file, scores_file = sys.argv[1:]
 replies = json.loads(Path(replies_file).read_text("utf-8"))
 work = Path(tempfile.mkdtemp())
-piece = """
+piece = f"""
+REPLIES_FILE, DATA = {replies_file!r}, {str(Path(folder) / "data")!r}
+"""
+piece += """
 import json
 from pathlib import Path
 from opencompass.models.base import BaseModel
 from opencompass.registry import MODELS
-REPLIES = json.loads(Path(%r).read_text("utf-8"))
+REPLIES = json.loads(Path(REPLIES_FILE).read_text("utf-8"))
 IDS = {}
-for file in Path(%r).glob("*.test.jsonl"):
+for file in Path(DATA).glob("*.test.jsonl"):
     for line in file.read_text("utf-8").splitlines():
         row = json.loads(line)
         IDS[row["prompt"]] = row["id"]
@@ -33,7 +36,7 @@ class Recorded(BaseModel):
 
     def get_token_len(self, prompt):
         return len(prompt)
-""" % (replies_file, str(Path(folder) / "data"))
+"""
 (work / "recorded_model.py").write_text(piece, "utf-8")
 config = (Path(folder) / f"eval_{name}.py").read_text("utf-8")
 models = ", ".join(f"dict(abbr={who!r}, type=Recorded, path={who!r}, max_out_len=9, batch_size=64, "
@@ -45,8 +48,9 @@ subprocess.run(command, cwd=work, env={**os.environ, "PYTHONPATH": paths}, check
 scores = []
 for file in work.glob("out/*/results/*/*.json"):
     who, config = file.parent.name, file.stem.removeprefix(f"{name}_")
-    for found in json.loads(file.read_text("utf-8"))["details"].values():
-        if isinstance(found, dict) and found.get("id") in replies[who]:
-            value = None if found.get("invalid") else found.get("accuracy", found.get("chrf_difference"))
-            scores.append([who, found["id"], config, value])
+    for found in json.loads(file.read_text("utf-8"))["details"]:
+        values = {key: value[0] if isinstance(value, list) else value for key, value in found.items()}
+        if values["id"] in replies[who]:
+            value = None if values.get("invalid") else values.get("accuracy", values.get("chrf_difference"))
+            scores.append([who, values["id"], config, value])
 Path(scores_file).write_text(json.dumps({"metrics": [], "scores": scores}), "utf-8")

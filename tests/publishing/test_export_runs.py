@@ -1,0 +1,93 @@
+"""Exports run in their harnesses over the recorded answers, with the scores of `benchbuild evaluate`."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import sys
+import venv
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import pytest
+from once import EVALUATED, Once
+
+from benchbuilder.config import load_recipe
+from benchbuilder.publishing import ExportRequest, export_benchmark
+
+_NEEDED = {
+    "lm_eval": "lm-eval==0.4.13 evaluate jsonlines pytablewriter DataProperty mbstrdecoder typepy tabledata "
+    "pathvalidate tcolorpy word2number rouge-score absl-py chardet",
+    "inspect": "inspect_ai==0.3.285 agent-client-protocol beautifulsoup4 debugpy docstring_parser jsonlines jsonpatch "
+    "jsonpath-ng jsonpointer jsonref linkify-it-py mdit-py-plugins mmh3 nest-asyncio2 python-dotenv semver shortuuid "
+    "soupsieve tenacity textual tiktoken uc-micro-py universal-pathlib zipfile-zstd zipp zstandard",
+}
+"""What each harness imports besides the packages of this environment. The other two need large environments."""
+_PROGRAMS = Path(__file__).parent / "harness_programs"
+
+
+def python_of(harness: str, folder: Path) -> Path:
+    """A Python with the harness: one that a variable names, or a new environment over this one."""
+    named = os.environ.get(f"BENCHBUILDER_PYTHON_OF_{harness.upper()}")
+    if named:
+        return Path(named)
+    if harness not in _NEEDED:
+        pytest.skip(
+            f"{harness} needs an environment of its own: BENCHBUILDER_PYTHON_OF_{harness.upper()} names its Python"
+        )
+    venv.create(folder, symlinks=True)
+    packages = next(folder.glob("lib/python*/site-packages"))
+    here = [path for path in sys.path if path.endswith("site-packages")]
+    (packages / "here.pth").write_text("\n".join(here), encoding="utf-8")
+    install = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "-q",
+        "--no-deps",
+        "--target",
+        packages,
+        *_NEEDED[harness].split(),
+    ]
+    done = subprocess.run(install, capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"{harness} cannot be installed here: {done.stderr[-300:]}")
+    return folder / "bin" / "python"
+
+
+@pytest.mark.e2e
+@pytest.mark.skipif(os.name == "nt", reason="environments over another one are made for POSIX here")
+@pytest.mark.parametrize("harness", ["lm_eval", "inspect", "evalscope", "opencompass"])
+def test_scores_equal_those_of_evaluate(harness: str, once: Once, tmp_path: Path) -> None:
+    python = python_of(harness, tmp_path / "environment")
+    work = once.copied(EVALUATED, tmp_path / "work")
+    (export,) = export_benchmark(ExportRequest(load_recipe(["recipe=care_mi"]), (harness,), work))
+    evaluation = work / "builds" / "care_mi" / "evaluation"
+    replies: defaultdict[str, dict[str, dict[str, object]]] = defaultdict(dict)
+    for line in (evaluation / "answers.jsonl").read_text("utf-8").splitlines():
+        answer = json.loads(line)
+        replies[answer["model"]][answer["id"]] = {"text": answer["answer"], "cut": answer["outcome"] == "truncated"}
+    said, scored = tmp_path / "replies.json", tmp_path / "scores.json"
+    said.write_text(json.dumps(replies), encoding="utf-8")
+    program = _PROGRAMS / f"recorded_in_{harness}.py"
+    command = [str(part) for part in (python, program, export.folder, export.benchmark.name, said, scored)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+
+    own: dict[tuple[str, str, str], str] = {}
+    with (evaluation / "results_scores.csv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            own[row["model"], row["item"], row["aspect"]] = row["value"]
+    agree: Counter[str] = Counter()
+    for model, item, config, value in json.loads(scored.read_text("utf-8"))["scores"]:
+        wanted = own.get((model, item, "verdict" if config == "tf" else "chrf_difference"))
+        if config == "tf":
+            assert value == (float(wanted) if wanted else None), (model, item)
+        elif wanted is not None:
+            assert abs(value - float(wanted)) <= 5.1e-10, (model, item)
+        agree[config] += wanted is not None
+    assert agree["tf"] == sum(1 for row in own if row[2] == "verdict")
+    assert agree["oe"] > 150
