@@ -62,7 +62,8 @@ def run_check(args: argparse.Namespace, console: Console) -> int:
             print_line(console, summary)
         raise
     _warn(result.warnings, console)
-    summary = f"{result.sources} sources, {result.steps} steps and {result.files} files are fine"
+    parts = (count_phrase(result.sources, "source"), count_phrase(result.steps, "step"))
+    summary = f"{', '.join(parts)} and {count_phrase(result.files, 'file')} are fine"
     print_line(console, f"{result.name}: {summary}")
     return 0
 

@@ -46,7 +46,7 @@ def test_show_plain_is_what_stands_beside_a_benchmark(garden: Any, capsys: pytes
 
 
 def test_check_says_that_all_is_well(garden: Any) -> None:
-    assert run("check", ["recipe=garden"]) == (0, "garden: 1 sources, 4 steps and 3 files are fine\n")
+    assert run("check", ["recipe=garden"]) == (0, "garden: 1 source, 4 steps and 3 files are fine\n")
 
 
 def test_check_compares_a_folder(garden: Any, tmp_path: Path) -> None:
