@@ -260,7 +260,7 @@ def test_a_document_type_is_found_across_two_pieces(monkeypatch, tmp_path):
     spoiled = rezipped(data, lambda name, xml: b"<!DOCTYPE x>" + xml if name == "xl/styles.xml" else xml)
     path.write_bytes(spoiled)
     monkeypatch.setattr("benchbuilder.annotation.sheets.workbook._PIECE_BYTES", 5)
-    with pytest.raises(UnreadableWorkbookError, match="xl/styles.xml declares"), open_worksheet(path):
+    with pytest.raises(UnreadableWorkbookError, match=r"xl/styles\.xml declares"), open_worksheet(path):
         pass
 
 
