@@ -33,8 +33,9 @@ manager = TaskManager(include_path=folder, include_defaults=False)
 scores = []
 names = set()
 for who, said in replies.items():
+    asked = [name] if names else [name, f"{name}_tf_by_source"]  # the group once: its questions are the same
     out = lm_eval.simple_evaluate(
-        Recorded(said), tasks=[name, f"{name}_tf_by_source"], task_manager=manager, log_samples=True, bootstrap_iters=0
+        Recorded(said), tasks=asked, task_manager=manager, log_samples=True, bootstrap_iters=0
     )
     names |= {f"{task}/{metric}" for task, found in out["results"].items() for metric in found}
     for task, samples in out["samples"].items():
