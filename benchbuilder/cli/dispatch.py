@@ -33,7 +33,7 @@ class Command(NamedTuple):
 
     module: str
     help: str
-    examples: tuple[str, str]
+    examples: tuple[str, ...]
     suffix: str = ""
 
 

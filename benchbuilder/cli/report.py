@@ -38,7 +38,7 @@ def _write(loaded: LoadedRecipe, args: argparse.Namespace, console: Console) -> 
         report = build_benchmark(evaluation.plan, evaluation.store, loaded.yaml, watcher)
     written = list(report.written_files)
     if args.beside:
-        files, unmarked = _compare_results(evaluation, Path(args.beside))
+        files, unmarked = _compare_results(loaded, evaluation, Path(args.beside))
         written += files
         report.notes += unmarked
     for note in (*evaluation.notes, *report.notes):
@@ -47,7 +47,7 @@ def _write(loaded: LoadedRecipe, args: argparse.Namespace, console: Console) -> 
         print_line(console, f"  {line}")
 
 
-def _compare_results(evaluation: Evaluation, other_folder: Path) -> tuple[list[Path], list[str]]:
+def _compare_results(loaded: LoadedRecipe, evaluation: Evaluation, other_folder: Path) -> tuple[list[Path], list[str]]:
     """Write the two evaluations side by side, with notes; DataError if the other results are missing or changed."""
     spec = next((output for output in evaluation.spec.outputs.values() if isinstance(output, ResultsSpec)), None)
     if spec is None:
@@ -63,7 +63,8 @@ def _compare_results(evaluation: Evaluation, other_folder: Path) -> tuple[list[P
             next="name the folder of an evaluation, for instance builds/care_mi/evaluation",
         )  # fmt: skip
     notes = _check_written(data)
-    return write_side_by_side(data, own, evaluation.store.folder, language=spec.language), notes
+    texts = spec.texts({"language": loaded.recipe.language})
+    return write_side_by_side(data, own, evaluation.store.folder, texts=texts), notes
 
 
 def _check_written(data: Path) -> list[str]:

@@ -147,7 +147,7 @@ def test_help_lists_every_command_with_two_examples(capsys: pytest.CaptureFixtur
             main([name, "--help"])
         assert ended.value.code == 0
         assert all(example in capsys.readouterr().out for example in command.examples[:1])
-        assert len(command.examples) == 2
+        assert len(command.examples) >= 2
 
 
 @pytest.mark.parametrize("words", [["--help"], ["ls"], ["--version"]])

@@ -26,4 +26,4 @@ def files_spec(**changes):
 
 
 def app_spec(**changes):
-    return AppSpec.model_validate({**_raw("app.yaml"), "guideline": None, **changes})
+    return AppSpec.model_validate({**_raw("app.yaml"), "guideline": None, "strings": {}, **changes})

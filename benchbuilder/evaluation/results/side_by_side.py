@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from benchbuilder.config import BootstrapSpec
-from benchbuilder.core import DataError, PageTexts, page_texts, paired_mean_difference, write_atomically
+from benchbuilder.core import DataError, PageTexts, paired_mean_difference, write_atomically
 from benchbuilder.evaluation.results import PACKAGES
 from benchbuilder.evaluation.results.context import (
     PAGE_FUNCTIONS,
@@ -38,7 +38,7 @@ _CSV = ("table", "line", "column", "first", "second", "difference", "difference_
 
 
 def write_side_by_side(
-    first_file: Path, second_file: Path, folder: Path, *, language: str, file: str = "beside"
+    first_file: Path, second_file: Path, folder: Path, *, texts: PageTexts, file: str = "beside"
 ) -> list[Path]:
     """Compare the data files `first_file` and `second_file`; writes ``file.html``, ``.md`` and ``.csv`` into `folder`.
 
@@ -48,14 +48,14 @@ def write_side_by_side(
     Raises:
         DataError: A file is not the data file of a results page of this version.
     """
-    t = page_texts(language)
+    t = texts
     first, second = _load(first_file), _load(second_file)
     scores = _scores(first, second, t)
     changes = _other_changes(first, second)
     runs = _runs(first, second, t)
     context: dict[str, Any] = {
         "t": t,
-        "language": language,
+        "language": t.language,
         "title": first["title"] if first["title"] == second["title"]
         else t("side_by_side.title", left=first["title"], right=second["title"]),
         "notes": _notes(first, second, t),

@@ -58,7 +58,7 @@ def fit_line(pairs: Sequence[tuple[float, float]]) -> PromptFit:
     PromptFit(per_call=0.0, factor=1.0, replies=0)
     >>> fit = fit_line([(10, 33), (20, 43), (60, 83), (15, 38), (200, 223)] * 20)
     >>> round(fit.per_call), round(fit.factor, 1)
-    (22, 1.0)
+    (23, 1.0)
     """
     if len(pairs) < LEAST_REPLIES or not any(counted for counted, _ in pairs):
         return PromptFit()

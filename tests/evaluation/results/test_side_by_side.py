@@ -8,6 +8,7 @@ from finished_evaluation import Evaluation, item, large
 from html_page import Page, squeezed
 from test_results import write
 
+from benchbuilder.core import page_texts
 from benchbuilder.core.errors import DataError
 from benchbuilder.evaluation.results.side_by_side import write_side_by_side
 
@@ -18,7 +19,7 @@ def saved(folder, build):
 
 def beside(tmp_path, first, second, language="en"):
     left, right = saved(tmp_path / "left", first), saved(tmp_path / "right", second)
-    files = write_side_by_side(left, right, tmp_path / "both", language=language)
+    files = write_side_by_side(left, right, tmp_path / "both", texts=page_texts(language))
     return {path.name: path.read_text(encoding="utf-8") for path in files}
 
 
@@ -99,6 +100,6 @@ def test_files_that_are_none_of_ours_are_told(tmp_path):
     for text, match in (("{", "not JSON"), ("[]", "unknown format"), (json.dumps({"schema": 99}), "unknown format")):
         bad.write_text(text, encoding="utf-8")
         with pytest.raises(DataError, match=match):
-            write_side_by_side(good, bad, tmp_path / "out", language="en")
+            write_side_by_side(good, bad, tmp_path / "out", texts=page_texts("en"))
     with pytest.raises(DataError, match="cannot be read"):
-        write_side_by_side(tmp_path / "gone.json", good, tmp_path / "out", language="en")
+        write_side_by_side(tmp_path / "gone.json", good, tmp_path / "out", texts=page_texts("en"))
