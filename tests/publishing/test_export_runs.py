@@ -24,35 +24,22 @@ _NEEDED = {
     "jsonpath-ng jsonpointer jsonref linkify-it-py mdit-py-plugins mmh3 nest-asyncio2 python-dotenv semver shortuuid "
     "soupsieve tenacity textual tiktoken uc-micro-py universal-pathlib zipfile-zstd zipp zstandard",
 }
-"""What each harness imports besides the packages of this environment. The other two need large environments."""
+"""What each harness imports besides the packages of this environment."""
+_NAMED = {name: os.environ.get(f"BENCHBUILDER_PYTHON_OF_{name.upper()}", "") for name in ("evalscope", "opencompass")}
+"""The Python of harnesses that need large environments of their own: they run where a variable names one."""
 _PROGRAMS = Path(__file__).parent / "harness_programs"
 
 
 def python_of(harness: str, folder: Path) -> Path:
     """A Python with the harness: one that a variable names, or a new environment over this one."""
-    named = os.environ.get(f"BENCHBUILDER_PYTHON_OF_{harness.upper()}")
-    if named:
+    if named := _NAMED.get(harness):
         return Path(named)
-    if harness not in _NEEDED:
-        pytest.skip(
-            f"{harness} needs an environment of its own: BENCHBUILDER_PYTHON_OF_{harness.upper()} names its Python"
-        )
     venv.create(folder, symlinks=True)
     packages = next(folder.glob("lib/python*/site-packages"))
     here = [path for path in sys.path if path.endswith("site-packages")]
     (packages / "here.pth").write_text("\n".join(here), encoding="utf-8")
-    install = [
-        sys.executable,
-        "-m",
-        "pip",
-        "install",
-        "-q",
-        "--no-deps",
-        "--target",
-        packages,
-        *_NEEDED[harness].split(),
-    ]
-    done = subprocess.run(install, capture_output=True, text=True, check=False)
+    install = ["-m", "pip", "install", "-q", "--no-deps", "--target", packages, *_NEEDED[harness].split()]
+    done = subprocess.run([sys.executable, *install], capture_output=True, text=True, check=False)
     if done.returncode:
         pytest.skip(f"{harness} cannot be installed here: {done.stderr[-300:]}")
     return folder / "bin" / "python"
@@ -60,7 +47,7 @@ def python_of(harness: str, folder: Path) -> Path:
 
 @pytest.mark.e2e
 @pytest.mark.skipif(os.name == "nt", reason="environments over another one are made for POSIX here")
-@pytest.mark.parametrize("harness", ["lm_eval", "inspect", "evalscope", "opencompass"])
+@pytest.mark.parametrize("harness", [*_NEEDED, *(name for name, python in _NAMED.items() if python)])
 def test_scores_equal_those_of_evaluate(harness: str, once: Once, tmp_path: Path) -> None:
     python = python_of(harness, tmp_path / "environment")
     work = once.copied(EVALUATED, tmp_path / "work")

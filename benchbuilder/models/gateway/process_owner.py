@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
 import uuid
 from pathlib import Path
 
@@ -22,6 +23,8 @@ def is_owner_alive(owner: str) -> bool:
         return False
     if pid == str(os.getpid()):
         return began == _process_start(os.getpid())
+    if sys.platform == "win32":  # there this signal ends the process; a build's lock keeps others out anyway
+        return False
     try:
         os.kill(int(pid), 0)
     except ProcessLookupError:

@@ -200,6 +200,13 @@ def test_two_processes_may_write_at_the_same_time(journal: Path):
     held.close()
 
 
+def test_on_windows_no_process_is_asked_by_a_signal_that_ends_it(monkeypatch):
+    host, pid, began, number = new_owner().split(":")
+    monkeypatch.setattr("sys.platform", "win32")
+    monkeypatch.setattr("os.kill", lambda *_: pytest.fail("os.kill ends a process on Windows"))
+    assert not is_owner_alive(f"{host}:{int(pid) - 1}:{began}:{number}")
+
+
 def test_owners_are_alive_as_long_as_their_process():
     assert is_owner_alive(new_owner())
     code = "from benchbuilder.models.gateway.process_owner import new_owner; print(new_owner())"
