@@ -6,6 +6,7 @@ from .api import NewRecipe as NewRecipe
 from .api import OpenedBenchmark as OpenedBenchmark
 from .api import ProgressEvent as ProgressEvent
 from .api import RowTable as RowTable
+from .api import RunResult as RunResult
 from .api import audit as audit
 from .api import build as build
 from .api import check as check

@@ -4,41 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from benchbuilder.api.opened_recipe import OpenedRecipe, open_recipe, words_of
+from benchbuilder.api.run_result import RunResult
 from benchbuilder.api.watching import Progress, watcher_of
 from benchbuilder.config import Recipe, trusting
-from benchbuilder.core import GateClosed, Problem, Waiting
+from benchbuilder.core import GateClosed, Problem
 from benchbuilder.evaluation import BuildAuditor
 from benchbuilder.exporters import AuditResult
-from benchbuilder.models import Receipt
-from benchbuilder.pipeline import BuildReport, Watcher, build_benchmark
+from benchbuilder.pipeline import Watcher, build_benchmark
 
 
 @dataclass(frozen=True)
-class BuildResult:
-    """What a build made.
+class BuildResult(RunResult):
+    """What a build made; `open` reads its `folder`.
 
     Attributes:
         recipe: The resolved recipe.
-        report: All that the build did, with the manifest of each step.
         warnings: What the check of the recipe warns of.
     """
 
     recipe: Recipe
-    report: BuildReport
     warnings: tuple[Problem, ...]
-
-    @property
-    def folder(self) -> Path:
-        """The folder of the build; `open` reads it."""
-        return self.report.folder
-
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """The files that are in the folder now."""
-        return tuple(self.report.written_files)
 
     @property
     def items(self) -> Mapping[str, int]:
@@ -46,21 +33,6 @@ class BuildResult:
         parts = self.recipe.by_task()
         found = self.report.manifests
         return {task: found[part.items].rows for task, part in parts.items() if part.items in found}
-
-    @property
-    def waiting(self) -> Mapping[str, Waiting]:
-        """By step, what people or batches still owe; the same call goes on once it is there."""
-        return self.report.waiting
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What a user may want to know of the steps."""
-        return tuple(self.report.notes)
-
-    @property
-    def receipts(self) -> tuple[Receipt, ...]:
-        """What models were asked and what it cost, over all runs."""
-        return self.report.receipts
 
     @property
     def audits(self) -> Mapping[str, AuditResult]:
@@ -117,7 +89,7 @@ def build_opened(
         opened.plan, opened.store, opened.loaded.yaml, watcher, refresh=refresh, overrides=overrides,
         auditor=build_auditor(opened.plan.recipe),
     )  # fmt: skip
-    return BuildResult(opened.plan.recipe, report, opened.warnings)
+    return BuildResult(report, opened.plan.recipe, opened.warnings)
 
 
 def build_auditor(recipe: Recipe) -> BuildAuditor | None:

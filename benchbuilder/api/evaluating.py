@@ -8,25 +8,22 @@ from pathlib import Path
 
 from benchbuilder.api.opened_build import RowTable
 from benchbuilder.api.opened_recipe import benchmark_overrides, recipes_of_tasks, words_of
+from benchbuilder.api.run_result import RunResult
 from benchbuilder.api.watching import Progress, watcher_of
 from benchbuilder.config import trusting
-from benchbuilder.core import Waiting
 from benchbuilder.evaluation import Evaluation, chooses_model, evaluation_tables, plan_evaluation
-from benchbuilder.models import Receipt
-from benchbuilder.pipeline import BuildReport, Watcher, build_benchmark
+from benchbuilder.pipeline import Watcher, build_benchmark
 
 
 @dataclass(frozen=True)
-class EvaluationResult:
+class EvaluationResult(RunResult):
     """What an evaluation of one task made.
 
     Attributes:
         evaluation: Its plan.
-        report: All that was done, with the manifest of each step.
     """
 
     evaluation: Evaluation
-    report: BuildReport
 
     @property
     def task(self) -> str:
@@ -34,29 +31,9 @@ class EvaluationResult:
         return self.evaluation.task
 
     @property
-    def folder(self) -> Path:
-        """The folder of the results."""
-        return self.report.folder
-
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """The files that are in the folder now."""
-        return tuple(self.report.written_files)
-
-    @property
     def notes(self) -> tuple[str, ...]:
         """What was left out, and why."""
         return (*self.evaluation.notes, *self.report.notes)
-
-    @property
-    def waiting(self) -> Mapping[str, Waiting]:
-        """By step, what people or batches still owe."""
-        return self.report.waiting
-
-    @property
-    def receipts(self) -> tuple[Receipt, ...]:
-        """What models were asked and what it cost, over all runs."""
-        return self.report.receipts
 
     @property
     def answers(self) -> Mapping[str, RowTable]:
@@ -115,4 +92,4 @@ def run_evaluation(
     report = build_benchmark(
         evaluation.plan, evaluation.store, recipe_yaml, watcher, refresh=refresh, keep_outputs=True
     )
-    return EvaluationResult(evaluation, report)
+    return EvaluationResult(report, evaluation)
