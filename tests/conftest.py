@@ -34,9 +34,11 @@ _E2E = (
     "e2e",
     "docs/test_commands.py",
     "performance",
+    "authoring/clone/test_clone_builds.py",
     "authoring/clone/test_every_recipe_can_be_copied.py",
     "evaluation/judges/test_decoder.py",  # the contract suite trains one of each in the quick suite
     "evaluation/judges/test_encoder.py",
+    "config/test_named_options.py",  # the quick suite composes every option of each group alone
     "cli/test_compare.py",
     "cli/test_diff.py",
     "cli/test_evaluate_commands.py",
@@ -46,6 +48,7 @@ _E2E = (
     "cli/test_tasks.py",
     "publishing/test_loading_a_release.py",
     "publishing/test_score.py",
+    "publishing/test_export.py",
     "recipes/test_clinic_zu.py",
     "recipes/test_guideline_zh.py",
     "recipes/test_claims_en.py",
