@@ -184,7 +184,7 @@ def test_a_benchmark_of_others_is_evaluated_beside_ours(here: Path, capsys: pyte
     (theirs,) = STORE.parent.glob("evaluation-theirs-*")
     first = [(folder / "results.md").read_text(encoding="utf-8").splitlines()[2] for folder in (STORE, theirs)]
     assert first[0] == first[1]
-    assert "Always yes is right on" in first[0]
+    assert "一律答“是”对" in first[0]
     assert main(["report", *RECIPE, "--beside", str(theirs)]) == 0
     assert (STORE / "beside.html").exists()
     assert main(["report", *RECIPE, "--beside", "nowhere"]) == 3

@@ -60,6 +60,6 @@ def test_nothing_is_wider_than_the_screen_and_details_open_by_keyboard(
     assert table.is_visible()
     boxes = [found.bounding_box() for found in page.locator("h1, h2, h3, p, ul, nav, svg.chart, .scroll, .tiles").all()]
     assert [box for box in boxes if box is not None and box["x"] + box["width"] > width + 1] == []
-    assert page.get_by_text("The gate is closed").is_visible()
+    assert page.get_by_text("闸门关闭").first.is_visible()
     assert page.locator("svg.chart line.limit").count() == page.locator("svg.chart").count() == 2
     context.close()
