@@ -239,7 +239,7 @@ class Join(Gather):
         outcomes: list[tuple[str, list[Outcome]]] = []
         for row in rows.values():
             children = family.get(row.id, [])
-            text = "+".join([row.text, *(child.text for child in children)])
+            text = "+".join([row.text, *(child.text for child in children), ""])  # no other row has this text
             outcomes.append((row.id, [Kept(_child(self, row, *children, text=text))]))
         return GatherResult(outcomes, {"children": unused})
 

@@ -19,7 +19,7 @@ from benchbuilder.evaluation.parsing.verdicts import VerdictReader, YesNoQuestio
 
 WORDS = "obi imeju akụrụ ume anya ntị imi ọnụ aka ụkwụ isi afọ azụ olu eze ire mkpịsị ọkpụkpụ akpụkpọ ọbara".split()  # noqa: SIM905
 QUESTIONS = [
-    [f"Kedu ihe {WORDS[n]} na {WORDS[n + 7]} na-emere {WORDS[n + 3]}?", *WORDS[n : n + 4], "AB"[n % 2]]
+    [f"Kedu ihe {WORDS[n]} na {WORDS[n + 7]} na-emere {WORDS[n + 3]}?", *WORDS[n : n + 4], "BC"[n % 2]]
     for n in range(12)
 ]
 SENTENCES = {
