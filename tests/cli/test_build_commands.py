@@ -180,7 +180,7 @@ def _until_it_serves(command: str) -> str:
 
 
 PUBLISHING = ("release", "publish", "score", "export")
-"""Commands whose examples need an account, or a version that is new each time: tests/publishing and how-tos run them."""
+"""Examples of these need an account, or a version that is new each time: tests/publishing and how-tos run them."""
 
 
 @pytest.mark.e2e
