@@ -237,9 +237,11 @@ class Join(Gather):
             else:
                 family.setdefault(parent, []).append(child)
         outcomes: list[tuple[str, list[Outcome]]] = []
+        step = self.context.step
         for row in rows.values():
             children = family.get(row.id, [])
-            text = "+".join([row.text, *(child.text for child in children), ""])  # no other row has this text
+            # a row without children is no copy of one that another such step made
+            text = "+".join([row.text, *(child.text for child in children)] if children else [row.text, step])
             outcomes.append((row.id, [Kept(_child(self, row, *children, text=text))]))
         return GatherResult(outcomes, {"children": unused})
 
