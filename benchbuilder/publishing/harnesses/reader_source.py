@@ -88,7 +88,7 @@ class _Source:
 
 
 class SourceBundle:
-    """Collects definitions; `given` are names that whoever writes the copy defines.
+    """Collects definitions; `given` are names that the writer of the copy defines.
 
     `methods_only` are classes of which a copy has these methods alone; it defines the class itself as a subclass of
     ``GivenNAME``.

@@ -27,7 +27,7 @@ class SharedItem:
     """An item as other programs see it.
 
     `task` is empty in a benchmark without tasks. `type` is ``tf`` (`expected` is ``yes`` or ``no``), ``oe``, or
-    ``items`` for a payload that has no types. `context` precedes `question`; whoever asks joins them as the solver
+    ``items`` for a payload that has no types. `context` precedes `question`; the one who asks joins them as the solver
     does. `answer` is the right statement, `answer_wrong` the wrong one. `columns` are all columns of the item, by names
     without hyphens; `evidence` is one of them, a list of paragraphs.
     """
