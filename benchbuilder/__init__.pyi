@@ -1,3 +1,4 @@
+from .api import AnalysisReport as AnalysisReport
 from .api import AuditReport as AuditReport
 from .api import BuildResult as BuildResult
 from .api import CheckedRecipe as CheckedRecipe
@@ -7,6 +8,7 @@ from .api import OpenedBenchmark as OpenedBenchmark
 from .api import ProgressEvent as ProgressEvent
 from .api import RowTable as RowTable
 from .api import RunResult as RunResult
+from .api import analyse as analyse
 from .api import audit as audit
 from .api import build as build
 from .api import check as check

@@ -1,3 +1,5 @@
+from .analysing import AnalysisReport as AnalysisReport
+from .analysing import analyse as analyse
 from .auditing import AuditReport as AuditReport
 from .auditing import audit as audit
 from .building import BuildResult as BuildResult

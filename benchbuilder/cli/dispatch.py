@@ -145,6 +145,10 @@ _GROUPS: dict[str, dict[str, Command]] = {"Build": {
         "report", "rewrite the results of an evaluation, or show two side by side",
         ("benchbuild report recipe=care_mi", "benchbuild report recipe=care_mi --beside builds/care_mi/evaluation"),
     ),
+    "analyse": Command(
+        "analyse", "show what answers say: items to send back to experts, how hard items are, what separates models",
+        ("benchbuild analyse recipe=care_mi", "benchbuild analyse recipe=care_mi analysis.experts=0.05"),
+    ),
     "judge": Command(
         "judge", "train judges of answers, score with one, report how far to trust them",
         ("benchbuild judge train recipe=care_mi", "benchbuild judge report recipe=care_mi"),

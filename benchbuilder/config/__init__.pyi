@@ -11,11 +11,15 @@ from .recipe_index import RecipeIndex as RecipeIndex
 from .recipe_index import did_you_mean as did_you_mean
 from .render import annotate_with_origins as annotate_with_origins
 from .render import render_recipe as render_recipe
+from .sample_data import is_sample_file as is_sample_file
 from .search_path import PRIMARY_FILE as PRIMARY_FILE
 from .search_path import RecipeRoot as RecipeRoot
 from .search_path import bundled_folder as bundled_folder
 from .search_path import display_path as display_path
 from .search_path import find_roots as find_roots
+from .spec.analysis import AnalysisSpec as AnalysisSpec
+from .spec.analysis import ItemGroup as ItemGroup
+from .spec.analysis import ModelGroups as ModelGroups
 from .spec.annotation import AnnotationSpec as AnnotationSpec
 from .spec.annotation import Band as Band
 from .spec.annotation import BootstrapSpec as BootstrapSpec

@@ -98,6 +98,11 @@ def _named(recipe: Recipe, name: str) -> set[str]:
     return {one for one, row in rows.items() if name in (row.name, payload_kind(row))}
 
 
+def is_sample_file(path: Path) -> bool:
+    """Whether a file or folder is installed with a recipe, or holds a copy of such a file."""
+    return _is_sample(path, installed_folders())
+
+
 def _is_sample(path: Path, folders: tuple[Path, ...]) -> bool:
     """Whether a file, or one of a folder or pattern, is installed with a recipe, or is a copy of such a file."""
     if any(path.is_relative_to(folder) for folder in folders):

@@ -1,3 +1,9 @@
+from .analysis.answered import AnsweredItems as AnsweredItems
+from .analysis.run import Analysis as Analysis
+from .analysis.run import analyse_evaluation as analyse_evaluation
+from .analysis.run import analysis_data as analysis_data
+from .analysis.run import analysis_texts as analysis_texts
+from .analysis.run import write_analysis as write_analysis
 from .audit.against import TextChecks as TextChecks
 from .audit.against import check_texts as check_texts
 from .audit.auditor import AUDIT_VERSION as AUDIT_VERSION

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
+from benchbuilder.config.spec.analysis import AnalysisSpec
 from benchbuilder.config.spec.annotation import Name, ReviewProjectSpec
 from benchbuilder.config.spec.audit import AuditSpec
 from benchbuilder.config.spec.base import FileRef, KindSpec, LanguageTag, RuntimeOption, Seed, Slot, Spec, StepSpec
@@ -80,7 +81,7 @@ class CardSpec(Spec):
         return value
 
 
-OWN_FOLDERS = frozenset({"annotation", "audit", "compare", "evaluation", "judges", "store", "words"})
+OWN_FOLDERS = frozenset({"analysis", "annotation", "audit", "compare", "evaluation", "judges", "store", "words"})
 """Folders of a build other than those of tasks."""
 
 
@@ -161,6 +162,8 @@ class Recipe(Spec):
     """How models are evaluated on the items; no step of the build depends on it."""
     audit: AuditSpec = AuditSpec()
     """What the audit looks for, and when it closes the gate; no step of the build depends on it."""
+    analysis: AnalysisSpec = AnalysisSpec()
+    """What answers are analysed for, and when an item is flagged; no step depends on it."""
     release: ReleaseSpec = ReleaseSpec()
     """What a release holds back, who made it, and where it goes; no step of the build depends on it."""
     outputs: Annotated[dict[str, Any], Slot("exporter")]

@@ -1,0 +1,240 @@
+"""Reads the answers and scores of an evaluation by column; rows are never made."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from benchbuilder.config import display_path, is_sample_file
+from benchbuilder.core import DataError, Floats, Table
+from benchbuilder.evaluation.analysis.answered import (
+    AnalysisNote,
+    AnsweredItems,
+    AnsweringSystem,
+    Bools,
+    Codes,
+    ItemColumns,
+)
+from benchbuilder.evaluation.analysis.read_items import found_places, item_columns, text_column
+from benchbuilder.evaluation.analysis.scorer_choice import Measure, ScorerChoice
+from benchbuilder.evaluation.plan import Evaluation
+from benchbuilder.evaluation.results.run import SystemGroup
+from benchbuilder.pipeline import Store
+
+_WITHOUT = ("invalid", "refused", "empty", "filtered")
+"""Labels of answers without a verdict."""
+_GROUPS: tuple[SystemGroup, ...] = ("model", "people", "rule")
+_NEARER = "_difference"
+"""How the aspects end that say which of two statements an answer is nearer to."""
+_compute: Any = pc
+
+
+@dataclass(frozen=True)
+class _ScorerMarks:
+    """What one scorer says in one aspect of the answers of one system; nan where it says nothing."""
+
+    values: Floats
+    without: Bools
+    chosen: Codes
+
+
+_AllMarks = Mapping[Measure, Mapping[str, _ScorerMarks]]
+
+
+def answered_items(evaluation: Evaluation, built: Store, scores: Sequence[str] = ()) -> AnsweredItems:
+    """All answers to the items of an evaluation that its folder holds, by column.
+
+    Answers of models that the recipe no longer asks count too: they name their items by a hash of the content.
+
+    Args:
+        evaluation: The planned evaluation, with nobody to ask.
+        built: The store of the build, for what it knows of facts and questions.
+        scores: The scorers that count, the best first; see `AnalysisSpec`.
+
+    Raises:
+        DataError: There are no answers yet, or none of them has a score that counts.
+    """
+    plan, store = evaluation.plan, evaluation.store
+    manifest = store.manifest(plan.recipe.items, plan.nodes[plan.recipe.items].key)
+    tables = list(_answer_tables(evaluation))
+    if manifest is None or not tables:
+        raise _nothing(evaluation, "there are no answers to analyse", "no model has answered yet")
+    items = store.rows(manifest)
+    columns, places = item_columns(items, built), _ids(items)
+    systems, missing = _systems(evaluation, tables, places)
+    marks: dict[Measure, dict[str, _ScorerMarks]] = {}
+    for table, _ in tables:
+        if table.row.name == "score":
+            for measure, system, found in _marks_of(table, places, columns):
+                marks.setdefault(measure, {})[system] = found
+    choice = ScorerChoice(evaluation.spec, tuple(scores))
+    found = _assembled(evaluation, systems, columns, marks, choice)
+    if missing.any():
+        found = replace(found, scores=np.where(missing, np.nan, found.scores), without=found.without & ~missing)
+    if not found.asked.any():
+        known = ", ".join(sorted({measure.scorer for measure in marks})) or "none"
+        raise _nothing(evaluation, "no answer has a score that counts", f"there are scores of {known}")
+    return replace(found, notes=_notes(found, choice))
+
+
+def _nothing(evaluation: Evaluation, message: str, why: str) -> DataError:
+    return DataError(
+        message, where=display_path(evaluation.store.folder), why=why,
+        next="evaluate first (the same command with `evaluate` in place of `analyse`)",
+    )  # fmt: skip
+
+
+def _ids(items: Table[Any]) -> pa.Array[Any]:
+    return pa.array(items.ids(), pa.string())
+
+
+def _answer_tables(evaluation: Evaluation) -> Iterator[tuple[Table[Any], bool]]:
+    """The tables of answers and scores, those of the plan first, and whether each is of an earlier run."""
+    store, planned = evaluation.store, evaluation.plan.nodes
+    seen = set[str]()
+    for name, node in planned.items():
+        manifest = store.manifest(name, node.key) if node.row.name in ("answer", "score") else None
+        if manifest is not None:
+            seen.add(name)
+            yield store.rows(manifest), False
+    for name in sorted(path.name for path in store.steps.glob("*.*") if path.is_dir()):
+        manifest = store.latest(name) if name not in seen and name not in planned else None
+        if manifest is not None and manifest.row in ("answer", "score"):
+            yield store.rows(manifest), True
+
+
+def _systems(
+    evaluation: Evaluation, tables: Sequence[tuple[Table[Any], bool]], places: pa.Array[Any]
+) -> tuple[tuple[AnsweringSystem, ...], Bools]:
+    """Who answered, and which answers are missing."""
+    found: dict[str, AnsweringSystem] = {}
+    missing: dict[str, Bools] = {}
+    for table, earlier in tables:
+        if table.row.name != "answer":
+            continue
+        names: list[str] = _compute.unique(table.arrow.column("model")).to_pylist()
+        for name in names:
+            found.setdefault(name, _system(evaluation, name, earlier=earlier))
+        lost = table.arrow.filter(_compute.equal(table.arrow.column("outcome"), "missing"))
+        for name, parents in zip(map(str, lost.column("model").to_pylist()), lost.column("parents"), strict=True):
+            here = missing.setdefault(name, np.zeros(len(places), np.bool_))
+            at = found_places(pa.chunked_array([parents.values]), places)
+            here[at[at >= 0][:1]] = True
+    systems = tuple(sorted(found.values(), key=lambda system: _GROUPS.index(system.group)))
+    nothing = np.zeros(len(places), np.bool_)
+    return systems, np.array([missing.get(system.name, nothing) for system in systems])
+
+
+def _system(evaluation: Evaluation, name: str, *, earlier: bool) -> AnsweringSystem:
+    baseline: Any = evaluation.spec.baselines.get(name)
+    step: Any = evaluation.plan.recipe.steps.get(f"answer.{name}")
+    rule: Any = getattr(step, "baseline", None)
+    kind = str(getattr(rule, "kind", ""))
+    group: SystemGroup = "model" if baseline is None else "people" if kind == "people" else "rule"
+    file: Any = getattr(rule, "file", None) if kind in ("recorded", "people") else None
+    label = str(rule.model) if kind == "recorded" else ""
+    return AnsweringSystem(name, group, label, file is not None and is_sample_file(file.file), earlier)
+
+
+def _marks_of(
+    table: Table[Any], places: pa.Array[Any], columns: ItemColumns
+) -> Iterator[tuple[Measure, str, _ScorerMarks]]:
+    """The scores of a table by measure and system."""
+    arrow, count = table.arrow, len(places)
+    names = [arrow.column(name).combine_chunks().dictionary_encode() for name in ("scorer", "aspect", "model")]
+    codes = np.stack([np.asarray(name.indices.to_numpy(), np.int64) for name in names])
+    kinds, kind_of = np.unique(codes, axis=1, return_inverse=True)
+    kind_of = kind_of.reshape(-1)
+    at = found_places(arrow.column("item"), places)
+    values = np.asarray(arrow.column("value").to_numpy(), np.float64)
+    without = np.asarray(_compute.is_in(arrow.column("label"), value_set=pa.array(_WITHOUT)).to_numpy(), np.bool_)
+    values = np.where(without & np.isnan(values), 0.0, values)
+    detail = arrow.column("detail")
+    for kind in range(kinds.shape[1]):
+        scorer, aspect, model = (
+            str(name.dictionary[int(code)]) for name, code in zip(names, kinds[:, kind], strict=True)
+        )
+        rows = np.flatnonzero((kind_of == kind) & (at >= 0))
+        marks = _ScorerMarks(np.full(count, np.nan), np.zeros(count, np.bool_), np.full(count, -1))
+        marks.values[at[rows]], marks.without[at[rows]] = values[rows], without[rows]
+        if any(columns.options):
+            for row in rows:
+                keys, key = columns.options[at[row]], str(detail[int(row)])
+                marks.chosen[at[row]] = keys.index(key) if key in keys else -1
+        yield Measure(scorer, aspect), model, marks
+
+
+def _assembled(
+    evaluation: Evaluation, systems: tuple[AnsweringSystem, ...], columns: ItemColumns, marks: _AllMarks,
+    choice: ScorerChoice,
+) -> AnsweredItems:  # fmt: skip
+    """For each item the scores of the one scorer that scored the most models, of equals the best."""
+    shape = (len(systems), len(columns))
+    ranked = sorted((rank, measure) for measure in marks if (rank := choice.rank(measure)) is not None)
+    models = np.array([system.group == "model" for system in systems], np.bool_)
+    scores, without, chosen = np.full(shape, np.nan), np.zeros(shape, np.bool_), np.full(shape, -1)
+    most, scorers = np.full(shape[1], -1), np.full(shape[1], "", np.object_)
+    for _, measure in ranked:
+        values = _stacked(systems, {name: one.values for name, one in marks[measure].items()}, np.nan, shape)
+        answered = ~np.isnan(values)
+        count = np.where(answered.any(axis=0), answered[models].sum(axis=0), -1)
+        better = count > most
+        most[better], scorers[better] = count[better], measure.scorer
+        scores[:, better] = values[:, better]
+        for target, name, empty in ((without, "without", False), (chosen, "chosen", -1)):
+            rows = {system: getattr(one, name) for system, one in marks[measure].items()}
+            target[:, better] = _stacked(systems, rows, empty, shape)[:, better]
+    return AnsweredItems(
+        task=evaluation.task, systems=systems, items=replace(columns, scorers=text_column(list(scorers))),
+        scores=scores, without=without, said_wrong=_said_wrong(systems, columns, marks, scores), chosen=chosen,
+        illustrative=evaluation.plan.recipe.card.illustrative,
+    )  # fmt: skip
+
+
+def _stacked(systems: Sequence[AnsweringSystem], rows: Mapping[str, Any], empty: float, shape: tuple[int, int]) -> Any:
+    """One row for each system; `empty` for those without."""
+    kind = next((row.dtype for row in rows.values()), np.float64)
+    stacked = np.full(shape, empty, kind)
+    for place, system in enumerate(systems):
+        if system.name in rows:
+            stacked[place] = rows[system.name]
+    return stacked
+
+
+def _said_wrong(systems: Sequence[AnsweringSystem], columns: ItemColumns, marks: _AllMarks, scores: Floats) -> Floats:
+    """Whether an answer to an open question is scored low and is nearer in words to the wrong answer."""
+    measure = next((one for one in sorted(marks) if one.aspect.endswith(_NEARER)), None)
+    open_question = (columns.expected == "") & (columns.wrong_answers != "")
+    shape = (len(systems), len(columns))
+    if measure is None or not open_question.any():
+        return np.full(shape, np.nan)
+    nearer = _stacked(systems, {name: one.values for name, one in marks[measure].items()}, np.nan, shape)
+    known = open_question & ~np.isnan(nearer) & ~np.isnan(scores)
+    return np.where(known, (scores < 0.5) & (nearer < 0.5), np.nan)
+
+
+def _notes(found: AnsweredItems, choice: ScorerChoice) -> tuple[AnalysisNote, ...]:
+    """What the figures rest on."""
+    notes: list[AnalysisNote] = []
+    if found.invented:
+        notes.append(AnalysisNote("analysis.invented", {"n": len(found.invented), "names": ", ".join(found.invented)}))
+    used = Counter(str(scorer) for scorer in found.models_only().items.scorers)
+    for scorer, count in used.items():
+        file = choice.ratings_file(scorer)
+        if file is not None and is_sample_file(file.file):
+            notes.append(AnalysisNote("analysis.invented_ratings", {"n": count}))
+        if choice.compares_words_only(scorer):
+            notes.append(AnalysisNote("analysis.words_only", {"n": count, "scorer": scorer}))
+    earlier = [system.display_name for system in found.systems if system.earlier]
+    if earlier:
+        notes.append(AnalysisNote("analysis.earlier", {"n": len(earlier), "names": ", ".join(earlier)}))
+    unscored = len(found.items) - int(found.asked.any(axis=0).sum())
+    if unscored:
+        notes.append(AnalysisNote("analysis.unscored", {"n": unscored}))
+    return tuple(notes)

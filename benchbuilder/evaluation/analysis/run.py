@@ -1,0 +1,141 @@
+"""Runs the analysis of an evaluation and writes its files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchbuilder.config import LoadedRecipe, Recipe
+from benchbuilder.core import PageTexts, page_texts, write_atomically
+from benchbuilder.evaluation.analysis.answered import AnsweredItems
+from benchbuilder.evaluation.analysis.read_answers import answered_items
+from benchbuilder.evaluation.analysis.section import AnalysisSection, AnalysisSettings, plain_data
+from benchbuilder.evaluation.analysis.sections import SECTIONS
+from benchbuilder.evaluation.plan import plan_evaluation
+from benchbuilder.exporters import PageSpec, csv_table
+from benchbuilder.pipeline import Store
+
+ANALYSIS_SCHEMA = 1
+"""Version of the data file."""
+_ITEM = ("id", "source", "type", "form", "relation", "family", "expected", "scorer", "question")
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """What the answers to one task's items say.
+
+    Attributes:
+        loaded: The recipe.
+        title: The title of the benchmark.
+        folder: The folder of its files.
+        answered: The answers.
+        sections: What each section found, by name.
+    """
+
+    loaded: LoadedRecipe
+    title: str
+    folder: Path
+    answered: AnsweredItems
+    sections: Mapping[str, AnalysisSection]
+
+    @property
+    def task(self) -> str:
+        """The task; empty in a recipe without tasks."""
+        return self.answered.task
+
+    def notes(self, t: PageTexts) -> list[str]:
+        """What the figures rest on, and what was left out."""
+        return [*self.sample_notes(t), *(note.text(t) for note in self.answered.notes)]
+
+    def sample_notes(self, t: PageTexts) -> list[str]:
+        """That the items are sample data, if they are."""
+        return [t("common.illustrative")] if self.answered.illustrative else []
+
+
+def analyse_evaluation(loaded: LoadedRecipe, cwd: Path) -> Analysis:
+    """Analyse the answers to the items of one task; nobody is asked, and nothing is written.
+
+    Raises:
+        RecipeError: The recipe has no evaluation.
+        DataError: The benchmark is not built yet, or there are no scored answers.
+    """
+    evaluation = plan_evaluation(loaded, cwd, asking=False)
+    built = Store(loaded.recipe.build_folder(cwd))
+    spec = loaded.recipe.analysis
+    answered = answered_items(evaluation, built, spec.scores)
+    settings = AnalysisSettings(spec, loaded.recipe.seed)
+    sections = {name: make(answered, settings) for name, make in SECTIONS.items()}
+    folder = evaluation.store.folder
+    place = folder.with_name(folder.name.replace("evaluation", "analysis", 1))
+    return Analysis(loaded, evaluation.plan.recipe.card.title, place, answered, sections)
+
+
+def analysis_texts(recipe: Recipe) -> PageTexts:
+    """The texts of the recipe's report."""
+    reports = (spec for spec in recipe.outputs.values() if spec.kind == "report" and isinstance(spec, PageSpec))
+    report = next(reports, None)
+    return page_texts(recipe.language) if report is None else report.texts({"language": recipe.language})
+
+
+def write_analysis(analysis: Analysis, t: PageTexts) -> list[Path]:
+    """Write ``analysis.json``, ``items.csv`` and ``models.csv``; the files that were written."""
+    files = {
+        "analysis.json": json.dumps(analysis_data(analysis, t), ensure_ascii=False, separators=(",", ":")) + "\n",
+        "items.csv": _items(analysis),
+        "models.csv": _models(analysis),
+    }
+    analysis.folder.mkdir(parents=True, exist_ok=True)
+    return [write_atomically(analysis.folder / name, text) for name, text in files.items()]
+
+
+def analysis_data(analysis: Analysis, t: PageTexts) -> dict[str, Any]:
+    """All sections as plain data; notes are in the language of `t`."""
+    answered = analysis.answered
+    return {
+        "schema": ANALYSIS_SCHEMA, "name": analysis.loaded.recipe.name, "title": analysis.title, "task": analysis.task,
+        "language": t.language, "illustrative": answered.illustrative, "notes": analysis.notes(t),
+        "models": plain_data(answered.systems), "item_count": len(answered.items),
+        "family_count": answered.family_count,
+        **{name: plain_data(section) for name, section in analysis.sections.items()},
+    }  # fmt: skip
+
+
+def _items(analysis: Analysis) -> str:
+    """One line for each item: what it is, and the columns of all sections."""
+    items = analysis.answered.items
+    own = zip(
+        items.ids, items.sources, items.types, items.forms, items.relations, items.families.tolist(), items.expected,
+        items.scorers, items.questions, strict=True,
+    )  # fmt: skip
+    columns = {
+        name: values for section in analysis.sections.values() for name, values in section.item_columns().items()
+    }
+    return csv_table((*_ITEM, *columns), [[*row, *_cells(columns, row[0])] for row in own])
+
+
+def _models(analysis: Analysis) -> str:
+    """One line for each system: how many items it answered, its mean score, and the columns of all sections."""
+    answered = analysis.answered
+    columns = {
+        name: values for section in analysis.sections.values() for name, values in section.model_columns().items()
+    }
+    rows: list[Sequence[Any]] = []
+    for place, system in enumerate(answered.systems):
+        scores, without = answered.scores[place], answered.without[place]
+        kept = scores[~np.isnan(scores)]
+        mean = plain_data(float(kept.mean())) if len(kept) else None
+        invented = "yes" if system.invented else ""
+        rows.append([
+            system.display_name, system.group, invented, len(kept), mean, int(without.sum()),
+            *_cells(columns, system.name),
+        ])  # fmt: skip
+    return csv_table(("model", "group", "made_up", "n", "mean", "without_verdict", *columns), rows)
+
+
+def _cells(columns: Mapping[str, Mapping[str, Any]], name: str) -> list[Any]:
+    return [plain_data(values.get(name)) for values in columns.values()]
