@@ -1,4 +1,4 @@
-"""Writes the reference, the table of faults and the site's navigation: ``python docs/generate.py [--check]``."""
+"""Writes the reference, the site's navigation and the table of completion: ``python docs/generate.py [--check]``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from reference_pages import fault_pages, kind_pages, program_pages, record_pages, site_nav
+from reference_pages import completion_table, fault_pages, kind_pages, program_pages, record_pages, site_nav
 
 FOLDER = Path(__file__).parent
 PAGES = {
@@ -20,6 +20,10 @@ PAGES = {
     "reference/records.md": record_pages.records,
     "explanation/faults-that-were-tried.md": fault_pages.faults,
 }
+OTHERS = {
+    "../mkdocs.yml": site_nav.site_settings,
+    "../benchbuilder/cli/completion_table.json": completion_table.completion_table,
+}
 NOTE = "<!-- Written by docs/generate.py from the code: change the docstrings there, then run it again. -->\n\n"
 
 
@@ -30,7 +34,8 @@ def main() -> int:
     check = parser.parse_args().check
     stale: list[str] = []
     texts = {name: NOTE + make().rstrip() + "\n" for name, make in PAGES.items()}
-    for name, text in {**texts, "../mkdocs.yml": site_nav.site_settings().rstrip() + "\n"}.items():
+    texts |= {name: make().rstrip() + "\n" for name, make in OTHERS.items()}
+    for name, text in texts.items():
         path = FOLDER / name
         if path.exists() and path.read_text(encoding="utf-8") == text:
             continue

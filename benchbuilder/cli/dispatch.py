@@ -235,9 +235,9 @@ def _run_command_line(arguments: list[str]) -> int:
         sys.stdout.write(f"benchbuild {__version__}\n")
         return 0
     if arguments[:2] == ["completion", "--words"]:  # of a shell, at every press of Tab
-        from benchbuilder.cli.completion import complete_words
+        from benchbuilder.cli.completed_words import complete_words
 
-        sys.stdout.write("".join(f"{word}\n" for word in complete_words(arguments[2:], COMMANDS)))
+        sys.stdout.write("".join(f"{word}\n" for word in complete_words(arguments[2:])))
         return 0
     from benchbuilder.core import BenchbuilderError  # here, because the help needs no other room
 

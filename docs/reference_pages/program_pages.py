@@ -20,7 +20,7 @@ class _CapturedError(Exception):
         self.parser = parser
 
 
-def _parser(command: str) -> argparse.ArgumentParser:
+def parser_of(command: str) -> argparse.ArgumentParser:
     """The parser of a command as the program makes it."""
 
     def capture(self: argparse.ArgumentParser, *_: Any) -> Any:
@@ -48,7 +48,7 @@ def command_line() -> str:
     ]
     for name, command in COMMANDS.items():
         parts += [f"## {name}", command.help[0].upper() + command.help[1:] + "."]
-        parts.append(table(("argument", "meaning"), _arguments(_parser(name))))
+        parts.append(table(("argument", "meaning"), _arguments(parser_of(name))))
         parts.append("Examples:\n\n```\n" + "\n".join(command.examples) + "\n```")
     return "\n\n".join(parts)
 

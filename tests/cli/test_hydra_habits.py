@@ -1,16 +1,11 @@
-"""Words of Hydra's users, and what a shell is offered at Tab."""
+"""Words of Hydra's users."""
 
 from __future__ import annotations
-
-import shutil
-import subprocess
-from pathlib import Path
 
 import pytest
 
 from benchbuilder.authoring import sweep_runs
-from benchbuilder.cli.completion import complete_words
-from benchbuilder.cli.dispatch import COMMANDS, main
+from benchbuilder.cli.dispatch import main
 from benchbuilder.cli.hydra_habits import translate_habits
 
 
@@ -55,24 +50,3 @@ def test_a_range_is_swept() -> None:
         ("retriever.top_k=1",),
         ("retriever.top_k=2",),
     ]
-
-
-def test_commands_recipes_options_and_keys_are_completed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert complete_words(["ev"], COMMANDS) == ["evaluate", "evaluation="]
-    assert complete_words(["check", "recipe=care_"], COMMANDS) == ["recipe=care_mi"]
-    assert "annotation=sheets" in complete_words(["recipe=care_mi", "annotation="], COMMANDS)
-    keys = complete_words(["recipe=care_mi", "retriever.to"], COMMANDS)
-    assert keys == ["retriever.tokenizer=", "retriever.top_k="] or keys == ["retriever.top_k=", "retriever.tokenizer="]
-    monkeypatch.setattr("benchbuilder.cli.completion._composed_keys", lambda name: [])  # from the cache now
-    assert complete_words(["recipe=care_mi", "retriever.to"], COMMANDS) == keys
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_the_script_is_read_by_its_shell(shell: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert main(["completion", shell]) == 0
-    if shutil.which(shell) is None:
-        pytest.skip(f"{shell} is not installed")
-    script = tmp_path / "script"
-    script.write_text(capsys.readouterr().out, encoding="utf-8")
-    assert subprocess.run([shell, "-n", str(script)], check=False).returncode == 0
