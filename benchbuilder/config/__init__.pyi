@@ -37,6 +37,7 @@ from .spec.audit import WordTestSpec as WordTestSpec
 from .spec.base import CasingSpec as CasingSpec
 from .spec.base import DescriptiveField as DescriptiveField
 from .spec.base import FileRef as FileRef
+from .spec.base import KeyedByStep as KeyedByStep
 from .spec.base import KindSpec as KindSpec
 from .spec.base import LanguageTag as LanguageTag
 from .spec.base import PairsRef as PairsRef

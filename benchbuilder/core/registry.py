@@ -107,6 +107,7 @@ BUILT_IN_KINDS: dict[str, dict[str, str]] = {
         "filter_predictable": "benchbuilder.steps.filter_predictable:FilterPredictable",
         "assemble": "benchbuilder.steps.assemble:Assemble",
         "group_families": "benchbuilder.steps.group_families:GroupFamilies",
+        "correct": "benchbuilder.steps.correct:Correct",
         "paragraphs": "benchbuilder.steps.paragraphs:Paragraphs",
         "read_claims": "benchbuilder.steps.read_claims:ReadClaims",
         "confirm_claims": "benchbuilder.steps.confirm_claims:ConfirmClaims",

@@ -4,6 +4,14 @@ from .base import Map as Map
 from .base import Port as Port
 from .base import PromptedMap as PromptedMap
 from .base import Step as Step
+from .correct import CorrectSpec as CorrectSpec
+from .errata.log import ITEM_FIELDS as ITEM_FIELDS
+from .errata.log import Corrections as Corrections
+from .errata.log import Erratum as Erratum
+from .errata.log import ErratumDecision as ErratumDecision
+from .errata.log import ErratumKind as ErratumKind
+from .errata.log import ItemTexts as ItemTexts
+from .errata.log import read_errata as read_errata
 from .language.edits import count_negations as count_negations
 from .language.edits import replace_span as replace_span
 from .language.edits import single_edit as single_edit

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel, StringConstraints
 from pydantic_core import PydanticUndefined
 
-from benchbuilder.config.spec.base import DescriptiveField, FileRef, PromptRef, RuntimeOption, Slot
+from benchbuilder.config.spec.base import DescriptiveField, FileRef, KeyedByStep, PromptRef, RuntimeOption, Slot
 from benchbuilder.core.text.patterns import check_regex
 from benchbuilder.sources.formats.tables import Column
 
@@ -147,7 +147,9 @@ def spec_rows(cls: type[BaseModel], skip: Iterable[str] = ()) -> list[tuple[str,
         slot = next((mark for mark in info.metadata if isinstance(mark, Slot)), None)
         kind = _slot_text(slot, info.annotation) if slot else type_text(info.annotation, info.metadata)
         meaning = texts.get(name, "")
-        if any(isinstance(mark, DescriptiveField) for mark in info.metadata):
+        if any(isinstance(mark, KeyedByStep) for mark in info.metadata):
+            pass  # its own text says what counts
+        elif any(isinstance(mark, DescriptiveField) for mark in info.metadata):
             meaning = f"{meaning} Describes only: not part of any key.".strip()
         elif any(isinstance(mark, RuntimeOption) for mark in info.metadata):
             meaning = f"{meaning} A runtime option: it changes nothing that is written.".strip()

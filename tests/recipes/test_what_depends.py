@@ -17,7 +17,7 @@ from benchbuilder.pipeline.store.checksums import Checksums
 from benchbuilder.pipeline.store.folder import Store
 
 ROOT = Path(__file__).parents[2]
-LAST = {"candidates", "families", "evidence", "items"}
+LAST = {"candidates", "families", "corrected", "evidence", "items"}
 
 
 def planned(here: Path, patch: pytest.MonkeyPatch) -> tuple[Plan, Store, str]:

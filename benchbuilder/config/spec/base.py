@@ -31,6 +31,11 @@ class DescriptiveField(RuntimeOption):
 
 
 @dataclass(frozen=True)
+class KeyedByStep(DescriptiveField):
+    """Marks a file of which the step itself names what counts for its key; see `Step.fingerprint`."""
+
+
+@dataclass(frozen=True)
 class Slot:
     """Marks a field that holds the spec of a kind of `slot`; ``null`` inherits the recipe's top-level `inherit`."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from benchbuilder.core import Table
 from benchbuilder.exporters import DatasetCard, DatasetCardSpec, FinishedBuild, hub_licence, render_markdown
+from benchbuilder.publishing.release.item_changes import TABLE_FILE, WITHDRAWN_FILE
 from benchbuilder.publishing.release.material import ReleaseMaterial, TaskMaterial
 from benchbuilder.publishing.release.record import ReleaseRecord
 from benchbuilder.publishing.release.records import feature
@@ -30,11 +31,12 @@ class CardColumns:
 
 
 def render_cards(
-    material: ReleaseMaterial, record: ReleaseRecord, columns: CardColumns, public: set[str]
+    material: ReleaseMaterial, record: ReleaseRecord, columns: CardColumns, public: set[str], files: Collection[str]
 ) -> dict[str, str]:
     """The card in Markdown, and one for each of several tasks, by the names of the files.
 
-    They count and audit only what is public. `public` are the ids of public items.
+    They count and audit only what is public. `public` are the ids of public items, `files` the other
+    files of the release that the card may name.
     """
     audited = not record.private_items
     front_matter = _front_matter(record, columns, _card_spec(material.tasks[0]))
@@ -42,6 +44,7 @@ def render_cards(
         "release.md.j2", _PACKAGE, release=record, tasks=material.tasks, raw=Markup,
         repository=material.loaded.whole.release.repository,
         people=any(config.name == "votes" for config in record.configs),
+        changed_items=TABLE_FILE in files, withdrawn=WITHDRAWN_FILE in files,
     )  # fmt: skip
     if len(material.tasks) == 1:
         task = material.tasks[0]
@@ -49,7 +52,7 @@ def render_cards(
         view = _public_view(task, public, audited=audited)
         return {"README.md": card.text(view, front_matter=front_matter, release=release, fields=columns.of_items)}
     parts = [task.loaded.task for task in material.tasks]
-    files = {"README.md": render_markdown(
+    cards = {"README.md": render_markdown(
         "tasks.md.j2", _PACKAGE, front_matter=Markup(front_matter.strip()), release=Markup(release), raw=Markup,
         card=material.loaded.whole.card, tasks=parts,
     )}  # fmt: skip
@@ -58,8 +61,8 @@ def render_cards(
             _public_view(task, public, audited=audited), front_matter="-",
             release=f"Part of {record.title} {record.version}, canary `{record.canary}`.",
         )  # fmt: skip
-        files[f"{task.loaded.task}/README.md"] = text.split("---\n", 2)[2].lstrip()
-    return files
+        cards[f"{task.loaded.task}/README.md"] = text.split("---\n", 2)[2].lstrip()
+    return cards
 
 
 def _card_spec(task: TaskMaterial) -> DatasetCardSpec:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,8 @@ from benchbuilder.publishing.release.splits import divide, question_names
 from benchbuilder.publishing.release.votes import VOTES_SCHEMA, released_votes
 
 PRIVATE, EVIDENCE, VOTES = "private", "evidence", "votes"
+REPLACES = "replaces"
+"""The column with the id that a fixed item had before; there is none before an item was fixed."""
 _EVIDENCE_SCHEMA = pa.schema([
     *(pa.field(name, pa.string()) for name in ("item", CANARY, "passage", "base", "document", "title", "text")),
     pa.field("score", pa.float64()), pa.field("rank", pa.int64()), pa.field("licence", pa.string()),
@@ -40,15 +42,15 @@ _EVIDENCE_SCHEMA = pa.schema([
 class Filled:
     """What was written: the configurations and their columns, what each question is used for, and what stays here.
 
-    `columns` are those of the items as the build spells them. `public_questions` has type, context and question of each
-    public item by its id. `withheld` maps each task to its private rows and their published names.
+    `columns` are those of the items as the build spells them. `public` are the items whose labels are published.
+    `withheld` maps each task to its private rows and their published names.
     """
 
     configs: tuple[ReleasedConfig, ...]
     schemas: Mapping[str, pa.Schema]
     columns: tuple[str, ...]
     uses: Mapping[str, Use]
-    public_questions: Mapping[str, tuple[str, ...]]
+    public: tuple[SharedItem, ...]
     withheld: Mapping[str, tuple[Table[Any], tuple[str, ...]]]
 
     def save_private(self, folder: Path) -> None:
@@ -66,11 +68,18 @@ class Filled:
             _write_rows(folder / f"{task or 'items'}.jsonl", lines)
 
 
-def fill_release(material: ReleaseMaterial, private: PrivateFolder, version: str, canary: str, folder: Path) -> Filled:
-    """Divide the items and write their files into `folder`; RecipeError if nothing would be left to ask."""
+def fill_release(
+    material: ReleaseMaterial, private: PrivateFolder, version: str, canary: str, folder: Path,
+    replaced: Mapping[str, str],
+) -> Filled:  # fmt: skip
+    """Divide the items and write their files into `folder`; RecipeError if nothing would be left to ask.
+
+    `replaced` has the ids that fixed items replace, by their own.
+    """
     recipe = material.loaded.whole
-    by_task = {task.loaded.task: _items_of(task) for task in material.tasks}
-    items = [item for found in by_task.values() for item in found]
+    items = items_of_material(material)
+    if replaced:
+        items = [replace(item, columns={**item.columns, REPLACES: replaced.get(item.id, "")}) for item in items]
     names = question_names(items, private)
     _check_payloads(material)
     pairs = [(pair.first, pair.second) for task in material.tasks for pair in task.texts.duplicates]
@@ -80,6 +89,7 @@ def fill_release(material: ReleaseMaterial, private: PrivateFolder, version: str
     writer = _Writer(folder, _Licences(material), canary)
     for task in material.tasks:
         schema = public_schema(flat_record_schema(task.finished.tables[task.finished.items].row))
+        schema = schema.append(pa.field(REPLACES, pa.string())) if replaced else schema
         writer.write_items([item for item in public if item.task == task.loaded.task], schema, used)
     withheld = [item for item in items if used[item.id] == "private"]
     if withheld:
@@ -100,15 +110,18 @@ def fill_release(material: ReleaseMaterial, private: PrivateFolder, version: str
     return Filled(
         configs=tuple(writer.configs.values()), schemas=writer.schemas, columns=tuple(released_columns(schema)),
         uses={names[item.id]: used[item.id] for item in items},
-        public_questions={item.id: (item.type, item.context, item.question) for item in public},
+        public=tuple(public),
         withheld={task.loaded.task: _withheld(task, names, used) for task in material.tasks} if withheld else {},
     )  # fmt: skip
 
 
-def _items_of(task: TaskMaterial) -> list[SharedItem]:
-    records = flat_records(task.finished.tables[task.finished.items])
-    return [shared_item({plain_name(name): value for name, value in record.items()}, task.loaded.task, TEST)
-            for record in records]  # fmt: skip
+def items_of_material(material: ReleaseMaterial) -> list[SharedItem]:
+    """Every item of a build, task by task."""
+    return [
+        shared_item({plain_name(name): value for name, value in record.items()}, task.loaded.task, TEST)
+        for task in material.tasks
+        for record in flat_records(task.finished.tables[task.finished.items])
+    ]
 
 
 def _check_payloads(material: ReleaseMaterial) -> None:

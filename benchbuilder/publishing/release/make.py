@@ -20,9 +20,17 @@ from benchbuilder import __version__
 from benchbuilder.config import LoadedRecipe, display_path
 from benchbuilder.core import DataError, GateClosed, Problem, RecipeError, make_folder, sync_tree
 from benchbuilder.publishing.release.card import CardColumns, render_cards
+from benchbuilder.publishing.release.change_notes import note_errata, write_changes
 from benchbuilder.publishing.release.croissant import croissant
-from benchbuilder.publishing.release.fill import Filled, fill_release
-from benchbuilder.publishing.release.items import RELEASE_FILE
+from benchbuilder.publishing.release.fill import Filled, fill_release, items_of_material
+from benchbuilder.publishing.release.item_changes import (
+    ItemChanges,
+    errata_of,
+    find_item_changes,
+    replaced_items,
+    write_item_changes,
+)
+from benchbuilder.publishing.release.items import RELEASE_FILE, read_release
 from benchbuilder.publishing.release.material import ReleaseMaterial, gather_material
 from benchbuilder.publishing.release.private_folder import open_private_folder
 from benchbuilder.publishing.release.record import (
@@ -35,6 +43,7 @@ from benchbuilder.publishing.release.record import (
     read_record,
 )
 from benchbuilder.publishing.release.refusals import ReleaseRefusal, find_refusals
+from benchbuilder.steps import Corrections
 
 CHECKSUMS = "SHA256SUMS"
 
@@ -84,20 +93,29 @@ def make_release(request: ReleaseRequest) -> Release:
     private = open_private_folder(releases, released_before=before is not None)
     former = None if before is None else read_record(before)
     canary = recipe.audit.canary or (former.canary if former else _derived_canary(request.loaded))
+    shared = None if before is None else read_release(before)
+    errata = errata_of(request.loaded)
+    replaced = replaced_items(shared, items_of_material(material), Corrections(errata.values()))
     working = releases / f".{request.version}.tmp"
     if working.exists():
         shutil.rmtree(working)
     make_folder(working)
     try:
-        filled = fill_release(material, private, request.version, canary, working)
+        filled = fill_release(material, private, request.version, canary, working, replaced)
         refusals = find_refusals(material, filled.uses, private)
         if refusals and not request.despite.strip():
             raise _refused(refusals, request.loaded)
-        changes = _changes(before, filled, request.note)
+        of_items = (
+            ItemChanges() if shared is None else find_item_changes(shared, filled.public, errata, request.version)
+        )
+        changes = _changes(before, filled, of_items, request.note)
         _check_patch(request.version, former, changes)
         record = _record(request, material, filled, canary, former, changes, refusals)
+        write_item_changes(working, before, of_items, canary)
+        write_changes(working, before, record, of_items)
         _write_descriptions(working, material, record, filled)
         filled.save_private(private.version_folder(request.version))
+        note_errata(private, request.version, errata)
         private.save(dict(filled.uses))
         sync_tree(working)
         working.replace(releases / request.version)
@@ -147,18 +165,21 @@ def _refused(refusals: Sequence[ReleaseRefusal], loaded: LoadedRecipe) -> GateCl
     )
 
 
-def _changes(before: Path | None, filled: Filled, note: str) -> ReleaseChanges:
+def _changes(before: Path | None, filled: Filled, of_items: ItemChanges, note: str) -> ReleaseChanges:
     """What changed since the release before; a label that was corrected counts, if it was public."""
     if before is None:
         return ReleaseChanges(note=note)
-    now = {name: tuple(asked) for name, asked in filled.public_questions.items()}
+    corrected = of_items.same_key
+    left_out = {item.id for pair in corrected for item in pair}
+    now = {item.id: (item.type, item.context, item.question) for item in filled.public}
     then = {str(record["id"]): _asked(record) for record in _public_records(before)}
-    gone, new = {n: q for n, q in then.items() if n not in now}, {n: q for n, q in now.items() if n not in then}
+    gone = {n: q for n, q in then.items() if n not in now and n not in left_out}
+    new = {n: q for n, q in now.items() if n not in then and n not in left_out}
     changed = len(set(gone.values()) & set(new.values()))
     secret_now = {name for name, use in filled.uses.items() if use == "private"}
     secret_then = _private_names(before)
     return ReleaseChanges(
-        added=len(new) - changed, removed=len(gone) - changed, changed=changed,
+        added=len(new) - changed, removed=len(gone) - changed, changed=changed, corrected=len(corrected),
         private_added=len(secret_now - secret_then), private_removed=len(secret_then - secret_now), note=note,
     )  # fmt: skip
 
@@ -217,8 +238,9 @@ def _record(
 def _write_descriptions(folder: Path, material: ReleaseMaterial, record: ReleaseRecord, filled: Filled) -> None:
     """Write the card, the citation, the record, the description for machines, and the checksums of all files."""
     columns = CardColumns(filled.schemas, filled.columns)
+    written = {path.name for path in folder.iterdir()}
     texts = {
-        **render_cards(material, record, columns, set(filled.public_questions)),
+        **render_cards(material, record, columns, {item.id for item in filled.public}, written),
         "CITATION.cff": _citation(material, record),
         RELEASE_FILE: json.dumps(record.model_dump(mode="json"), ensure_ascii=False, indent=1) + "\n",
     }

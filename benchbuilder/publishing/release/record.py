@@ -71,11 +71,15 @@ class DespiteRecord(FrozenModel):
 
 
 class ReleaseChanges(FrozenModel):
-    """What changed since the release before: items whose labels are public by their ids, private ones by question."""
+    """What changed since the release before: items whose labels are public by their ids, private ones by question.
+
+    `corrected` counts public items of which only texts were corrected, not the key; they count nowhere else.
+    """
 
     added: int = 0
     removed: int = 0
     changed: int = 0
+    corrected: int = 0
     private_added: int = 0
     private_removed: int = 0
     note: str = ""

@@ -1,0 +1,1 @@
+"""The log of errata, and what its decisions make of items."""
