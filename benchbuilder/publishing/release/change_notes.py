@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from benchbuilder.core import DataError, printable_text, write_atomically
 from benchbuilder.exporters import render_markdown
-from benchbuilder.publishing.release.item_changes import CHANGES_FILE, ItemChanges
+from benchbuilder.publishing.release.item_changes import CHANGES_FILE, ChangedItems
 from benchbuilder.publishing.release.private_folder import PRIVATE_FOLDER, PrivateFolder, make_private
 from benchbuilder.publishing.release.record import ReleaseRecord
 from benchbuilder.steps import Erratum
@@ -20,7 +20,7 @@ _SECTION = "\n## "
 _ERRATA_FILE = "errata.json"
 
 
-def write_changes(folder: Path, before: Path | None, record: ReleaseRecord, changes: ItemChanges) -> None:
+def write_changes(folder: Path, before: Path | None, record: ReleaseRecord, changes: ChangedItems) -> None:
     """Write ``CHANGES.md``: a section for this version, then those of the versions before.
 
     Reasons are published. Reports and the names of people are not.

@@ -25,7 +25,7 @@ _NOT_KEPT = "the fixed item was not kept"
 
 
 @dataclass(frozen=True)
-class ItemChange:
+class ChangedField:
     """A row of ``items_changes.tsv``: a field of an item, before and after; `erratum` has the ids of its errata.
 
     `field` is ``id`` if the item got a new one (`before` is the id that it replaces), and ``item`` if it was added,
@@ -42,12 +42,12 @@ class ItemChange:
 
 
 @dataclass(frozen=True)
-class ItemChanges:
+class ChangedItems:
     """The changes of one version. `fixed` are pairs of items, before and after; `withdrawn` those with a reason."""
 
-    rows: tuple[ItemChange, ...] = ()
+    rows: tuple[ChangedField, ...] = ()
     fixed: tuple[tuple[SharedItem, SharedItem], ...] = ()
-    withdrawn: tuple[tuple[SharedItem, ItemChange], ...] = ()
+    withdrawn: tuple[tuple[SharedItem, ChangedField], ...] = ()
     errata: tuple[Erratum, ...] = ()
 
     @property
@@ -101,7 +101,7 @@ def replaced_items(
 
 def find_item_changes(
     before: BenchmarkToShare, now: Sequence[SharedItem], errata: Mapping[str, Erratum], version: str
-) -> ItemChanges:
+) -> ChangedItems:
     """Compare the public items of two versions; every one that is gone or new has a row."""
     corrections = Corrections(errata.values())
     old_ids, new_ids = {item.id for item in before.items}, {item.id for item in now}
@@ -110,7 +110,7 @@ def find_item_changes(
     found = {item.id: corrections.apply(texts_of(item)) for item in gone}
     broken = {(item.task, item.family): found[item.id].errata[-1] for item in gone
               if item.family and found[item.id].texts is None}  # fmt: skip
-    rows, fixed, withdrawn, used = list[ItemChange](), list[tuple[Any, Any]](), list[tuple[Any, Any]](), set[str]()
+    rows, fixed, withdrawn, used = list[ChangedField](), list[tuple[Any, Any]](), list[tuple[Any, Any]](), set[str]()
     for item in gone:
         corrected = found[item.id]
         used |= set(corrected.errata)
@@ -124,27 +124,29 @@ def find_item_changes(
         erratum = "" if corrected.errata else broken.get((item.task, item.family), "")
         if corrected.texts is None or erratum:
             why = f"family incomplete: {errata[erratum].reason}" if erratum else reason
-            change = ItemChange(item.id, version, _WHOLE, "released", "withdrawn", why, erratum or ids)
+            change = ChangedField(item.id, version, _WHOLE, "released", "withdrawn", why, erratum or ids)
             withdrawn.append((item, change))
         else:
             why = f"{_NOT_KEPT}: {reason}" if corrected.errata else _NOT_BUILT
-            change = ItemChange(item.id, version, _WHOLE, "released", "removed", why, ids)
+            change = ChangedField(item.id, version, _WHOLE, "released", "removed", why, ids)
         rows.append(change)
-    rows += [ItemChange(item.id, version, _WHOLE, "", "added", "", "") for item in new.values()]
-    return ItemChanges(
+    rows += [ChangedField(item.id, version, _WHOLE, "", "added", "", "") for item in new.values()]
+    return ChangedItems(
         tuple(rows), tuple(fixed), tuple(withdrawn), tuple(one for name, one in errata.items() if name in used)
     )
 
 
-def _field_changes(item: SharedItem, after: SharedItem, version: str, reason: str, errata: str) -> Iterable[ItemChange]:
-    yield ItemChange(after.id, version, "id", item.id, after.id, reason, errata)
+def _field_changes(
+    item: SharedItem, after: SharedItem, version: str, reason: str, errata: str
+) -> Iterable[ChangedField]:
+    yield ChangedField(after.id, version, "id", item.id, after.id, reason, errata)
     for field in ITEM_FIELDS:
         old, new = getattr(item, field), getattr(after, field)
         if old != new:
-            yield ItemChange(after.id, version, field, old, new, reason, errata)
+            yield ChangedField(after.id, version, field, old, new, reason, errata)
 
 
-def write_item_changes(folder: Path, before: Path | None, changes: ItemChanges, canary: str) -> None:
+def write_item_changes(folder: Path, before: Path | None, changes: ChangedItems, canary: str) -> None:
     """Write the table of all changes and the withdrawn items, with those of the versions before; none if empty."""
     rows = [] if before is None else read_changes(before)
     rows += [(c.item, c.version, c.field, c.before, c.after, c.reason, c.erratum) for c in changes.rows]

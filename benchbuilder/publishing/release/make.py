@@ -24,7 +24,7 @@ from benchbuilder.publishing.release.change_notes import note_errata, write_chan
 from benchbuilder.publishing.release.croissant import croissant
 from benchbuilder.publishing.release.fill import Filled, fill_release, items_of_material
 from benchbuilder.publishing.release.item_changes import (
-    ItemChanges,
+    ChangedItems,
     errata_of,
     find_item_changes,
     replaced_items,
@@ -106,7 +106,7 @@ def make_release(request: ReleaseRequest) -> Release:
         if refusals and not request.despite.strip():
             raise _refused(refusals, request.loaded)
         of_items = (
-            ItemChanges() if shared is None else find_item_changes(shared, filled.public, errata, request.version)
+            ChangedItems() if shared is None else find_item_changes(shared, filled.public, errata, request.version)
         )
         changes = _changes(before, filled, of_items, request.note)
         _check_patch(request.version, former, changes)
@@ -165,7 +165,7 @@ def _refused(refusals: Sequence[ReleaseRefusal], loaded: LoadedRecipe) -> GateCl
     )
 
 
-def _changes(before: Path | None, filled: Filled, of_items: ItemChanges, note: str) -> ReleaseChanges:
+def _changes(before: Path | None, filled: Filled, of_items: ChangedItems, note: str) -> ReleaseChanges:
     """What changed since the release before; a label that was corrected counts, if it was public."""
     if before is None:
         return ReleaseChanges(note=note)
