@@ -152,6 +152,8 @@ from .stats.intervals import bootstrap_estimates as bootstrap_estimates
 from .stats.intervals import mean_estimate as mean_estimate
 from .stats.intervals import paired_mean_difference as paired_mean_difference
 from .stats.intervals import sample_sd as sample_sd
+from .stats.item_response import ItemResponse as ItemResponse
+from .stats.item_response import fit_item_response as fit_item_response
 from .stats.kernels import KernelInverse as KernelInverse
 from .stats.kernels import Matrix as Matrix
 from .stats.kernels import kernel_inverse as kernel_inverse
@@ -165,6 +167,10 @@ from .stats.predictability import predictability as predictability
 from .stats.prediction_powered import MeanInterval as MeanInterval
 from .stats.prediction_powered import PredictionPowered as PredictionPowered
 from .stats.prediction_powered import clustered_prediction_powered_mean as clustered_prediction_powered_mean
+from .stats.stratified import StratifiedComparison as StratifiedComparison
+from .stats.stratified import benjamini_hochberg as benjamini_hochberg
+from .stats.stratified import compare_in_strata as compare_in_strata
+from .stats.stratified import quantile_strata as quantile_strata
 from .stats.weighted import Floats as Floats
 from .stats.weighted import Statistic as Statistic
 from .stats.weighted import float_array as float_array

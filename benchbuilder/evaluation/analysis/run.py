@@ -14,7 +14,7 @@ from benchbuilder.config import LoadedRecipe, Recipe
 from benchbuilder.core import PageTexts, page_texts, write_atomically
 from benchbuilder.evaluation.analysis.answered import AnsweredItems
 from benchbuilder.evaluation.analysis.read_answers import answered_items
-from benchbuilder.evaluation.analysis.section import AnalysisSection, AnalysisSettings, plain_data
+from benchbuilder.evaluation.analysis.section import AnalysisSection, AnalysisSettings, plain_cell, plain_data
 from benchbuilder.evaluation.analysis.sections import SECTIONS
 from benchbuilder.evaluation.plan import plan_evaluation
 from benchbuilder.exporters import PageSpec, csv_table
@@ -22,7 +22,7 @@ from benchbuilder.pipeline import Store
 
 ANALYSIS_SCHEMA = 1
 """Version of the data file."""
-_ITEM = ("id", "source", "type", "form", "relation", "family", "expected", "scorer", "question")
+_ITEM = ("id", "source", "type", "form", "relation", "family", "expected", "scorer", "made_up", "question")
 
 
 @dataclass(frozen=True)
@@ -99,9 +99,9 @@ def analysis_data(analysis: Analysis, t: PageTexts) -> dict[str, Any]:
     return {
         "schema": ANALYSIS_SCHEMA, "name": analysis.loaded.recipe.name, "title": analysis.title, "task": analysis.task,
         "language": t.language, "illustrative": answered.illustrative, "notes": analysis.notes(t),
-        "models": plain_data(answered.systems), "item_count": len(answered.items),
+        "models": plain_data(answered.systems, t), "item_count": len(answered.items),
         "family_count": answered.family_count,
-        **{name: plain_data(section) for name, section in analysis.sections.items()},
+        **{name: plain_data(section, t) for name, section in analysis.sections.items()},
     }  # fmt: skip
 
 
@@ -110,12 +110,18 @@ def _items(analysis: Analysis) -> str:
     items = analysis.answered.items
     own = zip(
         items.ids, items.sources, items.types, items.forms, items.relations, items.families.tolist(), items.expected,
-        items.scorers, items.questions, strict=True,
+        items.scorers, _made_up(analysis.answered), items.questions, strict=True,
     )  # fmt: skip
     columns = {
         name: values for section in analysis.sections.values() for name, values in section.item_columns().items()
     }
     return csv_table((*_ITEM, *columns), [[*row, *_cells(columns, row[0])] for row in own])
+
+
+def _made_up(answered: AnsweredItems) -> list[int]:
+    """How many of the answers to each item that models gave are made up."""
+    invented = np.array([system.invented and system.group == "model" for system in answered.systems], np.bool_)
+    return answered.asked[invented].sum(axis=0).tolist()
 
 
 def _models(analysis: Analysis) -> str:
@@ -128,7 +134,7 @@ def _models(analysis: Analysis) -> str:
     for place, system in enumerate(answered.systems):
         scores, without = answered.scores[place], answered.without[place]
         kept = scores[~np.isnan(scores)]
-        mean = plain_data(float(kept.mean())) if len(kept) else None
+        mean = plain_cell(float(kept.mean())) if len(kept) else None
         invented = "yes" if system.invented else ""
         rows.append([
             system.display_name, system.group, invented, len(kept), mean, int(without.sum()),
@@ -138,4 +144,4 @@ def _models(analysis: Analysis) -> str:
 
 
 def _cells(columns: Mapping[str, Mapping[str, Any]], name: str) -> list[Any]:
-    return [plain_data(values.get(name)) for values in columns.values()]
+    return [plain_cell(values.get(name)) for values in columns.values()]
