@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
 import signal
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +14,9 @@ from hypothesis import HealthCheck, settings
 
 # before numpy and torch are imported: the threads of two workers would wait for each other
 os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
+# recipes that were composed once, for all processes of a run; a later run finds its own
+os.environ.setdefault("BENCHBUILDER_CACHE", tempfile.mkdtemp(prefix="benchbuilder-cache-"))
 
 from once import Once
 from toy_kinds import TOY_KINDS
@@ -68,6 +73,12 @@ _LONGEST = (
     "test_the_whole_command_at_tiny_sizes",
 )
 """Parts of the names of the longest tests, which begin first: workers then end at about the same time."""
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Delete the cache of this run."""
+    if not hasattr(config, "workerinput"):
+        shutil.rmtree(os.environ["BENCHBUILDER_CACHE"], ignore_errors=True)
 
 
 @pytest.hookimpl(tryfirst=True)

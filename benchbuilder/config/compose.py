@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from hydra.plugins.config_source import ConfigResult, ConfigSource
 from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
+from benchbuilder.config.composed_recipe import ComposedRecipe
 from benchbuilder.config.composition_faults import (
     CompositionError,
     CompositionFault,
@@ -38,7 +38,7 @@ from benchbuilder.config.composition_faults import (
 from benchbuilder.config.origins import ValueOrigin, ValueOrigins, collect_value_origins
 from benchbuilder.config.recipe_index import RecipeIndex
 from benchbuilder.config.reference_cost import EndlessReferencesError, ReferenceMeter, bounded_references
-from benchbuilder.config.search_path import RecipeRoot, digest_of_files
+from benchbuilder.config.search_path import RecipeRoot
 from benchbuilder.config.yaml_source import KeyPath
 
 PRIMARY_CONFIG = "benchbuild"
@@ -51,42 +51,21 @@ _FLOAT = re.compile(r"[-+]?\d+(_\d+)*(\.[\d_]*)?[eE][-+]?\d+\Z")
 """Numbers that YAML 1.1 takes for texts, and OmegaConf does not."""
 
 
-@dataclass(frozen=True)
-class ComposedRecipe:
-    """A composed recipe.
-
-    `data` is plain, with interpolations resolved; ``None`` replaces the `unresolved` values. `origins` says where each
-    key was written. `idle_sources` names the options of the group `source` that were not chosen.
-    """
-
-    name: str
-    data: dict[str, Any]
-    origins: ValueOrigins
-    unresolved: tuple[UnresolvedValue, ...]
-    roots: tuple[RecipeRoot, ...]
-    idle_sources: frozenset[str]
-
-
-def compose_recipe(overrides: Sequence[str], roots: Sequence[RecipeRoot]) -> ComposedRecipe:
+def compose_recipe(overrides: Sequence[str], roots: Sequence[RecipeRoot], files: str | None = None) -> ComposedRecipe:
     """Compose ``recipe=NAME key=value ...`` from the files below `roots`.
 
-    Groups come first, then the recipe, its variant, local files, and the command line. The same overrides over the same
-    files are composed once in a process.
+    Groups come first, then the recipe, its variant, local files, and the command line.
+
+    Args:
+        overrides: the command line.
+        roots: the folders of recipes.
+        files: the digest of their files; merges of the same files are then kept in this process.
 
     Raises:
         CompositionError: overrides cannot be read, or a choice does not exist.
         RecipeError: a file is malformed, or is found in two roots.
     """
-    if (files := digest_of_files(roots)) is None:
-        return _compose(tuple(overrides), tuple(roots), {})
-    composed = _compose_cached(tuple(overrides), tuple(roots), files, _message_folder(roots))
-    return replace(composed, data=deepcopy(composed.data), origins=composed.origins.copy())
-
-
-@lru_cache(maxsize=32)
-def _compose_cached(overrides: tuple[str, ...], roots: tuple[RecipeRoot, ...], *digests: str) -> ComposedRecipe:
-    """The composed recipe; `digests` are of all files, and the folder from which messages name files."""
-    return _compose(overrides, roots, _merged_files(roots, digests[0]))
+    return _compose(overrides, roots, _merged_files(tuple(roots), files) if files else {})
 
 
 MergedFiles = dict[tuple[Any, ...], DictConfig]
@@ -97,13 +76,6 @@ MergedFiles = dict[tuple[Any, ...], DictConfig]
 def _merged_files(roots: tuple[RecipeRoot, ...], files: str) -> MergedFiles:  # noqa: ARG001
     """Some merges of the files with this digest."""
     return {}
-
-
-def _message_folder(roots: Sequence[RecipeRoot]) -> str:
-    """The current folder; empty if no file below `roots` lies below it, so that messages name each file in full."""
-    here = Path.cwd()
-    near = any(root.path.is_relative_to(here) or here.is_relative_to(root.path) for root in roots)
-    return str(here) if near else ""
 
 
 def _compose(texts: Sequence[str], roots: Sequence[RecipeRoot], merged: MergedFiles) -> ComposedRecipe:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from benchbuilder.config.compose import compose_recipe
 from benchbuilder.config.compose_errors import OPEN_CHOICE, explain_composition, explain_unresolved, without_echoes
+from benchbuilder.config.composition_cache import composed_recipe
 from benchbuilder.config.composition_faults import CompositionError
 from benchbuilder.config.origins import ValueOrigins
 from benchbuilder.config.recipe_index import RecipeIndex
@@ -88,17 +88,19 @@ def load_recipe(
     here = cwd or Path.cwd()
     roots = find_roots(recipes or (), cwd=here, environ=environ)
     try:
-        composed = compose_recipe(overrides, roots)
+        composition = composed_recipe(overrides, roots, environ)
     except CompositionError as error:
         problems = explain_composition(error, overrides)
         hidden = _problems_behind_open_choice(problems, overrides, error.index, lambda more: load_recipe(
             more, recipes=recipes, cwd=cwd, environ=environ))  # fmt: skip
         raise RecipeError([*problems, *hidden], next=_NEXT if hidden else "") from None
+    composed = composition.recipe
     unresolved = [explain_unresolved(value, composed.origins) for value in composed.unresolved]
     prompts = prompt_roots(roots)
     validated = validate_recipe(composed, unresolved, here, prompts)
     if validated.recipe is None or validated.problems:
         raise RecipeError(without_echoes(validated.problems), next=_NEXT)
+    composition.keep()
     decided = decide_illustrative(validated.recipe, validated.files, composed.origins, roots)
     return LoadedRecipe(
         decided.recipe, decided.recipe, composed.origins, validated.files, roots, prompts,

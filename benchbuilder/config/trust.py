@@ -12,6 +12,8 @@ from pathlib import Path
 
 from benchbuilder.core import Problem, RecipeError
 
+CACHE_ENV = "BENCHBUILDER_CACHE"
+"""The variable that names another folder for what the user may delete."""
 TRUST_FILE = "trusted_folders.txt"
 """The file of the user's configuration that names trusted folders: one a line, ``#`` begins a comment."""
 
@@ -22,6 +24,14 @@ def user_folder(env: Mapping[str, str]) -> Path:
     """The folder of the user's own configuration (``~/.config/benchbuilder``)."""
     base = env.get("XDG_CONFIG_HOME") or str(Path(env.get("HOME") or "~").expanduser() / ".config")
     return (Path(base) / "benchbuilder").resolve()
+
+
+def user_cache_folder(env: Mapping[str, str]) -> Path:
+    """The folder of what the user may delete at any time: ``$BENCHBUILDER_CACHE``, else ``~/.cache/benchbuilder``."""
+    if own := env.get(CACHE_ENV):
+        return Path(own).resolve()
+    base = env.get("XDG_CACHE_HOME") or str(Path(env.get("HOME") or "~").expanduser() / ".cache")
+    return Path(base) / "benchbuilder"
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from typing import Any, get_args, get_origin
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from pydantic import BaseModel, ValidationError
 
-from benchbuilder.config.compose import ComposedRecipe
+from benchbuilder.config.composed_recipe import ComposedRecipe
 from benchbuilder.config.file_refs import FileResolver
 from benchbuilder.config.origins import ValueOrigins, leaves_of
 from benchbuilder.config.output_names import evaluation_folder_problems, folder_problems, output_name_problems

@@ -13,7 +13,7 @@ from omegaconf import OmegaConf
 from pydantic import ValidationError
 
 from benchbuilder.config import search_path as roots_module
-from benchbuilder.config.compose import compose_recipe
+from benchbuilder.config.composition_cache import composed_recipe
 from benchbuilder.config.load import load_recipe
 from benchbuilder.config.origins import ValueOrigin, ValueOrigins, collect_value_origins, parse_key
 from benchbuilder.config.render import annotate_with_origins, render_recipe
@@ -112,24 +112,24 @@ def test_the_same_files_are_composed_once_and_changed_ones_anew(garden: Any) -> 
     (garden.folder / "recipes/local").mkdir()
     with trusting(["recipes/local"]):
         roots = find_roots(cwd=garden.folder, environ={})
-    first, second = compose_recipe(words, roots), compose_recipe(words, roots)
+    first, second = composed_recipe(words, roots).recipe, composed_recipe(words, roots).recipe
     assert first.data == second.data
     first.data["steps"].clear()
     first.origins.entries.clear()
-    third = compose_recipe(words, roots)
+    third = composed_recipe(words, roots).recipe
     assert third.data == second.data
     assert third.origins.entries == second.origins.entries
     garden.write("recipes/local/default.yaml", "# @package _global_\nsteps:\n  state:\n    min_chars: 7\n")
-    assert compose_recipe(words, roots).data["steps"]["state"]["min_chars"] == 7
+    assert composed_recipe(words, roots).recipe.data["steps"]["state"]["min_chars"] == 7
     garden.replace("recipes/local/default.yaml", "7", "8")
-    assert compose_recipe(words, roots).data["steps"]["state"]["min_chars"] == 8
+    assert composed_recipe(words, roots).recipe.data["steps"]["state"]["min_chars"] == 8
     (garden.folder / "recipes/local/default.yaml").unlink()
-    assert compose_recipe(words, roots).data == second.data
+    assert composed_recipe(words, roots).recipe.data == second.data
     garden.write("elsewhere.yaml", "# @package _global_\nsteps:\n  state:\n    min_chars: 5\n")
     (garden.folder / "recipes/local/default.yaml").symlink_to(garden.folder / "elsewhere.yaml")
-    assert compose_recipe(words, roots).data["steps"]["state"]["min_chars"] == 5
+    assert composed_recipe(words, roots).recipe.data["steps"]["state"]["min_chars"] == 5
     garden.replace("elsewhere.yaml", "5", "6")
-    assert compose_recipe(words, roots).data["steps"]["state"]["min_chars"] == 6
+    assert composed_recipe(words, roots).recipe.data["steps"]["state"]["min_chars"] == 6
 
 
 def test_resolvers_come_back_after_composing(garden: Any) -> None:

@@ -44,7 +44,7 @@ def test_the_commands_of_a_page_run(page: Path, tmp_path: Path, request: pytest.
         folders.insert(0, request.getfixturevalue("warm_folder"))
     paths = os.pathsep.join(map(str, folders))
     environment = {"PATH": paths, "HOME": str(home), "LANG": "C.UTF-8", "PYTHONUTF8": "1"}
-    environment |= {name: value for name, value in os.environ.items() if name.endswith("_NUM_THREADS")}
+    environment |= {name: value for name, value in os.environ.items() if name.endswith(("_NUM_THREADS", "_CACHE"))}
     done = subprocess.run(
         ["bash", "-c", script(list(blocks(page)), page)],
         cwd=work, env=environment, capture_output=True, text=True, timeout=300, check=False,
