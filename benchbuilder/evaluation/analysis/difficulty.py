@@ -17,7 +17,7 @@ FEWEST_FOR_FLAG = 20
 """With fewer models nothing can be said of how steeply an item separates them."""
 FEWEST_FOR_FIT = 50
 """From here on, steepness, test information and fit are shown."""
-_FLAT = 0.5
+_FLAT = 0.65
 _ABILITIES: Floats = np.array([half / 2 for half in range(-6, 7)], np.float64)
 _PER_GROUP, _MOST_GROUPS = 10, 10
 
@@ -36,7 +36,7 @@ class ItemDifficulty(AnalysisSection):
         names: The models.
         ability: The ability of each, in logits; 0 is the mean of models.
         ability_error: Its standard error.
-        flat: Whether an item separates models less than half as well as the median item; from 20 models on.
+        flat: Whether an item separates models much worse than the median item (less than 65 % of its steepness); from 20 models on.
         a: The steepness by the model of two parameters; from 50 models on.
         misfit: p of a test that answers go with the model of two parameters, adjusted for the number of items.
         abilities: Abilities, in standard deviations between models, for `information`.
