@@ -32,6 +32,9 @@ from .database.project_setup import add_gold_tasks as add_gold_tasks
 from .database.project_setup import make_project as make_project
 from .database.project_setup import missing_review_extra as missing_review_extra
 from .database.project_setup import open_annotation_store as open_annotation_store
+from .database.row_decisions import RowDecisions as RowDecisions
+from .database.row_decisions import error_reports as error_reports
+from .database.row_decisions import row_decisions as row_decisions
 from .database.store import AnnotationStore as AnnotationStore
 from .formats.history import build_export_input as build_export_input
 from .formats.models import ExportInput as ExportInput

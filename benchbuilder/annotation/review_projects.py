@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 from benchbuilder.annotation.base import Task
@@ -15,17 +16,24 @@ from benchbuilder.core import DataError, Table, cells_of, raise_row_errors, read
 _SEVERAL = " | "
 
 
-def rating_tasks(name: str, spec: ReviewProjectSpec, items: Table[Any] | None, seed: int) -> list[Task] | None:
+def rating_tasks(
+    name: str, spec: ReviewProjectSpec, items: Table[Any] | None, seed: int, flagged: Path | None = None
+) -> list[Task] | None:
     """The tasks of the rating project `name`; ``None`` if it has no rows yet (no file, or items not built).
 
-    Rows with the same fields are one task, with the paragraphs of all of them.
+    Rows with the same fields are one task, with the paragraphs of all of them. `flagged` is the file of the items that
+    an analysis sends back to experts; it may not exist yet.
 
     Raises:
         DataError: some rows cannot be used; it lists them with file and line.
     """
     rows = spec.rows
-    if rows.file is not None:
-        located_rows = [(f"{rows.file.path}:{line}", row) for line, row in read_row_file(rows.file.file)]
+    file = None if rows.file is None else rows.file.file
+    if rows.flagged and flagged is not None and flagged.is_file():
+        file = flagged
+    if file is not None:
+        label = file.name if rows.file is None else rows.file.path
+        located_rows = [(f"{label}:{line}", row) for line, row in read_row_file(file)]
     elif rows.items and items is not None:
         located_rows = [
             (f"{item.origin.file}:{item.origin.line}", {"id": item.id, "source": item.partition, **cells_of(item)})

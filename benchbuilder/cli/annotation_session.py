@@ -10,10 +10,20 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from benchbuilder.annotation import CLAIMS_PROJECT, AppBackend, AppSpec, open_annotation_store
+from benchbuilder.annotation import (
+    CLAIMS_PROJECT,
+    AppBackend,
+    AppSpec,
+    add_gold_tasks,
+    make_project,
+    open_annotation_store,
+    rating_tasks,
+)
 from benchbuilder.cli.session import Session, open_session
+from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import ProjectSpec, load_recipe
 from benchbuilder.core import Problem, RecipeError, make_folder
+from benchbuilder.evaluation import TO_EXPERTS
 
 if TYPE_CHECKING:
     from benchbuilder.annotation import AnnotationStore
@@ -68,3 +78,27 @@ def open_annotation_session(session: Session) -> Generator[AnnotationSession]:
     make_folder(workplace)
     with open_annotation_store(app.database_env if app else None, workplace) as store:
         yield AnnotationSession(session, store, app)
+
+
+def create_rating_projects(annotation: AnnotationSession, console: Console) -> None:
+    """Make the rating projects of the recipe and their tasks, or bring them up to date; print what is left out."""
+    recipe, store = annotation.session.plan.recipe, annotation.session.store
+    for name, spec in recipe.reviews.items():
+        part = recipe.for_task(spec.rows.task) if spec.rows.task else recipe
+        node = annotation.session.plan.nodes.get(part.items)
+        manifest = None if node is None else store.manifest(node.name, node.key)
+        items = None if manifest is None else store.rows(manifest)
+        flagged = store.folder / (spec.rows.task or "") / "analysis" / TO_EXPERTS
+        tasks = rating_tasks(name, spec, items, recipe.seed, flagged)
+        if tasks is None:
+            reason = "the items are not built yet" if spec.rows.items else "no file of rows is named"
+            if spec.rows.flagged:
+                reason = "benchbuild analyse has sent no items back yet"
+            print_line(console, f"{name}: left out, {reason}")
+            continue
+        project = make_project(name, spec, recipe.language, recipe.seed, recipe.benchmark_name)
+        annotation.store.sync_project(project, add_gold_tasks(tasks, spec))
+    for project in annotation.store.projects():
+        if project.name not in annotation.project_specs():
+            annotation.store.retire_project(project.name)
+            print_line(console, f"{project.name}: no longer in the recipe; it is closed and its votes stay")

@@ -106,8 +106,9 @@ _GROUPS: dict[str, dict[str, Command]] = {"Build": {
         ("benchbuild people invite wang --role annotator recipe=care_mi", "benchbuild people ls recipe=care_mi"),
     ),
     "votes": Command(
-        "votes", "export votes to other tools (Label Studio, Argilla, sheets), or import them",
-        ("benchbuild votes export label_studio recipe=care_mi", "benchbuild votes formats"),
+        "votes", "export votes to other tools (Label Studio, Argilla, sheets), import them, write what they decide",
+        ("benchbuild votes export label_studio recipe=care_mi",
+         "benchbuild votes decisions --project flagged recipe=care_mi"),
     ),
 }, "Models and cost": {
     "prompt": Command(

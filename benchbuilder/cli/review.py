@@ -12,8 +12,13 @@ from urllib.parse import urlsplit
 
 from rich.console import Console
 
-from benchbuilder.annotation import add_gold_tasks, make_project, missing_review_extra, rating_tasks
-from benchbuilder.cli.annotation_session import AnnotationSession, app_session, open_annotation_session
+from benchbuilder.annotation import missing_review_extra
+from benchbuilder.cli.annotation_session import (
+    AnnotationSession,
+    app_session,
+    create_rating_projects,
+    open_annotation_session,
+)
 from benchbuilder.cli.session import Session, add_overrides, progress_watcher
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.core import DataError, Problem, RecipeError, count_phrase
@@ -52,7 +57,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
         print_line(console, f"warning: {warning}")
     _build_candidates(session, console)
     with open_annotation_session(session) as annotation:
-        _create_rating_projects(annotation, console)
+        create_rating_projects(annotation, console)
         _print_work(annotation, args.overrides, console)
         spec = annotation.app_spec
         strings = {} if spec is None else {name: ref.file for name, ref in spec.strings.items()}
@@ -141,26 +146,6 @@ def _build_candidates(session: Session, console: Console) -> None:
     for waiting in report.waiting.values():
         if waiting.why:
             print_line(console, f"warning: {waiting.why}")
-
-
-def _create_rating_projects(annotation: AnnotationSession, console: Console) -> None:
-    recipe, store = annotation.session.plan.recipe, annotation.session.store
-    for name, spec in recipe.reviews.items():
-        part = recipe.for_task(spec.rows.task) if spec.rows.task else recipe
-        node = annotation.session.plan.nodes.get(part.items)
-        manifest = None if node is None else store.manifest(node.name, node.key)
-        items = None if manifest is None else store.rows(manifest)
-        tasks = rating_tasks(name, spec, items, recipe.seed)
-        if tasks is None:
-            reason = "the items are not built yet" if spec.rows.items else "no file of rows is named"
-            print_line(console, f"{name}: left out, {reason}")
-            continue
-        project = make_project(name, spec, recipe.language, recipe.seed, recipe.benchmark_name)
-        annotation.store.sync_project(project, add_gold_tasks(tasks, spec))
-    for project in annotation.store.projects():
-        if project.name not in annotation.project_specs():
-            annotation.store.retire_project(project.name)
-            print_line(console, f"{project.name}: no longer in the recipe; it is closed and its votes stay")
 
 
 def _print_work(annotation: AnnotationSession, overrides: list[str], console: Console) -> None:

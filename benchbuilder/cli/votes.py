@@ -1,9 +1,11 @@
-"""``benchbuild votes``: export votes to other tools, and import them."""
+"""``benchbuild votes``: export votes to other tools, import them, and write what they decide."""
 
 from __future__ import annotations
 
 import argparse
+import json
 from pathlib import Path
+from typing import get_args
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -18,20 +20,32 @@ from benchbuilder.annotation import (
     Rater,
     UserTable,
     build_export_input,
+    error_reports,
     read_user_table,
+    row_decisions,
 )
-from benchbuilder.cli.annotation_session import AnnotationSession, app_session, open_annotation_session
+from benchbuilder.cli.annotation_session import (
+    AnnotationSession,
+    app_session,
+    create_rating_projects,
+    open_annotation_session,
+)
 from benchbuilder.cli.session import split_names
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import did_you_mean, display_path
 from benchbuilder.core import DataError, Problem, RecipeError, count_phrase, write_atomically
+from benchbuilder.steps import ErratumKind
 
-_ACTIONS = ("export", "import", "formats")
+ERRATUM_KINDS: tuple[str, ...] = get_args(ErratumKind)
+_ACTIONS = ("export", "import", "decisions", "formats")
 
 
 def register(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("action", choices=_ACTIONS, help="export votes for another tool, import votes, or list formats")
+    parser.add_argument(
+        "action", choices=_ACTIONS,
+        help="export votes for another tool, import votes, write what they decide, or list formats",
+    )  # fmt: skip
     parser.add_argument(
         "overrides", nargs="*", metavar="FORMAT [FILE ...] key=value",
         help="a format, for import the files, recipe=NAME and any override",
@@ -52,6 +66,8 @@ def run(args: argparse.Namespace, console: Console) -> int:
         _print_formats(console)
         return 0
     names, args.overrides = split_names(args.overrides)
+    if args.action == "decisions":
+        return _write_decisions(names, args, console)
     where = f"command line: votes {args.action}"
     if not names or names[0] not in VOTE_FORMATS:
         hint = did_you_mean(names[0], list(VOTE_FORMATS)) if names else ""
@@ -64,6 +80,8 @@ def run(args: argparse.Namespace, console: Console) -> int:
         raise RecipeError([Problem(message, where=where, hint=hint)])
     with open_annotation_session(app_session(args, console)) as annotation:
         name = annotation.checked_project(args.project)
+        if name in annotation.session.plan.recipe.reviews and args.action == "export":
+            create_rating_projects(annotation, console)
         project = annotation.store.project(name)
         if project is None:
             hint = "`benchbuild review` with the same arguments creates them"
@@ -139,6 +157,33 @@ def _import(
     for parsed in parsed_files:
         for reason, count in parsed.omitted.items():
             print_line(console, f"left out, {reason}: {count}")
+
+
+def _write_decisions(names: list[str], args: argparse.Namespace, console: Console) -> int:
+    """Write what the votes on a rating project decide, and its errors as reports for the log of errata."""
+    if names:
+        raise RecipeError([Problem(f"decisions takes no name: {names[0]}", where="command line: votes decisions",
+                                   hint="--project NAME")])  # fmt: skip
+    with open_annotation_session(app_session(args, console)) as annotation:
+        project = annotation.checked_project(args.project)
+        if project not in annotation.session.plan.recipe.reviews:
+            reviews = ", ".join(annotation.session.plan.recipe.reviews)
+            raise RecipeError([Problem(f"a build follows the votes on {project!r} itself", allowed=reviews,
+                                       where=f"command line: --project {project}")])  # fmt: skip
+        decided = row_decisions(annotation.store, project)
+        folder = Path(args.output) if args.output else annotation.session.store.workplace / "decisions" / project
+    if not decided:
+        raise DataError(f"the project {project!r} has no tasks yet",
+                        next="`benchbuild review` with the same arguments creates them")  # fmt: skip
+    reports = [report for one in decided for report in error_reports(one, project, ERRATUM_KINDS)]
+    done = sum(one.is_complete for one in decided)
+    print_line(console, f"{count_phrase(len(decided), 'row')}: {done} decided, {len(decided) - done} waiting for votes")
+    for name, rows in (("decisions.jsonl", [one.as_row() for one in decided]), ("reports.jsonl", reports)):
+        write_atomically(folder / name, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+        print_line(console, f"  {display_path(folder / name)} ({count_phrase(len(rows), 'row')})")
+    if reports:
+        print_line(console, f"next: benchbuild errata add --from {display_path(folder / 'reports.jsonl')} recipe=...")
+    return 0
 
 
 def _print_formats(console: Console) -> None:

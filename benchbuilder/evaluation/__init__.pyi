@@ -1,4 +1,5 @@
 from .analysis.answered import AnsweredItems as AnsweredItems
+from .analysis.run import TO_EXPERTS as TO_EXPERTS
 from .analysis.run import Analysis as Analysis
 from .analysis.run import analyse_evaluation as analyse_evaluation
 from .analysis.run import analysis_data as analysis_data

@@ -177,7 +177,7 @@ class ProjectSpec(AnnotationSpec):
 
 
 class TaskRowsSpec(Spec):
-    """The source of the tasks of a review: a file of rows, or the finished items.
+    """The source of the tasks of a review: a file of rows, the finished items, or those that answers made suspicious.
 
     `file` is JSON Lines, CSV or Parquet. With ``null`` and ``items: true`` the rows are those of the item step, as in
     ``items.tsv``. `show` maps fields of the task to columns; a row may lack any but the first. `paragraphs` is a column
@@ -190,6 +190,8 @@ class TaskRowsSpec(Spec):
     items: bool = False
     task: Name | None = None
     """In a benchmark with several tasks: the task of the items."""
+    flagged: bool = False
+    """Whether the rows are the items that ``benchbuild analyse`` sends back to experts, as in ``to_experts.jsonl``."""
     show: dict[Name, str | None]
     paragraphs: str | None = None
     about: tuple[str, ...] = ()

@@ -36,7 +36,7 @@ class ItemDifficulty(AnalysisSection):
         names: The models.
         ability: The ability of each, in logits; 0 is the mean of models.
         ability_error: Its standard error.
-        flat: Whether an item separates models much worse than the median item (less than 65 % of its steepness); from 20 models on.
+        flat: Whether an item has less than 65 % of the steepness of the median item; from 20 models on.
         a: The steepness by the model of two parameters; from 50 models on.
         misfit: p of a test that answers go with the model of two parameters, adjusted for the number of items.
         abilities: Abilities, in standard deviations between models, for `information`.

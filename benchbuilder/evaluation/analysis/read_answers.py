@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from benchbuilder.config import display_path, is_sample_file
-from benchbuilder.core import DataError, Floats, Table
+from benchbuilder.core import DataError, Floats, Item, Table
 from benchbuilder.evaluation.analysis.answered import (
     AnalysisNote,
     AnsweredItems,
@@ -60,12 +60,9 @@ def answered_items(evaluation: Evaluation, built: Store, scores: Sequence[str] =
     Raises:
         DataError: There are no answers yet, or none of them has a score that counts.
     """
-    plan, store = evaluation.plan, evaluation.store
-    manifest = store.manifest(plan.recipe.items, plan.nodes[plan.recipe.items].key)
-    tables = list(_answer_tables(evaluation))
-    if manifest is None or not tables:
+    items, tables = evaluated_items(evaluation), list(_answer_tables(evaluation))
+    if not tables:
         raise _nothing(evaluation, "there are no answers to analyse", "no model has answered yet")
-    items = store.rows(manifest)
     columns, places = item_columns(items, built), _ids(items)
     systems, missing = _systems(evaluation, tables, places)
     marks: dict[Measure, dict[str, _ScorerMarks]] = {}
@@ -81,6 +78,15 @@ def answered_items(evaluation: Evaluation, built: Store, scores: Sequence[str] =
         known = ", ".join(sorted({measure.scorer for measure in marks})) or "none"
         raise _nothing(evaluation, "no answer has a score that counts", f"there are scores of {known}")
     return replace(found, notes=_notes(found, choice))
+
+
+def evaluated_items(evaluation: Evaluation) -> Table[Item[Any]]:
+    """The items that were asked; DataError if nobody was asked yet."""
+    plan = evaluation.plan
+    manifest = evaluation.store.manifest(plan.recipe.items, plan.nodes[plan.recipe.items].key)
+    if manifest is None:
+        raise _nothing(evaluation, "there are no answers to analyse", "these items were not evaluated yet")
+    return evaluation.store.rows(manifest)
 
 
 def _nothing(evaluation: Evaluation, message: str, why: str) -> DataError:

@@ -11,15 +11,19 @@ from typing import Any
 import numpy as np
 
 from benchbuilder.config import LoadedRecipe, Recipe
-from benchbuilder.core import PageTexts, page_texts, write_atomically
+from benchbuilder.core import Item, PageTexts, Table, cells_of, page_texts, write_atomically
 from benchbuilder.evaluation.analysis.answered import AnsweredItems
-from benchbuilder.evaluation.analysis.read_answers import answered_items
+from benchbuilder.evaluation.analysis.read_answers import answered_items, evaluated_items
 from benchbuilder.evaluation.analysis.section import AnalysisSection, AnalysisSettings, plain_cell, plain_data
 from benchbuilder.evaluation.analysis.sections import SECTIONS
-from benchbuilder.evaluation.plan import plan_evaluation
+from benchbuilder.evaluation.analysis.to_experts import ItemsForExperts
+from benchbuilder.evaluation.benchmark import folder_of_benchmark
+from benchbuilder.evaluation.plan import Evaluation, plan_evaluation
 from benchbuilder.exporters import PageSpec, csv_table
 from benchbuilder.pipeline import Store
 
+TO_EXPERTS = "to_experts.jsonl"
+"""The items that go back to experts, as rows of a review."""
 ANALYSIS_SCHEMA = 1
 """Version of the data file."""
 _ITEM = ("id", "source", "type", "form", "relation", "family", "expected", "scorer", "made_up", "question")
@@ -35,6 +39,7 @@ class Analysis:
         folder: The folder of its files.
         answered: The answers.
         sections: What each section found, by name.
+        rows: The items.
     """
 
     loaded: LoadedRecipe
@@ -42,6 +47,7 @@ class Analysis:
     folder: Path
     answered: AnsweredItems
     sections: Mapping[str, AnalysisSection]
+    rows: Table[Item[Any]]
 
     @property
     def task(self) -> str:
@@ -70,9 +76,18 @@ def analyse_evaluation(loaded: LoadedRecipe, cwd: Path) -> Analysis:
     answered = answered_items(evaluation, built, spec.scores)
     settings = AnalysisSettings(spec, loaded.recipe.seed)
     sections = {name: make(answered, settings) for name, make in SECTIONS.items()}
-    folder = evaluation.store.folder
-    place = folder.with_name(folder.name.replace("evaluation", "analysis", 1))
-    return Analysis(loaded, evaluation.plan.recipe.card.title, place, answered, sections)
+    folder = _analysis_folder(evaluation, built.folder / loaded.task)
+    return Analysis(loaded, evaluation.plan.recipe.card.title, folder, answered, sections, evaluated_items(evaluation))
+
+
+def _analysis_folder(evaluation: Evaluation, built: Path) -> Path:
+    """Beside the evaluation; inside it, if the recipe names its folder."""
+    spec = evaluation.spec
+    if spec.dir is not None:
+        return evaluation.store.folder / "analysis"
+    if spec.benchmark is None:
+        return built / "analysis"
+    return built / folder_of_benchmark("analysis", spec.benchmark.path.file)
 
 
 def analysis_texts(recipe: Recipe) -> PageTexts:
@@ -83,11 +98,12 @@ def analysis_texts(recipe: Recipe) -> PageTexts:
 
 
 def write_analysis(analysis: Analysis, t: PageTexts) -> list[Path]:
-    """Write ``analysis.json``, ``items.csv`` and ``models.csv``; the files that were written."""
+    """Write ``analysis.json``, the tables, and the items that go back to experts; the files that were written."""
     files = {
         "analysis.json": json.dumps(analysis_data(analysis, t), ensure_ascii=False, separators=(",", ":")) + "\n",
         "items.csv": _items(analysis),
         "models.csv": _models(analysis),
+        TO_EXPERTS: _to_experts(analysis),
     }
     analysis.folder.mkdir(parents=True, exist_ok=True)
     return [write_atomically(analysis.folder / name, text) for name, text in files.items()]
@@ -141,6 +157,29 @@ def _models(analysis: Analysis) -> str:
             *_cells(columns, system.name),
         ])  # fmt: skip
     return csv_table(("model", "group", "made_up", "n", "mean", "without_verdict", *columns), rows)
+
+
+def _to_experts(analysis: Analysis) -> str:
+    """One line for each item that goes back, the most suspicious first: its texts, its evidence, and the figures."""
+    section = analysis.sections["to_experts"]
+    if not isinstance(section, ItemsForExperts):
+        return ""
+    rows = {row.id: row for row in analysis.rows.find(section.ids.tolist())}
+    made_up = dict(zip(analysis.answered.items.ids, _made_up(analysis.answered), strict=True))
+    lines: list[str] = []
+    for place, name in enumerate(section.ids.tolist()):
+        row = rows[name]
+        figures = {
+            key: plain_cell(getattr(section, key)[place]) for key in ("suspicion", "best_miss", "item_rest", "n")
+        }
+        supports = getattr(row.payload, "evidence", ())
+        evidence = [{"base": one.base, "title": one.title, "text": one.text} for one in supports]
+        line = {
+            "id": name, "source": row.partition, **cells_of(row), "evidence": evidence, **figures,
+            "made_up": made_up[name],
+        }  # fmt: skip
+        lines.append(json.dumps(line, ensure_ascii=False) + "\n")
+    return "".join(lines)
 
 
 def _cells(columns: Mapping[str, Mapping[str, Any]], name: str) -> list[Any]:
