@@ -23,7 +23,7 @@ _PER_GROUP, _MOST_GROUPS = 10, 10
 
 
 @dataclass(frozen=True)
-class ItemDifficulty(AnalysisSection):
+class DifficultyScale(AnalysisSection):
     """Items and models on one scale.
 
     Attributes:
@@ -89,7 +89,7 @@ class ItemDifficulty(AnalysisSection):
         return {name: dict(zip(self.names, values.tolist(), strict=True)) for name, values in columns.items()}
 
 
-def item_difficulty(answered: AnsweredItems, settings: AnalysisSettings) -> ItemDifficulty:
+def item_difficulty(answered: AnsweredItems, settings: AnalysisSettings) -> DifficultyScale:
     """Fit one parameter from 5 models on, two from 20 on."""
     models = answered.models_only()
     count = len(models.systems)
@@ -97,7 +97,7 @@ def item_difficulty(answered: AnsweredItems, settings: AnalysisSettings) -> Item
     models = models.of_items((models.asked.sum(0) >= LEAST_MODELS) & (why is None))
     none = np.zeros(0)
     if not len(models.items):
-        return ItemDifficulty(
+        return DifficultyScale(
             count, models.items.ids, none, none, none, np.nan, (), none, none, none > 0, none, none, none, none, True,
             why or AnalysisNote("analysis.too_few", {"least": LEAST_MODELS, "n": int(answered.asked.sum(0).max())}),
         )  # fmt: skip
@@ -113,7 +113,7 @@ def item_difficulty(answered: AnsweredItems, settings: AnalysisSettings) -> Item
         if count >= FEWEST_FOR_FIT:
             a, misfit, why = two.a, item_misfit(models.scores, two), None
             abilities, information = _ABILITIES, two.information(_ABILITIES).sum(1)
-    return ItemDifficulty(
+    return DifficultyScale(
         models=count, ids=models.items.ids, b=fit.b, low=fit.b - half, high=fit.b + half, spread=fit.spread,
         names=tuple(system.name for system in models.systems), ability=fit.ability, ability_error=fit.ability_error,
         flat=flat, a=a, misfit=misfit, abilities=abilities, information=information, converged=converged, why=why,

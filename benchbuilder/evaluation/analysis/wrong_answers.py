@@ -15,7 +15,7 @@ from benchbuilder.evaluation.analysis.section import LEAST_MODELS, AnalysisSecti
 
 
 @dataclass(frozen=True)
-class WrongAnswers(AnalysisSection):
+class WrongAnswerTable(AnalysisSection):
     """One entry for each wrong answer, in every column: of open questions the one, of multiple choice each option.
 
     Attributes:
@@ -59,7 +59,7 @@ class WrongAnswers(AnalysisSection):
         return {"said_wrong": most}
 
 
-def wrong_answers(answered: AnsweredItems, settings: AnalysisSettings) -> WrongAnswers:  # noqa: ARG001
+def wrong_answers(answered: AnsweredItems, settings: AnalysisSettings) -> WrongAnswerTable:  # noqa: ARG001
     """How often models say the wrong answers of open questions and of multiple choice."""
     models = answered.models_only()
     rest = rest_scores(models)
@@ -81,7 +81,7 @@ def wrong_answers(answered: AnsweredItems, settings: AnalysisSettings) -> WrongA
 
 def _table(
     models: AnsweredItems, places: Codes, said: Floats, right: Floats, options: Sequence[str], rest: Floats
-) -> WrongAnswers:
+) -> WrongAnswerTable:
     keys = np.empty(len(options), np.object_)
     keys[:] = options
     known = ~np.isnan(said)
@@ -90,7 +90,7 @@ def _table(
         np.where(known, values, 0.0).sum(0) / np.maximum(n, 1) for values in (said, np.where(known, right, np.nan))
     )
     with_rest = np.where(n >= LEAST_MODELS, column_correlations(said, rest[:, places]), np.nan)
-    return WrongAnswers(
+    return WrongAnswerTable(
         items=len(np.unique(places)), ids=models.items.ids[places], options=keys,
         texts=np.where(keys == "", models.items.wrong_answers[places], ""), n=n, said=share, right=of_right,
         with_rest=with_rest, weak=share == 0, attracts=(share > of_right) | (with_rest > 0),
