@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from benchbuilder.api.opened_build import RowTable
@@ -11,7 +12,14 @@ from benchbuilder.api.opened_recipe import benchmark_overrides, recipes_of_tasks
 from benchbuilder.api.run_result import RunResult
 from benchbuilder.api.watching import Progress, watcher_of
 from benchbuilder.config import trusting
-from benchbuilder.evaluation import Evaluation, chooses_model, evaluation_tables, plan_evaluation
+from benchbuilder.evaluation import (
+    Evaluation,
+    Scoreboard,
+    chooses_model,
+    evaluation_scoreboard,
+    evaluation_tables,
+    plan_evaluation,
+)
 from benchbuilder.pipeline import Watcher, build_benchmark
 
 
@@ -34,6 +42,11 @@ class EvaluationResult(RunResult):
     def notes(self) -> tuple[str, ...]:
         """What was left out, and why."""
         return (*self.evaluation.notes, *self.report.notes)
+
+    @cached_property
+    def scoreboard(self) -> Scoreboard | None:
+        """Each system with its means, the facts that it knows and the answers that it lacks; None without scores."""
+        return evaluation_scoreboard(self.evaluation)
 
     @property
     def answers(self) -> Mapping[str, RowTable]:

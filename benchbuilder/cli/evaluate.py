@@ -10,10 +10,11 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchbuilder.api import benchmark_overrides, run_evaluation
+from benchbuilder.api import EvaluationResult, benchmark_overrides, run_evaluation
 from benchbuilder.api import recipes_of_tasks as load_recipes
 from benchbuilder.authoring import quote_plan
 from benchbuilder.cli.costs import print_quote, receipt_lines
+from benchbuilder.cli.scoreboard import print_scoreboard
 from benchbuilder.cli.session import add_overrides, add_refresh, build_progress, receipts_if_stopped
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import LoadedRecipe, display_path
@@ -31,7 +32,7 @@ from benchbuilder.evaluation import (
     evaluation_tables,
     plan_evaluation,
 )
-from benchbuilder.pipeline import BuildReport, check_recipe
+from benchbuilder.pipeline import check_recipe
 
 _SHOWN = 12
 """Up to this many files of one folder are listed one by one."""
@@ -42,6 +43,7 @@ def register(parser: argparse.ArgumentParser) -> None:
     add_overrides(parser)
     add_refresh(parser)
     add_benchmark_arguments(parser)
+    parser.add_argument("-v", "--verbose", action="store_true", help="print a line for each step")
     parser.add_argument(
         "--quote", action="store_true", help="ask no model; print what would be asked and what it may cost"
     )
@@ -97,9 +99,10 @@ def _run(loaded: LoadedRecipe, evaluation: Evaluation, args: argparse.Namespace,
         say("next: fill in the columns answer and person, and name the file with paths.human_answers=FILE")
         return 0
     plan, store = evaluation.plan, evaluation.store
-    with build_progress(console) as watcher, receipts_if_stopped(plan, store, watcher):
+    lines = "steps" if args.verbose else "long"
+    with build_progress(console, lines=lines) as watcher, receipts_if_stopped(plan, store, watcher):
         result = run_evaluation(evaluation, loaded.yaml, watcher, refresh)
-    return _print_report(evaluation, result.report, console)
+    return _print_report(result, console)
 
 
 def recipes_of_tasks(args: argparse.Namespace, overrides: Sequence[str] | None = None) -> list[LoadedRecipe]:
@@ -164,10 +167,9 @@ def _unused_ratings(evaluation: Evaluation) -> Iterator[str]:
         yield from scorer.unused_ratings(benchmark_items(evaluation), models)
 
 
-def _print_report(evaluation: Evaluation, report: BuildReport, console: Console) -> int:
+def _print_report(result: EvaluationResult, console: Console) -> int:
     """Print what the evaluation made and what to do next; the exit code."""
-    say = partial(print_line, console)
-    say()
+    say, evaluation, report = partial(print_line, console), result.evaluation, result.report
     for note in (*evaluation.notes, *report.notes):
         say(f"note: {note}")
     for note in _unused_ratings(evaluation):
@@ -190,13 +192,16 @@ def _print_report(evaluation: Evaluation, report: BuildReport, console: Console)
     if items < benchmark.rows:
         say(f"note: one question of each family is asked: {items} of {count_phrase(benchmark.rows, 'item')}")
     task = f"{evaluation.task}: " if evaluation.task else ""
-    say(f"{task}{count_phrase(len(answers), 'model')} on {count_phrase(items, 'item')}, in {display_path(folder)}:")
-    for line in file_lines(report.written_files):
-        say(f"  {line}")
+    if result.scoreboard is not None:
+        print_scoreboard(console, result.scoreboard, report.receipts)
     for line in receipt_lines(report.receipts):
         say(line)
     if evaluation.plan.recipe.card.illustrative and evaluation.spec.benchmark is None:
-        say("\nThe benchmark is a bundled sample: illustrative, not checked by experts.")
+        say("The benchmark is a bundled sample: illustrative, not checked by experts.")
+    say()
+    say(f"{task}{count_phrase(len(answers), 'system')} on {count_phrase(items, 'item')}, in {display_path(folder)}:")
+    for line in file_lines(report.written_files):
+        say(f"  {line}")
     if pages := [file for file in report.written_files if file.suffix == ".html"]:
         say(f"next: open {display_path(pages[0])} in a browser")
     return 75 if report.waiting else 0

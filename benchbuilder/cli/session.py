@@ -12,7 +12,7 @@ from rich.console import Console
 from benchbuilder.api import OpenedRecipe, open_recipe
 from benchbuilder.cli.costs import receipt_lines
 from benchbuilder.core import ServiceError, TooManyFailures
-from benchbuilder.pipeline import BarProgress, LineProgress, Plan, Store, Watcher, open_gateway
+from benchbuilder.pipeline import BarProgress, LineProgress, Plan, ProgressLines, Store, Watcher, open_gateway
 
 
 @dataclass(frozen=True)
@@ -61,18 +61,18 @@ def open_session(args: argparse.Namespace, console: Console) -> Session:
 
 
 @contextlib.contextmanager
-def build_progress(console: Console, *, notes_only: bool = False) -> Generator[Watcher]:
-    """Bars in a terminal; elsewhere one line for each finished step, or only notes."""
+def build_progress(console: Console, *, lines: ProgressLines = "steps") -> Generator[Watcher]:
+    """Bars in a terminal, and lines: one for each finished step, or as `lines` says."""
     if console.is_terminal:
-        with BarProgress(console, notes_only=notes_only) as bars:
+        with BarProgress(console, lines=lines) as bars:
             yield bars
     else:
-        yield LineProgress(console, notes_only=notes_only)
+        yield LineProgress(console, lines=lines)
 
 
 def progress_watcher(console: Console) -> contextlib.AbstractContextManager[Watcher]:
     """Bars in a terminal, removed when the work is done; elsewhere only notes."""
-    return build_progress(console, notes_only=True)
+    return build_progress(console, lines="notes")
 
 
 @contextlib.contextmanager

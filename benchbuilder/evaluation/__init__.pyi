@@ -5,6 +5,9 @@ from .analysis.run import analyse_evaluation as analyse_evaluation
 from .analysis.run import analysis_data as analysis_data
 from .analysis.run import analysis_texts as analysis_texts
 from .analysis.run import write_analysis as write_analysis
+from .analysis.scoreboard import Scoreboard as Scoreboard
+from .analysis.scoreboard import SystemScore as SystemScore
+from .analysis.scoreboard import evaluation_scoreboard as evaluation_scoreboard
 from .audit.against import TextChecks as TextChecks
 from .audit.against import check_texts as check_texts
 from .audit.auditor import AUDIT_VERSION as AUDIT_VERSION

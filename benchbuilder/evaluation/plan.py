@@ -29,13 +29,14 @@ from benchbuilder.steps import Step
 class Evaluation:
     """A planned evaluation: its recipe has the benchmark as its source, and a step for each answerer and scorer.
 
-    `notes` say what was left out, and why.
+    `notes` say what was left out, and why. `build_folder` is the folder of the build that the recipe makes.
     """
 
     plan: Plan
     store: Store
     spec: EvaluationSpec
     notes: tuple[str, ...]
+    build_folder: Path
     task: str = ""
 
 
@@ -86,7 +87,7 @@ def plan_evaluation(
         plan = make_plan(_without_questions(plan, store), store, checksums.sha256_of)
     checksums.save()
     _check_models(plan, loaded)
-    return Evaluation(plan, store, spec, notes, loaded.task)
+    return Evaluation(plan, store, spec, notes, built.folder, loaded.task)
 
 
 def judges_folder(loaded: LoadedRecipe, cwd: Path) -> Path:

@@ -32,6 +32,7 @@ from .plan import recorded_changes as recorded_changes
 from .plan import unread_sources as unread_sources
 from .progress import BarProgress as BarProgress
 from .progress import LineProgress as LineProgress
+from .progress import ProgressLines as ProgressLines
 from .progress import Watcher as Watcher
 from .run_node import NodeRunner as NodeRunner
 from .run_node import RowChooser as RowChooser

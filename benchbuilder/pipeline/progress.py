@@ -5,13 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
 _BETWEEN_LINES_S = 60.0
 """Seconds between two lines about a step that takes long."""
+ProgressLines = Literal["steps", "long", "notes"]
+"""What is written in lines: every step, only steps that take long, or only notes."""
 
 
 class Watcher(Protocol):
@@ -40,6 +42,8 @@ class StepPace:
     done: int = 0
     told: float = 0.0
     """When a line was last written about it."""
+    is_long: bool = False
+    """Whether a line was written about it while it ran."""
 
     def text(self, now: float) -> str:
         """The part that is done, the rate, and the time that is left.
@@ -72,16 +76,15 @@ def duration_text(seconds: float) -> str:
 
 
 class LineProgress:
-    """Writes plain lines, for logs and pipes: one when a step ends, unless `notes_only`, and one for each note.
+    """Writes plain lines, for logs and pipes: one when a step ends, and one for each note.
 
-    While a step takes long, a line a minute says how far it is and when it will end.
+    While a step takes long, a line a minute says how far it is and when it will end. `lines` says which are written.
     """
 
     def __init__(
-        self, console: Console, *, notes_only: bool = False, clock: Callable[[], float] = time.monotonic
+        self, console: Console, *, lines: ProgressLines = "steps", clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._console, self._clock = console, clock
-        self._notes_only = notes_only
+        self._console, self._clock, self._lines = console, clock, lines
         self._paces: dict[str, StepPace] = {}
 
     def begin(self, step: str, total: int | None, unit: str) -> None:
@@ -96,14 +99,14 @@ class LineProgress:
             return
         pace.done += count
         now = self._clock()
-        if not self._notes_only and now - pace.told >= _BETWEEN_LINES_S:
-            pace.told = now
+        if self._lines != "notes" and now - pace.told >= _BETWEEN_LINES_S:
+            pace.told, pace.is_long = now, True
             self._write(step, pace.text(now))
 
     def end(self, step: str, summary: str) -> None:
-        """Write one line per step."""
-        self._paces.pop(step, None)
-        if not self._notes_only:
+        """Write one line per step, or per step that took long."""
+        pace = self._paces.pop(step, None)
+        if self._lines == "steps" or (self._lines == "long" and pace is not None and pace.is_long):
             self._write(step, summary)
 
     def note(self, text: str) -> None:
@@ -117,7 +120,7 @@ class LineProgress:
 class BarProgress:
     """Shows a bar for the running step, for terminals; other lines appear above it as `LineProgress` writes them."""
 
-    def __init__(self, console: Console, *, notes_only: bool = False) -> None:
+    def __init__(self, console: Console, *, lines: ProgressLines = "steps") -> None:
         self._progress = Progress(
             SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=30), MofNCompleteColumn(),
             TextColumn("{task.fields[unit]}"), TimeElapsedColumn(), TextColumn("{task.fields[left]}"), console=console,
@@ -125,7 +128,7 @@ class BarProgress:
         )  # fmt: skip
         self._tasks: dict[str, TaskID] = {}
         self._paces: dict[str, StepPace] = {}
-        self._lines = LineProgress(self._progress.console, notes_only=notes_only)
+        self._lines = LineProgress(self._progress.console, lines=lines)
 
     def __enter__(self) -> BarProgress:
         self._progress.start()

@@ -63,7 +63,7 @@ def model(name: str, server: FakeOpenAI) -> list[str]:
 def test_an_evaluation_says_what_it_did_and_runs_nothing_twice(here: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["evaluate", *RECIPE]) == 0
     told = said(capsys)
-    assert "10 models on 357 items, in builds/care_mi/evaluation" in told
+    assert "10 systems on 357 items, in builds/care_mi/evaluation" in told
     assert "answer.echo reused" in told
     assert "built" not in told
     assert "illustrative, not checked by experts" in told
@@ -177,7 +177,7 @@ def test_a_benchmark_of_others_is_evaluated_beside_ours(here: Path, capsys: pyte
     shutil.copy("builds/care_mi/items.tsv", "theirs.tsv")
     assert main(["evaluate", *RECIPE, "--benchmark", "theirs.tsv"]) == 0
     told = said(capsys)
-    assert "4 models on 357 items" in told, (
+    assert "4 systems on 357 items" in told, (
         "answers, ratings and figures that came with the recipe are of its own items"
     )
     assert "illustrative" not in told
@@ -258,7 +258,7 @@ def test_ratings_of_what_is_not_there_are_told(here: Path, capsys: pytest.Captur
 
 
 def test_another_verdict_table_runs_the_verdicts_alone(here: Path, capsys: pytest.CaptureFixture[str]):
-    assert main(["evaluate", *RECIPE, "evaluation.scorers.similarity.measures=[chrf]"]) == 0
+    assert main(["evaluate", "-v", *RECIPE, "evaluation.scorers.similarity.measures=[chrf]"]) == 0
     told = capsys.readouterr().out.splitlines()
     built = {line.split()[0].partition(".")[0] for line in told if " built " in line}
     assert built == {"similarity"}

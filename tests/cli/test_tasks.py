@@ -76,7 +76,7 @@ def test_every_task_is_written_and_evaluated_in_a_folder_of_its_own(here: Path, 
 
     assert main(["evaluate", "recipe=two", "annotation=none"]) == 0
     told = capsys.readouterr().out
-    assert f"verdicts: 3 models on {counts['verdicts']} items, in builds/two/verdicts/evaluation" in told
+    assert f"verdicts: 3 systems on {counts['verdicts']} items, in builds/two/verdicts/evaluation" in told
     data = json.loads((build / "verdicts" / "evaluation" / "results.json").read_text("utf-8"))
     (sheet,) = [sheet for sheet in data["tables"] if sheet["name"] == "metric_accuracy"]
     found = {line["cells"][0]["words"]: line["cells"][1]["value"] for line in sheet["lines"]}

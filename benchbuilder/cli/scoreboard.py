@@ -1,0 +1,65 @@
+"""The table that ends an evaluation: one line for each system."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from benchbuilder.cli.terminal import print_line
+from benchbuilder.core import DEFAULT_LANGUAGE, Estimate, format_dollars, page_texts, printable_text
+from benchbuilder.evaluation import Scoreboard, SystemScore
+from benchbuilder.models import Receipt
+
+_GROUPS = {"people": " (people)", "rule": " (rule)"}
+_INVENTED = " *"
+
+
+def print_scoreboard(console: Console, board: Scoreboard, receipts: Sequence[Receipt]) -> None:
+    """Print a line for each system, and what the figures rest on. Systems whose answers are made up have a star."""
+    say = partial(print_line, console)
+    types = list(board.scorers)
+    paid = {score.system.name: _paid(score, receipts) for score in board.scores}
+    table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False)
+    table.add_column("model", overflow="fold", min_width=12)
+    heads = ["items", *types, "facts known", "no verdict", *(["USD"] if any(paid.values()) else [])]
+    for head in heads:
+        table.add_column(head, justify="right", no_wrap=True)
+    for score in board.scores:
+        costs = [paid[score.system.name]] if any(paid.values()) else []
+        known = f"{score.known:,} of {score.facts:,}"
+        means = [_mean(score.means.get(name)) for name in types]
+        table.add_row(Text(_name(score)), f"{score.answered:,}", *means, known, str(score.without or "-"), *costs)
+    say()
+    console.print(table, soft_wrap=not console.is_terminal)
+    say()
+    for name in types:
+        say(f"{name}: mean of {', '.join(board.scorers[name]) or 'no scorer'}, with its interval over item families")
+    say("facts known: those whose questions are all answered right, of those whose questions are all answered")
+    for note in board.notes(page_texts(DEFAULT_LANGUAGE)):
+        say(f"note: {note}")
+
+
+def _name(score: SystemScore) -> str:
+    system = score.system
+    name = printable_text(system.display_name)
+    group = "" if name == system.group else _GROUPS.get(system.group, "")
+    return f"{name}{group}{_INVENTED if system.invented else ''}"
+
+
+def _mean(mean: Estimate | None) -> str:
+    if mean is None or mean.value is None:
+        return "-"
+    return f"{mean.value:.3f}" if mean.low is None else f"{mean.value:.3f} ({mean.low:.3f}-{mean.high:.3f})"
+
+
+def _paid(score: SystemScore, receipts: Sequence[Receipt]) -> str:
+    """What the answers of a system cost; empty if nobody was asked, or a model runs here."""
+    own = [receipt for receipt in receipts if receipt.step == f"answer.{score.system.name}" and receipt.calls]
+    if not own:
+        return ""
+    known = [receipt.usd for receipt in own if receipt.usd is not None]
+    return format_dollars(sum(known)) if len(known) == len(own) else "no price"

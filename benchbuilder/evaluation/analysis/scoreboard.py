@@ -1,0 +1,125 @@
+"""One line for each system that answered: its mean by type with an interval, the facts it knows, answers it lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from benchbuilder.core import DataError, Estimate, PageTexts, mean_estimate
+from benchbuilder.evaluation.analysis.answered import AnsweredItems, AnsweringSystem, Bools
+from benchbuilder.evaluation.analysis.read_answers import answered_items
+from benchbuilder.evaluation.plan import Evaluation
+from benchbuilder.pipeline import Store
+
+RIGHT = 0.5
+"""An answer is right from this score on: a verdict scores 1 or 0, an answer to an open question anything between."""
+
+
+@dataclass(frozen=True)
+class SystemScore:
+    """How one system did.
+
+    Attributes:
+        system: Who answered.
+        means: The mean score of each type of items, with an interval over item families.
+        known: The number of facts all of whose questions it answered, and answered right.
+        facts: The number of facts all of whose questions it answered.
+        without: The number of answers without a verdict: invalid, refused, empty or filtered.
+        answered: The number of items with a score.
+    """
+
+    system: AnsweringSystem
+    means: Mapping[str, Estimate]
+    known: int
+    facts: int
+    without: int
+    answered: int
+
+
+@dataclass(frozen=True)
+class Scoreboard:
+    """The systems of an evaluation, models first, the best first.
+
+    Attributes:
+        scores: One entry for each system.
+        scorers: The scorers that count, by type of items.
+        answered: The answers that it is made of.
+    """
+
+    scores: tuple[SystemScore, ...]
+    scorers: Mapping[str, tuple[str, ...]]
+    answered: AnsweredItems
+
+    def notes(self, t: PageTexts) -> list[str]:
+        """What the figures rest on."""
+        return [note.text(t) for note in self.answered.notes]
+
+
+def evaluation_scoreboard(evaluation: Evaluation) -> Scoreboard | None:
+    """The scoreboard of an evaluation that has run, of those whom it asks now; None if no answer has a score."""
+    try:
+        found = answered_items(evaluation, Store(evaluation.build_folder))
+    except DataError:  # no scorer fits: the notes of the evaluation say why
+        return None
+    found = found.of_systems(np.array([not system.earlier for system in found.systems], np.bool_))
+    bootstrap = evaluation.spec.bootstrap
+    return scoreboard(found, samples=bootstrap.samples, level=bootstrap.level, seed=bootstrap.seed)
+
+
+def scoreboard(answered: AnsweredItems, *, samples: int, level: float, seed: int) -> Scoreboard:
+    """The scoreboard of all systems that have a score.
+
+    If models answered, means are over the items that one of them answered. So rules and people are measured on the same.
+
+    Args:
+        answered: The answers.
+        samples: How often the bootstrap draws item families.
+        level: The level of the intervals.
+        seed: The seed of the bootstrap.
+    """
+    facts, known = known_facts(answered)
+    models = np.array([system.group == "model" for system in answered.systems], np.bool_)
+    if models.any():
+        answered = answered.of_items(answered.asked[models].any(axis=0))
+    items = answered.items
+    clusters = [str(family) for family in items.families]
+    types = [str(name) for name in dict.fromkeys(items.types)]
+    scores: list[SystemScore] = []
+    for place, system in enumerate(answered.systems):
+        values = answered.scores[place]
+        means = {
+            name: mean_estimate(np.where(items.types == name, values, np.nan), clusters, samples=samples, level=level,
+                                seed=seed)
+            for name in types
+        }  # fmt: skip
+        asked = ~np.isnan(values)
+        if asked.any():
+            scores.append(SystemScore(
+                system, {name: mean for name, mean in means.items() if mean.value is not None}, int(known[place].sum()),
+                int(facts[place].sum()), int((answered.without[place] & asked).sum()), int(asked.sum()),
+            ))  # fmt: skip
+    groups = {group: place for place, group in enumerate(dict.fromkeys(system.group for system in answered.systems))}
+    order = sorted(scores, key=lambda score: (groups[score.system.group], -_overall(score)))
+    scorers = {name: tuple(sorted(set(items.scorers[items.types == name]) - {""})) for name in types}
+    return Scoreboard(tuple(order), scorers, answered)
+
+
+def known_facts(answered: AnsweredItems) -> tuple[Bools, Bools]:
+    """For each system and fact: whether it answered all questions of the fact, and whether all of them are right.
+
+    A fact that is not named is an item by itself.
+    """
+    items = answered.items
+    names = np.array([fact or name for fact, name in zip(items.facts, items.ids, strict=True)], np.object_)
+    codes = np.unique(names.astype(np.str_), return_inverse=True)[1].reshape(-1)
+    size = np.bincount(codes)
+    asked = np.array([np.bincount(codes, row, minlength=len(size)) for row in answered.asked]) == size
+    right = np.array([np.bincount(codes, row >= RIGHT, minlength=len(size)) for row in answered.scores]) == size
+    return asked, asked & right
+
+
+def _overall(score: SystemScore) -> float:
+    """The mean over types, by which systems are ordered."""
+    return float(np.mean([mean.value for mean in score.means.values() if mean.value is not None]))
