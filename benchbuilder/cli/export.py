@@ -32,8 +32,10 @@ def run(args: argparse.Namespace, console: Console) -> int:
     for task in exports[0].benchmark.tasks:
         examples = f", {count_phrase(len(task.examples), 'example')} for prompts" if task.examples else ""
         print_line(console, f"{task.name}: {count_phrase(len(task.rows), 'question')}{examples}")
-    for config in exports[0].benchmark.left_out:
-        print_line(console, f"left out: {config}, because no harness can score its items")
+    for config, why in exports[0].benchmark.left_out.items():
+        print_line(console, f"left out: {config}: {why}")
+    for note in exports[0].benchmark.notes:
+        print_line(console, f"note: {note}")
     for export in exports:
         print_line(console, f"{export.harness}: {display_path(export.folder / 'README.md')} says how to run it")
     return 0

@@ -122,6 +122,7 @@ from .scorers.base import Scorer as Scorer
 from .scorers.base import ScorerResult as ScorerResult
 from .scorers.base import ScoringConversation as ScoringConversation
 from .scorers.base import outcomes_of as outcomes_of
+from .scorers.exact import ExactSpec as ExactSpec
 from .scorers.ratings import RatingsScorer as RatingsScorer
 from .scorers.similarity import SimilaritySpec as SimilaritySpec
 from .scorers.verdict import VerdictSpec as VerdictSpec

@@ -2,6 +2,7 @@ from .harnesses.export import HARNESSES as HARNESSES
 from .harnesses.export import ExportRequest as ExportRequest
 from .harnesses.export import HarnessExport as HarnessExport
 from .harnesses.export import export_benchmark as export_benchmark
+from .harnesses.reader import TaskScoring as TaskScoring
 from .harnesses.reader import reader_module as reader_module
 from .release.items import BenchmarkToShare as BenchmarkToShare
 from .release.items import SharedItem as SharedItem

@@ -6,17 +6,22 @@ import ast
 import importlib.util
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 import yaml
 from built_sample import BuiltSample
 from doc_blocks import ROOT
 
+from benchbuilder.config import KindSpec, LoadedRecipe, load_recipe
 from benchbuilder.core import DataError, RecipeError, chrf
-from benchbuilder.evaluation import YesNoQuestion, verdict_reader
-from benchbuilder.publishing import HARNESSES, ExportRequest, Release, export_benchmark, reader_module
+from benchbuilder.evaluation import ExactSpec, SimilaritySpec, YesNoQuestion, verdict_reader
+from benchbuilder.publishing import HARNESSES, ExportRequest, Release, TaskScoring, export_benchmark, reader_module
+from benchbuilder.publishing.harnesses.tasks import harness_benchmark
+from benchbuilder.publishing.release.items import BenchmarkToShare, shared_item
 
 TABLES = [ROOT / "recipes" / "verdicts" / f"{language}.yaml" for language in ("zh", "en")]
 
@@ -24,8 +29,14 @@ TABLES = [ROOT / "recipes" / "verdicts" / f"{language}.yaml" for language in ("z
 @pytest.fixture(scope="module")
 def reader(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
     """The carried reader, imported from its file."""
+    configs = {
+        "tf": TaskScoring("verdict", tuple(TABLES)),
+        "zulu_tf": TaskScoring("verdict", (ROOT / "recipes" / "verdicts" / "zu.yaml",)),
+        "quiz": TaskScoring("exact", announced=("(?i)answer:?",), ignore=".", drop=("(?i)the ",), also_words=("A",)),
+        "oe": TaskScoring("open", longest=1000),
+    }
     file = tmp_path_factory.mktemp("reader") / "verdict_reader.py"
-    file.write_text(reader_module(TABLES, "sample"), encoding="utf-8")
+    file.write_text(reader_module(configs, "sample"), encoding="utf-8")
     spec = importlib.util.spec_from_file_location("verdict_reader", file)
     assert spec is not None
     assert spec.loader is not None
@@ -70,6 +81,29 @@ def test_the_carried_reader_reads_as_the_project_does(reader: ModuleType, place:
         assert (found.verdict, found.why, found.words) == (wanted.verdict, wanted.why, wanted.words), text
 
 
+def test_each_task_is_read_by_its_own_tables(reader: ModuleType) -> None:
+    row = {"expected": "no", "question": "", "answer": "", "answer_wrong": ""}
+    found = {name: reader.score_reply("Cha.", {**row, "config": name}).value for name in ("tf", "zulu_tf")}
+    assert found == {"tf": None, "zulu_tf": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("reply", "value"),
+    [
+        ("B", 1.0),
+        ("Answer: B. Venus", 1.0),
+        ("A planet near the sun", None),
+        ("A or B", None),
+        ("Mars", 0.0),
+        ("", None),
+    ],
+)
+def test_options_are_chosen_as_in_the_project(reader: ModuleType, reply: str, value: float | None) -> None:
+    row = {"config": "quiz", "expected": "B", "options": '{"A": "Mars", "B": "Venus"}', "right": '["Venus"]'}
+    assert reader.score_reply(reply, row).value == value
+    assert reader.score_reply("Answer: the venus.", {**row, "options": "{}", "expected": ""}).value == 1.0
+
+
 @pytest.mark.parametrize(
     "texts",
     [
@@ -103,7 +137,8 @@ def test_examples_come_from_the_split_dev_and_are_read_as_right(exported: Path, 
     assert not {row["family"] for row in rows["test"]} & {row["family"] for row in rows["dev"]}
     assert len(rows["dev"]) >= 4
     for row in rows["dev"]:
-        assert reader.score_verdict(row["target"], row).value == 1.0
+        assert reader.score_verdict(row["target"], {**row, "config": "tf"}).value == 1.0
+        assert row["target"].startswith("是的。" if row["expected"] == "yes" else "不对。")
 
 
 def test_lm_eval_gets_tasks_by_source_and_a_group(exported: Path) -> None:
@@ -118,6 +153,7 @@ def test_lm_eval_gets_tasks_by_source_and_a_group(exported: Path) -> None:
     assert set(parts["task"]) <= set(files)
     assert [metric["metric"] for metric in parts["aggregate_metric_list"]] == ["acc", "invalid", "said_yes"]
     assert files["care_mi_tf"]["fewshot_split"] == "dev"
+    assert "num_fewshot" not in files["care_mi_tf"]  # with 0, --num_fewshot would be ignored
     assert files["care_mi_tf"]["generation_kwargs"]["until"] == []
 
 
@@ -144,3 +180,58 @@ def test_an_export_replaces_the_earlier_one_and_nothing_else(built: BuiltSample,
 def test_an_unknown_harness_is_named_with_those_there_are(built: BuiltSample, harnesses: tuple[str, ...]) -> None:
     with pytest.raises(RecipeError, match="lm_eval"):
         export_benchmark(ExportRequest(built.loaded, harnesses, built.folder))
+
+
+def test_a_release_of_another_recipe_is_refused(released: Release, built: BuiltSample) -> None:
+    other = load_recipe(["recipe=medicine_en"])
+    with pytest.raises(RecipeError, match="is a release of care_mi, and this is medicine_en"):
+        export_benchmark(ExportRequest(other, ("plain",), built.folder, released.folder))
+
+
+def shared(*items: dict[str, Any]) -> BenchmarkToShare:
+    found = tuple(shared_item({"id": f"item-{n}", "source": "s", **item}, "", "test") for n, item in enumerate(items))
+    return BenchmarkToShare("quiz", "Quiz", "", "", "en", "", Path(), found)
+
+
+def evaluated_with(loaded: LoadedRecipe, **scorers: KindSpec) -> LoadedRecipe:
+    evaluation = loaded.recipe.evaluation
+    assert evaluation is not None
+    recipe = loaded.recipe.model_copy(update={"evaluation": evaluation.model_copy(update={"scorers": scorers})})
+    return replace(loaded, recipe=recipe, whole=recipe)
+
+
+CHOICE = {"question": "Which is second?", "answer": "Venus", "answer_key": "B",
+          "options": [{"key": "A", "text": "Mars"}, {"key": "B", "text": "Venus"}]}  # fmt: skip
+EXACT = ExactSpec(kind="exact", announced=(), ignore=".")
+ROUGE = SimilaritySpec(kind="similarity", measures=("rouge_l",))
+BOTH = SimilaritySpec(kind="similarity", measures=("rouge_l", "chrf"))
+
+
+def test_items_with_options_are_exported_with_the_scorer_exact(built: BuiltSample) -> None:
+    benchmark = harness_benchmark(shared(CHOICE), evaluated_with(built.loaded, exact=EXACT))
+    (task,) = benchmark.tasks
+    (row,) = task.rows
+    assert (task.scoring, row["expected"], row["target"], row["right"]) == ("exact", "B", "B", '["Venus"]')
+
+
+@pytest.mark.parametrize(
+    ("item", "scorers", "why"),
+    [
+        (CHOICE, {"similarity": BOTH}, "have options, and the recipe has no scorer `exact`"),
+        ({"question": "?", "answer": "Venus"}, {"similarity": ROUGE}, "rouge_l needs the tokenizer"),
+        ({"question": "?", "expected": "yes"}, {"similarity": BOTH}, "no scorer `verdict`"),
+        ({"question": "?"}, {"exact": EXACT}, "no scorer that an export can carry"),
+    ],
+)
+def test_what_cannot_be_exported_says_why(
+    built: BuiltSample, item: dict[str, Any], scorers: dict[str, KindSpec], why: str
+) -> None:
+    with pytest.raises(RecipeError, match=why):
+        harness_benchmark(shared(item), evaluated_with(built.loaded, **scorers))
+
+
+def test_what_is_left_out_is_noted(built: BuiltSample) -> None:
+    items = shared({"question": "?", "answer": "Venus", "type": "oe"}, {**CHOICE, "type": "quiz"})
+    benchmark = harness_benchmark(items, evaluated_with(built.loaded, similarity=BOTH))
+    assert list(benchmark.left_out) == ["quiz"]
+    assert "ROUGE-L is not exported" in benchmark.notes[0]

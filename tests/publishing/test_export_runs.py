@@ -1,4 +1,4 @@
-"""Exports run in their harnesses over the recorded answers, with the scores of `benchbuild evaluate`."""
+"""Exports of a release run in their harnesses, over the recorded answers with the scores of `benchbuild evaluate`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
+from built_sample import BuiltSample
 from once import EVALUATED, Once
 
 from benchbuilder.config import load_recipe
@@ -51,7 +52,9 @@ def python_of(harness: str, folder: Path) -> Path:
 def test_scores_equal_those_of_evaluate(harness: str, once: Once, tmp_path: Path) -> None:
     python = python_of(harness, tmp_path / "environment")
     work = once.copied(EVALUATED, tmp_path / "work")
-    (export,) = export_benchmark(ExportRequest(load_recipe(["recipe=care_mi"]), (harness,), work))
+    sample = BuiltSample(work, load_recipe(["recipe=care_mi"]))
+    release = sample.release(private=0.2, dev=4)
+    (export,) = export_benchmark(ExportRequest(sample.loaded, (harness,), work, release.folder))
     evaluation = work / "builds" / "care_mi" / "evaluation"
     replies: defaultdict[str, dict[str, dict[str, object]]] = defaultdict(dict)
     for line in (evaluation / "answers.jsonl").read_text("utf-8").splitlines():
@@ -61,7 +64,8 @@ def test_scores_equal_those_of_evaluate(harness: str, once: Once, tmp_path: Path
     said.write_text(json.dumps(replies), encoding="utf-8")
     program = _PROGRAMS / f"recorded_in_{harness}.py"
     command = [str(part) for part in (python, program, export.folder, export.benchmark.name, said, scored)]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
+    here = {**os.environ, "HF_HUB_OFFLINE": "1"}
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False, env=here)
     assert done.returncode == 0, done.stderr[-3000:]
 
     own: dict[tuple[str, str, str], str] = {}
@@ -69,12 +73,19 @@ def test_scores_equal_those_of_evaluate(harness: str, once: Once, tmp_path: Path
         for row in csv.DictReader(file):
             own[row["model"], row["item"], row["aspect"]] = row["value"]
     agree: Counter[str] = Counter()
-    for model, item, config, value in json.loads(scored.read_text("utf-8"))["scores"]:
+    written = json.loads(scored.read_text("utf-8"))
+    for model, item, config, value in written["scores"]:
         wanted = own.get((model, item, "verdict" if config == "tf" else "chrf_difference"))
         if config == "tf":
             assert value == (float(wanted) if wanted else None), (model, item)
         elif wanted is not None:
             assert abs(value - float(wanted)) <= 5.1e-10, (model, item)
         agree[config] += wanted is not None
-    assert agree["tf"] == sum(1 for row in own if row[2] == "verdict" and row[1] in replies.get(row[0], ()))
-    assert agree["oe"] > 150
+    asked = {task.config: {row["id"]: row["prompt"] for row in task.rows} for task in export.benchmark.tasks}
+    for config, aspect in (("tf", "verdict"), ("oe", "chrf_difference")):
+        answered = {(who, item) for who, item, what in own if what == aspect and item in replies.get(who, ())}
+        assert agree[config] == sum(item in asked[config] for _, item in answered) > 100
+    for task in export.benchmark.tasks if "prompts" in written else ():
+        item, prompt = written["prompts"][task.config]
+        assert prompt.rstrip().endswith(asked[task.config][item])
+        assert sum(row["prompt"] in prompt and row["target"] in prompt for row in task.examples) == 4

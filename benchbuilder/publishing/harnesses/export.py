@@ -15,7 +15,7 @@ from benchbuilder.config import LoadedRecipe, did_you_mean, display_path
 from benchbuilder.core import DataError, Problem, RecipeError, make_folder
 from benchbuilder.publishing.harnesses.tasks import HarnessBenchmark, harness_benchmark
 from benchbuilder.publishing.harnesses.templates_of import render
-from benchbuilder.publishing.release.items import read_build, read_release
+from benchbuilder.publishing.release.items import BenchmarkToShare, read_build, read_release
 
 EXPORT_FILE = "export.json"
 """The file that marks a folder as an export, and says what is in it."""
@@ -38,7 +38,7 @@ class ExportRequest:
 
 @dataclass(frozen=True)
 class HarnessExport:
-    """What was written for one harness. `left_out` are the configurations that no harness can score."""
+    """What was written for one harness. `benchmark.left_out` says what it lacks."""
 
     harness: str
     folder: Path
@@ -63,12 +63,23 @@ def export_benchmark(request: ExportRequest) -> tuple[HarnessExport, ...]:
         shared = read_build(request.loaded, request.cwd)
     else:
         shared = read_release(request.cwd / request.release)
+        _check_recipe(shared, request)
     benchmark = harness_benchmark(shared, request.loaded)
     base = request.folder or request.cwd / "exports" / shared.name
     folders = {name: base / name for name in dict.fromkeys(request.harnesses)}
     for folder in folders.values():
         _check_free(folder)
     return tuple(_write(name, benchmark, folder) for name, folder in folders.items())
+
+
+def _check_recipe(shared: BenchmarkToShare, request: ExportRequest) -> None:
+    """RecipeError if a release is of another recipe: replies would be read by the wrong tables."""
+    name = request.loaded.whole.benchmark_name
+    if shared.name != name or {item.task for item in shared.items} - {part.task for part in request.loaded.by_task()}:
+        raise RecipeError([Problem(
+            f"{display_path(request.cwd / (request.release or ''))} is a release of {shared.name}, and this is {name}",
+            where="command line: --release", hint="give the recipe and the variant that the release was made with",
+        )])  # fmt: skip
 
 
 def _check_free(folder: Path) -> None:
@@ -116,7 +127,8 @@ def _remove_earlier(folder: Path) -> None:
 
 def _values(benchmark: HarnessBenchmark) -> dict[str, object]:
     return {"benchmark": benchmark, "version": __version__, "tasks": benchmark.tasks,
-            "examples": any(task.examples for task in benchmark.tasks)}  # fmt: skip
+            "examples": any(task.examples for task in benchmark.tasks),
+            "most_examples": min((len(t.examples) for t in benchmark.tasks if t.examples), default=0)}  # fmt: skip
 
 
 def _intro(benchmark: HarnessBenchmark) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
 from benchbuilder import __version__
 from benchbuilder.core import convert_script
@@ -13,27 +15,48 @@ from benchbuilder.evaluation import VerdictTable, read_verdict_table
 from benchbuilder.publishing.harnesses.reader_source import SourceBundle
 from benchbuilder.publishing.harnesses.templates_of import render
 
+Scoring = Literal["verdict", "exact", "open"]
+"""Whether replies are read for a verdict, for an option or the right words, or for likeness to the right answer."""
 _HAN = ((0x3400, 0x4DC0), (0x4E00, 0xA000), (0xF900, 0xFB00), (0x20000, 0x32000))
 _GIVEN = ("DataError", "Span", "convert_script", "Conversion")
 _METHODS = {"VerdictTable": ("expand_parts", "any_of", "_part")}
 
 
-def reader_module(
-    tables: Sequence[Path], name: str, release: str = "", *, longest_verdict: int = 20_000, longest_open: int = 20_000
-) -> str:
-    """The text of a module that scores replies as the project does, by the verdict tables in the files `tables`.
+@dataclass(frozen=True)
+class TaskScoring:
+    """How replies to a configuration are scored.
+
+    ``verdict`` reads them by `tables`, ``exact`` compares them by the other settings, which are those of the scorer of
+    this name, and ``open`` measures how near they are to the right answer. Only `longest` characters of a reply count.
+    """
+
+    scoring: Scoring
+    tables: tuple[Path, ...] = ()
+    longest: int = 20_000
+    announced: tuple[str, ...] = ()
+    ignore: str = ""
+    drop: tuple[str, ...] = ()
+    also_words: tuple[str, ...] = ()
+
+
+def reader_module(configs: Mapping[str, TaskScoring], name: str, release: str = "") -> str:
+    """The text of a module that scores replies to each of `configs` as the project does.
 
     It converts scripts by characters, while the project converts phrases too.
     """
-    read = [read_verdict_table(path) for path in tables]
+    files = list(dict.fromkeys(path for task in configs.values() for path in task.tables))
+    read = [read_verdict_table(path) for path in files]
     bundle = SourceBundle(_GIVEN, _METHODS)
     bundle.take("benchbuilder.core.text.replies", ["strip_reasoning"])
     bundle.take("benchbuilder.core.stats.overlap", ["relative_closeness", "truncate_for_overlap"])
     bundle.take("benchbuilder.evaluation.parsing.verdicts", ["VerdictReader", "YesNoQuestion"])
+    bundle.take("benchbuilder.evaluation.parsing.exact_answers", ["ExactReader", "right_keys"])
     conversions = sorted({table.script for table in read if table.script is not None})
+    tasks = {config: {**asdict(task), "tables": [files.index(path) for path in task.tables]}
+             for config, task in configs.items()}  # fmt: skip
     return render(
         "verdict_reader.py.j2", version=__version__, name=name, release=release, imports=bundle.imports(),
-        definitions=bundle.text(), longest_verdict=longest_verdict, longest_open=longest_open,
+        definitions=bundle.text(), configs=json.dumps(tasks, ensure_ascii=False),
         tables=json.dumps([_settings(table) for table in read], ensure_ascii=False),
         scripts=json.dumps({name: _characters(name) for name in conversions}, ensure_ascii=False),
     )  # fmt: skip

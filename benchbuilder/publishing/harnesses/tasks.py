@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from benchbuilder.config import EvaluationSpec, LoadedRecipe
 from benchbuilder.core import Problem, RecipeError
 from benchbuilder.evaluation import (
+    ExactSpec,
     SimilaritySpec,
     VerdictReader,
     VerdictSpec,
@@ -19,12 +19,12 @@ from benchbuilder.evaluation import (
     read_verdict_table,
     verdict_reader,
 )
-from benchbuilder.models import Prompt, read_prompt, render_prompt
-from benchbuilder.publishing.harnesses.reader import reader_module
+from benchbuilder.models import read_prompt, render_prompt
+from benchbuilder.publishing.harnesses.reader import Scoring, TaskScoring, reader_module
 from benchbuilder.publishing.release.items import BenchmarkToShare, SharedItem
 
-Scoring = Literal["verdict", "open"]
-"""Whether a task's replies are read for a verdict, or compared with the right and the wrong answer."""
+_TRIED = 50
+"""How many items of a verdict the words of examples are tried on."""
 _COLUMNS = ("id", "source", "type", "language", "context", "question", "expected", "answer", "answer_wrong", "family")
 
 
@@ -56,7 +56,8 @@ class HarnessTask:
 @dataclass(frozen=True)
 class HarnessBenchmark:
     """A benchmark ready for harnesses. `name` is one that programs can use; `reader` is the text of the module that
-    scores. `system` is empty if no system message is sent. `left_out` says which items no harness can score."""
+    scores. `system` is empty if no system message is sent. `left_out` says of configurations why no harness can score
+    them, and `notes` what of the evaluation an export does not do."""
 
     name: str
     title: str
@@ -67,7 +68,8 @@ class HarnessBenchmark:
     max_tokens: int
     tasks: tuple[HarnessTask, ...]
     reader: str
-    left_out: tuple[str, ...]
+    left_out: Mapping[str, str]
+    notes: tuple[str, ...]
 
 
 def lines_of(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -89,94 +91,175 @@ def harness_benchmark(benchmark: BenchmarkToShare, loaded: LoadedRecipe) -> Harn
     """The tasks of `benchmark`, asked and scored as the evaluation of its recipe does.
 
     Raises:
-        RecipeError: The recipe has no evaluation, its tasks differ in how they ask or score, or none can be exported.
+        RecipeError: The recipe has no evaluation, its tasks differ in what all prompts share, or none can be exported.
     """
-    spec = _evaluation(loaded)
-    verdicts = [scorer for scorer in spec.scorers.values() if isinstance(scorer, VerdictSpec)]
-    similar = [s for s in spec.scorers.values() if isinstance(s, SimilaritySpec) and "chrf" in s.measures]
-    paths = [table.file for table in verdicts[0].tables] if verdicts else []
-    system, prompt = (None if ref is None else read_prompt(ref.path, ref.file) for ref in (spec.system, spec.prompt))
-    maker = _RowMaker(prompt, benchmark.canary, paths)
-    known: set[Scoring] = {*(("verdict",) if verdicts else ()), *(("open",) if similar else ())}
+    specs = _evaluations(loaded)
     tasks: list[HarnessTask] = []
-    left_out: list[str] = []
+    scorings: dict[str, TaskScoring] = {}
+    left_out: dict[str, str] = {}
     for config, items in sorted(benchmark.configs.items()):
-        scorings: set[Scoring] = {scoring for item in items if (scoring := _scoring(item))}
-        if len(scorings) != 1 or not scorings <= known:
-            left_out.append(config)
+        spec = specs[items[0].task]
+        known: dict[Scoring, TaskScoring] = {found.scoring: found for found in _scorings(spec)}
+        wanted: set[Scoring] = {scoring for item in items if (scoring := _scoring(item, spec, known))}
+        if len(wanted) != 1:
+            left_out[config] = _why_left_out(items, spec, known)
             continue
-        (scoring,) = scorings
+        (scoring,) = wanted
+        scorings[config] = known[scoring]
+        maker = _RowMaker(config, spec, known[scoring], benchmark.canary, items)
         rows, examples = (
-            tuple(maker.row(item) for item in some if _scoring(item) == scoring)
+            tuple(maker.row(item) for item in some if _scoring(item, spec, known) == scoring)
             for some in (items, benchmark.examples.get(config, ()))
         )
         tasks.append(HarnessTask(program_name(f"{benchmark.name}_{config}"), config, scoring, rows, examples))
     if not tasks:
-        raise RecipeError([Problem(
-            f"no items of {benchmark.name} can be exported: {', '.join(left_out)}", key=loaded.file_key("evaluation"),
-            hint="true/false questions need a scorer `verdict`, open questions a scorer `similarity` with chrf",
-        )])  # fmt: skip
-    limits = {"longest_verdict": verdicts[0].longest} if verdicts else {}
-    limits |= {"longest_open": similar[0].longest} if similar else {}
+        raise RecipeError([
+            Problem(f"{config} of {benchmark.name} cannot be exported: {why}", key=loaded.file_key("evaluation"))
+            for config, why in left_out.items()
+        ])  # fmt: skip
+    spec = next(iter(specs.values()))
+    system = "" if spec.system is None else render_prompt(read_prompt(spec.system.path, spec.system.file), {})
     return HarnessBenchmark(
         name=program_name(benchmark.name), title=benchmark.title or benchmark.name, release=benchmark.version,
-        canary=benchmark.canary, licence=benchmark.licence, system="" if system is None else render_prompt(system, {}),
-        max_tokens=spec.sampling.max_new_tokens or 2048, tasks=tuple(tasks), left_out=tuple(left_out),
-        reader=reader_module(paths, benchmark.name, benchmark.version, **limits),
+        canary=benchmark.canary, licence=benchmark.licence, system=system,
+        max_tokens=spec.sampling.max_new_tokens or 2048, tasks=tuple(tasks), left_out=left_out,
+        notes=tuple(dict.fromkeys(note for spec in specs.values() for note in _notes(spec))),
+        reader=reader_module(scorings, benchmark.name, benchmark.version),
     )  # fmt: skip
 
 
-def _evaluation(loaded: LoadedRecipe) -> EvaluationSpec:
-    """How the benchmark is evaluated; all its tasks must agree."""
-    specs = [part.recipe.evaluation for part in loaded.by_task()]
-    spec = specs[0]
-    if spec is None or any(other is None for other in specs):
-        raise RecipeError([Problem(
-            "this recipe says nothing of evaluating, so no harness can know how replies are scored",
-            key=loaded.file_key("evaluation"),
-            hint="choose settings, for instance `- override /evaluation: [zh_claims]` among its defaults",
-        )])  # fmt: skip
-    for name in ("prompt", "system", "sampling"):
-        if any(getattr(other, name) != getattr(spec, name) for other in specs):
+def _evaluations(loaded: LoadedRecipe) -> dict[str, EvaluationSpec]:
+    """How each task is evaluated; all must agree in what a harness sets once."""
+    specs: dict[str, EvaluationSpec] = {}
+    for part in loaded.by_task():
+        if part.recipe.evaluation is None:
+            raise RecipeError([Problem(
+                "this recipe says nothing of evaluating, so no harness can know how replies are scored",
+                key=part.file_key("evaluation"),
+                hint="choose settings, for instance `- override /evaluation: [zh_claims]` among its defaults",
+            )])  # fmt: skip
+        specs[part.task] = part.recipe.evaluation
+    first = next(iter(specs.values()))
+    for name in ("system", "sampling"):
+        if any(getattr(other, name) != getattr(first, name) for other in specs.values()):
             raise RecipeError([Problem(
                 f"the tasks of this benchmark differ in {name}", key=loaded.file_key("evaluation"),
-                hint="give them the same, or use the plain files of each task",
+                hint=f"give them the same {name}: a harness sets it once for all",
             )])  # fmt: skip
-    return spec
+    return specs
 
 
-def _scoring(item: SharedItem) -> Scoring | None:
+def _scorings(spec: EvaluationSpec) -> Iterator[TaskScoring]:
+    """The ways to score that an export can carry: the first scorer of each kind."""
+    scorers = list(spec.scorers.values())
+    for scorer in reversed(scorers):
+        if isinstance(scorer, VerdictSpec):
+            yield TaskScoring("verdict", tuple(table.file for table in scorer.tables), scorer.longest)
+        elif isinstance(scorer, ExactSpec):
+            yield TaskScoring("exact", announced=scorer.announced, ignore=scorer.ignore, drop=scorer.drop,
+                              also_words=scorer.also_words)  # fmt: skip
+        elif isinstance(scorer, SimilaritySpec) and "chrf" in scorer.measures:
+            yield TaskScoring("open", longest=scorer.longest)
+
+
+def _exact(spec: EvaluationSpec) -> ExactSpec | None:
+    return next((scorer for scorer in spec.scorers.values() if isinstance(scorer, ExactSpec)), None)
+
+
+def _scoring(item: SharedItem, spec: EvaluationSpec, known: Collection[Scoring]) -> Scoring | None:
     """How a reply to `item` can be scored; ``None`` if no harness can."""
-    if item.question and item.expected in ("yes", "no"):
-        return "verdict"
-    open_question = item.question and item.answer and not item.expected and not item.columns.get("options")
-    return "open" if open_question and not item.columns.get("verdict_only") else None
+    if not item.question:
+        return None
+    if item.expected in ("yes", "no"):
+        return "verdict" if "verdict" in known else None
+    exact = _exact(spec)
+    if exact is not None and (options_of(item, exact.options) or item.columns.get(exact.answer)):
+        return "exact"
+    if item.columns.get("options") or item.columns.get("verdict_only") or not item.answer:
+        return None
+    return "open" if "open" in known else None
+
+
+def options_of(item: SharedItem, field: str = "options") -> dict[str, str]:
+    """The texts of the options of an item by their keys; empty if it has none."""
+    return {str(option["key"]): str(option["text"]) for option in item.columns.get(field) or ()}
+
+
+def _why_left_out(items: Sequence[SharedItem], spec: EvaluationSpec, known: Collection[Scoring]) -> str:
+    if any(item.expected in ("yes", "no") for item in items) and "verdict" not in known:
+        return "its items are true/false questions, and the recipe has no scorer `verdict`"
+    if any(item.columns.get("options") for item in items):
+        return "its items have options, and the recipe has no scorer `exact`"
+    if any(isinstance(scorer, SimilaritySpec) for scorer in spec.scorers.values()) and "open" not in known:
+        return "rouge_l needs the tokenizer of the recipe, which an export does not carry: add chrf to its measures"
+    if len({_scoring(item, spec, known) for item in items} - {None}) > 1:
+        return "its items are scored in several ways: give each way a task of its own"
+    return "it has no scorer that an export can carry: verdict, exact, or similarity with chrf"
+
+
+def _notes(spec: EvaluationSpec) -> Iterator[str]:
+    """What of the evaluation is not exported."""
+    if any(isinstance(scorer, SimilaritySpec) and set(scorer.measures) > {"chrf"} for scorer in spec.scorers.values()):
+        yield "ROUGE-L is not exported, because it needs the tokenizer of the recipe; chrF is"
 
 
 class _RowMaker:
     """Makes rows for harnesses."""
 
-    def __init__(self, prompt: Prompt | None, canary: str, tables: Sequence[Path]) -> None:
-        self._prompt, self._canary = prompt, {"canary": canary} if canary else {}
-        self._reader: VerdictReader | None = verdict_reader(tables) if tables else None
-        self._said = read_verdict_table(tables[0]).examples if tables else None
+    def __init__(
+        self, config: str, spec: EvaluationSpec, scoring: TaskScoring, canary: str, items: Sequence[SharedItem]
+    ) -> None:
+        self._config, self._scoring, self._exact = config, scoring, _exact(spec)
+        self._prompt = None if spec.prompt is None else read_prompt(spec.prompt.path, spec.prompt.file)
+        self._canary = {"canary": canary} if canary else {}
+        self._reader: VerdictReader | None = verdict_reader(scoring.tables) if scoring.tables else None
+        self._words: dict[str, str] = {}
+        if scoring.tables:
+            said = read_verdict_table(scoring.tables[0]).examples
+            self._words = {
+                verdict: self._clearest(words, [item for item in items if item.expected == verdict][:_TRIED])
+                for verdict, words in (("yes", said.affirm), ("no", said.deny))
+            }
 
     def row(self, item: SharedItem) -> dict[str, str]:
         """The row of an item."""
-        row = {name: str(getattr(item, name)) for name in _COLUMNS}
+        row = {name: str(getattr(item, name)) for name in _COLUMNS} | {"config": self._config}
+        if self._scoring.scoring == "exact" and self._exact is not None:
+            row |= _exact_cells(item, self._exact)
         asked = item.context + item.question
         if self._prompt is not None:
             asked = render_prompt(self._prompt, {**item.columns, "question": asked, "type": item.type})
-        return {**row, "prompt": asked, "target": self._target(item), **self._canary}
+        return {**row, "prompt": asked, "target": self._target(item, row), **self._canary}
 
-    def _target(self, item: SharedItem) -> str:
+    def _target(self, item: SharedItem, row: Mapping[str, str]) -> str:
         """A right reply, as an example for a prompt: the verdict in the language of the tables, and the answer."""
-        if item.expected not in ("yes", "no") or self._reader is None or self._said is None:
-            return item.answer
-        words = (self._said.affirm if item.expected == "yes" else self._said.deny)[:1]
+        if self._scoring.scoring == "exact":
+            return row["expected"] or row["answer"]
+        words = self._words.get(item.expected, "")
+        told = f"{words}{' ' if words.isascii() else ''}{item.answer}"
+        found = (text for text in (told, words) if words and self._reads(text, item))
+        return next(found, item.expected or item.answer)
+
+    def _clearest(self, words: Sequence[str], items: Sequence[SharedItem]) -> str:
+        """The words for a verdict that are read as it for most `items`: of a negated question, some are unclear."""
+        return max(words, key=lambda text: sum(self._reads(text, item) for item in items), default="")
+
+    def _reads(self, text: str, item: SharedItem) -> bool:
+        """Whether `text` is read as the right verdict on `item`."""
         right, wrong = item.answer, item.answer_wrong
         claim, contrary = (right, wrong) if item.expected == "yes" else (wrong, right)
-        for text in (f"{''.join(words)}{right}", "".join(words)):
-            if self._reader.read(text, YesNoQuestion(item.question, claim, contrary)).verdict == item.expected:
-                return text
-        return item.expected
+        read = self._reader and self._reader.read(text, YesNoQuestion(item.question, claim, contrary))
+        return bool(read) and read.verdict == item.expected
+
+
+def _exact_cells(item: SharedItem, spec: ExactSpec) -> dict[str, str]:
+    """What the reader needs: the options, the key of the right one, and the right texts, lists and maps as JSON."""
+    found = item.columns.get(spec.answer) or ()
+    right = [found] if isinstance(found, str) else [str(text) for text in found]
+    options = options_of(item, spec.options)
+    return {
+        "expected": str(item.columns.get(spec.key) or "") if options else "",
+        "answer": right[0] if right else item.answer,
+        "options": json.dumps(options, ensure_ascii=False),
+        "right": json.dumps(right, ensure_ascii=False),
+    }

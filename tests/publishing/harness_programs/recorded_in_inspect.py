@@ -1,11 +1,16 @@
 """Runs an exported task in inspect_ai over recorded replies: FOLDER NAME REPLIES.json SCORES.json."""
 
 import json
+import os
+import shlex
 import sys
 import tempfile
 from pathlib import Path
 
+import tiktoken
 from inspect_ai import Task, eval
+from inspect_ai._cli.main import inspect
+from inspect_ai.log import list_eval_logs, read_eval_log
 from inspect_ai.model import ModelOutput
 from inspect_ai.solver import solver
 
@@ -47,5 +52,18 @@ for log in logs:
             value = sample.scores["chrf_difference"].value
         scores.append([who, sample.id, config, value])
 names = {f"{score.name}/{metric}" for log in logs for score in log.results.scores for metric in score.metrics}
-figures = {"metrics": sorted(names), "scores": scores}
+
+tiktoken.get_encoding = lambda _: type("Encoding", (), {"encode": lambda self, text, **_: list(text)})()  # no network
+os.chdir(folder)
+(written,) = [line for line in Path("README.md").read_text("utf-8").splitlines() if line.startswith("inspect ")]
+words = [*shlex.split(written)[1:], "-T", "fewshot=4", "--display", "none"]  # the command of the page, with examples
+inspect(words, standalone_mode=False)
+prompts = {}
+for found in list_eval_logs("logs"):
+    log = read_eval_log(found)
+    assert log.status == "success", log.error
+    sample = log.samples[-1]
+    text = "\n".join(message.text for message in sample.messages[:-1])
+    prompts[sample.metadata["config"]] = [sample.id, text]
+figures = {"metrics": sorted(names), "scores": scores, "prompts": prompts}
 Path(scores_file).write_text(json.dumps(figures), "utf-8")

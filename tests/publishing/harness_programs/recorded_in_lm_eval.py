@@ -1,10 +1,13 @@
 """Runs an exported task in lm-eval over recorded replies: FOLDER NAME REPLIES.json SCORES.json."""
 
 import json
+import os
+import shlex
 import sys
 from pathlib import Path
 
 import lm_eval
+from lm_eval.__main__ import cli_evaluate
 from lm_eval.api.model import LM
 from lm_eval.tasks import TaskManager
 
@@ -44,4 +47,16 @@ for who, said in replies.items():
             if config is not None and sample["doc"]["id"] in said:
                 value = None if sample.get("invalid") else sample["acc" if config == "tf" else "chrf_difference"]
                 scores.append([who, sample["doc"]["id"], config, value])
-Path(scores_file).write_text(json.dumps({"metrics": sorted(names), "scores": scores}), "utf-8")
+
+os.chdir(folder)
+(written,) = [line for line in Path("README.md").read_text("utf-8").splitlines() if line.startswith("lm_eval ")]
+sys.argv = [*shlex.split(written), "--num_fewshot", "4"]  # the command of the page, with examples
+cli_evaluate()
+prompts = {}
+for file in Path("results").rglob(f"samples_{name}_*.jsonl"):
+    config = file.name.removeprefix(f"samples_{name}_")[:2]
+    for line in file.read_text("utf-8").splitlines():
+        sample = json.loads(line)
+        prompts[config] = [sample["doc"]["id"], str(sample["arguments"]["gen_args_0"]["arg_0"])]
+data = {"metrics": sorted(names), "scores": scores, "prompts": prompts}
+Path(scores_file).write_text(json.dumps(data), "utf-8")
