@@ -2,6 +2,7 @@ from .api import AnalysisReport as AnalysisReport
 from .api import AuditReport as AuditReport
 from .api import BuildResult as BuildResult
 from .api import CheckedRecipe as CheckedRecipe
+from .api import ErrataLog as ErrataLog
 from .api import EvaluationResult as EvaluationResult
 from .api import NewRecipe as NewRecipe
 from .api import OpenedBenchmark as OpenedBenchmark
@@ -12,6 +13,7 @@ from .api import analyse as analyse
 from .api import audit as audit
 from .api import build as build
 from .api import check as check
+from .api import errata as errata
 from .api import evaluate as evaluate
 from .api import new as new
 from .api import open as open

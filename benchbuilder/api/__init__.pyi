@@ -9,6 +9,8 @@ from .building import build_opened as build_opened
 from .checking import CheckedRecipe as CheckedRecipe
 from .checking import check as check
 from .checking import check_overrides as check_overrides
+from .correcting import ErrataLog as ErrataLog
+from .correcting import errata as errata
 from .evaluating import EvaluationResult as EvaluationResult
 from .evaluating import evaluate as evaluate
 from .evaluating import run_evaluation as run_evaluation

@@ -167,6 +167,12 @@ _GROUPS: dict[str, dict[str, Command]] = {"Build": {
         ("benchbuild release recipe=care_mi version=1.0.0 --despite 'a trial of the form'",
          "benchbuild release recipe=care_mi version=1.0.0 release.private=0.3 release.dev=5"),
     ),
+    "errata": Command(
+        "errata", "report errors in items, decide them, and release the next version with what was decided",
+        ("benchbuild errata add \"$(head -1 builds/care_mi/items.jsonl | cut -d '\"' -f 4)\" --kind wrong_key "
+         "--text 'the guideline says otherwise' recipe=care_mi paths.errata=errata.jsonl",
+         "benchbuild errata ls open recipe=care_mi paths.errata=errata.jsonl"),
+    ),
     "export": Command(
         "export", "write a benchmark for evaluation harnesses: lm_eval, inspect, evalscope, opencompass, plain",
         ("benchbuild export recipe=care_mi to=lm_eval,inspect",

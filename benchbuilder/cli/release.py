@@ -11,7 +11,7 @@ from benchbuilder.cli.session import add_overrides
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import display_path, load_recipe
 from benchbuilder.core import count_phrase
-from benchbuilder.publishing import ReleaseRequest, make_release
+from benchbuilder.publishing import Release, ReleaseRequest, make_release
 
 
 def register(parser: argparse.ArgumentParser) -> None:
@@ -29,6 +29,12 @@ def run(args: argparse.Namespace, console: Console) -> int:
     version, overrides = split_version(args.overrides)
     loaded = load_recipe(overrides, recipes=args.recipes)
     release = make_release(ReleaseRequest(loaded, version, Path.cwd(), despite=args.despite, note=args.changes))
+    print_release(release, console)
+    return 0
+
+
+def print_release(release: Release, console: Console) -> None:
+    """Say where a release is and what it holds."""
     record = release.record
     print_line(console, f"{record.name} {record.version} in {display_path(release.folder)}:")
     for config in record.configs:
@@ -44,7 +50,6 @@ def run(args: argparse.Namespace, console: Console) -> int:
         print_line(console, f"released despite: {refusal}")
     print_line(console, f"next: read {display_path(release.folder / 'README.md')}, then benchbuild publish --dry-run "
                f"{display_path(release.folder)}")  # fmt: skip
-    return 0
 
 
 def split_version(words: list[str]) -> tuple[str, list[str]]:

@@ -1,3 +1,17 @@
+from .errata.decisions import DECISIONS as DECISIONS
+from .errata.decisions import DecidedErratum as DecidedErratum
+from .errata.decisions import Decision as Decision
+from .errata.decisions import DecisionRequest as DecisionRequest
+from .errata.decisions import decide_erratum as decide_erratum
+from .errata.known_items import KnownItem as KnownItem
+from .errata.release import ErrataRelease as ErrataRelease
+from .errata.release import list_errata as list_errata
+from .errata.release import release_errata as release_errata
+from .errata.reports import ERRATUM_KINDS as ERRATUM_KINDS
+from .errata.reports import AddedErrata as AddedErrata
+from .errata.reports import ErratumReport as ErratumReport
+from .errata.reports import add_errata as add_errata
+from .errata.reports import read_reports as read_reports
 from .harnesses.export import HARNESSES as HARNESSES
 from .harnesses.export import ExportRequest as ExportRequest
 from .harnesses.export import HarnessExport as HarnessExport

@@ -16,7 +16,7 @@ class CorrectSpec(StepSpec):
     """Where the errata of the benchmark are."""
 
     errata: Annotated[FileRef | None, KeyedByStep()] = None
-    """The log of errata (``.jsonl``); ``null``: there is none. Its decisions in force are part
+    """The log that ``benchbuild errata`` writes (``.jsonl``); ``null``: there is none. Its decisions in force are part
     of the key. Reports without a decision are not."""
 
 

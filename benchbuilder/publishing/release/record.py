@@ -142,7 +142,12 @@ def read_record(folder: Path) -> ReleaseRecord:
     ) from cause  # fmt: skip
 
 
+def all_releases(releases: Path) -> list[Path]:
+    """The folders of all versions below `releases`, the first version first."""
+    versions = [folder for folder in releases.iterdir() if _VERSION.match(folder.name)] if releases.is_dir() else []
+    return sorted(versions, key=lambda folder: parse_version(folder.name))
+
+
 def latest_release(releases: Path) -> Path | None:
     """The folder of the latest version below `releases`, if there is one."""
-    versions = [folder for folder in releases.iterdir() if _VERSION.match(folder.name)] if releases.is_dir() else []
-    return max(versions, key=lambda folder: parse_version(folder.name), default=None)
+    return next(reversed(all_releases(releases)), None)

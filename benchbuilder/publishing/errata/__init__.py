@@ -1,0 +1,1 @@
+"""Collects reports of errors in items, records decisions about them, and releases what was decided."""
