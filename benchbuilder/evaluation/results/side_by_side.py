@@ -34,7 +34,10 @@ from benchbuilder.exporters import (
 
 _COMPARED = ("verdicts_", "answers", "aspects", "costs")
 """Name prefixes of the tables whose single values are compared."""
-_CSV = ("table", "line", "column", "first", "second", "difference", "difference_low", "difference_high", "p", "n")
+_CSV = (
+    *("table", "line", "column", "first", "second", "difference", "difference_low", "difference_high", "p", "n"),
+    *("first_whole", "first_n", "second_whole", "second_n"),
+)
 
 
 def write_side_by_side(
@@ -42,8 +45,9 @@ def write_side_by_side(
 ) -> list[Path]:
     """Compare the data files `first_file` and `second_file`; writes ``file.html``, ``.md`` and ``.csv`` into `folder`.
 
-    Differences are second minus first, by model and measure, over the items that both runs have a score for. The paired
-    bootstrap uses the settings of the first run.
+    The mean of each run over all its items stands beside the means over the items that both runs have a score for. An
+    item that was changed has another id, so items in common are unchanged. Differences are second minus first, by model
+    and measure, over the items in common. The paired bootstrap uses the settings of the first run.
 
     Raises:
         DataError: A file is not the data file of a results page of this version.
@@ -95,8 +99,27 @@ def _notes(first: Mapping[str, Any], second: Mapping[str, Any], t: PageTexts) ->
     notes = [(t("side_by_side.same_benchmark"), False) if same else (t("side_by_side.other_benchmark"), True)]
     if not shared:
         notes = [(t("side_by_side.nothing_shared"), True)]
+    elif not same:
+        differing = len(_differing_items(first, second))
+        counts = {"shared": t.number(len(shared)), "differing": t.number(differing)}
+        kind = "scores_differ" if differing else "scores_same"
+        notes.append((t(f"side_by_side.{kind}", **counts), bool(differing)))
     equal = first["recipe"] == second["recipe"]
     return [*notes, (t("side_by_side.recipe_same" if equal else "side_by_side.recipe_differs"), False)]
+
+
+def _by_measure(run: Mapping[str, Any]) -> dict[tuple[str, str, str], Any]:
+    return {(m["aspect"], m["scorer"], m.get("form", "")): m for m in run["scores"]}
+
+
+def _differing_items(first: Mapping[str, Any], second: Mapping[str, Any]) -> set[str]:
+    """The items of both runs on which a score of a system differs; both runs have that score."""
+    after, found = _by_measure(second), set[str]()
+    for key, measure in _by_measure(first).items():
+        for name, values in measure["values"].items() if key in after else ():
+            left, right = _values(first, values), _values(second, after[key]["values"].get(name))
+            found |= {item for item, value in left.items() if item in right and right[item] != value}
+    return found
 
 
 def _runs(first: Mapping[str, Any], second: Mapping[str, Any], t: PageTexts) -> ResultTable:
@@ -114,11 +137,14 @@ def _runs(first: Mapping[str, Any], second: Mapping[str, Any], t: PageTexts) -> 
 
 def _scores(first: Mapping[str, Any], second: Mapping[str, Any], t: PageTexts) -> list[ResultTable]:
     """A table per measure of either run, with a line per system."""
-    by_measure = [{(m["aspect"], m["scorer"], m.get("form", "")): m for m in run["scores"]} for run in (first, second)]
+    by_measure = [_by_measure(run) for run in (first, second)]
     facts = {row[0]: row[1] for run in (second, first) for row in run["items"]}
     bootstrap = bootstrap_settings(BootstrapSpec.model_validate(first["bootstrap"]))
-    columns = table_columns(t, "model:words=common.model first=side_by_side.left second=side_by_side.right "
-                            "difference:signed=results.difference p=p n:count=side_by_side.common")  # fmt: skip
+    columns = table_columns(t, (
+        "model:words=common.model first_whole=side_by_side.whole_left second_whole=side_by_side.whole_right "
+        "first=side_by_side.common_left second=side_by_side.common_right difference:signed=results.difference p=p "
+        "n:count=side_by_side.common"
+    ))  # fmt: skip
     tables: list[ResultTable] = []
     for key in dict.fromkeys([*by_measure[0], *by_measure[1]]):
         sides = [measures.get(key, {"values": {}, "title": ""}) for measures in by_measure]
@@ -141,14 +167,16 @@ def _comparison_line(
     name: str, first: Mapping[str, float], second: Mapping[str, float], facts: Mapping[str, str],
     bootstrap: BootstrapSettings, t: PageTexts,
 ) -> TableLine:  # fmt: skip
+    whole = [TableCell(fmean(side.values()), n=len(side)) if side else None for side in (first, second)]
     common = [item for item in first if item in second]
     if not common:
         tag = t("side_by_side.only_left") if first else t("side_by_side.only_right")
-        means = [TableCell(fmean(side.values()), n=len(side)) if side else None for side in (first, second)]
-        return table_line(name, *means, None, None, 0, tag="" if first and second else tag)
+        return table_line(name, *whole, None, None, None, None, 0, tag="" if first and second else tag)
     left, right = [first[item] for item in common], [second[item] for item in common]
     difference = paired_mean_difference(right, left, [facts[item] for item in common], **bootstrap)
-    return table_line(name, fmean(left), fmean(right), estimate_cell(difference), difference.p, len(common))
+    return table_line(
+        name, *whole, fmean(left), fmean(right), estimate_cell(difference), difference.p, len(common)
+    )  # fmt: skip
 
 
 class ValueChange(NamedTuple):
@@ -211,9 +239,10 @@ def _csv(scores: Sequence[ResultTable], changes: Iterable[ValueChange]) -> str:
     rows: list[list[object]] = []
     for sheet in scores:
         for line in sheet.lines:
-            first, second, gap, p, n = line.cells[1:]
-            numbers = (first.value, second.value, gap.value, gap.low, gap.high, p.value, n.value)
+            left, right, first, second, gap, p, n = line.cells[1:]
+            numbers = (first.value, second.value, gap.value, gap.low, gap.high, p.value, n.value,
+                       left.value, left.n, right.value, right.n)  # fmt: skip
             rows.append([sheet.name, line.cells[0].words, "mean", *numbers])
     for change in changes:
-        rows.append([change.table, change.line, change.column, change.first, change.second, *[None] * 5])
+        rows.append([change.table, change.line, change.column, change.first, change.second, *[None] * 9])
     return csv_table(_CSV, rows)

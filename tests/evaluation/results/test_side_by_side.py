@@ -55,14 +55,29 @@ def test_differences_are_second_less_first_over_common_items(tmp_path):
     assert float(glad["difference_low"]) >= 0
     assert glad["n"] == "5"
     old, new = (rows["means_correctness_people_rate", name, "mean"] for name in ("old", "new"))
-    assert (old["first"], old["second"], old["n"]) == ("0.35", "", "0")
-    assert (new["first"], new["second"], new["difference"]) == ("", "0.44", "")
+    assert (old["first_whole"], old["second_whole"], old["first"], old["n"]) == ("0.35", "", "", "0")
+    assert (new["first_whole"], new["second_whole"], new["difference"]) == ("", "0.44", "")
+    assert (float(glad["first_whole"]), glad["first_n"]) == (pytest.approx(fmean(GLAD)), "6")
+    assert (float(glad["second_whole"]), glad["second_n"]) == (pytest.approx(fmean(later[:5])), "5")
     accuracy = rows["verdicts_verdict_verdict", "glad", "accuracy"]
     assert (accuracy["first"], accuracy["second"]) == ("1", "0")
     text = squeezed(" ".join(Page(files["beside.html"]).text.values()))
     assert "The two runs cover different items" in text
     assert "old only in the first" in text
     assert "new only in the second" in text
+
+
+def test_unchanged_items_have_the_same_score_bit_for_bit(tmp_path):
+    values = [0.1, 0.7, 0.3, 0.2, 0.6, 0.9]
+    files = beside(tmp_path, rated({"glad": values}, "yes").finished(), rated({"glad": values}, "yes", {1}).finished())
+    glad = rows_of(files)["means_correctness_people_rate", "glad", "mean"]
+    assert glad["first"] == glad["second"]
+    assert float(glad["first"]) == pytest.approx(fmean(values[:1] + values[2:]))
+    assert (glad["difference"], glad["n"]) == ("0", "5")
+    assert glad["first_whole"] != glad["second_whole"] == glad["second"]
+    assert "every score on them is the same" in files["beside.md"]
+    other = beside(tmp_path, rated({"glad": values}, "yes").finished(), rated({"glad": GLAD}, "yes", {1}).finished())
+    assert "On 3 of the 5 items in common, scores differ." in other["beside.md"]
 
 
 def test_a_run_beside_itself_differs_in_nothing(tmp_path):
@@ -91,7 +106,7 @@ def test_runs_that_share_nothing_say_so(tmp_path):
     files = beside(tmp_path, rated({"glad": GLAD}, "yes").finished(), other.finished())
     assert "The two runs share no items." in files["beside.md"]
     glad = rows_of(files)["means_correctness_people_rate", "glad", "mean"]
-    assert (glad["first"], glad["second"], glad["difference"]) == ("0.35", "1", "")
+    assert (glad["first_whole"], glad["second_whole"], glad["difference"]) == ("0.35", "1", "")
 
 
 def test_files_that_are_none_of_ours_are_told(tmp_path):
