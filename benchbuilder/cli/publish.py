@@ -24,7 +24,9 @@ def run(args: argparse.Namespace, console: Console) -> int:
     """Upload the release, or say what would be uploaded."""
     if not args.dry_run:
         done = publish_release(args.folder, args.repository, hidden=args.hidden)
-        print_line(console, f"{count_phrase(len(done.files), 'file')} published: {done.address}")
+        files = count_phrase(len(done.files), "file")
+        said = f"nothing was sent: these {files} were published before" if done.was_there else f"{files} published"
+        print_line(console, f"{said}: {done.address}")
         return 0
     plan = plan_upload(args.folder, args.repository)
     print_line(console, f"to {plan.repository}, with the tag {plan.tag}:")

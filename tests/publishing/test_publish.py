@@ -28,6 +28,11 @@ def test_a_release_is_published_once_with_a_tag(released: Release, hub: FakeHub)
     expected = {path.relative_to(released.folder).as_posix(): path.read_bytes() for path in released.files}
     assert hub.tags["1.0.0"] == {".gitattributes": b"", **expected}
     assert done.address == f"{hub.address}/datasets/owner/garden/tree/1.0.0"
+    sent = len(hub.requests)
+    again = publish_release(released.folder, "owner/garden", endpoint=hub.address)
+    assert again.was_there
+    assert not any("/commit/" in request or "/tag/" in request for request in hub.requests[sent:])
+    hub.tags["1.0.0"]["SHA256SUMS"] = b"of other files"
     with pytest.raises(RecipeError, match="nothing is published twice under one version"):
         publish_release(released.folder, "owner/garden", endpoint=hub.address)
     hub.tags = {"v1.2.0": {}, "notes": {}}
@@ -35,12 +40,39 @@ def test_a_release_is_published_once_with_a_tag(released: Release, hub: FakeHub)
         publish_release(released.folder, "owner/garden", endpoint=hub.address)
 
 
-def test_a_refusal_of_the_hub_is_explained(released: Release, hub: FakeHub) -> None:
-    hub.refuse = "/commit/"
+@pytest.mark.parametrize(
+    ("status", "at", "remedy"),
+    [
+        (401, "/api/repos/create", "log in with `hf auth login`"),
+        (403, "/commit/", "ask owner to let you write"),
+        (404, "/refs", "check that owner exists"),
+        (409, "/commit/", "somebody else changed the repository"),
+    ],
+)
+def test_a_refusal_of_the_hub_says_what_helps(
+    released: Release, hub: FakeHub, status: int, at: str, remedy: str
+) -> None:
+    hub.refuse, hub.status, hub.exists = at, status, "create" not in at
     with pytest.raises(ServiceError, match="owner/garden could not be published") as refused:
         publish_release(released.folder, "owner/garden", endpoint=hub.address)
-    assert "hf auth login" in refused.value.next
+    assert remedy in refused.value.next
     assert hub.tags == {}
+
+
+@pytest.mark.parametrize("at", ["/commit/", "/tag/"])
+def test_a_network_that_is_cut_loses_nothing_and_publishes_nothing_twice(
+    released: Release, hub: FakeHub, at: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("huggingface_hub.utils._http.time.sleep", lambda _: None)
+    hub.loses, hub.exists = at, False
+    with pytest.raises(ServiceError, match="could not be published") as refused:
+        publish_release(released.folder, "owner/garden", endpoint=hub.address)
+    assert "goes on where it stopped" in refused.value.next
+    hub.loses = ""
+    done = publish_release(released.folder, "owner/garden", endpoint=hub.address)
+    assert done.was_there == (at == "/tag/")
+    assert list(hub.tags) == ["1.0.0"]
+    assert sum("/tag/" in request for request in hub.requests) == 1
 
 
 def test_a_hub_that_is_not_there_is_explained(released: Release, hub: FakeHub) -> None:

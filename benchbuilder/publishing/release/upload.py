@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +27,17 @@ class UploadedFile:
 
 @dataclass(frozen=True)
 class Upload:
-    """What goes, or went, to the Hub; `tag` is the version. `address` is empty until it is there."""
+    """What goes, or went, to the Hub; `tag` is the version. `address` is empty until it is there.
+
+    `was_there` says that this very release was published before, and nothing was sent.
+    """
 
     repository: str
     tag: str
     files: tuple[UploadedFile, ...]
     record: ReleaseRecord
     address: str = ""
+    was_there: bool = False
 
 
 def plan_upload(folder: Path, repository: str | None = None) -> Upload:
@@ -75,7 +79,8 @@ def publish_release(
 ) -> Upload:
     """Upload a release in one commit and tag it with its version. The token is that of ``hf auth login``.
 
-    Files of an earlier version that this one does not have are removed from the branch; their tag keeps them.
+    Files of an earlier version that this one does not have are removed from the branch; their tag keeps them. Without
+    its tag, a version is not published: a run that was stopped goes on. If the tag has the same files, none is sent.
 
     Args:
         folder: The folder of a release.
@@ -85,7 +90,7 @@ def publish_release(
 
     Raises:
         DataError: See `plan_upload`.
-        RecipeError: The version is there already, or is not above the last one there.
+        RecipeError: The version is there with other files, or is not above the last one there.
         ServiceError: The Hub refuses or does not answer.
         InstallationError: The extra ``publish`` is not installed.
     """
@@ -100,8 +105,12 @@ def publish_release(
     api = HfApi(endpoint=endpoint)
     failures = (HfHubHTTPError, *_web_errors(HfHubHTTPError), LocalTokenNotFoundError, OfflineModeIsEnabled, OSError)
     try:
-        api.create_repo(plan.repository, repo_type=_KIND, private=hidden or None, exist_ok=True)
-        _check_tags(plan, [ref.name for ref in api.list_repo_refs(plan.repository, repo_type=_KIND).tags])
+        if not api.repo_exists(plan.repository, repo_type=_KIND):
+            api.create_repo(plan.repository, repo_type=_KIND, private=hidden or None)
+        tags = [ref.name for ref in api.list_repo_refs(plan.repository, repo_type=_KIND).tags]
+        if plan.tag in tags and _is_there(api, plan, folder):
+            return replace(plan, address=_address(api, plan), was_there=True)
+        _check_tags(plan, tags)
         commit: Any = api.upload_folder(
             repo_id=plan.repository, repo_type=_KIND, folder_path=folder, delete_patterns="*",
             allow_patterns=[file.name for file in plan.files], commit_message=f"Release {plan.tag}",
@@ -110,10 +119,35 @@ def publish_release(
     except failures as error:
         raise ServiceError(
             f"{plan.repository} could not be published", where=api.endpoint, why=str(error).strip(),
-            next="log in with `hf auth login` and give the same command again: it goes on where it stopped",
+            next=_remedy(getattr(getattr(error, "response", None), "status_code", None), plan.repository),
         ) from error  # fmt: skip
-    address = f"{api.endpoint}/datasets/{plan.repository}/tree/{plan.tag}"
-    return Upload(plan.repository, plan.tag, plan.files, plan.record, address)
+    return replace(plan, address=_address(api, plan))
+
+
+def _address(api: Any, plan: Upload) -> str:
+    return f"{api.endpoint}/datasets/{plan.repository}/tree/{plan.tag}"
+
+
+def _is_there(api: Any, plan: Upload, folder: Path) -> bool:
+    """Whether the tag has these very files: its list of checksums is the same, by its hash in git."""
+    found = api.get_paths_info(plan.repository, [CHECKSUMS], revision=plan.tag, repo_type=_KIND)
+    data = (folder / CHECKSUMS).read_bytes()
+    blob = hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+    return any(getattr(file, "blob_id", None) == blob for file in found)
+
+
+def _remedy(status: int | None, repository: str) -> str:
+    """What helps against an error of the Hub."""
+    owner = repository.partition("/")[0]
+    remedies = {
+        401: "log in with `hf auth login`, with a token that may write, and give the same command again",
+        403: f"ask {owner} to let you write, or use a token that may, and give the same command again",
+        404: f"check that {owner} exists and that your token may see it, and give the same command again",
+        409: "somebody else changed the repository: look at it, and give the same command again",
+        412: "somebody else changed the repository: look at it, and give the same command again",
+    }
+    again = "give the same command again when the Hub can be reached: it goes on where it stopped"
+    return remedies.get(status or 0, again)
 
 
 def _web_errors(hub_error: type[Exception]) -> tuple[type[Exception], ...]:
