@@ -26,5 +26,7 @@ class ReleaseSpec(Spec):
     authors: tuple[Annotated[str, Field(pattern=r"\S")], ...] = ()
     url: Annotated[str, Field(pattern=r"^(https?://\S+)?$")] = ""
     repository: Annotated[str | None, Field(pattern=r"^[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*$")] = None
+    contact: Annotated[str, Field(pattern=r"^(https?://\S+|[^@\s]+@[^@\s]+)?$")] = ""
+    """Where readers report an error in an item: a page, or an address of electronic mail. The card prints it."""
     dir: Annotated[str, RuntimeOption(), Field(min_length=1)] = "releases"
     """Folder of all releases, under the current folder."""

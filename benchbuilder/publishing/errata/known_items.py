@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
 from benchbuilder.config import LoadedRecipe, did_you_mean, display_path
@@ -22,7 +23,10 @@ _LISTED = 5
 
 @dataclass(frozen=True)
 class KnownItem:
-    """An item: the newest release that holds it (empty: the build), and the name under which a private one is asked."""
+    """An item: the newest release that holds it (empty: the build), and the name under which a private one is asked.
+
+    `older` are the other releases that hold it.
+    """
 
     id: str
     task: str
@@ -30,6 +34,7 @@ class KnownItem:
     family: str
     texts: ItemTexts
     private_name: str = ""
+    older: tuple[str, ...] = ()
 
 
 def releases_of(loaded: LoadedRecipe, cwd: Path) -> Path:
@@ -49,10 +54,12 @@ def known_items(loaded: LoadedRecipe, cwd: Path, release: Path | None = None) ->
     items: dict[str, KnownItem] = {}
     for folder in folders:
         version = read_record(folder).version
-        for item in read_release(folder).items:
-            items.setdefault(item.id, _known(item, version))
-        for name, item in private_items(folder):
-            items.setdefault(item.id, _known(item, version, name))
+        public = (("", item) for item in read_release(folder).items)
+        for name, item in chain(public, private_items(folder)):
+            newer = items.get(item.id)
+            items[item.id] = (
+                _known(item, version, name) if newer is None else replace(newer, older=(*newer.older, version))
+            )
     if release is None:
         with contextlib.suppress(*([DataError] if folders else [])):
             for item in read_build(loaded, cwd).items:
@@ -87,9 +94,9 @@ def find_item(items: Sequence[KnownItem], named: str, version: str = "") -> Know
     Raises:
         RecipeError: No item is called so, or several are.
     """
-    pool = [item for item in items if not version or item.version == version]
+    pool = [item for item in items if not version or version in (item.version, *item.older)]
     for item in pool:
-        if named in (item.id, item.private_name):
+        if named and named in (item.id, item.private_name):
             return item
     found = [item for item in pool if _begins(item.id, named) or _begins(item.private_name, named)]
     if len(found) == 1:

@@ -139,7 +139,7 @@ class _ReportReader:
             raise _problem(f"{report.kind or 'no kind'!r} is no kind of error", "--kind", allowed=allowed,
                            hint=did_you_mean(report.kind, list(ERRATUM_KINDS)))  # fmt: skip
         text = clean_text(report.text)
-        if not text:
+        if not text.strip("\N{REPLACEMENT CHARACTER} \n\t"):
             raise _problem(
                 "a report says what is wrong", "--text", hint="give --text 'what is wrong, and how you know'"
             )
@@ -149,7 +149,7 @@ class _ReportReader:
         self._check_current(item)
         return Erratum(
             id=content_id("erratum", [report.kind, text], item.id), item=item.id, task=item.task,
-            version=item.version, who=person(report.who), when=_day(report.when), kind=report.kind,  # pyright: ignore[reportArgumentType]
+            version=report.version or item.version, who=person(report.who), when=_day(report.when), kind=report.kind,  # pyright: ignore[reportArgumentType]
             text=text, before=item.texts,
         )  # fmt: skip
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, get_args
 
 import pyarrow as pa
 import yaml
@@ -17,6 +17,7 @@ from benchbuilder.publishing.release.item_changes import TABLE_FILE, WITHDRAWN_F
 from benchbuilder.publishing.release.material import ReleaseMaterial, TaskMaterial
 from benchbuilder.publishing.release.record import ReleaseRecord
 from benchbuilder.publishing.release.records import feature
+from benchbuilder.steps import ErratumKind
 
 _PACKAGE = ("benchbuilder.publishing.release",)
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
@@ -44,6 +45,7 @@ def render_cards(
         "release.md.j2", _PACKAGE, release=record, tasks=material.tasks, raw=Markup,
         repository=material.loaded.whole.release.repository,
         people=any(config.name == "votes" for config in record.configs),
+        contact=material.loaded.whole.release.contact, kinds=get_args(ErratumKind),
         changed_items=TABLE_FILE in files, withdrawn=WITHDRAWN_FILE in files,
     )  # fmt: skip
     if len(material.tasks) == 1:
