@@ -146,9 +146,10 @@ def _print_decision(made: DecidedErratum, console: Console) -> None:
             if (after := getattr(erratum.after, name)) != before:
                 print_line(console, f"  {name}: {printable_text(before)}\n    -> {printable_text(after)}")
     if made.family and erratum.decision in ("withdraw", "fix_key"):
-        others = count_phrase(len(made.family), "other item")
-        print_line(console, f"{others} of its family fall with it" if erratum.decision == "withdraw" else
-                   f"{others} of its family may rest on the same fact: look at them too")  # fmt: skip
+        others, one = count_phrase(len(made.family), "other item"), len(made.family) == 1
+        falls = f"{others} of its family {'falls' if one else 'fall'} with it"
+        look = f"{others} of its family may rest on the same fact: look at {'it' if one else 'them'} too"
+        print_line(console, falls if erratum.decision == "withdraw" else look)
         for item in made.family:
             print_line(
                 console, f"  {item.id}  {item.texts.expected or 'open':<4} {printable_text(item.texts.question)}"

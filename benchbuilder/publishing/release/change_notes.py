@@ -50,11 +50,12 @@ def _former_sections(before: Path) -> str:
 def note_errata(private: PrivateFolder, version: str, errata: Mapping[str, Erratum]) -> None:
     """Note in the private folder which errata a version follows, those about private items included."""
     names = [erratum.id for erratum in errata.values() if erratum.is_in_force]
-    if not names:
+    file = private.version_folder(version) / _ERRATA_FILE
+    if not names and not file.exists():  # one may be left of a release that was interrupted
         return
     make_private(private.folder)
-    make_private(private.version_folder(version))
-    write_atomically(private.version_folder(version) / _ERRATA_FILE, json.dumps(names, indent=1) + "\n")
+    make_private(file.parent)
+    write_atomically(file, json.dumps(names, indent=1) + "\n")
 
 
 def released_errata(release: Path) -> list[str]:
