@@ -157,6 +157,15 @@ def test_many_at_once_lose_nothing_and_former_bytes_stay(log: Log) -> None:
     assert len(read_errata(log.file)) == 13
 
 
+def test_a_log_that_was_saved_in_another_encoding_gets_no_line(log: Log) -> None:
+    log.add("cc30", text="错误")
+    saved = log.file.read_text("utf-8").encode("gb18030")
+    log.file.write_bytes(saved)
+    with pytest.raises(DataError, match="is not in UTF-8"):
+        log.add("cc30", text="more")
+    assert log.file.read_bytes() == saved
+
+
 def test_a_key_is_fixed_by_exchanging_the_answers(log: Log) -> None:
     log.add("cc30")
     made = log.decide(PLUTO.id, "fix_key", swap=True)

@@ -66,7 +66,7 @@ def append_errata(file: Path, change: Callable[[dict[str, Erratum]], Sequence[Er
         with lock.acquire(timeout=_PATIENCE_S):
             lines = list(change(read_errata(file)))
             if lines:
-                before = file.read_bytes()
+                before = _utf8_bytes(file)
                 gap = b"" if not before or before.endswith(b"\n") else b"\n"
                 text = "".join(json.dumps(line.model_dump(), ensure_ascii=False) + "\n" for line in lines)
                 write_atomically(file, before + gap + text.encode())
@@ -76,6 +76,17 @@ def append_errata(file: Path, change: Callable[[dict[str, Erratum]], Sequence[Er
             f"{display_path(file)} is in use", where=display_path(file),
             why=f"another process held it for {_PATIENCE_S} s", next="wait for the other command, and repeat this one",
         ) from error  # fmt: skip
+
+
+def _utf8_bytes(file: Path) -> bytes:
+    """The bytes of the log; DataError if a program saved it otherwise than in UTF-8: new lines would not fit."""
+    data = file.read_bytes()
+    try:
+        data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DataError(f"{display_path(file)} is not in UTF-8", where=display_path(file), why=str(error),
+                        next="save it again as UTF-8, or take it back from version control") from error  # fmt: skip
+    return data
 
 
 def mark_released(file: Path, releases: Path) -> list[Erratum]:
