@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -29,6 +30,7 @@ from benchbuilder.models.base import Message, Reply, Request
 from benchbuilder.models.providers.replay import RecordedReply, write_replies
 from benchbuilder.sources.base import Source
 from benchbuilder.steps.base import Step
+from benchbuilder.steps.errata.log import ItemTexts
 from benchbuilder.testing import (
     check_exporter,
     check_kind,
@@ -122,6 +124,23 @@ def _filter_predictable(sample: Sample) -> tuple[Any, dict[str, Table[Any]]]:
     return spec, {"each": sample.store.rows(sample.manifests["candidates"])}
 
 
+def _correct(sample: Sample) -> tuple[Any, dict[str, Table[Any]]]:
+    """A log that withdraws one candidate and fixes another."""
+    rows = sample.store.rows(sample.manifests["families"])
+    first, *_, last = map(ItemTexts.of, rows)
+    shared = {"kind": "text", "text": "…", "when": "2026-01-31", "state": "decided", "reason": "…"}
+    log = [
+        {**shared, "id": "erratum-1", "item": "item-1", "decision": "withdraw", "before": first.model_dump()},
+        {**shared, "id": "erratum-2", "item": "item-2", "decision": "fix_text", "before": last.model_dump(),
+         "after": last.model_dump() | {"question": "？"}},
+    ]  # fmt: skip
+    file = sample.store.cache / "errata.jsonl"
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("".join(json.dumps(line) + "\n" for line in log), "utf-8")
+    given = {"kind": "correct", "from": "families", "errata": str(file)}
+    return load("step", "correct").spec_class.model_validate(given), {"each": rows}
+
+
 def _convert_script(sample: Sample) -> tuple[Any, dict[str, Table[Any]]]:
     node = sample.plan.nodes["choices"]
     assert isinstance(node.producer, Step)
@@ -201,6 +220,7 @@ SPECIAL: dict[str, Callable[[Sample], tuple[Any, dict[str, Table[Any]]]]] = {
     "choose_forms": _choose_forms,
     "filter_predictable": _filter_predictable,
     "convert_script": _convert_script,
+    "correct": _correct,
     "sample": _sample,
     "one_of_family": _one_of_family,
     "vote": _vote,
