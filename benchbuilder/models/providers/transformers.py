@@ -79,7 +79,7 @@ class TransformersSpec(ModelSpec):
     """A longer prompt: its row fails, or it is cut (a causal model keeps its end, a seq2seq model its beginning)."""
     device: Annotated[str, RuntimeOption()] = "auto"
     """``cuda``, ``cuda:1``, ``cpu``; ``auto`` is ``cuda`` if there is one, else ``cpu``."""
-    batch_size: Annotated[PositiveCount, RuntimeOption()] = 8
+    batch_size: Annotated[PositiveCount, RuntimeOption()] = 16
     """Requests that are answered together; sampled replies are generated one by one.
 
     A runtime option, as the most likely tokens do not depend on it, except for rounding: in half precision, two equally
