@@ -16,6 +16,8 @@ from benchbuilder.models import Receipt
 
 _GROUPS = {"people": " (people)", "rule": " (rule)"}
 _INVENTED = " *"
+_WIDE = 200
+"""Columns of a table that goes into a file: no name is broken."""
 
 
 def print_scoreboard(console: Console, board: Scoreboard, receipts: Sequence[Receipt]) -> None:
@@ -34,7 +36,7 @@ def print_scoreboard(console: Console, board: Scoreboard, receipts: Sequence[Rec
         means = [_mean(score.means.get(name)) for name in types]
         table.add_row(Text(_name(score)), f"{score.answered:,}", *means, known, str(score.without or "-"), *costs)
     say()
-    console.print(table, soft_wrap=not console.is_terminal)
+    console.print(table, width=None if console.is_terminal else _WIDE)
     say()
     for name in types:
         say(f"{name}: mean of {', '.join(board.scorers[name]) or 'no scorer'}, with its interval over item families")
@@ -58,8 +60,8 @@ def _mean(mean: Estimate | None) -> str:
 
 def _paid(score: SystemScore, receipts: Sequence[Receipt]) -> str:
     """What the answers of a system cost; empty if nobody was asked, or a model runs here."""
-    own = [receipt for receipt in receipts if receipt.step == f"answer.{score.system.name}" and receipt.calls]
-    if not own:
+    own = [receipt for receipt in receipts if receipt.step == f"answer.{score.system.name}"]
+    if all(receipt.usd is not None and not receipt.prices_as_of for receipt in own):
         return ""
     known = [receipt.usd for receipt in own if receipt.usd is not None]
     return format_dollars(sum(known)) if len(known) == len(own) else "no price"

@@ -71,7 +71,7 @@ def evaluation_scoreboard(evaluation: Evaluation) -> Scoreboard | None:
 def scoreboard(answered: AnsweredItems, *, samples: int, level: float, seed: int) -> Scoreboard:
     """The scoreboard of all systems that have a score.
 
-    If models answered, means are over the items that one of them answered. So rules and people are measured on the same.
+    If models answered, means are over the items that one of them answered: rules and people are measured on the same.
 
     Args:
         answered: The answers.

