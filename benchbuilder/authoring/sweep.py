@@ -13,7 +13,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.config import LoadedRecipe, load_recipe
+from benchbuilder.config import LoadedRecipe, comparable_name, is_reserved_name, load_recipe
 from benchbuilder.core import (
     BenchbuilderError,
     BudgetReached,
@@ -85,11 +85,12 @@ def sweep_runs(overrides: Sequence[str]) -> list[SweepRun]:
     if twice := [own for own, count in Counter(owns).items() if count > 1]:
         raise RecipeError([Problem("two runs of this sweep would build into one folder", where="command line",
                                    actual=" ".join(twice[0]), hint="give each value once")])  # fmt: skip
-    uses = Counter(map(_folder_name, owns))
+    uses = Counter(comparable_name(_folder_name(own)) for own in owns)  # some file systems know no capitals
     runs: list[SweepRun] = []
     for combination, own in zip(product(*choices), owns, strict=True):
         name = _folder_name(own)
-        suffix = "" if uses[name] == 1 else "-" + hashlib.blake2b("\n".join(own).encode(), digest_size=3).hexdigest()
+        alone = uses[comparable_name(name)] == 1 and not is_reserved_name(name)
+        suffix = "" if alone else "-" + hashlib.blake2b("\n".join(own).encode(), digest_size=3).hexdigest()
         runs.append(SweepRun(combination, own, name + suffix))
     return runs
 

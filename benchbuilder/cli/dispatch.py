@@ -270,7 +270,7 @@ def _run_command_line(arguments: list[str]) -> int:
 def _print_error(text: str, style: str | None = None) -> None:
     from rich.console import Console
 
-    Console(stderr=True).print(text, style=style, highlight=False, markup=False, soft_wrap=True)
+    Console(stderr=True, emoji=False).print(text, style=style, highlight=False, markup=False, soft_wrap=True)
 
 
 def _dispatch(arguments: list[str]) -> int:
@@ -316,7 +316,7 @@ def _run(name: str, rest: list[str]) -> int:
     _refuse_special_files(args)
     run: Callable[[argparse.Namespace, Console], int] = getattr(module, f"run{command.suffix}")
     with trusting(args.trust):
-        return run(args, Terminal(width=None if sys.stdout.isatty() else 200))
+        return run(args, Terminal(width=None if sys.stdout.isatty() else 200, emoji=False))
 
 
 _WRITTEN = ("output", "html")

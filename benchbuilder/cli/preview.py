@@ -56,7 +56,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
     _print_price(preview, console)
     if args.html is not None:
         with name_file_in_errors(path := Path(args.html)):
-            path.write_text(render_preview_page(preview, session.plan.recipe), encoding="utf-8")
+            path.write_text(render_preview_page(preview, session.plan.recipe), encoding="utf-8", newline="\n")
         print_line(console, f"wrote {args.html}")
     return ServiceError.exit_code if preview.is_unanswered else 0
 

@@ -129,7 +129,7 @@ def run_schema(args: argparse.Namespace, console: Console) -> int:
         sys.stdout.write(text)
         return 0
     with name_file_in_errors(path := Path(args.output)):
-        path.write_text(text, encoding="utf-8")
+        path.write_text(text, encoding="utf-8", newline="\n")
     comment = f"# yaml-language-server: $schema={args.output}"
     print_line(console, f"wrote {args.output}; put this line on top of a recipe: {comment}")
     return 0

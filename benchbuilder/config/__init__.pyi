@@ -7,6 +7,8 @@ from .load import load_recipe as load_recipe
 from .origins import ValueOrigin as ValueOrigin
 from .origins import parse_key as parse_key
 from .outline import RecipeOutline as RecipeOutline
+from .output_names import comparable_name as comparable_name
+from .output_names import is_reserved_name as is_reserved_name
 from .output_names import output_name_fault as output_name_fault
 from .recipe_index import RecipeIndex as RecipeIndex
 from .recipe_index import did_you_mean as did_you_mean

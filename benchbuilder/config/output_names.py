@@ -1,4 +1,4 @@
-"""Names in the folder of a build: those that the program uses itself, and those that recipes give to their outputs."""
+"""Names in the folder of a build: those that the program uses itself, and those that recipes give."""
 
 from __future__ import annotations
 
@@ -35,6 +35,15 @@ def comparable_name(name: str) -> str:
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).rstrip(". ")
 
 
+def is_reserved_name(name: str) -> bool:
+    """Whether Windows means a device by `name`, also with an ending.
+
+    >>> is_reserved_name("con"), is_reserved_name("NUL.txt"), is_reserved_name("console")
+    (True, True, False)
+    """
+    return _RESERVED.match(comparable_name(name)) is not None
+
+
 def output_name_fault(name: str) -> str:
     """Why no output may have the relative path `name`; empty if one may.
 
@@ -49,7 +58,7 @@ def output_name_fault(name: str) -> str:
             return "the program uses this name itself"
         if len(part.encode()) > _LONGEST:
             return f"this name is longer than {_LONGEST} bytes"
-        if part != part.rstrip(". ") or _RESERVED.match(plain):
+        if part != part.rstrip(". ") or is_reserved_name(part):
             return "Windows cannot have a file of this name"
     return ""
 
@@ -75,6 +84,30 @@ def output_name_problems(recipe: Recipe, origins: ValueOrigins) -> Iterator[Prob
                     where = str(origins.origin_of(key))
                     found[Problem(fault, dotted_key(key), where, name, hint="choose another name")] = None
     yield from found
+
+
+def node_name_problems(recipe: Recipe, origins: ValueOrigins) -> Iterator[Problem]:
+    """A problem for each name that becomes a folder and that a system without case, or Windows, cannot tell or have."""
+    groups: list[list[KeyPath]] = [[(part, name) for part in ("sources", "steps") for name in getattr(recipe, part)]]
+    groups.append([("tasks", name) for name in recipe.tasks])
+    for task, part in recipe.by_task().items():
+        above: KeyPath = ("tasks", task) if task else ()
+        if (evaluation := part.evaluation) is not None:
+            answering = {"models": evaluation.models, "baselines": evaluation.baselines}
+            groups.append([(*above, "evaluation", kind, name) for kind, names in answering.items() for name in names])
+            groups.append([(*above, "evaluation", "judges", name) for name in evaluation.judges])
+    for keys in groups:
+        taken: dict[str, KeyPath] = {}
+        for key in keys:
+            name = str(key[-1])
+            first = taken.setdefault(comparable_name(name), key)
+            fault = f"`{first[-1]}` has this name too, but for capitals" if first[-1] != name else ""
+            if is_reserved_name(name):
+                fault = "Windows cannot have a folder of this name"
+            if fault:
+                yield Problem(
+                    fault, dotted_key(key), str(origins.written_origin(key)), name, hint="choose another name"
+                )
 
 
 def folder_problems(recipe: Recipe, origins: ValueOrigins, cwd: Path) -> Iterator[Problem]:

@@ -65,7 +65,7 @@ def trust_always(text: str, env: Mapping[str, str]) -> Path:
     if folder not in _lines(env):
         file.parent.mkdir(parents=True, exist_ok=True)
         before = file.read_text(encoding="utf-8") if file.is_file() else ""
-        with file.open("a", encoding="utf-8") as lines:
+        with file.open("a", encoding="utf-8", newline="\n") as lines:
             lines.write(f"{'' if before.endswith(chr(10)) or not before else chr(10)}{folder}\n")
     return file
 

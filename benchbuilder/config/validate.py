@@ -17,7 +17,12 @@ from pydantic import BaseModel, ValidationError
 from benchbuilder.config.composed_recipe import ComposedRecipe
 from benchbuilder.config.file_refs import FileResolver
 from benchbuilder.config.origins import ValueOrigins, leaves_of
-from benchbuilder.config.output_names import evaluation_folder_problems, folder_problems, output_name_problems
+from benchbuilder.config.output_names import (
+    evaluation_folder_problems,
+    folder_problems,
+    node_name_problems,
+    output_name_problems,
+)
 from benchbuilder.config.recipe_index import RecipeIndex, did_you_mean
 from benchbuilder.config.search_path import display_path
 from benchbuilder.config.spec.audit import AuditSpec
@@ -66,6 +71,7 @@ def validate_recipe(
     problems = dict.fromkeys(_each_once([*builder.problems.values(), *references.problems, *users]))
     if recipe is not None and not problems:
         problems |= dict.fromkeys(output_name_problems(recipe, composed.origins))
+        problems |= dict.fromkeys(node_name_problems(recipe, composed.origins))
         problems |= dict.fromkeys(folder_problems(recipe, composed.origins, cwd))
         problems |= dict.fromkeys(evaluation_folder_problems(recipe, composed.origins, cwd))
     return ValidatedRecipe(recipe, list(problems), tuple(references.files))

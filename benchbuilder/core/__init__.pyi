@@ -1,5 +1,6 @@
 from .atomic_write import atomic_path as atomic_path
 from .atomic_write import make_folder as make_folder
+from .atomic_write import move_into_place as move_into_place
 from .atomic_write import name_file_in_errors as name_file_in_errors
 from .atomic_write import sync_paths as sync_paths
 from .atomic_write import sync_tree as sync_tree
@@ -31,8 +32,10 @@ from .errors import TooManyFailures as TooManyFailures
 from .errors import Waiting as Waiting
 from .errors import WaitingForBatch as WaitingForBatch
 from .errors import WaitingForPeople as WaitingForPeople
+from .processes import WorkerContext as WorkerContext
 from .processes import begin_worker_process as begin_worker_process
 from .processes import end_with_parent as end_with_parent
+from .processes import end_worker_without_work as end_worker_without_work
 from .records.answered import AnsweredQuestion as AnsweredQuestion
 from .records.answered import QuestionAnswer as QuestionAnswer
 from .records.arrow.batches import OutcomeBatch as OutcomeBatch

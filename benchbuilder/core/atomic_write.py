@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+import time
 from collections.abc import Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from pathlib import Path
 
 _NO_SYNC_OF_FOLDERS = (errno.EINVAL, errno.ENOTSUP, errno.EBADF)
 """What some network file systems answer, which write names at once."""
+_WAITS_S = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.8)
 _SYNCED_AT_ONCE = 8
 """File systems write their own records once for all syncs that arrive together."""
 
@@ -30,7 +32,7 @@ def atomic_path(path: Path, *, sync: bool = True) -> Generator[Path]:
         yield temporary
         if sync:
             sync_paths([temporary])
-        temporary.replace(path)
+        move_into_place(temporary, path)
         if sync:
             sync_paths([path.parent])
 
@@ -43,6 +45,21 @@ def write_atomically(path: Path, data: bytes | str, *, sync: bool = True) -> Pat
     with atomic_path(path, sync=sync) as temporary:
         temporary.write_bytes(data.encode() if isinstance(data, str) else data)
     return path
+
+
+def move_into_place(source: Path, target: Path) -> None:
+    """Rename a file or folder; a file at `target` is replaced.
+
+    On Windows nobody can rename what another program has open. Virus scanners and indexers open what is new, for a
+    moment: the rename is tried again, for up to two seconds.
+    """
+    for wait_s in _WAITS_S if sys.platform == "win32" else ():
+        try:
+            source.replace(target)
+            return
+        except PermissionError:
+            time.sleep(wait_s)
+    source.replace(target)
 
 
 def make_folder(path: Path) -> None:

@@ -8,7 +8,41 @@ import select
 import signal
 import sys
 import threading
+from multiprocessing.context import SpawnContext, SpawnProcess
 from multiprocessing.process import BaseProcess
+from typing import Any
+
+_WORKER = "benchbuilder-worker"
+_UNGUARDED = 78
+"""The exit code of a worker that ran the script of its coordinator again instead of working."""
+
+
+class WorkerContext(SpawnContext):
+    """Starts workers as new interpreters, on every system; `started` are all of them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.started: list[SpawnProcess] = []
+
+    def Process(self, *args: Any, **options: Any) -> SpawnProcess:  # noqa: N802 # pyright: ignore[reportIncompatibleVariableOverride]
+        """A process whose name tells the new interpreter what it is."""
+        self.started.append(SpawnProcess(*args, **{**options, "name": _WORKER}))
+        return self.started[-1]
+
+    def unguarded(self) -> bool:
+        """Whether a worker ended because it ran the script of its coordinator again."""
+        return any(process.exitcode == _UNGUARDED for process in self.started)
+
+
+def end_worker_without_work() -> None:
+    """End this process if it is a worker that has no work yet: it is running the script of its coordinator again.
+
+    A new interpreter imports the script that started it. A script that builds outside of ``if __name__ ==
+    "__main__":`` would build again in every worker.
+    """
+    process = multiprocessing.current_process()
+    if process.name == _WORKER and getattr(process, "_inheriting", False):
+        os._exit(_UNGUARDED)
 
 
 def begin_worker_process() -> None:

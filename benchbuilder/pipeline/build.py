@@ -11,7 +11,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchbuilder.core import ServiceError, TooManyFailures, Waiting, create_from_spec, name_file_in_errors
+from benchbuilder.core import (
+    ServiceError,
+    TooManyFailures,
+    Waiting,
+    create_from_spec,
+    end_worker_without_work,
+    name_file_in_errors,
+)
 from benchbuilder.exporters import AuditResult
 from benchbuilder.models import Receipt
 from benchbuilder.pipeline.audits import Auditor
@@ -111,6 +118,7 @@ def build_benchmark(
 @contextlib.contextmanager
 def _own_folder(outputs: OutputWriter, names: Sequence[str], watcher: Watcher) -> Generator[None]:
     """Hold the folder, marked as that of a build; StoreError if the build would write over files of somebody else."""
+    end_worker_without_work()
     outputs.check_folder(names)
     with outputs.store.lock():
         for note in (outputs.claim_folder(names), outputs.store.former_layout_note()):
@@ -209,5 +217,5 @@ def _write_run_log(
         "waiting": {name: waiting.missing for name, waiting in report.waiting.items()},
     }
     path = store.folder / RUN_LOG
-    with name_file_in_errors(path), path.open("a", encoding="utf-8") as stream:
+    with name_file_in_errors(path), path.open("a", encoding="utf-8", newline="\n") as stream:
         stream.write(json.dumps(run, ensure_ascii=False) + "\n")

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pyarrow as pa
 
-_RESET_PEAK = "5"
+_RESET_PEAK = b"5"
 
 
 def reset_peak_memory(workers: Iterable[int]) -> None:
     """Reset the peak memory of this process and of worker processes; on Linux only."""
     for process in ("self", *workers):
         with contextlib.suppress(OSError):
-            Path(f"/proc/{process}/clear_refs").write_text(_RESET_PEAK, encoding="ascii")
+            Path(f"/proc/{process}/clear_refs").write_bytes(_RESET_PEAK)
 
 
 def release_free_memory() -> None:

@@ -167,7 +167,7 @@ class Sql(RecordSource[SqlSpec]):
             folder = Path(tempfile.mkdtemp(prefix="benchbuilder-"))
             weakref.finalize(self, shutil.rmtree, folder, True)
             result = folder / "result.jsonl"
-            with name_file_in_errors(result), result.open("w", encoding="ascii") as stream:
+            with name_file_in_errors(result), result.open("w", encoding="ascii", newline="\n") as stream:
                 for values in self._rows():
                     stream.write(json.dumps(values) + "\n")
             self._result = result

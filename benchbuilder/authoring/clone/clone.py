@@ -16,7 +16,15 @@ from benchbuilder.authoring.clone.edit_yaml import OPEN_PLACE, YamlEditor, is_fl
 from benchbuilder.authoring.clone.parts import RecipeParts
 from benchbuilder.authoring.clone.provenance import ORIGIN_FILE, CloneNames, CopiedFile, OriginRecord, sha256_of
 from benchbuilder.authoring.clone.source_form import options_in_other_script, source_template, unread_sources
-from benchbuilder.config import CardSpec, KeyPath, LoadedRecipe, RecipeIndex, display_path, load_recipe
+from benchbuilder.config import (
+    CardSpec,
+    KeyPath,
+    LoadedRecipe,
+    RecipeIndex,
+    display_path,
+    is_reserved_name,
+    load_recipe,
+)
 from benchbuilder.core import Problem, RecipeError, language_fault, same_language, write_atomically
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
@@ -106,6 +114,9 @@ def check_request(request: CloneRequest, library: RecipeIndex) -> None:
     if not _NAME.match(request.name):
         allowed = "a-z, 0-9 and _, beginning with a letter"
         problems.append(Problem("this is not a valid name for a recipe", where=f"new {request.name}", allowed=allowed))
+    elif is_reserved_name(request.name):
+        problems.append(Problem("Windows cannot have a file of this name", where=f"new {request.name}",
+                                hint="choose another name"))  # fmt: skip
     elif places := library.paths_of(f"recipe/{request.name}"):
         files = ", ".join(display_path(path) for path, _ in places)
         problems.append(Problem("a recipe of this name exists already", actual=files, hint="choose another name"))

@@ -25,6 +25,7 @@ from benchbuilder.core import (
     create_from_spec,
     find_kind,
     make_folder,
+    move_into_place,
     name_file_in_errors,
     seal_json,
     sync_paths,
@@ -91,14 +92,14 @@ def replacing_judge(folder: Path, name: str, key: str = "") -> Generator[Path]:
         if not key or _key_of(draft) != key:
             shutil.rmtree(draft, ignore_errors=True)
             draft.mkdir()
-        (draft / _KEY).write_text(key, encoding="utf-8")
+        (draft / _KEY).write_text(key, encoding="utf-8", newline="\n")
         with name_file_in_errors(draft):
             yield draft
         (draft / _KEY).unlink()
         sync_tree(draft)
         if place.exists():
-            place.rename(old)
-        draft.rename(place)
+            move_into_place(place, old)
+        move_into_place(draft, place)
         sync_paths([folder])  # before the former judge goes
         shutil.rmtree(old, ignore_errors=True)
     finally:
@@ -131,7 +132,7 @@ def write_judge_card(folder: Path, card: Mapping[str, Any]) -> None:
 def write_learned_hashes(folder: Path, examples: Iterable[Example]) -> None:
     """Write the hashes of all answers that the final judge in `folder` was trained on, synthetic ones included."""
     marks = sorted({case_hash(example.case) for example in examples})
-    (folder / LEARNED).write_text(json.dumps(marks) + "\n", encoding="utf-8")
+    (folder / LEARNED).write_text(json.dumps(marks) + "\n", encoding="utf-8", newline="\n")
 
 
 def write_validated_judge(

@@ -195,7 +195,7 @@ class TfidfRidgeJudge(TrainedJudge):
             "relations": list(RELATIONS),
             "blocks": {name: list(block.places) for name, block in self._blocks.items()},
         }
-        (folder / _WORDS).write_text(json.dumps(words, ensure_ascii=False), encoding="utf-8")
+        (folder / _WORDS).write_text(json.dumps(words, ensure_ascii=False), encoding="utf-8", newline="\n")
 
     def open(self, folder: Path | None) -> None:
         """Read the trained judge; DataError if there is none, or another version of this kind wrote it."""

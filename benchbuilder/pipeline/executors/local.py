@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import gc
-import multiprocessing
 import pickle
+import sys
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,12 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from benchbuilder.config import KindSpec
-from benchbuilder.core import ServiceError, begin_worker_process
+from benchbuilder.core import (
+    InstallationError,
+    ServiceError,
+    WorkerContext,
+    begin_worker_process,
+)
 from benchbuilder.pipeline.executors.base import Executor, StepWork
 
 
@@ -32,6 +37,7 @@ class LocalExecutor(Executor):
     def __init__(self, spec: Any, workers: int) -> None:
         super().__init__(spec, workers)
         self._pool: ProcessPoolExecutor | None = None
+        self._context = WorkerContext()
         self._jobs = 0
 
     def map(self, work: StepWork, indices: Sequence[int], folder: Path) -> Iterator[int]:
@@ -48,11 +54,12 @@ class LocalExecutor(Executor):
             raise
         except BrokenProcessPool as error:
             self._pool = None
+            if self._context.unguarded():
+                raise _unguarded_script() from None
             raise ServiceError(
-                f"a worker process of step {work.step!r} died",
-                why="usually the machine ran out of memory, or a script builds outside of `if __name__ == '__main__':`",
+                f"a worker process of step {work.step!r} died", why="usually the machine ran out of memory",
                 next="give the same command again, it continues; with run.workers=1 it needs less memory",
-            ) from error
+            ) from error  # fmt: skip
 
     def processes(self) -> tuple[int, ...]:
         """The ids of the worker processes."""
@@ -73,8 +80,9 @@ class LocalExecutor(Executor):
     def _spread(self, work: StepWork, indices: Sequence[int], folder: Path) -> Iterator[int]:
         """Make shards in worker processes, few at a time, so that an error stops the others soon."""
         if self._pool is None:
-            context = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(self.workers, mp_context=context, initializer=begin_worker_process)
+            _require_script_in_file()
+            self._context = WorkerContext()
+            self._pool = ProcessPoolExecutor(self.workers, mp_context=self._context, initializer=begin_worker_process)
         self._jobs += 1
         packed, pending = pickle.dumps(work), deque[tuple[int, Future[None]]]()
         try:
@@ -89,6 +97,25 @@ class LocalExecutor(Executor):
         finally:
             for _, future in pending:
                 future.cancel()
+
+
+def _require_script_in_file() -> None:
+    """InstallationError if the running script came from standard input: a worker could not import it."""
+    script: str | None = getattr(sys.modules.get("__main__"), "__file__", None)
+    if script is not None and not Path(script).exists():
+        raise InstallationError(
+            "a script without a file cannot build with several workers", where=script,
+            why="each worker is a new interpreter, which imports the script",
+            next="write the script to a file, or build with run.workers=1",
+        )  # fmt: skip
+
+
+def _unguarded_script() -> InstallationError:
+    return InstallationError(
+        "this script cannot build with several workers", where=str(getattr(sys.modules["__main__"], "__file__", "")),
+        why="each worker is a new interpreter, which imports the script and would build again",
+        next="put the calls of the script below `if __name__ == \"__main__\":`, or build with run.workers=1",
+    )  # fmt: skip
 
 
 def _shard_result(index: int, future: Future[None]) -> int:

@@ -31,6 +31,7 @@ from benchbuilder.core import (
     Table,
     file_checksum,
     make_folder,
+    move_into_place,
     row_class,
     schema_of,
     seal_json,
@@ -281,8 +282,8 @@ class StepDraft:
             self._unsynced.clear()
         old = self.target.with_name(self.target.name + _OLD)
         if self.target.exists():
-            self.target.rename(old)
-        self.folder.rename(self.target)
+            move_into_place(self.target, old)
+        move_into_place(self.folder, self.target)
         if self._unsynced is not None:
             self._unsynced |= {self.target.parent, self.target.parent.parent}
             if old.exists():  # it goes when the new one is sure to stay

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchbuilder import __version__
 from benchbuilder.config import LoadedRecipe, did_you_mean, display_path
-from benchbuilder.core import DataError, Problem, RecipeError, make_folder
+from benchbuilder.core import DataError, Problem, RecipeError, make_folder, move_into_place
 from benchbuilder.publishing.harnesses.tasks import HarnessBenchmark, harness_benchmark
 from benchbuilder.publishing.harnesses.templates_of import render
 from benchbuilder.publishing.release.items import BenchmarkToShare, read_build, read_release
@@ -108,7 +108,7 @@ def _write(harness: str, benchmark: HarnessBenchmark, folder: Path) -> HarnessEx
     make_folder(folder)
     for name in texts:
         make_folder((folder / name).parent)
-        (fresh / name).replace(folder / name)
+        move_into_place(fresh / name, folder / name)
     shutil.rmtree(fresh)
     return HarnessExport(harness, folder, tuple(folder / name for name in sorted(texts)), benchmark)
 

@@ -61,7 +61,7 @@ class Filled:
         make_private(folder)
         names = {task: dict(zip(table.ids(), published, strict=True))
                  for task, (table, published) in self.withheld.items()}  # fmt: skip
-        (folder / "names.json").write_text(json.dumps(names, indent=1), encoding="utf-8")
+        (folder / "names.json").write_text(json.dumps(names, indent=1), encoding="utf-8", newline="\n")
         for task, (table, _) in self.withheld.items():
             pq.write_table(table.arrow, folder / f"{task or 'items'}.parquet")
             lines = [{"name": names[task][record["id"]], **record} for record in flat_records(table)]

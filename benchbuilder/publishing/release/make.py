@@ -18,7 +18,7 @@ import yaml
 
 from benchbuilder import __version__
 from benchbuilder.config import LoadedRecipe, display_path
-from benchbuilder.core import DataError, GateClosed, Problem, RecipeError, make_folder, sync_tree
+from benchbuilder.core import DataError, GateClosed, Problem, RecipeError, make_folder, move_into_place, sync_tree
 from benchbuilder.publishing.release.card import CardColumns, render_cards
 from benchbuilder.publishing.release.change_notes import note_errata, write_changes
 from benchbuilder.publishing.release.croissant import croissant
@@ -118,7 +118,7 @@ def make_release(request: ReleaseRequest) -> Release:
         note_errata(private, request.version, errata)
         private.save(dict(filled.uses))
         sync_tree(working)
-        working.replace(releases / request.version)
+        move_into_place(working, releases / request.version)
     finally:
         if working.exists():
             shutil.rmtree(working)
@@ -248,7 +248,8 @@ def _write_descriptions(folder: Path, material: ReleaseMaterial, record: Release
         (folder / name).write_text(text, encoding="utf-8", newline="\n")
     data = {file: _sha256(folder / file) for config in record.configs for file in config.files.values()}
     described = croissant(material, record, filled.schemas, data)
-    (folder / "croissant.json").write_text(json.dumps(described, ensure_ascii=False, indent=1) + "\n", "utf-8")
+    text = json.dumps(described, ensure_ascii=False, indent=1)
+    (folder / "croissant.json").write_text(text + "\n", encoding="utf-8", newline="\n")
     files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     lines = [f"# canary {record.canary}", *(f"{_sha256(folder / file)}  {file}" for file in files)]
     (folder / CHECKSUMS).write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from filelock import FileLock
 
-from benchbuilder.core import LazyTexts, StoreError, name_file_in_errors, seal_json, unseal_json
+from benchbuilder.core import LazyTexts, StoreError, move_into_place, name_file_in_errors, seal_json, unseal_json
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Shapes = Mapping[str, tuple[str, Sequence[int]]]
@@ -54,7 +54,7 @@ def cached_arrays(folder: Path, mark: str, make: Callable[[Path], Shapes]) -> di
                 with name_file_in_errors(draft):
                     _write_header(draft, mark, make(draft))
                 shutil.rmtree(folder, ignore_errors=True)
-                draft.rename(folder)
+                move_into_place(draft, folder)
             finally:
                 shutil.rmtree(draft, ignore_errors=True)
             arrays = _load(folder, mark)

@@ -107,7 +107,7 @@ def fake_openai_server(behaviour: Behaviour | Mapping[str, Any] | None = None) -
     settings = behaviour if isinstance(behaviour, Behaviour) else Behaviour.model_validate(behaviour or {})
     with tempfile.TemporaryDirectory() as folder:
         config = Path(folder) / "behaviour.json"
-        config.write_text(settings.model_dump_json(), encoding="utf-8")
+        config.write_text(settings.model_dump_json(), encoding="utf-8", newline="\n")
         command = [sys.executable, "-m", "benchbuilder.testing.fake_openai.server", "--config", str(config)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
             try:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.core import DataError, sync_tree, write_atomically
+from benchbuilder.core import DataError, move_into_place, sync_tree, write_atomically
 from benchbuilder.evaluation.judges.card import plain_spec
 from benchbuilder.evaluation.judges.neural.learner import EncodedExamples
 from benchbuilder.evaluation.judges.neural.libraries import name_folder_in_write_errors
@@ -48,7 +48,7 @@ def write_judge_folder(folder: Path, facts: Mapping[str, Any], save: Callable[[P
     with name_folder_in_write_errors(partial):
         save(partial)
     sync_tree(partial)
-    partial.rename(folder / NETWORK)
+    move_into_place(partial, folder / NETWORK)
     write_atomically(folder / _FACTS, json.dumps(facts, ensure_ascii=False, indent=2, sort_keys=True) + "\n")
     shutil.rmtree(folder / CHECKPOINTS, ignore_errors=True)
 

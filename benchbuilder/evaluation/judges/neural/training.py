@@ -191,7 +191,7 @@ class _Trainer(Trainer):
             if not self._spec.resume or not file.is_file() or file.read_text(encoding="utf-8") != key:
                 shutil.rmtree(folder, ignore_errors=True)
                 folder.mkdir(parents=True)
-                file.write_text(key, encoding="utf-8")
+                file.write_text(key, encoding="utf-8", newline="\n")
             complete = [mark.parent for mark in folder.glob(f"checkpoint-*/{_WHOLE}")]
             latest = [str(max(complete, key=lambda path: int(path.name.partition("-")[2]), default=""))]
         broadcast_object_list(latest)

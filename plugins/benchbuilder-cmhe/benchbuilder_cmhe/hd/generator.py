@@ -84,9 +84,8 @@ def train_generator(
             "tokens_learned": fitted.tokens, "cut": sum(bool(row.truncation) for row in rows),
             "settings": spec.model_dump(mode="json", exclude={"path", "device"}),
         }  # fmt: skip
-    (folder / CARD_FILE).write_text(
-        json.dumps(card, ensure_ascii=False, indent=2, sort_keys=True) + "\n", encoding="utf-8"
-    )
+    text = json.dumps(card, ensure_ascii=False, indent=2, sort_keys=True)
+    (folder / CARD_FILE).write_text(text + "\n", encoding="utf-8", newline="\n")
     shutil.rmtree(checkpoints)
 
 
