@@ -2,6 +2,7 @@ from .analysing import AnalysisReport as AnalysisReport
 from .analysing import analyse as analyse
 from .auditing import AuditReport as AuditReport
 from .auditing import audit as audit
+from .auditing import audits_of as audits_of
 from .building import BuildResult as BuildResult
 from .building import build as build
 from .building import build_auditor as build_auditor

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchbuilder.api.opened_recipe import benchmark_overrides, recipes_of_tasks, words_of
-from benchbuilder.config import trusting
+from benchbuilder.config import LoadedRecipe, trusting
 from benchbuilder.core import Problem, RecipeError
 from benchbuilder.evaluation import audit_of_file, audits_of_build, check_texts, write_audit
 from benchbuilder.exporters import AuditResult
@@ -65,20 +65,29 @@ def audit(
         benchmark_overrides(None, expected, task)  # refuses a verdict without a benchmark
     with trusting(trust):
         parts = recipes_of_tasks(words, recipes, task)
-        if benchmark is not None and len(parts) > 1:
-            names = ", ".join(part.task for part in parts)
-            raise RecipeError([Problem("a benchmark from elsewhere is of one task", allowed=names, hint="give task")])
-        found = (
-            audits_of_build(parts, Path.cwd()) if benchmark is None
-            else [audit_of_file(parts[0], str(benchmark), expected, Path.cwd())]
-        )  # fmt: skip
-        reports = list[AuditReport]()
-        for one in found:
-            texts = check_texts(one, [str(path) for path in against], Path.cwd())
-            files = (*write_audit(one), *texts.files)
-            closed = one.result.closed or bool(texts.contradictions)
-            notes = (*one.notes, *texts.sentences())
-            reports.append(AuditReport(
-                one.loaded.task, one.folder, one.result, notes, texts.contradictions, tuple(files), closed
-            ))  # fmt: skip
-    return tuple(reports)
+        path = None if benchmark is None else str(benchmark)
+        return tuple(audits_of(parts, path, expected, [str(text) for text in against]))
+
+
+def audits_of(
+    parts: Sequence[LoadedRecipe], benchmark: str | None, expected: str | None, against: Sequence[str]
+) -> Iterator[AuditReport]:
+    """Audit the recipe of each task, or a benchmark from elsewhere; write the files of each before the next.
+
+    Raises:
+        RecipeError: A benchmark from elsewhere is given, and there are several tasks.
+        DataError: The benchmark is not built yet, or was built with other settings.
+    """
+    if benchmark is not None and len(parts) > 1:
+        names = ", ".join(part.task for part in parts)
+        raise RecipeError([Problem("a benchmark from elsewhere is of one task", allowed=names, hint="name the task")])
+    found = (
+        audits_of_build(parts, Path.cwd()) if benchmark is None
+        else [audit_of_file(parts[0], benchmark, expected, Path.cwd())]
+    )  # fmt: skip
+    for one in found:
+        texts = check_texts(one, against, Path.cwd())
+        notes = (*one.notes, *texts.sentences())
+        files = (*write_audit(replace(one, notes=notes)), *texts.files)
+        closed = one.result.closed or bool(texts.contradictions)
+        yield AuditReport(one.loaded.task, one.folder, one.result, notes, texts.contradictions, files, closed)

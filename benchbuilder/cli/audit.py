@@ -5,20 +5,18 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
+from benchbuilder.api import AuditReport, audits_of
 from benchbuilder.cli.audit_exposure import add_exposure_arguments, run_exposure
 from benchbuilder.cli.evaluate import add_benchmark_arguments, file_lines, recipes_of_tasks
 from benchbuilder.cli.session import add_overrides
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import display_path
 from benchbuilder.core import DEFAULT_LANGUAGE, GateClosed, Problem, RecipeError, count_phrase, page_texts
-from benchbuilder.evaluation import AuditOfTask, TextChecks, audit_of_file, audits_of_build, check_texts, write_audit
 from benchbuilder.exporters import AuditedView, AuditResult, AuditSentences
 
 _WORDS = ("leaks", "hint", "clean", "cannot tell")
@@ -45,14 +43,16 @@ def run(args: argparse.Namespace, console: Console) -> int:
     if args.quote:
         raise RecipeError([Problem("--quote needs --model: the audit alone asks no model",
                                    where="command line: --quote")])  # fmt: skip
-    audits, closed = _audits(args), list[str]()
-    pages = list[str]()
-    for audit in audits:
-        texts = check_texts(audit, args.against, Path.cwd())
-        _print_audit(audit, texts, console, named=len(audits) > 1)
+    if args.expected and not args.benchmark:
+        raise RecipeError([Problem("--expected needs a benchmark from elsewhere", hint="--benchmark FILE",
+                                   where=f"command line: --expected {args.expected}")])  # fmt: skip
+    parts = recipes_of_tasks(argparse.Namespace(recipes=args.recipes, task=args.task, overrides=args.overrides))
+    closed, pages = list[str](), list[str]()
+    for audit in audits_of(parts, args.benchmark, args.expected, args.against):
+        _print_audit(audit, console, named=len(parts) > 1)
         causes = [audit_line(audit.result)] if audit.result.closed else []
-        if texts.contradictions:
-            causes.append(f"{count_phrase(texts.contradictions, 'pair')} of items contradict each other")
+        if audit.contradictions:
+            causes.append(f"{count_phrase(audit.contradictions, 'pair')} of items contradict each other")
         if causes:
             closed.append(", and ".join(causes))
             pages.append(display_path(audit.folder / "audit.html"))
@@ -64,25 +64,12 @@ def run(args: argparse.Namespace, console: Console) -> int:
     return 0
 
 
-def _audits(args: argparse.Namespace) -> list[AuditOfTask]:
-    if args.expected and not args.benchmark:
-        raise RecipeError([Problem("--expected needs a benchmark from elsewhere", hint="--benchmark FILE",
-                                   where=f"command line: --expected {args.expected}")])  # fmt: skip
-    recipe_arguments = argparse.Namespace(recipes=args.recipes, task=args.task, overrides=args.overrides)
-    parts = recipes_of_tasks(recipe_arguments)
-    if args.benchmark:
-        return [audit_of_file(parts[0], args.benchmark, args.expected, Path.cwd())]
-    return list(audits_of_build(parts, Path.cwd()))
-
-
-def _print_audit(audit: AuditOfTask, texts: TextChecks, console: Console, *, named: bool) -> None:
+def _print_audit(audit: AuditReport, console: Console, *, named: bool) -> None:
     """Print what an audit found, and its files."""
-    audit = replace(audit, notes=(*audit.notes, *texts.sentences()))
     say, result = partial(print_line, console), audit.result
     says = AuditSentences(result, page_texts(DEFAULT_LANGUAGE))
-    files = [*write_audit(audit), *texts.files]
     if named:
-        say(f"{audit.loaded.task}:")
+        say(f"{audit.task}:")
     for note in audit.notes:
         say(f"note: {note}")
     if result.checks:
@@ -96,7 +83,7 @@ def _print_audit(audit: AuditOfTask, texts: TextChecks, console: Console, *, nam
     else:
         say(says.t("audit.nothing"))
     say(f"{audit_line(result)}; in {display_path(audit.folder)}:")
-    for line in file_lines(files):
+    for line in file_lines(audit.files):
         say(f"  {line}")
 
 

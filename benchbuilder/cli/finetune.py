@@ -170,7 +170,7 @@ def _check(judge: _FinetunedJudge, folder: Path) -> int:
 
 
 def _cost(files: list[TrainingFileCheck], spec: OpenAIFinetunedSpec) -> tuple[int, int, float | None, float | None]:
-    """Expected and maximal tokens, and both in US dollars if a price is known."""
+    """Expected tokens, those if the estimate is too low, and both in US dollars if a price is known."""
     expected, most = job_tokens(files, spec)
     price = spec.tuning.price
     if price is None:
@@ -181,14 +181,14 @@ def _cost(files: list[TrainingFileCheck], spec: OpenAIFinetunedSpec) -> tuple[in
 def _cost_lines(files: list[TrainingFileCheck], spec: OpenAIFinetunedSpec) -> list[str]:
     expected, most, usd, most_usd = _cost(files, spec)
     epochs = count_phrase(spec.tuning.epochs, "epoch")
-    up_to = "" if most == expected else f", {most:,} at most"
+    up_to = "" if most == expected else f", or {most:,} if the estimate is too low"
     lines = [f"a job of {epochs} trains on {expected:,} tokens{up_to}"]
     if usd is None or most_usd is None or spec.tuning.price is None:
         lines.append("the cost is unknown: set tuning.price of the judge, {usd: per million, as_of: date}")
     else:
-        at_most = "" if most == expected else f", {format_dollars(most_usd)} at most"
+        up_to = "" if most == expected else f", or {format_dollars(most_usd)} if the estimate is too low"
         price = f"price of {spec.tuning.price.as_of}, from the recipe"
-        lines.append(f"that is {format_dollars(usd)} USD{at_most} ({price})")
+        lines.append(f"that is {format_dollars(usd)} USD{up_to} ({price})")
     return lines
 
 

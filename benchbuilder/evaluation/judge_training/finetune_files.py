@@ -104,7 +104,7 @@ def leaked_examples(training: TrainingFileCheck, validation: TrainingFileCheck) 
 
 
 def job_tokens(files: Sequence[TrainingFileCheck], spec: OpenAIFinetunedSpec) -> tuple[int, int]:
-    """The billed tokens of a job: expected, and at most. Validation files are not billed."""
+    """The billed tokens of a job: expected, and if estimates are too low. Validation files are not billed."""
     trained = sum(checked.tokens for checked in files if checked.file.name != VALID)
     exact = all(checked.exact for checked in files)
     expected = trained * spec.tuning.epochs
