@@ -16,7 +16,7 @@ import numpy as np
 from benchbuilder.core.stats.weighted import Floats
 
 _SD_LOG_A, _SD_B = 0.5, 2.0
-_WIDEST = 4.5
+_WIDEST, _WIDEST_LOGIT = 4.5, 6.0
 _ROUNDS, _CLOSE = 200, 1e-3
 _LEAST_SPREAD = 0.05
 _LONGEST_STEP = 1.0
@@ -78,15 +78,12 @@ class _Fit:
 
     def __init__(self, right: Floats, asked: Floats, *, shared: bool) -> None:
         self._right, self._asked, self._shared = right, asked, shared
-        self._grid = np.linspace(-_WIDEST, _WIDEST, _node_count(right.shape[1]))
+        widest = _WIDEST_LOGIT if shared else _WIDEST
+        self._nodes: Floats = np.asarray(np.linspace(-widest, widest, _node_count(right.shape[1])), np.float64)
         self._spread = 1.0
         share = (right.sum(0) + 0.5) / (asked.sum(0) + 1)
         self._log_a, self._b = np.zeros(right.shape[1]), -np.log(share / (1 - share))
         self._belief = self._expectation()
-
-    @property
-    def _nodes(self) -> Floats:
-        return np.asarray(self._spread * self._grid, np.float64)
 
     def _logits(self) -> Floats:
         """Items by nodes."""
@@ -95,7 +92,9 @@ class _Fit:
     def _expectation(self) -> Floats:
         """The probability of each node for each model."""
         logits = self._logits()
-        likelihood = self._right @ logits - self._asked @ np.logaddexp(0.0, logits) - 0.5 * self._grid**2
+        likelihood = (
+            self._right @ logits - self._asked @ np.logaddexp(0.0, logits) - 0.5 * (self._nodes / self._spread) ** 2
+        )
         belief = np.exp(likelihood - likelihood.max(axis=1, keepdims=True))
         return belief / belief.sum(axis=1, keepdims=True)
 
@@ -105,13 +104,25 @@ class _Fit:
         right, asked = self._right.T @ self._belief, self._asked.T @ self._belief
         for _ in range(2):
             self._maximise(right, asked)
-        if self._shared:
-            self._spread = max(_LEAST_SPREAD, float(np.sqrt((self._belief @ self._nodes**2).mean())))
+        self._rescale()
         self._belief = self._expectation()
         changes = (np.abs(now - then).max() for now, then in zip(
             (self._log_a, self._b, self._spread), before, strict=True
         ))  # fmt: skip
         return float(max(changes))
+
+    def _rescale(self) -> None:
+        """Put the mean of abilities at 0, and with two parameters their deviation at 1.
+
+        Otherwise items and abilities that are known well hold each other in place, and every round moves them little.
+        """
+        mean = float((self._belief @ self._nodes).mean())
+        spread = max(_LEAST_SPREAD, float(np.sqrt((self._belief @ self._nodes**2).mean() - mean**2)))
+        self._b = self._b - mean
+        if self._shared:
+            self._spread = spread
+        else:
+            self._b, self._log_a = self._b / spread, self._log_a + np.log(spread)
 
     def _maximise(self, right: Floats, asked: Floats) -> None:
         """One step of Fisher scoring for every item."""

@@ -58,3 +58,15 @@ def test_items_that_all_get_or_all_miss_stay_finite(score: float) -> None:
     assert np.isfinite(fit.b).all()
     assert np.isfinite(fit.ability).all()
     assert (np.sign(fit.b) == (-1 if score else 1)).all()
+
+
+def test_many_items_with_abilities_far_from_zero_come_to_rest() -> None:
+    random = np.random.default_rng(1)
+    ability, b = random.normal(0.7, 2, 60), random.normal(size=1500)
+    chance = 1 / (1 + np.exp(b - ability[:, None]))
+    scores = (random.random(chance.shape) < chance).astype(np.float64)
+    fit = fit_item_response(scores, 1)
+    assert fit.converged
+    assert fit.rounds < 30
+    assert abs(fit.spread / ability.std() - 1) < 0.1
+    assert fit_item_response(scores, 2).rounds < 30

@@ -111,7 +111,7 @@ def test_wrong_answers_of_open_questions_and_of_options() -> None:
     assert table.options.tolist() == ["", "B", "C"]
     assert table.said.tolist() == [0.6, 0.6, 0.0]
     assert table.weak.tolist() == [False, False, True]
-    assert table.attracts.tolist()[0] is True
+    assert table.attracts[:1].tolist() == [True]
     assert table.item_columns()["said_wrong"] == {"item-0": 0.6, "item-1": 0.6}
     nothing = wrong_answers(answered(scores), settings())
     assert nothing.sentences(EN) == [EN("analysis.no_wrong_answers")]
