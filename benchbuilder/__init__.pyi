@@ -9,6 +9,7 @@ from .api import OpenedBenchmark as OpenedBenchmark
 from .api import ProgressEvent as ProgressEvent
 from .api import RowTable as RowTable
 from .api import RunResult as RunResult
+from .api import ScorecardReport as ScorecardReport
 from .api import analyse as analyse
 from .api import audit as audit
 from .api import build as build
@@ -17,6 +18,7 @@ from .api import errata as errata
 from .api import evaluate as evaluate
 from .api import new as new
 from .api import open as open
+from .api import scorecard as scorecard
 from .core import BenchbuilderError as BenchbuilderError
 
 __version__: str

@@ -23,6 +23,9 @@ from .opened_recipe import benchmark_overrides as benchmark_overrides
 from .opened_recipe import open_recipe as open_recipe
 from .opened_recipe import recipes_of_tasks as recipes_of_tasks
 from .run_result import RunResult as RunResult
+from .scoring import ScorecardReport as ScorecardReport
+from .scoring import scorecard as scorecard
+from .scoring import scorecard_of as scorecard_of
 from .starting import NewRecipe as NewRecipe
 from .starting import new as new
 from .watching import ProgressEvent as ProgressEvent

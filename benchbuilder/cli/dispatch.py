@@ -150,6 +150,10 @@ _GROUPS: dict[str, dict[str, Command]] = {"Build": {
         "analyse", "show what answers say: items to send back to experts, how hard items are, what separates models",
         ("benchbuild analyse recipe=care_mi", "benchbuild analyse recipe=care_mi analysis.experts=0.05"),
     ),
+    "scorecard": Command(
+        "scorecard", "list what makes a benchmark good: what is met, what is not, and what only the author can answer",
+        ("benchbuild scorecard recipe=care_mi", "benchbuild scorecard --form recipe=care_mi"),
+    ),
     "judge": Command(
         "judge", "train judges of answers, score with one, report how far to trust them",
         ("benchbuild judge train recipe=care_mi", "benchbuild judge report recipe=care_mi"),

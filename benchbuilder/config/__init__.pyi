@@ -71,6 +71,8 @@ from .spec.recipe import Recipe as Recipe
 from .spec.recipe import RunSpec as RunSpec
 from .spec.recipe import WritingSpec as WritingSpec
 from .spec.release import ReleaseSpec as ReleaseSpec
+from .spec.scorecard import CriterionState as CriterionState
+from .spec.scorecard import ScorecardSpec as ScorecardSpec
 from .trust import trust_always as trust_always
 from .trust import trusted_folders as trusted_folders
 from .trust import trusting as trusting

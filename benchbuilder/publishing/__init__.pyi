@@ -36,3 +36,7 @@ from .release.submissions import score_submission as score_submission
 from .release.upload import Upload as Upload
 from .release.upload import plan_upload as plan_upload
 from .release.upload import publish_release as publish_release
+from .scorecard.coverage import Reach as Reach
+from .scorecard.scorecard import SCORECARD_FILE as SCORECARD_FILE
+from .scorecard.scorecard import Scorecard as Scorecard
+from .scorecard.scorecard import read_scorecard as read_scorecard

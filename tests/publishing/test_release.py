@@ -16,6 +16,7 @@ from benchbuilder.publishing.release.licences import licence_terms
 from benchbuilder.publishing.release.material import gather_material
 from benchbuilder.publishing.release.private_folder import PrivateFolder
 from benchbuilder.publishing.release.refusals import find_refusals
+from benchbuilder.publishing.scorecard.scorecard import fill_scorecard
 
 
 def rows(folder: Path, file: str) -> list[dict[str, object]]:
@@ -98,14 +99,19 @@ def test_a_closed_gate_and_a_licence_that_forbids_refuse_a_release(built: BuiltS
     terms = [licence_terms(name) for name in ("CC-BY-4.0", "CC-BY-ND-4.0", "CC-BY-NC-4.0")]
     sources = tuple(replace(source, terms=term) for source, term in zip(material.sources, terms, strict=False))
     private = PrivateFolder(tmp_path, b"", {"question-1": "private"})
-    found = find_refusals(replace(material, tasks=(closed,), sources=sources), {"question-1": "test"}, private)
+    card = replace(fill_scorecard(material, released=False), required=("real_data", "funding", "licence"))
+    found = find_refusals(replace(material, tasks=(closed,), sources=sources), {"question-1": "test"}, private, card)
     said = [refusal.text for refusal in found]
     assert said[:3] == [
         "the audit closes the gate: 0 checks and 0 words leak",
         "cpubmed is CC-BY-ND-4.0: changed copies may not be passed on",
         "medqa is CC-BY-NC-4.0: not for commercial use, but Apache-2.0 allows it",
     ]
-    assert said[-1] == "the labels of 1 question were private before, and would be published"
+    assert said[-3:] == [
+        "the labels of 1 question were private before, and would be published",
+        "scorecard.required names real_data, and no: a bundled sample is in use",
+        "scorecard.required names funding, and nobody answered it",
+    ]
 
 
 def test_the_card_prints_why_it_was_released_all_the_same(released: Release) -> None:

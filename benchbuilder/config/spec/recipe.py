@@ -19,6 +19,7 @@ from benchbuilder.config.spec.base import FileRef, KindSpec, LanguageTag, Runtim
 from benchbuilder.config.spec.evaluation import EvaluationSpec
 from benchbuilder.config.spec.forms import FormsSpec
 from benchbuilder.config.spec.release import ReleaseSpec
+from benchbuilder.config.spec.scorecard import ScorecardSpec
 from benchbuilder.core import LengthUnit, Problem, RecipeError
 
 
@@ -163,6 +164,7 @@ class Recipe(Spec):
     audit: AuditSpec = AuditSpec()
     """What the audit looks for, and when it closes the gate; no step of the build depends on it."""
     analysis: AnalysisSpec = AnalysisSpec()
+    scorecard: ScorecardSpec = ScorecardSpec()
     """What answers are analysed for, and when an item is flagged; no step depends on it."""
     release: ReleaseSpec = ReleaseSpec()
     """What a release holds back, who made it, and where it goes; no step of the build depends on it."""

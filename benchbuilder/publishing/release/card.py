@@ -17,6 +17,7 @@ from benchbuilder.publishing.release.item_changes import TABLE_FILE, WITHDRAWN_F
 from benchbuilder.publishing.release.material import ReleaseMaterial, TaskMaterial
 from benchbuilder.publishing.release.record import ReleaseRecord
 from benchbuilder.publishing.release.records import feature
+from benchbuilder.publishing.scorecard.scorecard import Scorecard
 from benchbuilder.steps import ErratumKind
 
 _PACKAGE = ("benchbuilder.publishing.release",)
@@ -32,8 +33,9 @@ class CardColumns:
 
 
 def render_cards(
-    material: ReleaseMaterial, record: ReleaseRecord, columns: CardColumns, public: set[str], files: Collection[str]
-) -> dict[str, str]:
+    material: ReleaseMaterial, record: ReleaseRecord, columns: CardColumns, public: set[str], files: Collection[str],
+    scorecard: Scorecard,
+) -> dict[str, str]:  # fmt: skip
     """The card in Markdown, and one for each of several tasks, by the names of the files.
 
     They count and audit only what is public. `public` are the ids of public items, `files` the other
@@ -46,7 +48,7 @@ def render_cards(
         repository=material.loaded.whole.release.repository,
         people=any(config.name == "votes" for config in record.configs),
         contact=material.loaded.whole.release.contact, kinds=get_args(ErratumKind),
-        changed_items=TABLE_FILE in files, withdrawn=WITHDRAWN_FILE in files,
+        changed_items=TABLE_FILE in files, withdrawn=WITHDRAWN_FILE in files, scorecard=scorecard,
     )  # fmt: skip
     if len(material.tasks) == 1:
         task = material.tasks[0]
@@ -73,6 +75,12 @@ def _card_spec(task: TaskMaterial) -> DatasetCardSpec:
     plain = DatasetCardSpec(kind="card", file="README.md", language="en", tags=(), cue_words=(),
                             task_categories=("question-answering",))  # fmt: skip
     return cards[0] if cards else plain
+
+
+def public_material(material: ReleaseMaterial, public: set[str]) -> ReleaseMaterial:
+    """The build as if only the items with these ids were there: counts of private ones would tell of their labels."""
+    tasks = (replace(task, finished=_public_view(task, public, audited=True)) for task in material.tasks)
+    return replace(material, tasks=tuple(tasks))
 
 
 def _public_view(task: TaskMaterial, public: set[str], *, audited: bool) -> FinishedBuild:

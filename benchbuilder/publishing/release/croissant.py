@@ -114,9 +114,18 @@ def _responsible_use(material: ReleaseMaterial) -> dict[str, Any]:
         "rai:dataPreprocessingProtocol": _steps(material),
         "rai:dataAnnotationProtocol": list(dict.fromkeys(questions)),
         "rai:annotationsPerItem": f"Judged by {len(voters)} people." if voters else "",
+        "rai:annotatorDemographics": _answered(material, "annotators_described"),
+        "rai:dataSocialImpact": _answered(material, "sensitive_content"),
+        "rai:dataReleaseMaintenancePlan": _answered(material, "maintenance_plan"),
         "rai:machineAnnotationTools": sorted({receipt.model for receipt in material.receipts}),
     }
     return {name: value for name, value in data.items() if value not in ("", [])}
+
+
+def _answered(material: ReleaseMaterial, criterion: str) -> str:
+    """What the author says of a criterion of the scorecard; empty if it is not met or not answered."""
+    answer = material.loaded.whole.scorecard.answers.get(criterion)
+    return answer.evidence if answer is not None and answer.state in ("yes", "partly") else ""
 
 
 def _steps(material: ReleaseMaterial) -> list[str]:

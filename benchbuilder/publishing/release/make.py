@@ -19,7 +19,7 @@ import yaml
 from benchbuilder import __version__
 from benchbuilder.config import LoadedRecipe, display_path
 from benchbuilder.core import DataError, GateClosed, Problem, RecipeError, make_folder, move_into_place, sync_tree
-from benchbuilder.publishing.release.card import CardColumns, render_cards
+from benchbuilder.publishing.release.card import CardColumns, public_material, render_cards
 from benchbuilder.publishing.release.change_notes import note_errata, write_changes
 from benchbuilder.publishing.release.croissant import croissant
 from benchbuilder.publishing.release.fill import Filled, fill_release, items_of_material
@@ -43,6 +43,7 @@ from benchbuilder.publishing.release.record import (
     read_record,
 )
 from benchbuilder.publishing.release.refusals import ReleaseRefusal, find_refusals
+from benchbuilder.publishing.scorecard.scorecard import SCORECARD_FILE, Scorecard, fill_scorecard
 from benchbuilder.steps import Corrections
 
 CHECKSUMS = "SHA256SUMS"
@@ -102,7 +103,8 @@ def make_release(request: ReleaseRequest) -> Release:
     make_folder(working)
     try:
         filled = fill_release(material, private, request.version, canary, working, replaced)
-        refusals = find_refusals(material, filled.uses, private)
+        card = fill_scorecard(public_material(material, {item.id for item in filled.public}), released=True)
+        refusals = find_refusals(material, filled.uses, private, card)
         if refusals and not request.despite.strip():
             raise _refused(refusals, request.loaded)
         of_items = (
@@ -113,7 +115,7 @@ def make_release(request: ReleaseRequest) -> Release:
         record = _record(request, material, filled, canary, former, changes, refusals)
         write_item_changes(working, before, of_items, canary)
         write_changes(working, before, record, of_items)
-        _write_descriptions(working, material, record, filled)
+        _write_descriptions(working, material, record, filled, card)
         filled.save_private(private.version_folder(request.version))
         note_errata(private, request.version, errata)
         private.save(dict(filled.uses))
@@ -235,13 +237,16 @@ def _record(
     )  # fmt: skip
 
 
-def _write_descriptions(folder: Path, material: ReleaseMaterial, record: ReleaseRecord, filled: Filled) -> None:
-    """Write the card, the citation, the record, the description for machines, and the checksums of all files."""
+def _write_descriptions(
+    folder: Path, material: ReleaseMaterial, record: ReleaseRecord, filled: Filled, card: Scorecard
+) -> None:
+    """Write the card, the citation, the scorecard, the record, the description for machines, and the checksums."""
     columns = CardColumns(filled.schemas, filled.columns)
     written = {path.name for path in folder.iterdir()}
     texts = {
-        **render_cards(material, record, columns, {item.id for item in filled.public}, written),
+        **render_cards(material, record, columns, {item.id for item in filled.public}, written, card),
         "CITATION.cff": _citation(material, record),
+        SCORECARD_FILE: json.dumps({"canary": record.canary, **card.as_json()}, ensure_ascii=False, indent=1) + "\n",
         RELEASE_FILE: json.dumps(record.model_dump(mode="json"), ensure_ascii=False, indent=1) + "\n",
     }
     for name, text in texts.items():

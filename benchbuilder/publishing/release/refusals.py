@@ -10,8 +10,9 @@ from benchbuilder.core import count_phrase
 from benchbuilder.publishing.release.licences import licence_terms
 from benchbuilder.publishing.release.material import ReleaseMaterial
 from benchbuilder.publishing.release.private_folder import PrivateFolder, Use
+from benchbuilder.publishing.scorecard.scorecard import Scorecard
 
-RefusalCode = Literal["audit", "licence", "illustrative", "names", "labels"]
+RefusalCode = Literal["audit", "licence", "illustrative", "names", "labels", "scorecard"]
 
 
 @dataclass(frozen=True)
@@ -26,13 +27,16 @@ class ReleaseRefusal:
         return f"{self.text} ({self.remedy})"
 
 
-def find_refusals(material: ReleaseMaterial, uses: Mapping[str, Use], private: PrivateFolder) -> list[ReleaseRefusal]:
+def find_refusals(
+    material: ReleaseMaterial, uses: Mapping[str, Use], private: PrivateFolder, card: Scorecard
+) -> list[ReleaseRefusal]:
     """Every reason not to release a build; `uses` says what each question is used for now, by its secret name."""
     return [
         *_audit_refusals(material),
         *_licence_refusals(material),
         *_declared_refusals(material),
         *_label_refusals(uses, private),
+        *_scorecard_refusals(card),
     ]
 
 
@@ -92,3 +96,10 @@ def _label_refusals(uses: Mapping[str, Use], private: PrivateFolder) -> Iterator
     if opened:
         text = f"the labels of {count_phrase(opened, 'question')} were private before, and would be published"
         yield ReleaseRefusal("labels", text, "keep release.private as it was, or drop these questions")
+
+
+def _scorecard_refusals(card: Scorecard) -> Iterator[ReleaseRefusal]:
+    for row in card.missing():
+        said = "nobody answered it" if row.state == "unknown" else f"{row.state}: {row.evidence}"
+        yield ReleaseRefusal("scorecard", f"scorecard.required names {row.criterion.id}, and {said}",
+                             "see benchbuild scorecard")  # fmt: skip

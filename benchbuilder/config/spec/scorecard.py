@@ -1,0 +1,39 @@
+"""What the author answers on the scorecard, and which criteria a release must meet."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Annotated, Literal
+
+from pydantic import Field, field_validator
+
+from benchbuilder.config.spec.annotation import Name
+from benchbuilder.config.spec.base import Spec
+
+CriterionState = Literal["yes", "partly", "no", "not_applicable"]
+
+
+class ScorecardAnswer(Spec):
+    """The author's answer to one criterion, with its `evidence`: a text, or where it can be read."""
+
+    state: CriterionState
+    evidence: Annotated[str, Field(pattern=r"\S")]
+    on: str = ""
+    """The day of the answer, ISO 8601 (2026-01-31); empty if it does not matter."""
+
+    @field_validator("on")
+    @classmethod
+    def _date(cls, value: str) -> str:
+        if value:
+            date.fromisoformat(value)
+        return value
+
+
+class ScorecardSpec(Spec):
+    """The scorecard: the author's `answers` by criterion, and the criteria that are `required` for a release.
+
+    ``benchbuild scorecard`` lists the criteria. The program answers those that it can know.
+    """
+
+    answers: dict[Name, ScorecardAnswer] = {}
+    required: tuple[Name, ...] = ()

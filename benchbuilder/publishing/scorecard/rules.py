@@ -1,0 +1,305 @@
+"""The rules by which the program answers criteria: each looks at the build, and names what it saw."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from benchbuilder.config import CriterionState
+from benchbuilder.core import count_phrase
+from benchbuilder.publishing.release.material import ReleaseMaterial, TaskMaterial
+from benchbuilder.publishing.scorecard.coverage import Reach, reach_of
+
+_FEWEST_FORMS = 3
+_EVEN = 0.1
+"""The proportion of yes may differ from one half by so much."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The state of a criterion, and what it rests on."""
+
+    state: CriterionState
+    evidence: str
+
+
+@dataclass(frozen=True)
+class BuildFacts:
+    """What the rules look at: the build, its audits, and the files that other commands left in its folder.
+
+    `released` says whether an earlier release exists.
+    """
+
+    material: ReleaseMaterial
+    released: bool
+
+    @property
+    def tasks(self) -> tuple[TaskMaterial, ...]:
+        """The tasks of the benchmark."""
+        return self.material.tasks
+
+    @cached_property
+    def reach(self) -> tuple[Reach, ...]:
+        """The reach of each task's sources."""
+        return tuple(reach_of(task.finished) for task in self.tasks)
+
+    @cached_property
+    def notes(self) -> tuple[Mapping[str, Any], ...]:
+        """For each task, what the step of its items noted."""
+        return tuple(
+            next((account.notes for account in task.finished.step_counts if account.step == task.finished.items), {})
+            for task in self.tasks
+        )
+
+    def column(self, name: str) -> Iterator[Any]:
+        """A column of the items of all tasks."""
+        for task in self.tasks:
+            yield from task.finished.tables[task.finished.items].column(name)
+
+    def file(self, name: str) -> Path | None:
+        """A file of the build's folder that every task has; None if one has not."""
+        folders = [self.material.store.folder / task.loaded.task for task in self.tasks]
+        found = [folder / name for folder in folders if (folder / name).is_file()]
+        return found[0] if len(found) == len(folders) else None
+
+    @cached_property
+    def results(self) -> Mapping[str, Any] | None:
+        """The results of the evaluation of the first task; None without one."""
+        file = self.file("evaluation/results.json")
+        return None if file is None else json.loads(file.read_text(encoding="utf-8"))
+
+
+Rule = Callable[[BuildFacts], Finding]
+
+
+def _stated(there: bool, evidence: str, missing: str) -> Finding:
+    return Finding("yes", evidence) if there else Finding("no", missing)
+
+
+def _share(part: int, whole: int, evidence: str) -> Finding:
+    return Finding("yes" if part == whole else "partly" if part else "no", evidence)
+
+
+def _uses(facts: BuildFacts) -> Finding:
+    card = facts.material.loaded.whole.card
+    return _share(bool(card.intended_use) + bool(card.not_for), 2, "card.intended_use and card.not_for")
+
+
+def _sources(facts: BuildFacts) -> Finding:
+    sources = facts.material.sources
+    good = [source for source in sources if source.title and (source.url or source.citation)]
+    return _share(len(good), len(sources), f"{len(good)} of {count_phrase(len(sources), 'source')}")
+
+
+def _licences(facts: BuildFacts) -> Finding:
+    sources = facts.material.sources
+    good = [source for source in sources if source.terms.is_known]
+    return _share(len(good), len(sources), f"{len(good)} of {count_phrase(len(sources), 'source')}")
+
+
+def _steps(facts: BuildFacts) -> Finding:
+    dropped = sum(
+        n for task in facts.tasks for account in task.finished.step_counts
+        for (_, outcome, _), n in account.counts.items() if outcome == "dropped"
+    )  # fmt: skip
+    return Finding("yes", f"ledger.tsv: {count_phrase(dropped, 'dropped row')} with a reason each")
+
+
+def _coverage(facts: BuildFacts) -> Finding:
+    read = sum(source.facts for reach in facts.reach for source in reach.sources)
+    reached = sum(source.reached for reach in facts.reach for source in reach.sources)
+    if not read:
+        return Finding("not_applicable", "no source reads facts as rows")
+    return Finding("yes", f"{reached:,} of {count_phrase(read, 'source fact')} reach an item")
+
+
+def _real_data(facts: BuildFacts) -> Finding:
+    sample = any(task.loaded.recipe.card.illustrative for task in facts.tasks)
+    return _stated(not sample, "no bundled sample is in use", "a bundled sample is in use")
+
+
+def _models(facts: BuildFacts) -> Finding:
+    names = sorted({receipt.model for receipt in facts.material.receipts})
+    return Finding("yes", ", ".join(names)) if names else Finding("not_applicable", "no model wrote anything")
+
+
+def _people(facts: BuildFacts) -> Finding:
+    voters = [len(note.get("votes", {}).get("annotators", {})) for note in facts.notes if note.get("reviewed")]
+    if len(voters) < len(facts.tasks):
+        return Finding("no", "the recipe asks no people (annotation=none)")
+    least = min(voters)
+    if any(task.loaded.recipe.card.illustrative for task in facts.tasks):
+        return Finding("no", "the votes came with a bundled sample: nobody gave them")
+    return Finding("yes" if least >= 2 else "partly", f"{least} people at the least")
+
+
+def _agreement(facts: BuildFacts) -> Finding:
+    there = all(note.get("agreement") for note in facts.notes)
+    return _stated(there, "README.md and report.html", "there are no votes of several people")
+
+
+def _label_errors(facts: BuildFacts) -> Finding:
+    file = facts.file("analysis/analysis.json")
+    labels: Any = None if file is None else json.loads(file.read_text(encoding="utf-8")).get("labels")
+    there = bool(labels and labels.get("recheck"))
+    return _stated(there, "analysis/analysis.json", "no released item was judged again")
+
+
+def _evidence(facts: BuildFacts) -> Finding:
+    with_paragraphs = any(account.role == "evidence" for task in facts.tasks for account in task.finished.step_counts)
+    return _stated(with_paragraphs, "the column evidence", "no step retrieves paragraphs")
+
+
+def _personal(facts: BuildFacts) -> Finding:
+    recipe = facts.material.loaded.whole
+    both = bool(recipe.card.personal_data) + (recipe.release.names is not None)
+    return _share(both, 2, "card.personal_data and release.names")
+
+
+def _gate(facts: BuildFacts) -> Finding:
+    closed = sum(task.audit.result.closed for task in facts.tasks)
+    if any(task.loaded.recipe.audit.gate == "none" for task in facts.tasks):
+        return Finding("no", "the audit has no gate")
+    leaks = sum(task.audit.result.leak_count() for task in facts.tasks)
+    checks = sum(task.audit.result.check_count() for task in facts.tasks)
+    return Finding("no" if closed or not checks else "yes", f"{leaks} of {count_phrase(checks, 'check')} leak")
+
+
+def _contradictions(facts: BuildFacts) -> Finding:
+    pairs = sum(task.texts.contradictions for task in facts.tasks)
+    return _stated(not pairs, "audit/duplicates.csv", f"{count_phrase(pairs, 'pair')} contradict each other")
+
+
+def _balance(facts: BuildFacts) -> Finding:
+    verdicts: Counter[str] = Counter()
+    for task in facts.tasks:
+        table = task.finished.tables[task.finished.items]
+        if "payload.expected" in _payload_columns(table):
+            verdicts.update(text for text in table.column("payload.expected") if text)
+    total = verdicts.total()
+    if not total:
+        return Finding("not_applicable", "there are no true/false questions")
+    share = verdicts["yes"] / total
+    return Finding("yes" if abs(share - 0.5) <= _EVEN else "no", f"yes is right for {share:.1%} of {total:,}")
+
+
+def _payload_columns(table: Any) -> list[str]:
+    return [f"payload.{field.name}" for field in table.arrow.schema.field("payload").type]
+
+
+def _forms(facts: BuildFacts) -> Finding:
+    forms = {str(form) for form in facts.column("form") if form}
+    state: CriterionState = "yes" if len(forms) >= _FEWEST_FORMS else "partly" if len(forms) > 1 else "no"
+    return Finding(state, count_phrase(len(forms), "form"))
+
+
+def _systems(facts: BuildFacts, kind: str) -> int:
+    """How many baselines of a kind the recipe's evaluation has; none before it was evaluated."""
+    spec = facts.tasks[0].loaded.recipe.evaluation
+    if facts.results is None or spec is None:
+        return 0
+    return sum((str(baseline.kind) == "people") == (kind == "people") for baseline in spec.baselines.values()
+               if str(baseline.kind) != "recorded")  # fmt: skip
+
+
+def _chance(facts: BuildFacts) -> Finding:
+    rules = _systems(facts, "rule")
+    return _stated(bool(rules), f"evaluation/results.html: {count_phrase(rules, 'rule')}", "nothing was evaluated yet")
+
+
+def _human(facts: BuildFacts) -> Finding:
+    if not _systems(facts, "people"):
+        return Finding("no", "no answers of people (paths.human_answers)")
+    if any(task.loaded.recipe.card.illustrative for task in facts.tasks):
+        return Finding("no", "the answers of people came with a bundled sample: nobody gave them")
+    return Finding("yes", "evaluation/results.html")
+
+
+def _uncertainty(facts: BuildFacts) -> Finding:
+    return _stated(facts.results is not None, "evaluation/results.html", "nothing was evaluated yet")
+
+
+def _scoring(facts: BuildFacts) -> Finding:
+    if not any(text == "oe" for task in facts.tasks for text in _types(task)):
+        return Finding("not_applicable", "there are no open questions")
+    return _stated(facts.file("judges/judges.json") is not None, "judges/judges.html", "no judge report was written")
+
+
+def _types(task: TaskMaterial) -> set[str]:
+    table = task.finished.tables[task.finished.items]
+    return set(table.column("payload.type")) if "payload.type" in _payload_columns(table) else set()
+
+
+def _analysis(facts: BuildFacts) -> Finding:
+    there = facts.file("analysis/analysis.json") is not None
+    return _stated(there, "analysis/analysis.json", "benchbuild analyse was not run")
+
+
+def _private(facts: BuildFacts) -> Finding:
+    share = facts.material.loaded.whole.release.private
+    return _stated(share > 0, f"release.private={share:g}", "release.private is 0")
+
+
+def _version(facts: BuildFacts) -> Finding:
+    return _stated(facts.released, "release.json, SHA256SUMS and CHANGES.md", "nothing was released yet")
+
+
+def _licence(facts: BuildFacts) -> Finding:
+    return _stated(bool(facts.material.loaded.whole.card.licence.strip()), "card.licence", "card.licence is empty")
+
+
+def _citation(facts: BuildFacts) -> Finding:
+    recipe = facts.material.loaded.whole
+    there = bool(recipe.card.citation or recipe.release.authors)
+    return _stated(there, "CITATION.cff", "card.citation and release.authors are empty")
+
+
+def _limits(facts: BuildFacts) -> Finding:
+    limits = len(facts.material.loaded.whole.card.limitations)
+    return _stated(bool(limits), f"card.limitations: {limits}", "card.limitations is empty")
+
+
+def _contact(facts: BuildFacts) -> Finding:
+    spec = facts.material.loaded.whole.release
+    missing = "set release.contact or release.repository"
+    return _stated(bool(spec.contact or spec.repository), spec.contact or spec.repository or "", missing)
+
+
+RULES: Mapping[str, Rule] = {
+    "uses_stated": _uses,
+    "sources_described": _sources,
+    "licences_known": _licences,
+    "steps_documented": _steps,
+    "coverage": _coverage,
+    "real_data": _real_data,
+    "models_named": _models,
+    "people_judged": _people,
+    "agreement": _agreement,
+    "label_errors": _label_errors,
+    "evidence_given": _evidence,
+    "personal_data": _personal,
+    "shortcut_gate": _gate,
+    "no_contradictions": _contradictions,
+    "balanced_verdicts": _balance,
+    "several_forms": _forms,
+    "chance_level": _chance,
+    "human_level": _human,
+    "uncertainty": _uncertainty,
+    "scoring_validated": _scoring,
+    "item_analysis": _analysis,
+    "contamination_canary": lambda _: Finding("yes", "every row and file of a release holds it"),
+    "private_split": _private,
+    "version": _version,
+    "licence": _licence,
+    "citation": _citation,
+    "limitations": _limits,
+    "knowledge_date": lambda facts: Finding("yes", facts.material.loaded.whole.card.correct_as_of),
+    "local_models": lambda _: Finding("yes", "benchbuild evaluate, benchbuild export"),
+    "contact": _contact,
+}
+"""The rule of each criterion that the program answers."""

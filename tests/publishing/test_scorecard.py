@@ -1,0 +1,124 @@
+"""The scorecard: each rule tells a good build from a poor one, and answers are those that only the author can give."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from built_sample import BuiltSample
+
+from benchbuilder.cli.scorecard import coverage_lines
+from benchbuilder.config import load_recipe
+from benchbuilder.core.errors import RecipeError
+from benchbuilder.publishing.release.material import gather_material
+from benchbuilder.publishing.scorecard.criteria import all_criteria
+from benchbuilder.publishing.scorecard.rules import RULES, BuildFacts
+from benchbuilder.publishing.scorecard.scorecard import check_answers, fill_scorecard
+
+
+class Column(SimpleNamespace):
+    """A table of items with the columns that rules read."""
+
+    def column(self, name: str) -> list[str]:
+        return self.columns[name]
+
+
+def items(forms: list[str], expected: list[str], types: list[str]) -> Column:
+    payload = pa.struct({"expected": pa.string(), "type": pa.string()})
+    columns = {"form": forms, "payload.expected": expected, "payload.type": types}
+    return Column(columns=columns, arrow=SimpleNamespace(schema=pa.schema([pa.field("payload", payload)])))
+
+
+def account(step: str, role: str, notes: Mapping[str, Any] | None = None, rows: int = 1) -> SimpleNamespace:
+    return SimpleNamespace(step=step, role=role, inputs=(), notes=notes or {}, tallies={},
+                           counts={("a", "dropped", "why"): rows})  # fmt: skip
+
+
+def facts(folder: Path, *, good: bool) -> BuildFacts:
+    """A build of which everything is as it should be, or nothing."""
+    terms = SimpleNamespace(is_known=good)
+    source = SimpleNamespace(title="T" if good else "", url="https://x", citation="", terms=terms)
+    card = SimpleNamespace(
+        intended_use=("a",) if good else (), not_for=("b",) if good else (), personal_data="none" if good else "",
+        licence="CC-BY-4.0" if good else "", citation="x" if good else "", limitations=("x",) if good else (),
+        correct_as_of="2026-01-01", illustrative=not good,
+    )  # fmt: skip
+    release = SimpleNamespace(names="none" if good else None, private=0.3 if good else 0.0, authors=(), repository=None,
+                              contact="https://x/issues" if good else "")  # fmt: skip
+    baselines = {"echo": SimpleNamespace(kind="echo"), "people": SimpleNamespace(kind="people")}
+    notes = {"reviewed": True, "votes": {"annotators": {"a": 1, "b": 1}}, "agreement": {"q": 1}} if good else {}
+    roles = [account("items", "item", notes), *([account("evidence", "evidence")] if good else [])]
+    table = items(["a", "b", "c"] if good else ["a"], ["yes", "no"] if good else ["yes"], ["oe", "tf"])
+    finished = SimpleNamespace(items="items", step_counts=tuple(roles), tables={"items": table})
+    result = SimpleNamespace(closed=not good, leak_count=lambda: 0 if good else 2, check_count=lambda: 9)
+    recipe = SimpleNamespace(card=card, audit=SimpleNamespace(gate="audit"),
+                             evaluation=SimpleNamespace(baselines=baselines if good else {}))  # fmt: skip
+    task = SimpleNamespace(
+        loaded=SimpleNamespace(task="", recipe=recipe), finished=finished, audit=SimpleNamespace(result=result),
+        texts=SimpleNamespace(contradictions=0 if good else 1),
+    )  # fmt: skip
+    if good:
+        for name, data in (("evaluation/results.json", {}), ("judges/judges.json", {}),
+                           ("analysis/analysis.json", {"labels": {"recheck": {"n": 60}}})):  # fmt: skip
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(json.dumps(data), encoding="utf-8")
+    whole = SimpleNamespace(card=card, release=release)
+    material: Any = SimpleNamespace(
+        loaded=SimpleNamespace(whole=whole), store=SimpleNamespace(folder=folder), tasks=(task,), sources=(source,),
+        receipts=(SimpleNamespace(model="m"),) if good else (),
+    )  # fmt: skip
+    made = BuildFacts(material, released=good)
+    reach = SimpleNamespace(sources=(SimpleNamespace(facts=4 if good else 0, reached=2),))
+    vars(made)["reach"] = (reach,)
+    return made
+
+
+ALWAYS = {"steps_documented", "contamination_canary", "knowledge_date", "local_models"}
+"""What the program does for every build."""
+POOR = {"models_named": "not_applicable", "coverage": "not_applicable"}
+
+
+def test_every_criterion_of_the_program_has_a_rule() -> None:
+    criteria = all_criteria()
+    assert {one.id for one in criteria if one.fill == "auto"} == set(RULES)
+    assert len({one.id for one in criteria}) == len(criteria) >= 45
+
+
+@pytest.mark.parametrize("name", sorted(RULES))
+def test_a_rule_tells_a_good_build_from_a_poor_one(name: str, tmp_path: Path) -> None:
+    good, poor = (RULES[name](facts(tmp_path / str(good), good=good)) for good in (True, False))
+    assert good.state == "yes"
+    assert good.evidence
+    assert poor.state == ("yes" if name in ALWAYS else POOR.get(name, "no"))
+
+
+def test_coverage_counts_source_facts_that_reach_an_item(built: BuiltSample) -> None:
+    card = fill_scorecard(gather_material(built.loaded, built.folder), released=False)
+    (reach,) = card.reach.values()
+    for source in reach.sources:
+        assert 0 < source.reached <= source.items
+        assert source.reached < source.facts
+        assert source.reached_relations <= source.relations
+    assert 0 < reach.reached_words < reach.words
+    assert any("relations" in line for line in coverage_lines(reach))
+    assert sum(counts.total() for counts in card.counts().values()) == len(card.rows)
+
+
+@pytest.fixture
+def answered(garden: Any) -> Callable[[str], Any]:
+    return lambda text: load_recipe(["recipe=garden", text])
+
+
+def test_answers_that_nobody_asked_for_are_refused(answered: Callable[[str], Any]) -> None:
+    with pytest.raises(RecipeError, match=r"no such criterion(.|\n)*did you mean 'funding'"):
+        check_answers(answered("scorecard.answers={fundin: {state: yes, evidence: x}}"))
+    with pytest.raises(RecipeError, match="the program answers this criterion"):
+        check_answers(answered("scorecard.answers={coverage: {state: 'yes', evidence: x}}"))
+    with pytest.raises(RecipeError, match="no such criterion"):
+        check_answers(answered("scorecard.required=[everything]"))
+    check_answers(answered("scorecard.answers={funding: {state: 'no', evidence: nobody paid, on: '2026-01-31'}}"))
