@@ -121,4 +121,4 @@ def test_answers_that_nobody_asked_for_are_refused(answered: Callable[[str], Any
         check_answers(answered("scorecard.answers={coverage: {state: 'yes', evidence: x}}"))
     with pytest.raises(RecipeError, match="no such criterion"):
         check_answers(answered("scorecard.required=[everything]"))
-    check_answers(answered("scorecard.answers={funding: {state: 'no', evidence: nobody paid, on: '2026-01-31'}}"))
+    check_answers(answered("scorecard.answers={funding: {state: false, evidence: nobody paid, on: '2026-01-31'}}"))

@@ -164,8 +164,9 @@ class Recipe(Spec):
     audit: AuditSpec = AuditSpec()
     """What the audit looks for, and when it closes the gate; no step of the build depends on it."""
     analysis: AnalysisSpec = AnalysisSpec()
-    scorecard: ScorecardSpec = ScorecardSpec()
     """What answers are analysed for, and when an item is flagged; no step depends on it."""
+    scorecard: ScorecardSpec = ScorecardSpec()
+    """The author's answers on the scorecard, and the criteria that a release must meet."""
     release: ReleaseSpec = ReleaseSpec()
     """What a release holds back, who made it, and where it goes; no step of the build depends on it."""
     outputs: Annotated[dict[str, Any], Slot("exporter")]

@@ -21,6 +21,12 @@ class ScorecardAnswer(Spec):
     on: str = ""
     """The day of the answer, ISO 8601 (2026-01-31); empty if it does not matter."""
 
+    @field_validator("state", mode="before")
+    @classmethod
+    def _word(cls, value: object) -> object:
+        """YAML reads a bare yes and no as true and false."""
+        return {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
+
     @field_validator("on")
     @classmethod
     def _date(cls, value: str) -> str:
