@@ -54,7 +54,7 @@ def _print_scorecard(card: Scorecard, console: Console) -> None:
         for line in coverage_lines(reach):
             say(f"{task}: {line}" if task else line)
     for name, counts in card.counts().items():
-        say(f"{name}: " + ", ".join(f"{_WORDS[state]} {counts[state]}" for state in _WORDS if counts[state]))
+        say(f"{name}: " + ", ".join(f"{_WORDS[state]} {count}" for state, count in sorted(counts.items())))
     for row in card.missing():
         say(f"required for a release, and {_WORDS[row.state]}: {row.criterion.id}")
     if unanswered := card.of("unknown"):

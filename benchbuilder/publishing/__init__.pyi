@@ -30,13 +30,13 @@ from .release.record import ReleaseRecord as ReleaseRecord
 from .release.record import latest_release as latest_release
 from .release.record import read_record as read_record
 from .release.refusals import ReleaseRefusal as ReleaseRefusal
+from .release.scorecard.coverage import Reach as Reach
+from .release.scorecard.scorecard import SCORECARD_FILE as SCORECARD_FILE
+from .release.scorecard.scorecard import Scorecard as Scorecard
+from .release.scorecard.scorecard import read_scorecard as read_scorecard
 from .release.submissions import ScoredSubmission as ScoredSubmission
 from .release.submissions import SubmissionScore as SubmissionScore
 from .release.submissions import score_submission as score_submission
 from .release.upload import Upload as Upload
 from .release.upload import plan_upload as plan_upload
 from .release.upload import publish_release as publish_release
-from .scorecard.coverage import Reach as Reach
-from .scorecard.scorecard import SCORECARD_FILE as SCORECARD_FILE
-from .scorecard.scorecard import Scorecard as Scorecard
-from .scorecard.scorecard import read_scorecard as read_scorecard

@@ -16,7 +16,7 @@ from benchbuilder.publishing.release.licences import licence_terms
 from benchbuilder.publishing.release.material import gather_material
 from benchbuilder.publishing.release.private_folder import PrivateFolder
 from benchbuilder.publishing.release.refusals import find_refusals
-from benchbuilder.publishing.scorecard.scorecard import fill_scorecard
+from benchbuilder.publishing.release.scorecard.scorecard import fill_scorecard
 
 
 def rows(folder: Path, file: str) -> list[dict[str, object]]:

@@ -16,9 +16,9 @@ from benchbuilder.cli.scorecard import coverage_lines
 from benchbuilder.config import load_recipe
 from benchbuilder.core.errors import RecipeError
 from benchbuilder.publishing.release.material import gather_material
-from benchbuilder.publishing.scorecard.criteria import all_criteria
-from benchbuilder.publishing.scorecard.rules import RULES, BuildFacts
-from benchbuilder.publishing.scorecard.scorecard import check_answers, fill_scorecard
+from benchbuilder.publishing.release.scorecard.criteria import all_criteria
+from benchbuilder.publishing.release.scorecard.rules import RULES, BuildFacts
+from benchbuilder.publishing.release.scorecard.scorecard import check_answers, fill_scorecard
 
 
 class Column(SimpleNamespace):

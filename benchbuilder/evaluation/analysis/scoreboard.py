@@ -82,7 +82,7 @@ def scoreboard(answered: AnsweredItems, *, samples: int, level: float, seed: int
     facts, known = known_facts(answered)
     models = np.array([system.group == "model" for system in answered.systems], np.bool_)
     if models.any():
-        answered = answered.of_items(answered.asked[models].any(axis=0))
+        answered = answered.of_items(np.logical_or.reduce(answered.asked[models], axis=0))
     items = answered.items
     clusters = [str(family) for family in items.families]
     types = [str(name) for name in dict.fromkeys(items.types)]

@@ -17,7 +17,7 @@ from benchbuilder.publishing.release.item_changes import TABLE_FILE, WITHDRAWN_F
 from benchbuilder.publishing.release.material import ReleaseMaterial, TaskMaterial
 from benchbuilder.publishing.release.record import ReleaseRecord
 from benchbuilder.publishing.release.records import feature
-from benchbuilder.publishing.scorecard.scorecard import Scorecard
+from benchbuilder.publishing.release.scorecard.scorecard import Scorecard
 from benchbuilder.steps import ErratumKind
 
 _PACKAGE = ("benchbuilder.publishing.release",)

@@ -43,7 +43,7 @@ from benchbuilder.publishing.release.record import (
     read_record,
 )
 from benchbuilder.publishing.release.refusals import ReleaseRefusal, find_refusals
-from benchbuilder.publishing.scorecard.scorecard import SCORECARD_FILE, Scorecard, fill_scorecard
+from benchbuilder.publishing.release.scorecard.scorecard import SCORECARD_FILE, Scorecard, fill_scorecard
 from benchbuilder.steps import Corrections
 
 CHECKSUMS = "SHA256SUMS"

@@ -10,7 +10,7 @@ from benchbuilder.core import count_phrase
 from benchbuilder.publishing.release.licences import licence_terms
 from benchbuilder.publishing.release.material import ReleaseMaterial
 from benchbuilder.publishing.release.private_folder import PrivateFolder, Use
-from benchbuilder.publishing.scorecard.scorecard import Scorecard
+from benchbuilder.publishing.release.scorecard.scorecard import Scorecard
 
 RefusalCode = Literal["audit", "licence", "illustrative", "names", "labels", "scorecard"]
 

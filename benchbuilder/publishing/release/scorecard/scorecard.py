@@ -12,9 +12,9 @@ from benchbuilder.config import LoadedRecipe, ScorecardSpec, did_you_mean
 from benchbuilder.core import Problem, RecipeError
 from benchbuilder.publishing.release.material import ReleaseMaterial, gather_material
 from benchbuilder.publishing.release.record import latest_release
-from benchbuilder.publishing.scorecard.coverage import Reach
-from benchbuilder.publishing.scorecard.criteria import Criterion, Stage, all_criteria
-from benchbuilder.publishing.scorecard.rules import RULES, BuildFacts
+from benchbuilder.publishing.release.scorecard.coverage import Reach
+from benchbuilder.publishing.release.scorecard.criteria import Criterion, Stage, all_criteria
+from benchbuilder.publishing.release.scorecard.rules import RULES, BuildFacts
 
 SCORECARD_FILE = "scorecard.json"
 State = Literal["yes", "partly", "no", "not_applicable", "unknown"]

@@ -13,7 +13,7 @@ from typing import Any
 from benchbuilder.config import CriterionState
 from benchbuilder.core import count_phrase
 from benchbuilder.publishing.release.material import ReleaseMaterial, TaskMaterial
-from benchbuilder.publishing.scorecard.coverage import Reach, reach_of
+from benchbuilder.publishing.release.scorecard.coverage import Reach, reach_of
 
 _FEWEST_FORMS = 3
 _EVEN = 0.1
