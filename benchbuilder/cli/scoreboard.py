@@ -26,8 +26,8 @@ def print_scoreboard(console: Console, board: Scoreboard, receipts: Sequence[Rec
     types = list(board.scorers)
     paid = {score.system.name: _paid(score, receipts) for score in board.scores}
     table = Table(box=None, pad_edge=False, header_style="bold", show_edge=False)
-    table.add_column("model", overflow="fold", min_width=12)
-    heads = ["items", *types, "facts known", "no verdict", *(["USD"] if any(paid.values()) else [])]
+    table.add_column("model", overflow="fold", min_width=11)
+    heads = ["items", *types, "known", "invalid", *(["USD"] if any(paid.values()) else [])]
     for head in heads:
         table.add_column(head, justify="right", no_wrap=True)
     for score in board.scores:
@@ -40,7 +40,8 @@ def print_scoreboard(console: Console, board: Scoreboard, receipts: Sequence[Rec
     say()
     for name in types:
         say(f"{name}: mean of {', '.join(board.scorers[name]) or 'no scorer'}, with its interval over item families")
-    say("facts known: those whose questions are all answered right, of those whose questions are all answered")
+    say("known: facts whose questions are all answered right, of those whose questions are all answered")
+    say("invalid: answers without a verdict, which count as wrong")
     for note in board.notes(page_texts(DEFAULT_LANGUAGE)):
         say(f"note: {note}")
 
@@ -55,7 +56,7 @@ def _name(score: SystemScore) -> str:
 def _mean(mean: Estimate | None) -> str:
     if mean is None or mean.value is None:
         return "-"
-    return f"{mean.value:.3f}" if mean.low is None else f"{mean.value:.3f} ({mean.low:.3f}-{mean.high:.3f})"
+    return f"{mean.value:.2f}" if mean.low is None else f"{mean.value:.2f} ({mean.low:.2f}-{mean.high:.2f})"
 
 
 def _paid(score: SystemScore, receipts: Sequence[Receipt]) -> str:

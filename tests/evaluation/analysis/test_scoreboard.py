@@ -62,7 +62,7 @@ def test_a_line_says_what_a_system_came_to_and_what_it_cost() -> None:
     with console.capture() as capture:
         print_scoreboard(console, board(), [receipt])
     lines = [line.split() for line in capture.get().splitlines()]
-    assert lines[1] == ["model", "items", "tf", "oe", "facts", "known", "no", "verdict", "USD"]
-    assert lines[2] == ["Strong", "7B", "*", "3", "1.000", "0.800", "1", "of", "1", "-", "0.25"]
-    assert lines[4][:4] == ["echo", "(rule)", "2", "1.000"]
+    assert lines[1] == ["model", "items", "tf", "oe", "known", "invalid", "USD"]
+    assert lines[2] == ["Strong", "7B", "*", "3", "1.00", "0.80", "1", "of", "1", "-", "0.25"]
+    assert lines[4][:4] == ["echo", "(rule)", "2", "1.00"]
     assert "oe: mean of ratings, with its interval over item families" in capture.get()
