@@ -108,7 +108,7 @@ _GROUPS: dict[str, dict[str, Command]] = {"Build": {
     "votes": Command(
         "votes", "export votes to other tools (Label Studio, Argilla, sheets), import them, write what they decide",
         ("benchbuild votes export label_studio recipe=care_mi",
-         "benchbuild votes decisions --project flagged recipe=care_mi"),
+         "benchbuild votes decisions recipe=care_mi --project flagged"),
     ),
 }, "Models and cost": {
     "prompt": Command(

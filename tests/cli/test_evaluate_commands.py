@@ -61,7 +61,7 @@ def model(name: str, server: FakeOpenAI) -> list[str]:
 
 
 def test_an_evaluation_says_what_it_did_and_runs_nothing_twice(here: Path, capsys: pytest.CaptureFixture[str]):
-    assert main(["evaluate", *RECIPE]) == 0
+    assert main(["evaluate", "-v", *RECIPE]) == 0
     told = said(capsys)
     assert "10 systems on 357 items, in builds/care_mi/evaluation" in told
     assert "answer.echo reused" in told
