@@ -73,10 +73,11 @@ def model_ranks(answered: AnsweredItems, settings: AnalysisSettings) -> ModelRan
     low, high = np.quantile(ranks, edges, axis=0, method="closest_observation")
     order = np.argsort(-means, kind="stable")
     place = 1 + (high[None, :] < low[:, None]).sum(axis=1)
-    tau = (float(np.median(taus)), *(float(value) for value in np.quantile(taus, edges)))
+    tau_low, middle, tau_high = (float(value) for value in np.quantile(taus, [edges[0], 0.5, edges[1]]))
     return ModelRanks(
         tuple(common.systems[number].name for number in order), means[order], low[order].astype(np.int64),
-        high[order].astype(np.int64), place[order], best[order], tau, len(common.items), families,
+        high[order].astype(np.int64), place[order], best[order], (middle, tau_low, tau_high),
+        len(common.items), families,
     )  # fmt: skip
 
 
