@@ -1,9 +1,11 @@
 from .analysis.answered import AnsweredItems as AnsweredItems
+from .analysis.plan import ItemPlan as ItemPlan
 from .analysis.run import TO_EXPERTS as TO_EXPERTS
 from .analysis.run import Analysis as Analysis
 from .analysis.run import analyse_evaluation as analyse_evaluation
 from .analysis.run import analysis_data as analysis_data
 from .analysis.run import analysis_texts as analysis_texts
+from .analysis.run import plan_answers as plan_answers
 from .analysis.run import write_analysis as write_analysis
 from .analysis.scoreboard import Scoreboard as Scoreboard
 from .analysis.scoreboard import SystemScore as SystemScore

@@ -11,14 +11,16 @@ from typing import Any
 import numpy as np
 
 from benchbuilder.config import LoadedRecipe, Recipe
-from benchbuilder.core import Item, PageTexts, Table, cells_of, page_texts, write_atomically
+from benchbuilder.core import DataError, Item, PageTexts, Table, cells_of, page_texts, write_atomically
 from benchbuilder.evaluation.analysis.answered import AnsweredItems
+from benchbuilder.evaluation.analysis.plan import ItemPlan, plan_items, read_request
 from benchbuilder.evaluation.analysis.read_answers import answered_items, evaluated_items
+from benchbuilder.evaluation.analysis.read_items import family_codes
 from benchbuilder.evaluation.analysis.section import AnalysisSection, AnalysisSettings, plain_cell, plain_data
 from benchbuilder.evaluation.analysis.sections import SECTIONS
 from benchbuilder.evaluation.analysis.to_experts import ItemsForExperts
 from benchbuilder.evaluation.benchmark import folder_of_benchmark
-from benchbuilder.evaluation.plan import Evaluation, plan_evaluation
+from benchbuilder.evaluation.plan import Evaluation, asked_items, plan_evaluation
 from benchbuilder.exporters import PageSpec, csv_table
 from benchbuilder.pipeline import Store
 
@@ -88,6 +90,26 @@ def _analysis_folder(evaluation: Evaluation, built: Path) -> Path:
     if spec.benchmark is None:
         return built / "analysis"
     return built / folder_of_benchmark("analysis", spec.benchmark.path.file)
+
+
+def plan_answers(loaded: LoadedRecipe, evaluation: Evaluation, text: str) -> ItemPlan:
+    """How many items are needed to show what `text` asks for; estimated from earlier scores if there are any.
+
+    Args:
+        loaded: The recipe.
+        evaluation: Its planned evaluation.
+        text: ``difference=0.02``, perhaps with ``models=5`` and ``power=0.9``.
+
+    Raises:
+        RecipeError: The text cannot be read.
+    """
+    request = read_request(text, loaded.recipe.analysis.level)
+    families = family_codes([item.family_name for item in asked_items(evaluation)])
+    try:
+        answered = answered_items(evaluation, Store(evaluation.build_folder), loaded.recipe.analysis.scores)
+    except DataError:  # nobody has answered yet: the plan rests on assumptions
+        answered = None
+    return plan_items(request, families, answered)
 
 
 def analysis_texts(recipe: Recipe) -> PageTexts:
