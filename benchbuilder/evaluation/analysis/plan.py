@@ -64,9 +64,12 @@ def read_request(text: str, level: float) -> PlanRequest:
     Raises:
         RecipeError: A word is unknown, or a value is out of range.
     """
-    given = dict(part.strip().partition("=")[::2] for part in text.split(","))
+    given: dict[str, str] = {}
+    for part in text.split(","):
+        name, _, value = part.strip().partition("=")
+        given[name] = value
     try:
-        request = PlanRequest(float(given.pop("difference")), int(given.pop("models", "2")),
+        request: PlanRequest | None = PlanRequest(float(given.pop("difference")), int(given.pop("models", "2")),
                               float(given.pop("power", "0.8")), level)  # fmt: skip
     except (KeyError, ValueError):
         request = None
