@@ -79,6 +79,8 @@ def _plan(loaded: LoadedRecipe, text: str, console: Console) -> None:
     say(f"mean score {plan.mean:.2f}, correlation of two models {plan.correlation:.2f}, likeness within a family "
         f"{plan.likeness:.2f}: {basis}")  # fmt: skip
     pairs = asked.models * (asked.models - 1) // 2
+    for note in plan.notes:
+        say(f"note: {note.text(page_texts(DEFAULT_LANGUAGE))}")
     tests = "" if pairs == 1 else f" in each of {pairs} comparisons (first step of Holm)"
     say(f"a difference of {asked.difference:g} shows with power {asked.power:g} at {asked.level:.0%}{tests} from "
         f"{plan.items:,} items on, in {plan.families:,} families")  # fmt: skip

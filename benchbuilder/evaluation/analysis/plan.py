@@ -11,11 +11,12 @@ from statistics import NormalDist
 import numpy as np
 
 from benchbuilder.core import Floats, Problem, RecipeError
-from benchbuilder.evaluation.analysis.answered import AnsweredItems, Codes
+from benchbuilder.evaluation.analysis.answered import AnalysisNote, AnsweredItems, Codes
 
 _ASSUMED_MEAN, _ASSUMED_CORRELATION, _ASSUMED_LIKENESS = 0.8, 0.5, 0.3
 _MOST_PAIRS = 200
 """Pairs of models from which the variance of differences is estimated."""
+_MOST_MODELS = 1000
 _WORDS = "difference=0.02,models=2,power=0.8"
 
 
@@ -44,6 +45,7 @@ class ItemPlan:
         families: Their families.
         present: The items there are.
         visible: The smallest difference that the present items show.
+        notes: What the earlier scores rest on: answers or ratings that are made up, and what was left out.
     """
 
     request: PlanRequest
@@ -56,27 +58,33 @@ class ItemPlan:
     families: int
     present: int
     visible: float
+    notes: tuple[AnalysisNote, ...] = ()
 
 
 def read_request(text: str, level: float) -> PlanRequest:
     """The request of ``difference=0.02,models=2,power=0.8``.
 
     Raises:
-        RecipeError: A word is unknown, or a value is out of range.
+        RecipeError: A word is unknown or given twice, or a value is out of range.
     """
-    given: dict[str, str] = {}
-    for part in text.split(","):
-        name, _, value = part.strip().partition("=")
-        given[name] = value
+    parts = [part.strip().partition("=") for part in text.split(",")]
+    given = {name: value for name, _, value in parts}
     try:
         request: PlanRequest | None = PlanRequest(float(given.pop("difference")), int(given.pop("models", "2")),
                               float(given.pop("power", "0.8")), level)  # fmt: skip
     except (KeyError, ValueError):
         request = None
-    if request is None or given or not (0 < request.difference < 1 and request.models > 1 and 0 < request.power < 1):
+    known = request is not None and not given and len({name for name, _, _ in parts}) == len(parts)
+    if request is None or not known or not _in_range(request):
         raise RecipeError([Problem("the plan cannot be read", where=f"command line: --plan {text}",
-                                   hint=f"for instance --plan {_WORDS}")])  # fmt: skip
+                                   hint=f"for instance --plan {_WORDS}; a difference of 0.0001 to 1, "
+                                        f"2 to {_MOST_MODELS} models, a power of 0.5 to 1, each once")])  # fmt: skip
     return request
+
+
+def _in_range(request: PlanRequest) -> bool:
+    """Below a power of one half, the smallest difference that shows would be smaller than its own error."""
+    return 0.0001 <= request.difference < 1 and 1 < request.models <= _MOST_MODELS and 0.5 <= request.power < 1
 
 
 def plan_items(request: PlanRequest, families: Codes, answered: AnsweredItems | None) -> ItemPlan:
@@ -106,6 +114,7 @@ def plan_items(request: PlanRequest, families: Codes, answered: AnsweredItems | 
     return ItemPlan(
         request, mean, correlation, likeness, size, found is not None, items, math.ceil(items / sizes.mean()), present,
         math.sqrt(whole / present) if present else math.nan,
+        answered.notes if answered is not None and found is not None else (),
     )  # fmt: skip
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from answered_world import answered
 
+from benchbuilder.core import Floats
 from benchbuilder.core.errors import RecipeError
+from benchbuilder.evaluation.analysis.answered import AnalysisNote
 from benchbuilder.evaluation.analysis.plan import PlanRequest, plan_items, read_request
 
 ALONE = np.arange(100)
@@ -30,7 +34,7 @@ def test_families_and_more_comparisons_need_more_items() -> None:
 def test_planted_scores_are_estimated_and_the_plan_holds_its_power() -> None:
     random = np.random.default_rng(5)
 
-    def scores(families: int, lead: float) -> np.ndarray:
+    def scores(families: int, lead: float) -> Floats:
         fact, own = random.random((1, families, 1)), random.random((2, families, 4))
         chance = np.where(own < 0.5, np.repeat(np.repeat(fact, 4, axis=2), 2, axis=0), random.random((2, families, 4)))
         return (chance < 0.7 + np.array([lead, 0.0])[:, None, None]).reshape(2, -1).astype(float)
@@ -51,7 +55,21 @@ def test_two_equal_models_say_nothing_about_differences() -> None:
     assert not plan_items(PlanRequest(0.02), ALONE, answered(same)).estimated
 
 
-@pytest.mark.parametrize("text", ["", "difference", "difference=2", "difference=0.1,models=1", "difference=0.1,x=1"])
+def test_a_plan_from_made_up_answers_says_so() -> None:
+    note = AnalysisNote("analysis.invented", {"n": 1, "names": "m0"})
+    scores = np.random.default_rng(1).integers(0, 2, (2, 100)).astype(float)
+    assert plan_items(PlanRequest(0.02), ALONE, replace(answered(scores), notes=(note,))).notes == (note,)
+    assert plan_items(PlanRequest(0.02), ALONE, None).notes == ()
+
+
+BAD = (
+    "", "difference", "difference=2", "difference=1e-18", "difference=nan", "difference=0.1,models=1",
+    "difference=0.1,models=99999999", "difference=0.1,power=0.01", "difference=0.1,x=1",
+    "difference=0.1,difference=0.2",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", BAD)
 def test_a_plan_that_cannot_be_read(text: str) -> None:
     with pytest.raises(RecipeError, match="the plan cannot be read"):
         read_request(text, 0.95)
