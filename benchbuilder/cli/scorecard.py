@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
@@ -16,9 +17,9 @@ from benchbuilder.cli.session import add_overrides
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import display_path, load_recipe
 from benchbuilder.core import printable_text
-from benchbuilder.publishing import Reach, Scorecard
+from benchbuilder.publishing import Reach, Scorecard, State
 
-_WORDS = {"yes": "yes", "partly": "partly", "no": "no", "not_applicable": "n/a", "unknown": "?"}
+_WORDS: Mapping[State, str] = {"yes": "yes", "partly": "partly", "no": "no", "not_applicable": "n/a", "unknown": "?"}
 
 
 def register(parser: argparse.ArgumentParser) -> None:
@@ -54,7 +55,7 @@ def _print_scorecard(card: Scorecard, console: Console) -> None:
         for line in coverage_lines(reach):
             say(f"{task}: {line}" if task else line)
     for name, counts in card.counts().items():
-        say(f"{name}: " + ", ".join(f"{_WORDS[state]} {count}" for state, count in sorted(counts.items())))
+        say(f"{name}: " + ", ".join(f"{word} {count}" for state, word in _WORDS.items() if (count := counts[state])))
     for row in card.missing():
         say(f"required for a release, and {_WORDS[row.state]}: {row.criterion.id}")
     if unanswered := card.of("unknown"):

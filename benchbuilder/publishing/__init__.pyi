@@ -33,6 +33,7 @@ from .release.refusals import ReleaseRefusal as ReleaseRefusal
 from .release.scorecard.coverage import Reach as Reach
 from .release.scorecard.scorecard import SCORECARD_FILE as SCORECARD_FILE
 from .release.scorecard.scorecard import Scorecard as Scorecard
+from .release.scorecard.scorecard import State as State
 from .release.scorecard.scorecard import read_scorecard as read_scorecard
 from .release.submissions import ScoredSubmission as ScoredSubmission
 from .release.submissions import SubmissionScore as SubmissionScore

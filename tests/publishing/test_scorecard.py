@@ -62,9 +62,10 @@ def facts(folder: Path, *, good: bool) -> BuildFacts:
         loaded=SimpleNamespace(task="", recipe=recipe), finished=finished, audit=SimpleNamespace(result=result),
         texts=SimpleNamespace(contradictions=0 if good else 1),
     )  # fmt: skip
+    analysis = {"labels": {"recheck": {"n": 60}}, "models": [{"group": "model", "invented": False}]}
     if good:
         for name, data in (("evaluation/results.json", {}), ("judges/judges.json", {}),
-                           ("analysis/analysis.json", {"labels": {"recheck": {"n": 60}}})):  # fmt: skip
+                           ("analysis/analysis.json", analysis)):  # fmt: skip
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(json.dumps(data), encoding="utf-8")
     whole = SimpleNamespace(card=card, release=release)
@@ -95,6 +96,13 @@ def test_a_rule_tells_a_good_build_from_a_poor_one(name: str, tmp_path: Path) ->
     assert good.state == "yes"
     assert good.evidence
     assert poor.state == ("yes" if name in ALWAYS else POOR.get(name, "no"))
+
+
+def test_an_analysis_of_made_up_answers_is_none(tmp_path: Path) -> None:
+    good = facts(tmp_path, good=True)
+    made_up = {"models": [{"group": "model", "invented": True}, {"group": "rule", "invented": False}]}
+    (tmp_path / "analysis/analysis.json").write_text(json.dumps(made_up), encoding="utf-8")
+    assert RULES["item_analysis"](good).state == "no"
 
 
 def test_coverage_counts_source_facts_that_reach_an_item(built: BuiltSample) -> None:
