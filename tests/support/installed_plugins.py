@@ -65,7 +65,7 @@ class Environment:
         work.mkdir()
         shutil.copytree(plugin / "tests", work / "tests", ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copy(plugin / "pyproject.toml", work)
-        return self.run("-m", "pytest", "-q", "-p", "no:cacheprovider", folder=work)
+        return self.run("-m", "pytest", "-q", "-p", "no:cacheprovider", "--basetemp", str(work / "made"), folder=work)
 
 
 @cache

@@ -53,7 +53,7 @@ class LocalExecutor(Executor):
             self._stop()
             raise
         except BrokenProcessPool as error:
-            self._pool = None
+            self.close()  # once the pool has joined its workers, it is known how each of them ended
             if self._context.unguarded():
                 raise _unguarded_script() from None
             raise ServiceError(

@@ -38,7 +38,7 @@ def test_the_tests_of_a_plugin_with_every_kind_pass(tmp_path: Path, monkeypatch:
     assert run("new", "--plugin", "night_sky", "--kind", ",".join(SKELETON_SLOTS)) == 0
     folder = tmp_path / "benchbuilder-night-sky"
     installed(folder)
-    done = in_folder(folder, "-m", "pytest", "-q", "-p", "no:cacheprovider")
+    done = in_folder(folder, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--basetemp", str(tmp_path / "of_plugin"))
     assert done.returncode == 0, done.stdout[-3000:]
     assert "failed" not in done.stdout
     listed = in_folder(folder, "-c", "from benchbuilder.cli.dispatch import main; main(['ls', '--kinds'])")
