@@ -16,6 +16,7 @@ import venv
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).resolve().parents[2]
 _BUILD = "import sys; from hatchling.build import build_wheel; print(build_wheel(sys.argv[1]))"
@@ -65,7 +66,9 @@ class Environment:
         work.mkdir()
         shutil.copytree(plugin / "tests", work / "tests", ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copy(plugin / "pyproject.toml", work)
-        return self.run("-m", "pytest", "-q", "-p", "no:cacheprovider", "--basetemp", str(work / "made"), folder=work)
+        # a folder of their own, since pytest removes older ones beside its own; a short name, since sockets lie in it
+        with TemporaryDirectory(prefix="bb-", ignore_cleanup_errors=True) as made:
+            return self.run("-m", "pytest", "-q", "-p", "no:cacheprovider", "--basetemp", f"{made}/t", folder=work)
 
 
 @cache

@@ -74,6 +74,7 @@ class Recorder:
     _turn: Any = field(default_factory=threading.RLock)
     _count: int = 0
     _begun: bool = False
+    _looking: bool = False
 
     def begin(self) -> None:
         """Take what is there as being on disk."""
@@ -92,6 +93,8 @@ class Recorder:
         if name not in ("os.rename", "os.link", "os.remove", "os.rmdir", "open", "os.mkdir"):
             return
         with self._turn:
+            if self._looking:  # what the recorder itself opens
+                return
             if name == "os.rename":
                 self._rename(_path(arguments[0], arguments[2]), _path(arguments[1], arguments[3]))
             elif name == "os.link":
@@ -155,14 +158,18 @@ class Recorder:
 
     def _look(self) -> None:
         """Record new files and folders, and new contents."""
-        for folder, names, files in os.walk(self.root):
-            for name in sorted(names):
-                self._enter(Path(folder, name))
-                self.folders.add(self._nodes[Path(folder, name)])
-            for path in (Path(folder, name) for name in sorted(files)):
-                self._enter(path)
-                if ".sqlite" not in path.name or not self._begun:
-                    self._read(path)
+        self._looking = True
+        try:
+            for folder, names, files in os.walk(self.root):
+                for name in sorted(names):
+                    self._enter(Path(folder, name))
+                    self.folders.add(self._nodes[Path(folder, name)])
+                for path in (Path(folder, name) for name in sorted(files)):
+                    self._enter(path)
+                    if ".sqlite" not in path.name or not self._begun:
+                        self._read(path)
+        finally:
+            self._looking = False
 
     def _enter(self, path: Path) -> None:
         if path not in self._nodes:
@@ -175,7 +182,7 @@ class Recorder:
             stat = path.stat()
             stamp = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
             if self._stamps.get(path) != stamp:
-                self._stamps[path] = stamp  # first: reading is an event too
+                self._stamps[path] = stamp
                 self.operations.append(Write(self._nodes[path], 0, path.read_bytes(), whole=True))
         except FileNotFoundError:  # another thread has renamed it since, which was recorded before
             self.operations.append(Name(self._nodes.pop(path), self._place(path), None))
