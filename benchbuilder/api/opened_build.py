@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyarrow import csv
 
-from benchbuilder.authoring import BuiltBenchmark
 from benchbuilder.config import display_path
 from benchbuilder.core import DataError, InstallationError, Table, flat_record_schema, flat_records
+from benchbuilder.pipeline import BuiltBenchmark
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -7,12 +7,6 @@ from .clone.plugin_skeleton import plugin_skeleton_files as plugin_skeleton_file
 from .clone.plugin_skeleton import write_plugin_skeleton as write_plugin_skeleton
 from .clone.provenance import find_origin_record as find_origin_record
 from .clone.unadapted_text import UnadaptedText as UnadaptedText
-from .diff import BenchmarkDifferences as BenchmarkDifferences
-from .diff import BuiltBenchmark as BuiltBenchmark
-from .diff import KeyChange as KeyChange
-from .diff import compare_builds as compare_builds
-from .diff import file_changes as file_changes
-from .diff import recipe_key_changes as recipe_key_changes
 from .dry_run.compare import ComparedModel as ComparedModel
 from .dry_run.compare import Comparison as Comparison
 from .dry_run.compare import prompting_node as prompting_node

@@ -12,18 +12,18 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchbuilder.authoring import (
-    BenchmarkDifferences,
-    BuiltBenchmark,
+from benchbuilder.authoring import find_origin_record
+from benchbuilder.cli.terminal import print_line
+from benchbuilder.config import (
     KeyChange,
-    compare_builds,
+    LoadedRecipe,
     file_changes,
-    find_origin_record,
+    find_roots,
+    load_recipe,
     recipe_key_changes,
 )
-from benchbuilder.cli.terminal import print_line
-from benchbuilder.config import LoadedRecipe, find_roots, load_recipe
 from benchbuilder.core import Problem, RecipeError, count_phrase, head_excerpt
+from benchbuilder.pipeline import BenchmarkDifferences, BuiltBenchmark, compare_builds
 
 _LISTED = 20
 _WIDTH = 60

@@ -12,6 +12,12 @@ from .audits import committed_manifests as committed_manifests
 from .build import BuildReport as BuildReport
 from .build import build_benchmark as build_benchmark
 from .build import open_gateway as open_gateway
+from .build_diff import BenchmarkDifferences as BenchmarkDifferences
+from .build_diff import ChangeCause as ChangeCause
+from .build_diff import ChangeSort as ChangeSort
+from .build_diff import ItemChange as ItemChange
+from .build_diff import compare_builds as compare_builds
+from .built_benchmark import BuiltBenchmark as BuiltBenchmark
 from .cache_key import describe_key_changes as describe_key_changes
 from .cache_key import spec_key_inputs as spec_key_inputs
 from .check import check_recipe as check_recipe

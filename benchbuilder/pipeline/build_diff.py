@@ -1,21 +1,19 @@
-"""How two recipes differ, key by key, and two built benchmarks, item by item, each with its cause."""
+"""How two built benchmarks differ, item by item, each with its cause."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path
 from typing import Any, Literal
 
 import pyarrow as pa
-import pyarrow.compute as pc
-import yaml
 
-from benchbuilder.config import display_path
-from benchbuilder.core import DataError, parse_plain_yaml
-from benchbuilder.pipeline import Manifest, Store, describe_key_changes, filter_outcomes, outputs_match
+from benchbuilder.config import KeyChange, display_path, recipe_key_changes
+from benchbuilder.core import DataError
+from benchbuilder.pipeline.built_benchmark import BuiltBenchmark, Lineage
+from benchbuilder.pipeline.cache_key import describe_key_changes
+from benchbuilder.pipeline.store.manifest import Manifest
 
 ChangeSort = Literal["added", "removed", "changed"]
 ChangeCause = Literal["data", "prompt", "rule", "model", "threshold", "votes"]
@@ -27,60 +25,6 @@ _THRESHOLDS = ("annotation.keep", "annotation.min_evidence", "annotation.rule", 
                "votes.rule", "choose", "sample")  # fmt: skip
 _MOST_LISTED = 3
 """The number of differences of a step that are listed for an item."""
-
-
-# --- recipes
-
-
-@dataclass(frozen=True)
-class KeyChange:
-    """A key of two resolved recipes with its value in each; ``None`` if a recipe does not have it."""
-
-    key: str
-    left: str | None
-    right: str | None
-
-
-def recipe_key_changes(left: str, right: str) -> list[KeyChange]:
-    """Every key that differs in two resolved recipes (YAML text), in the order of the first.
-
-    A list is one value, as it replaces another as a whole; so is everything below a key that only one recipe has.
-    """
-    return list(_key_changes(parse_plain_yaml(left), parse_plain_yaml(right), ""))
-
-
-def _key_changes(left: Any, right: Any, key: str) -> Iterator[KeyChange]:
-    if isinstance(left, dict) and isinstance(right, dict):
-        sides: tuple[dict[Any, Any], dict[Any, Any]] = left, right
-        for name in dict.fromkeys([*left, *right]):
-            below = f"{key}.{name}" if key else str(name)
-            if name in left and name in right:
-                yield from _key_changes(left[name], right[name], below)
-            else:
-                yield KeyChange(below, *(_value_text(side[name]) if name in side else None for side in sides))
-    elif left != right:
-        yield KeyChange(key, _value_text(left), _value_text(right))
-
-
-def _value_text(value: Any) -> str:
-    text: str = yaml.safe_dump(value, allow_unicode=True, default_flow_style=True, width=10**6, sort_keys=False)
-    return text.removesuffix("\n").removesuffix("\n...")
-
-
-def file_changes(left: Mapping[str, Path], right: Mapping[str, Path]) -> dict[str, KeyChange | None]:
-    """How the lines of files under the same key of two recipes differ; None if only their paths differ."""
-    changes: dict[str, KeyChange | None] = {}
-    for key in left.keys() & right.keys():
-        if left[key] == right[key] or not (left[key].is_file() and right[key].is_file()):
-            continue
-        one, other = (Counter(path.read_bytes().splitlines()) for path in (left[key], right[key]))
-        texts = (f"{display_path(path)} ({own.total()} lines of its own)"
-                 for path, own in ((left[key], one - other), (right[key], other - one)))  # fmt: skip
-        changes[key] = None if one == other else KeyChange(key, *texts)
-    return changes
-
-
-# --- benchmarks
 
 
 @dataclass(frozen=True)
@@ -114,84 +58,6 @@ class BenchmarkDifferences:
     def counts(self) -> Counter[tuple[ChangeSort, ChangeCause]]:
         """The number of added, removed and changed items by cause."""
         return Counter((change.sort, change.cause) for change in self.changes)
-
-
-class BuiltBenchmark:
-    """A benchmark that was built into `folder`; DataError if there is none."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.store = folder, Store(folder)
-        try:
-            self.recipe_yaml = (folder / "recipe.yaml").read_text(encoding="utf-8")
-        except (FileNotFoundError, NotADirectoryError) as error:
-            raise DataError(
-                f"{display_path(folder)} holds no benchmark", where="command line", why="there is no recipe.yaml in it",
-                next="name the folder of a build, for instance builds/care_mi, or a recipe",
-            ) from error  # fmt: skip
-        try:
-            data: Mapping[str, Any] = parse_plain_yaml(self.recipe_yaml)
-            tasks: Mapping[str, Any] = data.get("tasks") or {}
-            self.items = {task: str(part["items"]) for task, part in tasks.items()} or {"": str(data["items"])}
-        except (yaml.YAMLError, AttributeError, LookupError, TypeError) as error:
-            raise DataError(
-                f"{display_path(folder)} holds no benchmark", where=display_path(folder / "recipe.yaml"),
-                why="it is not the recipe of a build", next="name the folder of a build, for instance builds/care_mi",
-            ) from error  # fmt: skip
-
-    def has_step(self, step: str) -> bool:
-        """Whether the last build reached this step: the store may still hold rows of other overrides."""
-        manifest = self.store.latest(step)
-        return manifest is not None and outputs_match(self.folder, manifest)
-
-    def lineage(self, task: str) -> Lineage:
-        """The steps that lead to the items of a task."""
-        return Lineage(self, self.items[task])
-
-
-class Lineage:
-    """The committed steps of a build that lead to its items, in flow order."""
-
-    def __init__(self, built: BuiltBenchmark, items: str) -> None:
-        self.store = built.store
-        self.steps: dict[str, Manifest] = {}
-        if built.has_step(items):
-            self._add(items, "")
-        if not built.store.steps.is_dir():
-            raise DataError(
-                f"{display_path(built.store.steps)} is missing", where=display_path(built.folder),
-                why="the steps of this build were deleted, and a comparison reads them", next="build it again first",
-            )  # fmt: skip
-        if items not in self.steps:
-            raise DataError(
-                f"{display_path(built.folder)} has no items yet", where=f"the step {items!r}",
-                why="the build waits for people, or was stopped", next="build it to the end first",
-            )  # fmt: skip
-        self.items = items
-
-    def _add(self, name: str, digest: str) -> None:
-        manifest = self.store.latest(name)
-        if name in self.steps or manifest is None or (digest and manifest.digest != digest):
-            return
-        for upstream, input_digest in manifest.inputs.items():
-            self._add(upstream, input_digest)
-        self.steps[name] = manifest
-
-    @cached_property
-    def rows(self) -> dict[str, Any]:
-        """The items by id."""
-        return {row.id: row for row in self.store.rows(self.steps[self.items])}
-
-    def rows_present(self, step: str, ids: pa.Array[Any]) -> set[str]:
-        """Which of `ids` are rows of a step; none if there is no such step."""
-        if step not in self.steps:
-            return set()
-        column: Any = self.store.rows(self.steps[step]).arrow.column("id")
-        return set(column.filter(pc.is_in(column, ids)).to_pylist())
-
-    def drops(self, step: str) -> dict[str, tuple[str, str]]:
-        """The reason and its detail of each row that a step dropped, by id; of a source by ``file:line``."""
-        dropped = filter_outcomes(self.store.outcomes(self.steps[step]), outcome="dropped").to_pylist()
-        return {line["row"] or f"{line['file']}:{line['line']}": (line["reason"], line["detail"]) for line in dropped}
 
 
 def compare_builds(left: BuiltBenchmark, right: BuiltBenchmark) -> list[BenchmarkDifferences]:
