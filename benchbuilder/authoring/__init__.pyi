@@ -34,10 +34,7 @@ from .dry_run.transcripts import PromptSteps as PromptSteps
 from .dry_run.transcripts import TranscriptTurn as TranscriptTurn
 from .dry_run.transcripts import collect_replies as collect_replies
 from .dry_run.transcripts import journal_lookup as journal_lookup
-from .shapes import AskedFact as AskedFact
-from .shapes import QuestionShape as QuestionShape
 from .shapes import asked_facts as asked_facts
-from .shapes import find_shapes as find_shapes
 from .shapes import render_pairs as render_pairs
 from .shapes import state_pairs_step as state_pairs_step
 from .starter.new_recipe import start_recipe as start_recipe

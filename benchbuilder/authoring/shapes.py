@@ -1,10 +1,8 @@
-"""The shapes of a benchmark's questions, and the file in which a speaker states a few questions of each."""
+"""The questions that a step gets, and the file in which a speaker states a few of each shape."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from benchbuilder.authoring.dry_run.run import nodes_without_prompts, open_dry_run
@@ -12,74 +10,7 @@ from benchbuilder.authoring.dry_run.transcripts import JournalDriver, empty_look
 from benchbuilder.config import LoadedRecipe
 from benchbuilder.core import LengthUnit, Problem, RecipeError, comparison_form, count_phrase
 from benchbuilder.pipeline import Plan, Store, Watcher
-from benchbuilder.steps import PAIR_COLUMNS, StatementPair, StatePairsSpec, bare_question, render_rows, tokens_of
-
-_EXAMPLES = 3
-_LONGEST = {"words": 4, "characters": 6}
-_FEWEST = 2
-"""A shape is not worth a rule if fewer questions have it."""
-
-
-@dataclass(frozen=True, slots=True)
-class AskedFact:
-    """A question with its right answer, and the id of its fact."""
-
-    id: str
-    question: str
-    answer: str
-
-
-@dataclass(frozen=True, slots=True)
-class QuestionShape:
-    """How questions begin or end: `place` is ``first``, ``last``, ``colon`` or ``blank``, `tokens` what stands there.
-
-    `count` is the number of questions that no shape before it covers, and `examples` are the first of these.
-    """
-
-    place: str
-    tokens: tuple[str, ...]
-    count: int
-    examples: tuple[AskedFact, ...]
-
-    def text(self, unit: LengthUnit) -> str:
-        """The shape for people."""
-        words = (" " if unit == "words" else "").join(self.tokens)
-        texts = {"first": f"{words} …", "last": f"… {words}", "colon": "… :", "blank": "… ____ …"}
-        return texts[self.place]
-
-
-def find_shapes(facts: Sequence[AskedFact], unit: LengthUnit, most: int = 12) -> list[QuestionShape]:
-    """The shapes that together cover most questions: each time the one of most questions not yet covered.
-
-    Of equally frequent shapes, the longest counts.
-    """
-    by_fact = [frozenset(_shapes_of(fact.question, unit)) for fact in facts]
-    left, found = set(range(len(facts))), list[QuestionShape]()
-    counts = Counter(shape for shapes in by_fact for shape in shapes)
-    while counts and len(found) < most:
-        place, tokens = max(counts, key=lambda shape: (counts[shape], len(shape[1]), shape))
-        count = counts[place, tokens]
-        if count < _FEWEST:
-            break
-        covered = sorted(n for n in left if (place, tokens) in by_fact[n])
-        step = max(1, len(covered) // _EXAMPLES)
-        found.append(QuestionShape(place, tokens, count, tuple(facts[n] for n in covered[::step][:_EXAMPLES])))
-        left -= set(covered)
-        for number in covered:
-            counts.subtract(by_fact[number])
-    return found
-
-
-def _shapes_of(question: str, unit: LengthUnit) -> Iterator[tuple[str, tuple[str, ...]]]:
-    tokens = tokens_of(bare_question(question), unit)
-    if any(token.sort == "blank" for token in tokens):
-        yield "blank", ()
-    if tokens and tokens[-1].text in (":", "："):
-        yield "colon", ()
-    for size in range(2, _LONGEST[unit] + 1):
-        for place, part in (("first", tokens[:size]), ("last", tokens[-size:])):
-            if len(part) == size and sum(token.sort == "word" for token in part) >= 2:
-                yield place, tuple(token.text for token in part)
+from benchbuilder.steps import PAIR_COLUMNS, AskedFact, QuestionShape, StatementPair, StatePairsSpec, render_rows
 
 
 def state_pairs_step(loaded: LoadedRecipe) -> tuple[str, StatePairsSpec]:

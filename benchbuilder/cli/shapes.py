@@ -9,10 +9,7 @@ from pathlib import Path
 from rich.console import Console
 
 from benchbuilder.authoring import (
-    AskedFact,
-    QuestionShape,
     asked_facts,
-    find_shapes,
     render_pairs,
     state_pairs_step,
 )
@@ -20,7 +17,17 @@ from benchbuilder.cli.session import add_overrides, open_session, progress_watch
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import LoadedRecipe, bundled_folder, display_path, open_casing
 from benchbuilder.core import Problem, RecipeError, count_phrase, printable_text, write_atomically
-from benchbuilder.steps import ACCEPTED_COLUMNS, PairRules, StatePairsSpec, read_accepted, read_pairs, render_rows
+from benchbuilder.steps import (
+    ACCEPTED_COLUMNS,
+    AskedFact,
+    PairRules,
+    QuestionShape,
+    StatePairsSpec,
+    find_shapes,
+    read_accepted,
+    read_pairs,
+    render_rows,
+)
 
 _COPY = "`benchbuild new NAME --from {}` makes one of your own"
 

@@ -1,3 +1,7 @@
+from .edit_yaml import OPEN_PLACE as OPEN_PLACE
+from .edit_yaml import YamlEditor as YamlEditor
+from .edit_yaml import YamlScalar as YamlScalar
+from .edit_yaml import is_flow as is_flow
 from .file_listing import expand_pattern as expand_pattern
 from .file_listing import has_wildcard as has_wildcard
 from .file_refs import missing_file_problem as missing_file_problem
@@ -23,6 +27,7 @@ from .search_path import RecipeRoot as RecipeRoot
 from .search_path import bundled_folder as bundled_folder
 from .search_path import display_path as display_path
 from .search_path import find_roots as find_roots
+from .search_path import installed_folders as installed_folders
 from .spec.analysis import AnalysisSpec as AnalysisSpec
 from .spec.analysis import ItemGroup as ItemGroup
 from .spec.analysis import ModelGroups as ModelGroups
@@ -81,9 +86,11 @@ from .trust import trusted_folders as trusted_folders
 from .trust import trusting as trusting
 from .trust import user_folder as user_folder
 from .validate import read_kind_spec as read_kind_spec
+from .validation_errors import explain_validation as explain_validation
 from .yaml_source import DefaultsChoice as DefaultsChoice
 from .yaml_source import KeyPath as KeyPath
 from .yaml_source import RecipeFile as RecipeFile
 from .yaml_source import dotted_key as dotted_key
+from .yaml_source import parse_recipe_text as parse_recipe_text
 from .yaml_source import parse_yaml_tree as parse_yaml_tree
 from .yaml_source import read_recipe_file as read_recipe_file

@@ -142,11 +142,12 @@ def read_recipe_file(path: Path, root: RecipeRoot) -> RecipeFile:
 
     The same bytes are parsed once per process, so do not change the result.
     """
-    return _read(path, root, path.read_bytes())
+    return parse_recipe_text(path, root, path.read_bytes())
 
 
 @lru_cache(maxsize=256)
-def _read(path: Path, root: RecipeRoot, data: bytes) -> RecipeFile:
+def parse_recipe_text(path: Path, root: RecipeRoot, data: bytes) -> RecipeFile:
+    """What `read_recipe_file` makes of a file with this content; nothing is read."""
     file = RecipeFile(path, root)
     try:
         text = data.decode()

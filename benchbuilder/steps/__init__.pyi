@@ -27,8 +27,9 @@ from .pairs.files import read_pairs as read_pairs
 from .pairs.files import render_rows as render_rows
 from .pairs.induction import PairRules as PairRules
 from .pairs.rules import StatementPair as StatementPair
-from .pairs.tokens import bare_question as bare_question
-from .pairs.tokens import tokens_of as tokens_of
+from .pairs.shapes import AskedFact as AskedFact
+from .pairs.shapes import QuestionShape as QuestionShape
+from .pairs.shapes import find_shapes as find_shapes
 from .review import ReviewStep as ReviewStep
 from .state_pairs import StatePairsSpec as StatePairsSpec
 from .terms import MergeTermsSpec as MergeTermsSpec

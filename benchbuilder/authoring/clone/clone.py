@@ -12,16 +12,19 @@ import yaml
 
 from benchbuilder import __version__
 from benchbuilder.authoring.clone.copying import CopiedFiles, copied_bytes, words_of_lists
-from benchbuilder.authoring.clone.edit_yaml import OPEN_PLACE, YamlEditor, is_flow, keep_casing
+from benchbuilder.authoring.clone.keep_casing import keep_casing
 from benchbuilder.authoring.clone.parts import RecipeParts
 from benchbuilder.authoring.clone.provenance import ORIGIN_FILE, CloneNames, CopiedFile, OriginRecord, sha256_of
 from benchbuilder.authoring.clone.source_form import options_in_other_script, source_template, unread_sources
 from benchbuilder.config import (
+    OPEN_PLACE,
     CardSpec,
     KeyPath,
     LoadedRecipe,
     RecipeIndex,
+    YamlEditor,
     display_path,
+    is_flow,
     is_reserved_name,
     load_recipe,
 )

@@ -8,7 +8,6 @@ from pathlib import Path, PurePosixPath
 
 import yaml
 
-from benchbuilder.authoring.clone.edit_yaml import OPEN_PLACE, YamlEditor
 from benchbuilder.authoring.clone.parts import (
     FileMention,
     RecipeParts,
@@ -18,7 +17,7 @@ from benchbuilder.authoring.clone.parts import (
     source_files,
 )
 from benchbuilder.authoring.clone.provenance import CloneNames
-from benchbuilder.config import LoadedRecipe, RecipeFile, dotted_key
+from benchbuilder.config import OPEN_PLACE, LoadedRecipe, RecipeFile, YamlEditor, dotted_key
 from benchbuilder.core import Problem, RecipeError
 
 EXAMPLES = "examples.yaml"

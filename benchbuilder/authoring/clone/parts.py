@@ -7,8 +7,16 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchbuilder.authoring.clone.edit_yaml import YamlEditor, YamlScalar
-from benchbuilder.config import PRIMARY_FILE, DefaultsChoice, LoadedRecipe, RecipeFile, RecipeIndex, did_you_mean
+from benchbuilder.config import (
+    PRIMARY_FILE,
+    DefaultsChoice,
+    LoadedRecipe,
+    RecipeFile,
+    RecipeIndex,
+    YamlEditor,
+    YamlScalar,
+    did_you_mean,
+)
 from benchbuilder.core import Problem, RecipeError
 
 SHARED_GROUPS = ("flow", "judge", "model", "outputs", "prices", "retriever", "run", "source", "tokenizer")

@@ -12,7 +12,7 @@ from pathlib import Path
 import regex
 import yaml
 
-from benchbuilder.authoring.clone.edit_yaml import YamlEditor
+from benchbuilder.config import YamlEditor
 from benchbuilder.core import WordFinder
 
 _MARKUP = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}")

@@ -12,7 +12,6 @@ from typing import Any
 import yaml
 
 from benchbuilder.authoring.clone.copying import EXAMPLES
-from benchbuilder.authoring.clone.edit_yaml import YamlEditor
 from benchbuilder.authoring.clone.parts import SHARED_GROUPS
 from benchbuilder.authoring.clone.provenance import OriginRecord, find_origin_record, sha256_of
 from benchbuilder.authoring.clone.source_survey import MOST_UNITS, SourceSurvey, survey_sources
@@ -29,6 +28,7 @@ from benchbuilder.config import (
     LoadedRecipe,
     RecipeRoot,
     ValueOrigin,
+    YamlEditor,
     display_path,
     read_recipe_file,
     user_folder,

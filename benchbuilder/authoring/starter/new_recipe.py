@@ -13,11 +13,10 @@ import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from benchbuilder.authoring.clone.clone import Clone, CloneRequest, check_request
-from benchbuilder.authoring.clone.edit_yaml import OPEN_PLACE
 from benchbuilder.authoring.clone.source_form import source_template
 from benchbuilder.authoring.starter.choice_layout import guess_layout
 from benchbuilder.authoring.starter.language_table import LanguageFacts, facts_of_language
-from benchbuilder.config import RecipeIndex, find_roots
+from benchbuilder.config import OPEN_PLACE, RecipeIndex, find_roots
 from benchbuilder.core import Problem, RecipeError
 from benchbuilder.steps import ACCEPTED_COLUMNS, PAIR_COLUMNS, render_rows
 

@@ -11,7 +11,7 @@ import pytest
 import yaml
 from clone_world import run
 
-from benchbuilder.authoring.clone.edit_yaml import YamlEditor
+from benchbuilder.config import YamlEditor
 from benchbuilder.config.load import load_recipe
 from benchbuilder.config.recipe_index import RecipeIndex
 from benchbuilder.config.search_path import RecipeRoot, bundled_folder, find_roots

@@ -9,9 +9,9 @@ import pytest
 import yaml
 from clone_world import run
 
-from benchbuilder.authoring.clone.edit_yaml import YamlEditor
 from benchbuilder.authoring.clone.parts import is_bound
 from benchbuilder.authoring.clone.source_form import source_template
+from benchbuilder.config import YamlEditor
 from benchbuilder.core import RecipeError
 
 # --- new messages ----------------------------------------------------------------------------------------------------

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from benchbuilder.authoring.clone.edit_yaml import YamlEditor, keep_casing
+from benchbuilder.authoring.clone.keep_casing import keep_casing
 from benchbuilder.authoring.starter.choice_layout import guess_layout
 from benchbuilder.authoring.starter.language_table import facts_of_language
 from benchbuilder.cli.dispatch import main
+from benchbuilder.config import YamlEditor
 from benchbuilder.core.errors import DataError
 from benchbuilder.evaluation.parsing.verdict_tables import read_verdict_table
 from benchbuilder.evaluation.parsing.verdicts import VerdictReader, YesNoQuestion

@@ -9,7 +9,7 @@ from textwrap import dedent
 
 import yaml
 
-from benchbuilder.config import KeyPath, parse_yaml_tree
+from benchbuilder.config.yaml_source import KeyPath, parse_yaml_tree
 
 OPEN_PLACE = "???"
 """The placeholder of a value that must be given."""
@@ -124,6 +124,44 @@ class YamlEditor:
         entry = self.find_entry(key)
         yield from _lists(entry[1]) if entry is not None else ()
 
+    def append(self, key: KeyPath, text: str) -> bool:
+        """Write `text` as the last entry of the list at `key`; False if there is no such list with an entry.
+
+        >>> editor = YamlEditor("a: [b, c] # why\\nd:\\n  - e\\n")
+        >>> editor.append(("a",), "x"), editor.append(("d",), "y"), editor.append(("z",), "y")
+        (True, True, False)
+        >>> editor.edited_text()
+        'a: [b, c, x] # why\\nd:\\n  - e\\n  - y\\n'
+        """
+        node = self._node(key)
+        if not isinstance(node, yaml.SequenceNode) or not node.value:
+            return False
+        last = node.value[-1]
+        if is_flow(node):
+            self.insert(_end(last, self.text), f", {text}")
+        else:
+            dash = self.text.rfind("-", 0, last.start_mark.index)
+            indent = dash - self.text.rfind("\n", 0, dash) - 1
+            line_end = self.text.find("\n", _end(last, self.text))
+            self.insert(len(self.text) if line_end < 0 else line_end, f"\n{' ' * indent}- {text}")
+        return True
+
+    def insert_before(self, key: KeyPath, text: str) -> bool:
+        """Write the entry `text` (``name: value``) before the entry at `key` of a mapping; False if there is none.
+
+        >>> editor = YamlEditor("a:\\n  b: 1\\nc: {d: 2}\\n")
+        >>> editor.insert_before(("a", "b"), "x: 0"), editor.insert_before(("c", "d"), "y: 3")
+        (True, True)
+        >>> editor.edited_text()
+        'a:\\n  x: 0\\n  b: 1\\nc: {y: 3, d: 2}\\n'
+        """
+        entry, above = self.find_entry(key), self._node(key[:-1])
+        if entry is None or above is None:
+            return False
+        start = entry[0].start_mark
+        self.insert(start.index, f"{text}, " if is_flow(above) else f"{text}\n{' ' * start.column}")
+        return True
+
     def insert(self, index: int, text: str) -> None:
         """Write `text` before the character at `index`."""
         self._changes[index, index] = self._changes.get((index, index), "") + text
@@ -139,24 +177,6 @@ class YamlEditor:
 def is_flow(node: yaml.Node) -> bool:
     """Whether a list or mapping is written with brackets or braces."""
     return isinstance(node, yaml.CollectionNode) and bool(node.flow_style)
-
-
-def keep_casing(editor: YamlEditor) -> None:
-    """Let every `casing` of a file keep letters: the names of its list are those of another field of knowledge."""
-    for value in _mappings(editor.tree, "casing"):
-        for name, way in value.value:
-            if name.value == "default" and way.value == "lower":
-                comment = "" if is_flow(value) else " # lower: once `names` lists the names of your field"
-                editor.replace_span(way.start_mark.index, way.end_mark.index, f"keep{comment}")
-
-
-def _mappings(node: yaml.Node | None, key: str) -> Iterator[yaml.MappingNode]:
-    """Every mapping under `key`, wherever it is."""
-    for child in node.value if isinstance(node, yaml.CollectionNode) else ():
-        name, value = child if isinstance(child, tuple) else (None, child)
-        if name is not None and name.value == key and isinstance(value, yaml.MappingNode):
-            yield value
-        yield from _mappings(value, key)
 
 
 def _scalars(node: yaml.Node, key: KeyPath, flow: bool) -> Iterator[YamlScalar]:
