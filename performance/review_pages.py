@@ -80,7 +80,7 @@ def lay_out(url: str, size: int) -> list[str]:
 def serve(url: str) -> None:
     """Serve the app over `url`; its address goes to stdout."""
     from benchbuilder.annotation.app.app import create_app
-    from benchbuilder.annotation.app.app import serve_app as run
+    from benchbuilder.web import serve_app as run
 
     with AnnotationStore.open(url) as store:
         app = create_app(store, {}, secure=False, hosts=["127.0.0.1"])

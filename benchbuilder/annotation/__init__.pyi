@@ -1,6 +1,5 @@
 from .aggregate import measure_vote_agreement as measure_vote_agreement
 from .app.app import create_app as create_app
-from .app.app import serve_app as serve_app
 from .backends.app import AppBackend as AppBackend
 from .backends.app import AppSpec as AppSpec
 from .base import AnnotationBackend as AnnotationBackend

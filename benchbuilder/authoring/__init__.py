@@ -1,4 +1,4 @@
-"""Gives recipe authors their tools: clones, word lists, dry runs, traces and sweeps.
+"""Gives recipe authors their tools: clones, word lists, dry runs and sweeps.
 
 The names that other rooms and plugins may use are listed in ``__init__.pyi`` and imported on first use.
 """

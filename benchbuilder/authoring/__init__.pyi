@@ -44,7 +44,6 @@ from .sweep import first_sweep_failure as first_sweep_failure
 from .sweep import sweep_runs as sweep_runs
 from .sweep import sweep_table as sweep_table
 from .sweep import write_sweep_files as write_sweep_files
-from .trace import Inspector as Inspector
 from .wordlists.accept import write_word_list as write_word_list
 from .wordlists.lists import read_word_list_settings as read_word_list_settings
 from .wordlists.lists import split_arguments as split_arguments

@@ -74,6 +74,10 @@ _GROUPS: dict[str, dict[str, Command]] = {"Build": {
         "inspect", "show the first rows of a step",
         ("benchbuild peek candidates recipe=care_mi", "benchbuild peek medqa -n 2 recipe=care_mi"), "_peek",
     ),
+    "view": Command(
+        "view", "look at builds in a browser: flow, rows, items, answers, costs",
+        ("benchbuild view", "benchbuild view builds/care_mi --no-browser --read-only"),
+    ),
     "diff": Command(
         "diff", "show how two recipes differ, or two benchmarks item by item with each cause",
         ("benchbuild diff care_mi 'recipe=care_mi variant=reference'",

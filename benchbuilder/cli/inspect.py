@@ -12,12 +12,12 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from benchbuilder.authoring import Inspector, PromptSteps, TranscriptTurn, journal_lookup
+from benchbuilder.authoring import PromptSteps, TranscriptTurn, journal_lookup
 from benchbuilder.cli.session import Session, add_overrides, open_session
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import KindSpec
 from benchbuilder.core import DataError, Payload, Row, count_phrase, create_from_spec, printable_text, tail_excerpt
-from benchbuilder.pipeline import last_command_hint
+from benchbuilder.pipeline import Inspector, last_command_hint
 
 _LINES, _CHARACTERS = 8, 240
 _LONG = 20

@@ -73,7 +73,8 @@ def run(args: argparse.Namespace, console: Console) -> int:
 def _app() -> tuple[Callable[..., Any], Callable[..., None]]:
     """The functions that make and serve the app; InstallationError without the extra ``review``."""
     try:
-        from benchbuilder.annotation import create_app, serve_app
+        from benchbuilder.annotation import create_app
+        from benchbuilder.web import serve_app
     except ModuleNotFoundError as error:
         raise missing_review_extra(error) from error
     return create_app, serve_app

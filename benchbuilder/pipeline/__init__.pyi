@@ -24,12 +24,15 @@ from .check import check_recipe as check_recipe
 from .check import require_libraries as require_libraries
 from .executors.base import Executor as Executor
 from .executors.base import StepWork as StepWork
+from .inspector import Inspector as Inspector
+from .inspector import TracedBranch as TracedBranch
 from .last_command import last_command_hint as last_command_hint
 from .node_inputs import step_job_of as step_job_of
 from .outputs import check_build_folder as check_build_folder
 from .outputs import finished_build as finished_build
 from .outputs import is_as_written as is_as_written
 from .outputs import outputs_match as outputs_match
+from .outputs import recorded_steps as recorded_steps
 from .plan import Node as Node
 from .plan import Plan as Plan
 from .plan import make_plan as make_plan

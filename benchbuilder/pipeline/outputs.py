@@ -296,6 +296,12 @@ def check_build_folder(plan: Plan, store: Store) -> None:
     outputs.check_folder(outputs.planned_names())
 
 
+def recorded_steps(folder: Path) -> set[str]:
+    """The steps that the outputs in a build's folder were made of; none while a build writes them."""
+    state = _OutputsMark(folder).state
+    return set(json.loads(state).get("steps", {})) if state else set()
+
+
 def outputs_match(folder: Path, manifest: Manifest) -> bool:
     """Whether the outputs in a build's folder were made of this manifest: its store keeps earlier builds' steps too."""
     state = _OutputsMark(folder).state

@@ -11,11 +11,11 @@ from typing import Any
 
 import engine_kinds
 
-from benchbuilder.authoring.trace import Inspector
 from benchbuilder.config.spec.base import FileRef, KindSpec
 from benchbuilder.config.spec.recipe import CardSpec, Recipe, RunSpec, ToleranceSpec
 from benchbuilder.core import make_folder, registry
 from benchbuilder.pipeline.build import BuildReport, build_benchmark
+from benchbuilder.pipeline.inspector import Inspector
 from benchbuilder.pipeline.plan import Plan, make_plan
 from benchbuilder.pipeline.store.checksums import Checksums
 from benchbuilder.pipeline.store.folder import Store

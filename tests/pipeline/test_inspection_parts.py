@@ -10,10 +10,10 @@ import pytest
 from engine_bench import Bench
 
 from benchbuilder.authoring import trace
-from benchbuilder.authoring.trace import Inspector
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.roles import Passage
 from benchbuilder.core.records.row import Origin, ProducedBy
+from benchbuilder.pipeline.inspector import Inspector
 from benchbuilder.pipeline.outputs import StepTables
 from benchbuilder.pipeline.shards.worker import StoredTable
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 import benchbuilder
-from benchbuilder.authoring.trace import Inspector
 from benchbuilder.config.load import load_recipe
 from benchbuilder.evaluation.audit.duplicates import find_duplicates
 from benchbuilder.pipeline.build import BuildReport, build_benchmark
+from benchbuilder.pipeline.inspector import Inspector
 from benchbuilder.pipeline.plan import Plan, make_plan
 from benchbuilder.pipeline.store.checksums import Checksums
 from benchbuilder.pipeline.store.folder import Store

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.authoring.trace import Inspector
 from benchbuilder.config.load import LoadedRecipe, load_recipe
 from benchbuilder.evaluation.plan import plan_evaluation
 from benchbuilder.pipeline.build import build_benchmark
 from benchbuilder.pipeline.check import check_recipe
+from benchbuilder.pipeline.inspector import Inspector
 from benchbuilder.pipeline.plan import Plan, make_plan
 from benchbuilder.pipeline.store.checksums import Checksums
 from benchbuilder.pipeline.store.folder import Store

@@ -31,8 +31,9 @@ from benchbuilder.annotation.app.pages import (
     with_draft_header,
 )
 from benchbuilder.annotation.app.rendering import html_timestamp
-from benchbuilder.annotation.app.sessions import PostedForm, Visit, posted_form, redirect, require_visit
+from benchbuilder.annotation.app.sessions import Visit, redirect, require_visit
 from benchbuilder.annotation.database.models import Dispute, DraftOutcome, OvertakenError, Project
+from benchbuilder.web import PostedForm, posted_form
 
 router = APIRouter(prefix="/adjudicate")
 

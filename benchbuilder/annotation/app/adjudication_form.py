@@ -16,12 +16,12 @@ from benchbuilder.annotation.app.forms import (
     page_state,
     parse_answers,
 )
-from benchbuilder.annotation.app.sessions import PostedForm
 from benchbuilder.annotation.base import ShownParagraph, Value
 from benchbuilder.annotation.database.models import Dispute, Submission
 from benchbuilder.annotation.database.sanitise import form_field_name, value_as_typed
 from benchbuilder.config import AnnotationSpec
 from benchbuilder.core import PageTexts
+from benchbuilder.web import PostedForm
 
 ERROR_KINDS = ("ambiguous_text", "guideline_gap", "annotator_error", "edge_case", "other")
 CONFIDENCE_LEVELS = ("high", "medium", "low")

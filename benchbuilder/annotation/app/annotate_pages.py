@@ -32,9 +32,10 @@ from benchbuilder.annotation.app.pages import (
     with_draft_header,
 )
 from benchbuilder.annotation.app.rendering import html_timestamp
-from benchbuilder.annotation.app.sessions import PostedForm, Visit, posted_form, redirect, require_visit
+from benchbuilder.annotation.app.sessions import Visit, redirect, require_visit
 from benchbuilder.annotation.database.models import Assignment, DraftOutcome, OvertakenError, Project, Submission
 from benchbuilder.annotation.database.page_state import answer_texts
+from benchbuilder.web import PostedForm, posted_form
 
 router = APIRouter(prefix="/p")
 

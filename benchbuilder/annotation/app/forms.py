@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import count
 
-from benchbuilder.annotation.app.sessions import PostedForm
 from benchbuilder.annotation.base import ShownParagraph, Subject, Task, Value
 from benchbuilder.annotation.database.models import PageState
 from benchbuilder.annotation.database.page_state import PAGE_KEY
@@ -16,6 +15,7 @@ from benchbuilder.annotation.tasks import wording_key
 from benchbuilder.annotation.values import parse_value
 from benchbuilder.config import AnnotationSpec, Band, GuidingQuestion
 from benchbuilder.core import PageTexts
+from benchbuilder.web import PostedForm
 
 MAX_NOTE_CHARS = 4000
 NOTE_FIELD = "note"

@@ -10,14 +10,8 @@ from typing import Annotated, TypeVar
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
-from benchbuilder.annotation.app.sessions import (
-    PostedForm,
-    RefusedRequest,
-    anonymous_visit,
-    posted_form,
-    redirect,
-    site_of,
-)
+from benchbuilder.annotation.app.sessions import anonymous_visit, redirect, site_of
+from benchbuilder.web import PostedForm, RefusedRequest, posted_form
 
 T = TypeVar("T")
 

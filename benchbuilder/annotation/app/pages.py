@@ -14,20 +14,11 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 
 from benchbuilder.annotation.app.forms import NOTE_FIELD
-from benchbuilder.annotation.app.security import SECURITY_HEADERS
-from benchbuilder.annotation.app.sessions import (
-    PostedForm,
-    RefusedRequest,
-    Visit,
-    anonymous_visit,
-    make_visit,
-    posted_form,
-    redirect,
-    require_visit,
-)
+from benchbuilder.annotation.app.sessions import Visit, anonymous_visit, make_visit, redirect, require_visit
 from benchbuilder.annotation.database.models import AnswerDraft, Progress, Project
 from benchbuilder.annotation.database.page_state import hash_draft
 from benchbuilder.core import PageTexts
+from benchbuilder.web import SECURITY_HEADERS, PostedForm, RefusedRequest, posted_form
 
 router = APIRouter()
 

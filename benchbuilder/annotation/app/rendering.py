@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from functools import cache, lru_cache
-from importlib.resources import files
+from functools import cache, lru_cache, partial
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
@@ -18,6 +16,7 @@ from markupsafe import Markup
 
 from benchbuilder.annotation.database.sanitise import value_as_typed
 from benchbuilder.core import directed_parts
+from benchbuilder.web import asset_url, layout_loader
 
 
 @lru_cache(maxsize=64)
@@ -53,16 +52,9 @@ def _utc(moment: datetime) -> datetime:
 
 
 @cache
-def asset_url(name: str) -> str:
-    """The address of a static file, with a hash of its content so that browsers may keep it."""
-    content = files("benchbuilder.annotation.app").joinpath("static", name).read_bytes()
-    return f"/static/{name}?v={hashlib.blake2b(content, digest_size=6).hexdigest()}"
-
-
-@cache
 def _environment() -> Environment:
     environment = Environment(
-        loader=PackageLoader("benchbuilder.annotation.app", "templates"),
+        loader=ChoiceLoader([PackageLoader("benchbuilder.annotation.app", "templates"), layout_loader()]),
         undefined=StrictUndefined,
         autoescape=True,
         trim_blocks=True,
@@ -77,7 +69,7 @@ def _environment() -> Environment:
         clock=display_time,
         directed_parts=directed_parts,
     )
-    environment.globals["asset"] = asset_url
+    environment.globals["asset"] = partial(asset_url, "benchbuilder.annotation.app")
     return environment
 
 

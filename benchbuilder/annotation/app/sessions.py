@@ -7,21 +7,17 @@ import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
 
 from fastapi import Request
-from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, RedirectResponse
 
-from benchbuilder.annotation.app.i18n import preferred_language
+from benchbuilder.annotation.app.login_throttle import LoginThrottle
 from benchbuilder.annotation.app.progress_cache import SnapshotCache
 from benchbuilder.annotation.app.rendering import render_template
-from benchbuilder.annotation.app.security import LoginThrottle
 from benchbuilder.annotation.database.models import Person, Role, Visitor
 from benchbuilder.annotation.database.store import AnnotationStore
 from benchbuilder.core import PageTexts
-
-_MAX_FIELDS = 3000
+from benchbuilder.web import PostedForm, RefusedRequest, preferred_language
 
 
 @dataclass(frozen=True)
@@ -42,72 +38,6 @@ class Site:
         """
         mark = f"_{hashlib.blake2b(self.name.encode(), digest_size=4).hexdigest()}" if self.name else ""
         return f"__Host-review_{name}{mark}" if self.secure else f"review_{name}{mark}"
-
-
-class RefusedRequest(HTTPException):
-    """A refused request; `reason` is the key of its explanation in the section ``refused`` of the interface texts."""
-
-    def __init__(self, status: int, reason: str) -> None:
-        super().__init__(status)
-        self.reason = reason
-
-
-class PostedForm:
-    """The fields of a form in the order sent, without control characters, and with LF as line ends."""
-
-    def __init__(self, pairs: list[tuple[str, str]]) -> None:
-        self.pairs = [(name, _normalise_text(value)) for name, value in pairs]
-        self._last = dict(self.pairs)
-
-    def __call__(self, name: str) -> str:
-        """The last value of `name`; empty if there is none."""
-        return self._last.get(name, "")
-
-    def get_all(self, name: str) -> list[str]:
-        """Every value of `name`: the boxes that were ticked."""
-        return [value for key, value in self.pairs if key == name]
-
-    def with_prefix(self, *prefixes: str) -> dict[str, str]:
-        """The fields whose names start with one of `prefixes`."""
-        return {name: value for name, value in self._last.items() if name.startswith(prefixes)}
-
-
-_CONTROL_CHARACTERS = dict.fromkeys([*range(9), 11, 12, *range(14, 32), 127])
-
-
-def _normalise_text(text: str) -> str:
-    return text.replace("\r\n", "\n").replace("\r", "\n").translate(_CONTROL_CHARACTERS)
-
-
-async def posted_form(request: Request) -> PostedForm:
-    """The form in a request, as a FastAPI dependency; 403 unless it comes from a page of this app."""
-    if not is_same_origin(request):
-        raise RefusedRequest(403, "other_site")
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/x-www-form-urlencoded":
-        raise HTTPException(400)
-    body = await request.body()
-    try:
-        pairs = parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=_MAX_FIELDS)
-    except ValueError as error:
-        raise HTTPException(400) from error
-    return PostedForm(pairs)
-
-
-def is_same_origin(request: Request) -> bool:
-    """Whether a page of this app sent the request, by its headers; clients that send none of them are no browsers.
-
-    Pages without referrer send the origin ``null``; then ``Sec-Fetch-Site`` decides, and the token in the form.
-    """
-    site = request.headers.get("sec-fetch-site", "")
-    if site and site not in ("same-origin", "none"):
-        return False
-    origin = request.headers.get("origin", "")
-    if origin in ("", "null"):
-        return True
-    try:
-        return urlsplit(origin).netloc.lower() == request.headers.get("host", "").lower()
-    except ValueError:
-        return False
 
 
 @dataclass(frozen=True)

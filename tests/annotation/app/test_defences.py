@@ -9,7 +9,7 @@ import pytest
 from review_world import Browser, World, make_world
 from starlette.testclient import TestClient
 
-from benchbuilder.annotation.app.security import MAX_BODY, SECURITY_HEADERS, loggable_path
+from benchbuilder.web import MAX_BODY, SECURITY_HEADERS, loggable_path
 
 ROUTES = [
     "/", "/help", "/p/claims", "/p/claims/1", "/p/claims/list", "/p/none", "/p/claims/999", "/p/claims/x", "/nothing",

@@ -6,9 +6,9 @@ import pytest
 from review_world import claim_tasks, claims_spec, form_tasks, forms_spec, rating_tasks, ratings_spec
 
 from benchbuilder.annotation.app.forms import hash_subjects, make_task_form, parse_answers
-from benchbuilder.annotation.app.sessions import PostedForm
 from benchbuilder.annotation.tasks import judgement_requests
 from benchbuilder.core import load_languages
+from benchbuilder.web import PostedForm
 
 PAIRS = [
     (claim_tasks(1)[0], claims_spec()), (rating_tasks()[0], ratings_spec()), (form_tasks()[0], forms_spec()),

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from benchbuilder.annotation.app.i18n import preferred_language
 from benchbuilder.core import load_languages
 from benchbuilder.core.errors import DataError
+from benchbuilder.web import preferred_language
 
 
 def test_more_languages_come_from_files(tmp_path: Path) -> None:

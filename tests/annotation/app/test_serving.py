@@ -13,14 +13,14 @@ import pytest
 import review_world
 from review_world import make_world
 
-from benchbuilder.annotation.app.app import serve_app
 from benchbuilder.core.errors import ServiceError
+from benchbuilder.web import serve_app
 
 PROGRAM = """
 import logging, sys
 sys.path.insert(0, sys.argv[1])
 from review_world import make_world
-from benchbuilder.annotation.app.app import serve_app
+from benchbuilder.web import serve_app
 logging.basicConfig(level=logging.DEBUG)
 world = make_world(f"sqlite:///{sys.argv[2]}")
 _, token = world.store.invite("Ann", "annotator", 100000)

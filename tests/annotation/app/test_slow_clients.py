@@ -14,9 +14,7 @@ from typing import Any
 import pytest
 from review_world import World
 
-from benchbuilder.annotation.app import app as review_app
-from benchbuilder.annotation.app.app import serve_app
-from benchbuilder.annotation.app.connections import ConnectionLimits
+from benchbuilder.web import ConnectionLimits, serve_app, serving
 
 LIMIT_S = 0.4
 HEAD = b"POST /enter HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/x-www-form-urlencoded\r\n"
@@ -56,7 +54,7 @@ def live(world: World, monkeypatch: pytest.MonkeyPatch, **limits: Any) -> Iterat
     ready = threading.Event()
     ports: list[int] = []
 
-    class Server(review_app._Server):
+    class Server(serving._Server):
         def __init__(self, *args: Any) -> None:
             super().__init__(*args)
             servers.append(self)
@@ -69,7 +67,7 @@ def live(world: World, monkeypatch: pytest.MonkeyPatch, **limits: Any) -> Iterat
         ports.append(int(address.rstrip("/").rpartition(":")[2]))
         ready.set()
 
-    monkeypatch.setattr(review_app, "_Server", Server)
+    monkeypatch.setattr(serving, "_Server", Server)
     bounds = ConnectionLimits(**{"header_s": LIMIT_S, "body_s": LIMIT_S, "reply_s": LIMIT_S} | limits)
     thread = threading.Thread(
         target=serve_app, args=(world.app, "127.0.0.1", 0), kwargs={"on_ready": began, "limits": bounds}

@@ -15,9 +15,9 @@ from typing import Any, cast
 
 from fastapi import FastAPI
 
-from benchbuilder.annotation.app.app import create_app, serve_app
-from benchbuilder.annotation.app.security import host_of
+from benchbuilder.annotation.app.app import create_app
 from benchbuilder.annotation.database.store import AnnotationStore
+from benchbuilder.web import host_of, serve_app
 
 
 class Sites:

@@ -14,8 +14,9 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchbuilder.annotation.app.app import create_app, serve_app
+from benchbuilder.annotation.app.app import create_app
 from benchbuilder.annotation.database.store import AnnotationStore
+from benchbuilder.web import serve_app
 
 sys.path.append(str(Path(__file__).parents[2] / "support"))
 

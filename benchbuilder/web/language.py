@@ -1,4 +1,4 @@
-"""The language of the review app that a browser prefers."""
+"""The language of a web app that a browser prefers."""
 
 from __future__ import annotations
 

@@ -1,21 +1,18 @@
-"""Middleware for every route (hosts, body limits, headers, a log without secrets), and limits of sign-in attempts."""
+"""Guards every route of a web app: known hosts, small bodies, security headers, and a log without secrets."""
 
 from __future__ import annotations
 
 import logging
 import re
-import threading
 import time
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
+from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-from benchbuilder.annotation.app.connections import client_network
 
 MAX_BODY = 1_000_000
 """The maximum size of a request body in bytes."""
@@ -37,8 +34,7 @@ SECURITY_HEADERS = {
 
 RefusalPage = Callable[[Request, int], Response]
 
-_log = logging.getLogger("benchbuilder.annotation.app.access")
-_attempts_log = logging.getLogger("benchbuilder.annotation.app")
+_log = logging.getLogger("benchbuilder.web.access")
 _SECRET = re.compile(r"(?<=/enter/).+", re.DOTALL)
 
 
@@ -100,6 +96,23 @@ def _limit_body(receive: Receive) -> Callable[[], Awaitable[Message]]:
     return limited
 
 
+def is_same_origin(request: Request) -> bool:
+    """Whether a page of this app sent the request, by its headers; clients that send none of them are no browsers.
+
+    Pages without referrer send the origin ``null``; then ``Sec-Fetch-Site`` decides, and the token in the form.
+    """
+    site = request.headers.get("sec-fetch-site", "")
+    if site and site not in ("same-origin", "none"):
+        return False
+    origin = request.headers.get("origin", "")
+    if origin in ("", "null"):
+        return True
+    try:
+        return urlsplit(origin).netloc.lower() == request.headers.get("host", "").lower()
+    except ValueError:
+        return False
+
+
 def host_of(host: str) -> str:
     """The name in a Host header, without port and brackets, in lower case.
 
@@ -124,53 +137,3 @@ def loggable_path(path: str) -> str:
 def _log_request(scope: Scope, status: int, seconds: float) -> None:
     if _log.isEnabledFor(logging.INFO):
         _log.info("%s %s %d %.0f ms", scope["method"], loggable_path(scope["path"]), status, seconds * 1000)
-
-
-MAX_FAILURES_PER_ADDRESS = 20
-MAX_FAILURES = 400
-WINDOW_SECONDS = 300.0
-_ADDRESSES = 10_000
-
-
-class LoginThrottle:
-    """Counts wrong links over the last `window_s` seconds, by client and in all.
-
-    Only wrong links count, and a valid link is never refused: nobody can lock out others. So the limit in all, which a
-    client cannot evade with other addresses, does no harm. Guessing is hopeless anyway: a link has 256 random bits.
-    Memory is bounded: beyond 10,000 clients, the one with the oldest wrong link is forgotten.
-    """
-
-    def __init__(
-        self,
-        per_address: int = MAX_FAILURES_PER_ADDRESS,
-        overall: int = MAX_FAILURES,
-        window_s: float = WINDOW_SECONDS,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._per_address, self._overall, self._window_s, self._clock = per_address, overall, window_s, clock
-        self._failures: OrderedDict[str, list[float]] = OrderedDict()
-        self._all: list[float] = []
-        self._lock = threading.Lock()
-
-    def is_exhausted(self, address: str) -> bool:
-        """Whether `address` has used up its wrong links."""
-        address = client_network(address)
-        with self._lock:
-            since = self._clock() - self._window_s
-            self._all = [at for at in self._all if at > since]
-            mine = [at for at in self._failures.get(address, ()) if at > since]
-            return len(mine) >= self._per_address or len(self._all) >= self._overall
-
-    def record_failure(self, address: str) -> None:
-        """Count one wrong link; the server's log says when an address uses up its last one."""
-        address = client_network(address)
-        with self._lock:
-            now = self._clock()
-            since = now - self._window_s
-            mine = [at for at in self._failures.pop(address, ()) if at > since]
-            if len(mine) == self._per_address - 1:
-                _attempts_log.warning("%d wrong links in %.0f s from %s", len(mine) + 1, self._window_s, ascii(address))
-            self._failures[address] = [*mine, now][-self._per_address :]
-            self._all = [*self._all, now][-self._overall :]
-            while len(self._failures) > _ADDRESSES:
-                self._failures.popitem(last=False)

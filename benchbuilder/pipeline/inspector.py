@@ -14,7 +14,11 @@ import pyarrow.compute as pc
 
 from benchbuilder.config import did_you_mean
 from benchbuilder.core import DataError, Row, combined_column, row_class, row_text, schema_of
-from benchbuilder.pipeline import OUTCOME_SCHEMA, Manifest, Plan, Store, read_columns, read_part, read_slice
+from benchbuilder.pipeline.accounting.shard import OUTCOME_SCHEMA
+from benchbuilder.pipeline.plan import Plan
+from benchbuilder.pipeline.shards.files import read_columns, read_part, read_slice
+from benchbuilder.pipeline.store.folder import Store
+from benchbuilder.pipeline.store.manifest import Manifest
 from benchbuilder.steps import Step
 
 

@@ -1,0 +1,79 @@
+"""``benchbuild view``: look at builds in a browser."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import webbrowser
+from pathlib import Path
+
+from rich.console import Console
+
+from benchbuilder.cli.session import split_names
+from benchbuilder.cli.terminal import print_line
+from benchbuilder.config import display_path, load_recipe
+from benchbuilder.core import DataError, Problem, RecipeError, count_phrase
+from benchbuilder.explorer import BuildFolder, ExplorerSite, find_builds, missing_view_extra
+
+_BUILDS = "builds"
+_SCREENS = ("DISPLAY", "WAYLAND_DISPLAY")
+
+
+def register(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "overrides", nargs="*", metavar="FOLDER | key=value",
+        help="folders with builds (default: builds), or recipe=NAME and any override for the build of a recipe",
+    )  # fmt: skip
+    parser.add_argument("--port", type=int, default=0, help="the port to listen on (default: a free one)")
+    parser.add_argument("--no-browser", action="store_true", help="print the address, and open no browser")
+    parser.add_argument("--read-only", action="store_true", help="offer no page that writes")
+
+
+def run(args: argparse.Namespace, console: Console) -> int:
+    """Serve the builds on this machine until Ctrl-C."""
+    if not 0 <= args.port <= 65535:
+        raise RecipeError([Problem("--port is a number from 0 to 65535", where="command line: --port",
+                                   actual=str(args.port))])  # fmt: skip
+    try:
+        from benchbuilder.explorer import create_explorer
+        from benchbuilder.web import serve_app
+    except ModuleNotFoundError as error:
+        raise missing_view_extra(error) from error
+    builds = _builds(args)
+    site = ExplorerSite({build.name: build for build in builds}, read_only=args.read_only)
+
+    def show(address: str) -> None:
+        entrance = f"{address}enter/{site.token}"
+        print_line(console, f"{count_phrase(len(builds), 'build')} at {entrance} (Ctrl-C stops)")
+        if not args.no_browser and _has_screen():
+            webbrowser.open(entrance)
+
+    serve_app(create_explorer(site), "127.0.0.1", args.port, on_ready=show)
+    return 0
+
+
+def _builds(args: argparse.Namespace) -> list[BuildFolder]:
+    """The builds that the arguments mean; DataError if there is none."""
+    names, overrides = split_names(args.overrides)
+    folders = [Path(name) for name in names]
+    if missing := [folder for folder in folders if not folder.is_dir()]:
+        raise DataError(f"{display_path(missing[0])} is not a folder", where="command line",
+                        next="name folders of builds, or recipe=NAME")  # fmt: skip
+    own: Path | None = None
+    if overrides:
+        own = load_recipe(overrides, recipes=args.recipes).recipe.build_folder(Path.cwd())
+        folders.insert(0, own)
+    folders = folders or [Path(_BUILDS)]
+    builds = find_builds(folders, {own: tuple(overrides)} if own is not None else {})
+    if not builds:
+        where = ", ".join(map(display_path, folders))
+        raise DataError(f"there is no build in {where}", where="command line", why="no folder below has a store",
+                        next="build first: benchbuild recipe=NAME, or name the folder of a build")  # fmt: skip
+    return builds
+
+
+def _has_screen() -> bool:
+    """Whether a browser can open a window here; on a machine without a screen, the address is only printed."""
+    return not sys.platform.startswith("linux") or any(os.environ.get(name) for name in _SCREENS)

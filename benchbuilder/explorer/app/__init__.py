@@ -1,0 +1,1 @@
+"""The pages of the explorer, rendered by a server on this machine."""

@@ -1,0 +1,2 @@
+// Keys for the pages of the explorer. Everything can be read without this file.
+"use strict";

@@ -1,0 +1,178 @@
+"""Finds the builds below folders, and reads which steps each has as it is now."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from benchbuilder.config import display_path
+from benchbuilder.core import DamagedError, DataError, parse_plain_yaml
+from benchbuilder.pipeline import Manifest, Store, outputs_match, recorded_steps
+
+_DEEPEST = 4
+"""How many folders below a given one a build is looked for."""
+_ORDER = "order of port "
+
+
+@dataclass(frozen=True)
+class BuildFolder:
+    """A build in `folder`, under the `name` that addresses of pages use.
+
+    `overrides` are the words of the recipe that it was opened with, if it was: pages that write rules need them.
+    """
+
+    name: str
+    folder: Path
+    overrides: tuple[str, ...] = ()
+    _read: dict[str, tuple[tuple[int, ...], Manifest | None]] = field(default_factory=dict, compare=False, repr=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, compare=False, repr=False)
+
+    @property
+    def store(self) -> Store:
+        """The store of the build."""
+        return Store(self.folder)
+
+    @property
+    def recipe(self) -> Mapping[str, Any]:
+        """The resolved recipe as plain data; empty if no build wrote it yet, or it is not readable."""
+        with suppress(OSError, UnicodeDecodeError, yaml.YAMLError):
+            data = parse_plain_yaml((self.folder / "recipe.yaml").read_text("utf-8"))
+            if isinstance(data, dict):
+                return data
+        return {}
+
+    @property
+    def built_at(self) -> datetime | None:
+        """When its outputs, or else its last step, were written."""
+        for path in (self.folder / "recipe.yaml", self.folder / "store" / "steps"):
+            with suppress(OSError):
+                return datetime.fromtimestamp(path.stat().st_mtime, UTC)
+        return None
+
+    def manifests(self) -> dict[str, Manifest]:
+        """The manifests of its steps in the order of the flow.
+
+        Of a finished build, the steps of the last one; else those that were made of each other as they are now.
+        """
+        found = {name: manifest for name in self._step_names() if (manifest := self._latest(name)) is not None}
+        recorded = recorded_steps(self.folder)
+        if recorded and recorded == {name for name in recorded if name in found and _was_recorded(self, found[name])}:
+            found = {name: found[name] for name in found if name in recorded}
+        return _in_flow_order(found)
+
+    def manifest(self, step: str) -> Manifest:
+        """The manifest of `step`; DataError if the build does not have it."""
+        manifests = self.manifests()
+        if step not in manifests:
+            raise DataError(
+                f"there is no step {step!r} in this build", where=display_path(self.folder),
+                why=f"it has {', '.join(manifests) or 'none yet'}", next="name one of these",
+            )  # fmt: skip
+        return manifests[step]
+
+    def _step_names(self) -> list[str]:
+        with suppress(OSError):
+            return sorted(path.name for path in (self.folder / "store" / "steps").iterdir() if path.is_dir())
+        return []
+
+    def _latest(self, step: str) -> Manifest | None:
+        """The latest manifest of a step; read again only when its files changed."""
+        folder = self.folder / "store" / "steps" / step
+        stamp: tuple[int, ...] = ()
+        with suppress(OSError):
+            pointer = folder / "latest"
+            mark = pointer.stat()
+            stamp = (mark.st_mtime_ns, mark.st_ino)
+            at = (folder / pointer.read_text("ascii") / "manifest.json").stat()
+            stamp = (*stamp, at.st_mtime_ns, at.st_ino, at.st_size)
+        with self._lock:
+            known = self._read.get(step)
+        if known is not None and known[0] == stamp and stamp:
+            return known[1]
+        manifest = None
+        with suppress(DamagedError, OSError, json.JSONDecodeError):
+            manifest = self.store.latest(step)
+        with self._lock:
+            self._read[step] = stamp, manifest
+        return manifest
+
+
+def ports_of(manifest: Manifest) -> dict[str, tuple[str, ...]]:
+    """The names of the steps behind each port, as the key of the step has them."""
+    return {
+        name.removeprefix(_ORDER): tuple(names.split())
+        for name, names in manifest.key_inputs.items() if name.startswith(_ORDER)
+    }  # fmt: skip
+
+
+def _was_recorded(build: BuildFolder, manifest: Manifest) -> bool:
+    return outputs_match(build.folder, manifest)
+
+
+def _in_flow_order(found: Mapping[str, Manifest]) -> dict[str, Manifest]:
+    """The manifests that were made of each other as they are now, each after those that it was made of."""
+    ordered: dict[str, Manifest] = {}
+    waiting = dict(found)
+    while waiting:
+        ready = [
+            name for name, manifest in waiting.items()
+            if all(up in ordered and ordered[up].digest == digest for up, digest in manifest.inputs.items())
+        ]  # fmt: skip
+        if not ready:
+            break
+        for name in ready:
+            ordered[name] = waiting.pop(name)
+    return ordered
+
+
+def is_build(folder: Path) -> bool:
+    """Whether somebody built into this folder."""
+    return (folder / "store" / "steps").is_dir()
+
+
+def find_builds(
+    folders: Iterable[Path], overrides: Mapping[Path, tuple[str, ...]] | None = None
+) -> list[BuildFolder]:  # fmt: skip
+    """The builds in and below `folders`; each has a name of its own, after its folder.
+
+    `overrides` are the words of the recipes by the folders that they build into.
+    """
+    opened_with = {folder.resolve(): words for folder, words in (overrides or {}).items()}
+    found: dict[Path, None] = {}
+    for folder in folders:
+        for build in _builds_below(folder, _DEEPEST):
+            found.setdefault(build.resolve(), None)
+    builds: list[BuildFolder] = []
+    for folder in found:
+        taken = {build.name for build in builds}
+        name = next(name for name in _names_of(folder) if name not in taken)
+        builds.append(BuildFolder(name, folder, opened_with.get(folder, ())))
+    return builds
+
+
+def _builds_below(folder: Path, depth: int) -> Iterable[Path]:
+    if is_build(folder):
+        yield folder
+    elif depth:
+        with suppress(OSError):
+            for below in sorted(folder.iterdir()):
+                if below.is_dir() and not below.is_symlink() and not below.name.startswith("."):
+                    yield from _builds_below(below, depth - 1)
+
+
+def _names_of(folder: Path) -> Iterable[str]:
+    """Names for a build, the shortest first: its folder, with the folder above it, with numbers."""
+    yield folder.name
+    yield f"{folder.parent.name}~{folder.name}"
+    number = 2
+    while True:
+        yield f"{folder.name}~{number}"
+        number += 1

@@ -1,0 +1,16 @@
+from .connections import ConnectionLimits as ConnectionLimits
+from .connections import client_network as client_network
+from .forms import PostedForm as PostedForm
+from .forms import RefusedRequest as RefusedRequest
+from .forms import posted_form as posted_form
+from .guard import MAX_BODY as MAX_BODY
+from .guard import SECURITY_HEADERS as SECURITY_HEADERS
+from .guard import RequestGuard as RequestGuard
+from .guard import host_of as host_of
+from .guard import is_same_origin as is_same_origin
+from .guard import loggable_path as loggable_path
+from .language import preferred_language as preferred_language
+from .layout import layout_loader as layout_loader
+from .serving import CachedStaticFiles as CachedStaticFiles
+from .serving import asset_url as asset_url
+from .serving import serve_app as serve_app
