@@ -15,6 +15,7 @@ from benchbuilder.api import build_opened
 from benchbuilder.authoring import quote_plan
 from benchbuilder.cli.audit import audit_line
 from benchbuilder.cli.costs import print_quote, receipt_lines
+from benchbuilder.cli.label_quality import labels_line
 from benchbuilder.cli.session import (
     add_overrides,
     add_refresh,
@@ -109,6 +110,8 @@ def _remarks(report: BuildReport, recipe: Recipe) -> Iterator[str]:
         yield "\n".join(receipt_lines(report.receipts))
     yield from _emptiness_notes(report, recipe)
     yield from _topic_notes(report, recipe)
+    if line := labels_line({name: manifest.notes for name, manifest in report.manifests.items()}, recipe):
+        yield line
     for task, audit in report.audits.items():
         if audit.checks:
             variant = f" variant={recipe.variant}" if recipe.variant else ""

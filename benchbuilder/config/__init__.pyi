@@ -31,6 +31,7 @@ from .search_path import installed_folders as installed_folders
 from .spec.analysis import AnalysisSpec as AnalysisSpec
 from .spec.analysis import ItemGroup as ItemGroup
 from .spec.analysis import ModelGroups as ModelGroups
+from .spec.annotation import AgreementFloor as AgreementFloor
 from .spec.annotation import AnnotationSpec as AnnotationSpec
 from .spec.annotation import Band as Band
 from .spec.annotation import BootstrapSpec as BootstrapSpec

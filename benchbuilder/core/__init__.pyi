@@ -117,6 +117,8 @@ from .stats.accuracy import apply_threshold as apply_threshold
 from .stats.accuracy import auroc_statistic as auroc_statistic
 from .stats.accuracy import balanced_accuracy_statistic as balanced_accuracy_statistic
 from .stats.accuracy import proportion_near_statistic as proportion_near_statistic
+from .stats.agreement.floors import FloorStanding as FloorStanding
+from .stats.agreement.floors import hold_to_floor as hold_to_floor
 from .stats.agreement.ratings import RatingLevel as RatingLevel
 from .stats.agreement.ratings import has_prevalence_paradox as has_prevalence_paradox
 from .stats.agreement.ratings import measure_agreement as measure_agreement
@@ -137,6 +139,11 @@ from .stats.correlation import pearson_statistic as pearson_statistic
 from .stats.correlation import r_squared_statistic as r_squared_statistic
 from .stats.correlation import rank_agreement as rank_agreement
 from .stats.correlation import spearman_statistic as spearman_statistic
+from .stats.dawid_skene import LEAST_SHARED as LEAST_SHARED
+from .stats.dawid_skene import LEAST_VOTERS as LEAST_VOTERS
+from .stats.dawid_skene import VoterModel as VoterModel
+from .stats.dawid_skene import fit_voter_model as fit_voter_model
+from .stats.dawid_skene import is_voter_model_shown as is_voter_model_shown
 from .stats.errors import LEAST_SD as LEAST_SD
 from .stats.errors import bias_statistic as bias_statistic
 from .stats.errors import check_constant_predictor as check_constant_predictor
@@ -160,6 +167,9 @@ from .stats.item_response import fit_item_response as fit_item_response
 from .stats.kernels import KernelInverse as KernelInverse
 from .stats.kernels import Matrix as Matrix
 from .stats.kernels import kernel_inverse as kernel_inverse
+from .stats.label_errors import CheckedStratum as CheckedStratum
+from .stats.label_errors import ErrorRate as ErrorRate
+from .stats.label_errors import stratified_error_rate as stratified_error_rate
 from .stats.overlap import chrf as chrf
 from .stats.overlap import content_tokens as content_tokens
 from .stats.overlap import relative_closeness as relative_closeness
@@ -196,6 +206,9 @@ from .text.answers import text_differences as text_differences
 from .text.answers import without_numbers as without_numbers
 from .text.directions import directed_parts as directed_parts
 from .text.directions import isolate_directions as isolate_directions
+from .text.floor_words import floor_lead as floor_lead
+from .text.floor_words import floor_reason as floor_reason
+from .text.floor_words import floor_word as floor_word
 from .text.gold_names import name_gold as name_gold
 from .text.gold_names import split_gold as split_gold
 from .text.invisible import escape_invisible as escape_invisible

@@ -39,6 +39,9 @@ from .render.tables import text_cell as text_cell
 from .render.templates import markdown_text as markdown_text
 from .render.templates import render_html as render_html
 from .render.templates import render_markdown as render_markdown
+from .report.annotation import AnnotationSummary as AnnotationSummary
+from .report.annotation import annotation_summaries as annotation_summaries
+from .report.annotation import summaries_of_notes as summaries_of_notes
 from .report.audit import AuditSentences as AuditSentences
 from .report.audit import shown_charts as shown_charts
 from .report.charts import ChartColours as ChartColours
@@ -52,4 +55,5 @@ from .report.entries import candidate_entries as candidate_entries
 from .report.entries import entry_of as entry_of
 from .report.entries import item_entries as item_entries
 from .report.entries import types_of as types_of
+from .report.funnel import holds_sample_votes as holds_sample_votes
 from .rows import random_order_key as random_order_key

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -112,6 +113,34 @@ def test_a_closed_gate_and_a_licence_that_forbids_refuse_a_release(built: BuiltS
         "scorecard.required names real_data, and no: a bundled sample is in use",
         "scorecard.required names funding, and nobody answered it",
     ]
+
+
+@pytest.mark.parametrize(
+    ("floor", "judged", "refused"),
+    [
+        ({"alpha": 0.6, "raw": 0.85}, 453, []),
+        ({"alpha": 0.6, "raw": 0.93}, 453, ["too little on accurate_answer, supports"]),
+        ({"alpha": 0.6, "raw": 0.85}, 12, []),
+        ({"alpha": 0.6, "raw": 0.85, "unknown": "close"}, 12, ["too little to tell for single_answer, "]),
+    ],
+)
+def test_labels_below_the_floor_refuse_a_release(
+    built: BuiltSample, tmp_path: Path, floor: dict[str, object], judged: int, refused: list[str]
+) -> None:
+    """Twelve judged candidates cannot tell, however well people agree; `unknown: close` refuses these too."""
+    material = gather_material(built.loaded, built.folder)
+    (task,) = material.tasks
+    recipe = copy.deepcopy(dict(task.finished.recipe))
+    recipe["steps"]["items"]["votes"]["floor"] = floor
+    counts = copy.deepcopy(task.finished.step_counts)
+    for measures in next(one for one in counts if one.step == "items").notes["agreement"].values():
+        measures["clusters"] = judged
+    held = replace(task, finished=replace(task.finished, recipe=recipe, step_counts=counts))
+    card = fill_scorecard(material, released=False)
+    found = find_refusals(replace(material, tasks=(held,)), {}, PrivateFolder(tmp_path, b"", {}), card)
+    said = [refusal.text for refusal in found if refusal.code == "agreement"]
+    assert len(said) == bool(refused)
+    assert all(any(part in text for part in refused) for text in said), said
 
 
 def test_the_card_prints_why_it_was_released_all_the_same(released: Release) -> None:

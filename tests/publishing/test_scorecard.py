@@ -51,10 +51,14 @@ def facts(folder: Path, *, good: bool) -> BuildFacts:
     release = SimpleNamespace(names="none" if good else None, private=0.3 if good else 0.0, authors=(), repository=None,
                               contact="https://x/issues" if good else "")  # fmt: skip
     baselines = {"echo": SimpleNamespace(kind="echo"), "people": SimpleNamespace(kind="people")}
-    notes = {"reviewed": True, "votes": {"annotators": {"a": 1, "b": 1}}, "agreement": {"q": 1}} if good else {}
+    measures = {"scale": "nominal", "n": 90, "clusters": 90,
+                **{name: {"value": 0.95, "low": 0.9, "high": 1.0} for name in ("percent", "alpha", "ac1")}}  # fmt: skip
+    notes = {"reviewed": True, "votes": {"annotators": {"a": 1, "b": 1}}, "agreement": {"q": measures},
+             "questions": {"q": {"label": "q", "required": 1.0, "yes": 40, "judged": 90}}} if good else {}  # fmt: skip
     roles = [account("items", "item", notes), *([account("evidence", "evidence")] if good else [])]
     table = items(["a", "b", "c"] if good else ["a"], ["yes", "no"] if good else ["yes"], ["oe", "tf"])
-    finished = SimpleNamespace(items="items", step_counts=tuple(roles), tables={"items": table})
+    settings = {"annotation": {"floor": {"alpha": 0.6, "raw": 0.85}, "bootstrap": {"level": 0.95}}}
+    finished = SimpleNamespace(items="items", step_counts=tuple(roles), tables={"items": table}, recipe=settings)
     result = SimpleNamespace(closed=not good, leak_count=lambda: 0 if good else 2, check_count=lambda: 9)
     recipe = SimpleNamespace(card=card, audit=SimpleNamespace(gate="audit"),
                              evaluation=SimpleNamespace(baselines=baselines if good else {}))  # fmt: skip
@@ -103,6 +107,14 @@ def test_an_analysis_of_made_up_answers_is_none(tmp_path: Path) -> None:
     made_up = {"models": [{"group": "model", "invented": True}, {"group": "rule", "invented": False}]}
     (tmp_path / "analysis/analysis.json").write_text(json.dumps(made_up), encoding="utf-8")
     assert RULES["item_analysis"](good).state == "no"
+
+
+def test_agreement_is_met_only_where_every_deciding_question_reaches_the_floor(tmp_path: Path) -> None:
+    for low, judged, state in ((0.9, 90, "yes"), (0.84, 90, "partly"), (0.9, 12, "partly")):
+        good = facts(tmp_path, good=True)
+        measures = good.tasks[0].finished.step_counts[0].notes["agreement"]["q"]
+        measures |= {"percent": {"value": 0.95, "low": low, "high": 1.0}, "clusters": judged}
+        assert RULES["agreement"](good).state == state
 
 
 def test_coverage_counts_source_facts_that_reach_an_item(built: BuiltSample) -> None:

@@ -12,7 +12,7 @@ from benchbuilder.annotation.gates import EVIDENCE_GATE
 from benchbuilder.annotation.progress.agreement import AGREEMENT_MEASURES, AgreementFigure, QuestionAgreement
 from benchbuilder.annotation.progress.project import ProjectProgress, TaskOutcome, TaskProgress
 from benchbuilder.config import ProjectSpec
-from benchbuilder.core import PageTexts
+from benchbuilder.core import PageTexts, floor_lead, floor_reason, floor_word
 
 
 @dataclass(frozen=True)
@@ -119,6 +119,19 @@ class DashboardTexts:
         if figure.low is None or figure.high is None:
             return self._t(f"lead.without.{figure.missing_interval_reason}")
         return f"{self._number(name, figure.low)} {_DASH} {self._number(name, figure.high)}"
+
+    def floor_word(self, row: QuestionAgreement) -> str:
+        """Where the agreement on a question stands against the floor; – without one."""
+        return _DASH if row.standing is None else floor_word(self._t, row.standing)
+
+    def floor_reason(self, row: QuestionAgreement) -> str:
+        """Why; empty if the floor is reached."""
+        return "" if row.standing is None else floor_reason(self._t, row.standing)
+
+    def floor_lead(self, spec: ProjectSpec) -> str:
+        """What the floor is; empty without one."""
+        floor = spec.floor
+        return "" if floor.alpha is None and floor.raw is None else floor_lead(self._t, floor.alpha, floor.raw)
 
     def paradox_text(self, row: QuestionAgreement) -> str:
         """Explain with the figures of `row` why kappa is low although people agree."""

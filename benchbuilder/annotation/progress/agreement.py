@@ -11,7 +11,7 @@ from benchbuilder.annotation.aggregate import AggregatedLabels, measure_vote_agr
 from benchbuilder.annotation.base import Subject, Value, Votes
 from benchbuilder.annotation.tasks import JudgementRequest
 from benchbuilder.config import AnnotationSpec, GuidingQuestion
-from benchbuilder.core import has_prevalence_paradox
+from benchbuilder.core import FloorStanding, has_prevalence_paradox, hold_to_floor
 
 WhyUndefined = Literal["", "nothing", "unanimous", "few", "alike"]
 WhyWithoutInterval = Literal["", "single", "resamples"]
@@ -50,7 +50,7 @@ class QuestionAgreement:
     about these, and empty for texts. `judged_count` counts subjects with all their votes, `disputed_count` those in
     dispute, `settled_count` those that an adjudicator decided. `most_common` is the most frequent answer and its
     proportion of all answers. `paradox` is true if people mostly agree, yet kappa is low because one answer is so
-    frequent.
+    frequent. `standing` is where the agreement stands against the floor, if there is one.
     """
 
     name: str
@@ -66,6 +66,7 @@ class QuestionAgreement:
     judged_count: int
     disputed_count: int
     settled_count: int
+    standing: FloorStanding | None
 
 
 def question_agreements(
@@ -102,9 +103,27 @@ def question_agreements(
             judged_count=judged[name] or answers[name].complete_count,
             disputed_count=waiting[name] + settled[name],
             settled_count=settled[name],
+            standing=_standing(measures[name], _base_rate(question, name, requests, labels), spec)
+            if name in measures
+            else None,
         )
         for name, question in spec.questions_about().items()
     )
+
+
+def _standing(data: Mapping[str, Any], base_rate: float | None, spec: AnnotationSpec) -> FloorStanding | None:
+    floor = spec.floor
+    return hold_to_floor(data, alpha=floor.alpha, raw=floor.raw, level=spec.bootstrap.level, base_rate=base_rate)
+
+
+def _base_rate(
+    question: GuidingQuestion, name: str, requests: Mapping[Subject, JudgementRequest], labels: AggregatedLabels
+) -> float | None:
+    """The share of the more frequent decision on a question of yes and no; ``None`` before the first one."""
+    if question.answer != "binary":
+        return None
+    decided = Counter(value for subject, value in labels.values.items() if requests[subject].question == name)
+    return decided.most_common(1)[0][1] / decided.total() if decided else None
 
 
 class _AnswerCounts:

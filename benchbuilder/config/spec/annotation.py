@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from benchbuilder.config.spec.base import FileRef, KindSpec, RuntimeOption, Seed, Spec
+from benchbuilder.config.spec.base import DescriptiveField, FileRef, KindSpec, RuntimeOption, Seed, Spec
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 
@@ -79,6 +79,19 @@ class BootstrapSpec(Spec):
     seed: Seed
 
 
+class AgreementFloor(Spec):
+    """How far people must agree on each guiding question, by the lower bound of the interval; ``null`` sets no floor.
+
+    `alpha` is the floor of Krippendorff's alpha. If more than 95 % of the decisions are the same, it is that of Gwet's
+    AC1. `raw` is the floor of the proportion that agrees (scalars: within the tolerance). A release refuses labels of
+    a question below the floor. With `unknown` ``close``, it also refuses questions on which too little was judged.
+    """
+
+    alpha: Annotated[float | None, Field(ge=0, lt=1)] = 0.6
+    raw: Annotated[float | None, Field(ge=0, lt=1)] = 0.85
+    unknown: Literal["warn", "close"] = "warn"
+
+
 class AnnotationSpec(KindSpec, ABC):
     """Who judges what, and what is kept.
 
@@ -90,7 +103,7 @@ class AnnotationSpec(KindSpec, ABC):
     With the `rule` ``adjudicate``, an adjudicator decides if the annotators are in dispute; otherwise they do (scalars:
     by their mean). With ``mean`` there is no adjudicator: the mean of all votes decides. `thresholds` are the numbers
     of supporting paragraphs for which kept candidates are counted. `fields` lists what people see, in order, each with
-    a label; ``null`` hides a field.
+    a label; ``null`` hides a field. `floor` says how far people must agree. It changes no item.
     """
 
     questions: dict[Name, GuidingQuestion | None]
@@ -100,6 +113,9 @@ class AnnotationSpec(KindSpec, ABC):
     thresholds: tuple[Annotated[int, Field(ge=0)], ...] = ()
     fields: dict[Name, str | None] = {}
     bootstrap: BootstrapSpec
+    floor: Annotated[AgreementFloor, DescriptiveField()] = AgreementFloor()
+    recheck: Annotated[int, DescriptiveField(), Field(ge=1)] = 100
+    """How many items a review with ``rows.recheck`` shows to people who did not vote on them."""
 
     @model_validator(mode="after")
     def _check_questions(self) -> AnnotationSpec:

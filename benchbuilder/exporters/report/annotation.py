@@ -6,7 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from benchbuilder.core import has_prevalence_paradox
+from benchbuilder.core import (
+    FloorStanding,
+    PageTexts,
+    floor_lead,
+    floor_reason,
+    floor_word,
+    has_prevalence_paradox,
+    hold_to_floor,
+)
 from benchbuilder.exporters.base import FinishedBuild
 
 AGREEMENT_MEASURES = ("percent", "kappa", "ac1", "alpha")
@@ -31,7 +39,8 @@ class ReportedAgreement:
     `yes` of `judged` decisions were yes (on a scale: high enough). `gates` says whether the question decides what is
     kept. On scalars, `percent` is the proportion of pairs within the tolerance. A measure that does not apply to the
     scale has no value and the words —. `icc` is for scalars only. `is_imbalanced` marks the prevalence paradox: nearly
-    all agree, yet kappa is low.
+    all agree, yet kappa is low. `standing` is where the agreement stands against the floor of the recipe, if it has
+    one; `decides` says whether the question decides on items, as a gate or by a choice.
     """
 
     name: str
@@ -44,6 +53,8 @@ class ReportedAgreement:
     measures: Mapping[str, AgreementMeasure]
     icc: AgreementMeasure | None
     is_imbalanced: bool
+    standing: FloorStanding | None
+    decides: bool
 
 
 @dataclass(frozen=True)
@@ -71,7 +82,11 @@ class GateCounts:
 
 @dataclass(frozen=True)
 class AnnotationSummary:
-    """The judgements of one step. `people` counts each person's valid votes; `minimum` is the threshold in force."""
+    """The judgements of one step.
+
+    `people` counts each person's valid votes; `minimum` is the threshold in force. `floor` has the settings of the
+    floor of agreement; it is empty without one.
+    """
 
     agreement: tuple[ReportedAgreement, ...]
     thresholds: tuple[ThresholdCounts, ...]
@@ -81,22 +96,71 @@ class AnnotationSummary:
     unanimous: int
     adjudicated: int
     stale: int
+    floor: Mapping[str, Any]
+
+    @property
+    def has_floor(self) -> bool:
+        """Whether agreement is held to a floor."""
+        return any(row.standing is not None for row in self.agreement)
+
+    def questions(self, word: str) -> list[ReportedAgreement]:
+        """The questions that decide and have this word."""
+        return [row for row in self.agreement if row.decides and row.standing and row.standing.word == word]
+
+    @property
+    def refused(self) -> list[ReportedAgreement]:
+        """The questions whose labels a release refuses."""
+        unknown = self.questions("unknown") if self.floor.get("unknown") == "close" else []
+        return [*self.questions("weak"), *unknown]
+
+
+class FloorTexts:
+    """What pages say about the floor of agreement."""
+
+    def __init__(self, t: PageTexts) -> None:
+        self._t = t
+
+    def lead(self, summary: AnnotationSummary) -> str:
+        """What the floor is."""
+        return floor_lead(self._t, summary.floor.get("alpha"), summary.floor.get("raw"))
+
+    def word(self, row: ReportedAgreement) -> str:
+        """The word of a question; — without a floor."""
+        return "—" if row.standing is None else floor_word(self._t, row.standing)
+
+    def reason(self, row: ReportedAgreement) -> str:
+        """Why; empty if the floor is reached."""
+        return "" if row.standing is None else floor_reason(self._t, row.standing)
 
 
 def annotation_summaries(finished: FinishedBuild) -> dict[str, AnnotationSummary]:
     """The judgements by step; empty if nobody was asked or votes are missing."""
+    return summaries_of_notes({account.step: account.notes for account in finished.step_counts}, finished.recipe)
+
+
+def summaries_of_notes(
+    notes_by_step: Mapping[str, Mapping[str, Any]], recipe: Mapping[str, Any]
+) -> dict[str, AnnotationSummary]:
+    """The judgements by step, from the notes of all steps and the resolved recipe as plain data."""
     return {
-        account.step: _summary_of_notes(account.notes)
-        for account in finished.step_counts
-        if "agreement" in account.notes
+        step: _summary_of_notes(notes, _annotation_settings(recipe, step))
+        for step, notes in notes_by_step.items()
+        if "agreement" in notes
     }
 
 
-def _summary_of_notes(notes: Mapping[str, Any]) -> AnnotationSummary:
+def _annotation_settings(recipe: Mapping[str, Any], step: str) -> Mapping[str, Any]:
+    """The settings of the annotation of a step: its own, or those of the recipe."""
+    spec: Mapping[str, Any] = (recipe.get("steps") or {}).get(step) or {}
+    votes: Mapping[str, Any] = spec.get("votes") or recipe.get("annotation") or {}
+    return (spec.get("ways") or {}).get(votes.get("kind")) or votes
+
+
+def _summary_of_notes(notes: Mapping[str, Any], settings: Mapping[str, Any]) -> AnnotationSummary:
     votes: Mapping[str, Any] = notes.get("votes", {})
     minimum = notes.get("min_evidence")
     return AnnotationSummary(
-        agreement=tuple(_agreement(name, row, notes) for name, row in notes["agreement"].items()),
+        agreement=tuple(_agreement(name, row, notes, settings) for name, row in notes["agreement"].items()),
         thresholds=tuple(_threshold_counts(row, minimum) for row in notes.get("thresholds", ())),
         gates=tuple(GateCounts(row["gate"], row["dropped"], row["kept"]) for row in notes.get("gates", ())),
         minimum=minimum,
@@ -104,11 +168,15 @@ def _summary_of_notes(notes: Mapping[str, Any]) -> AnnotationSummary:
         unanimous=votes.get("unanimous", 0),
         adjudicated=votes.get("adjudicated", 0),
         stale=votes.get("stale", 0),
+        floor=settings.get("floor") or {},
     )
 
 
-def _agreement(name: str, row: Mapping[str, Any], notes: Mapping[str, Any]) -> ReportedAgreement:
+def _agreement(
+    name: str, row: Mapping[str, Any], notes: Mapping[str, Any], settings: Mapping[str, Any]
+) -> ReportedAgreement:
     question: Mapping[str, Any] = notes.get("questions", {}).get(name, {})
+    gates = {gate["gate"] for gate in notes.get("gates", ())} | {(notes.get("chosen") or {}).get("question")}
     return ReportedAgreement(
         name=name,
         label=question.get("label") or name,
@@ -122,7 +190,19 @@ def _agreement(name: str, row: Mapping[str, Any], notes: Mapping[str, Any]) -> R
         },
         icc=_measure(row["icc2k"]) if "icc2k" in row else None,
         is_imbalanced=has_prevalence_paradox(row),
+        standing=_standing(row, question, settings),
+        decides=question.get("required") is not None or name in gates,
     )
+
+
+def _standing(row: Mapping[str, Any], question: Mapping[str, Any], settings: Mapping[str, Any]) -> FloorStanding | None:
+    floor: Mapping[str, Any] = settings.get("floor") or {}
+    level = (settings.get("bootstrap") or {}).get("level")
+    if level is None:
+        return None
+    yes, judged = question.get("yes", 0), question.get("judged", 0)
+    rate = max(yes, judged - yes) / judged if judged and row["scale"] == "nominal" else None
+    return hold_to_floor(row, alpha=floor.get("alpha"), raw=floor.get("raw"), level=level, base_rate=rate)
 
 
 def _measure(data: Mapping[str, Any] | None) -> AgreementMeasure:

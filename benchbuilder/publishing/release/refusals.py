@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from benchbuilder.core import count_phrase
+from benchbuilder.exporters import annotation_summaries
 from benchbuilder.publishing.release.licences import licence_terms
 from benchbuilder.publishing.release.material import ReleaseMaterial
 from benchbuilder.publishing.release.private_folder import PrivateFolder, Use
 from benchbuilder.publishing.release.scorecard.scorecard import Scorecard
 
-RefusalCode = Literal["audit", "licence", "illustrative", "names", "labels", "scorecard"]
+RefusalCode = Literal["audit", "licence", "illustrative", "names", "labels", "agreement", "scorecard"]
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,7 @@ def find_refusals(
     """Every reason not to release a build; `uses` says what each question is used for now, by its secret name."""
     return [
         *_audit_refusals(material),
+        *_agreement_refusals(material),
         *_licence_refusals(material),
         *_declared_refusals(material),
         *_label_refusals(uses, private),
@@ -54,6 +56,18 @@ def _audit_refusals(material: ReleaseMaterial) -> Iterator[ReleaseRefusal]:
         if task.texts.contradictions:
             pairs = count_phrase(task.texts.contradictions, "pair")
             yield ReleaseRefusal("audit", f"{named}{pairs} of items contradict each other", remedy)
+
+
+def _agreement_refusals(material: ReleaseMaterial) -> Iterator[ReleaseRefusal]:
+    for task in material.tasks:
+        named = f"{task.loaded.task}: " if task.loaded.task else ""
+        for step, judged in annotation_summaries(task.finished).items():
+            for word, rows in (("weak", judged.questions("weak")), ("unknown", judged.refused)):
+                names = ", ".join(row.name for row in rows if row.standing and row.standing.word == word)
+                if names:
+                    text = "people agree too little on" if word == "weak" else "people judged too little to tell for"
+                    yield ReleaseRefusal("agreement", f"{named}{step}: {text} {names}",
+                                         "see benchbuild votes quality")  # fmt: skip
 
 
 def _licence_refusals(material: ReleaseMaterial) -> Iterator[ReleaseRefusal]:

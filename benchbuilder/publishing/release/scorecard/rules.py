@@ -12,6 +12,7 @@ from typing import Any
 
 from benchbuilder.config import CriterionState
 from benchbuilder.core import count_phrase
+from benchbuilder.exporters import annotation_summaries
 from benchbuilder.publishing.release.material import ReleaseMaterial, TaskMaterial
 from benchbuilder.publishing.release.scorecard.coverage import Reach, reach_of
 
@@ -139,8 +140,19 @@ def _people(facts: BuildFacts) -> Finding:
 
 
 def _agreement(facts: BuildFacts) -> Finding:
-    there = all(note.get("agreement") for note in facts.notes)
-    return _stated(there, "README.md and report.html", "there are no votes of several people")
+    if not all(note.get("agreement") for note in facts.notes):
+        return Finding("no", "there are no votes of several people")
+    if any(task.loaded.recipe.card.illustrative for task in facts.tasks):
+        return Finding("no", "the votes came with a bundled sample: nobody gave them")
+    words = Counter(
+        "no floor" if row.standing is None else row.standing.word
+        for task in facts.tasks for judged in annotation_summaries(task.finished).values()
+        for row in judged.agreement if row.decides
+    )  # fmt: skip
+    named = {"reached": "reach the floor", "weak": "are weak", "unknown": "cannot be told", "no floor": "have no floor"}
+    said = ", ".join(f"{words[word]} {text}" for word, text in named.items() if words[word])
+    state: CriterionState = "yes" if words.total() == words["reached"] else "partly"
+    return Finding(state, f"README.md and report.html: of {count_phrase(words.total(), 'deciding question')}, {said}")
 
 
 def _label_errors(facts: BuildFacts) -> Finding:
