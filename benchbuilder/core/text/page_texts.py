@@ -57,6 +57,10 @@ class PageTexts:
         """The text of `key`, or `default` where there is none (names that recipes and plugins bring)."""
         return self._texts.get(key, default)
 
+    def starting(self, prefix: str) -> dict[str, str]:
+        """The texts whose keys begin with `prefix`, by the rest of their keys: for scripts."""
+        return {key.removeprefix(prefix): text for key, text in self._texts.items() if key.startswith(prefix)}
+
     def has_text(self, key: str) -> bool:
         """Whether there is a text of dotted `key`."""
         return key in self._texts

@@ -1,0 +1,1 @@
+"""Writes the explorer of a release as static files."""
