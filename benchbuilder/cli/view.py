@@ -10,6 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from benchbuilder.api import export_site, release_of
 from benchbuilder.cli.session import split_names
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import display_path, load_recipe
@@ -28,6 +29,10 @@ def register(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--port", type=int, default=0, help="the port to listen on (default: a free one)")
     parser.add_argument("--no-browser", action="store_true", help="print the address, and open no browser")
+    parser.add_argument(
+        "--export", metavar="DIR", type=Path, help="serve nothing: write the pages of a release into this folder; the "
+        "release is that of the folder given, or the newest of the recipe",
+    )  # fmt: skip
     parser.add_argument("--read-only", action="store_true", help="offer no page that writes")
 
 
@@ -36,6 +41,8 @@ def run(args: argparse.Namespace, console: Console) -> int:
     if not 0 <= args.port <= 65535:
         raise RecipeError([Problem("--port is a number from 0 to 65535", where="command line: --port",
                                    actual=str(args.port))])  # fmt: skip
+    if args.export is not None:
+        return _export(args, console)
     try:
         from benchbuilder.explorer import create_explorer
         from benchbuilder.web import serve_app
@@ -51,6 +58,21 @@ def run(args: argparse.Namespace, console: Console) -> int:
             webbrowser.open(entrance)
 
     serve_app(create_explorer(site), "127.0.0.1", args.port, on_ready=show)
+    return 0
+
+
+def _export(args: argparse.Namespace, console: Console) -> int:
+    """Write the pages of a release as static files, and say where they are and how large."""
+    names, overrides = split_names(args.overrides)
+    if len(names) + bool(overrides) != 1:
+        raise RecipeError([Problem("--export needs one release", where="command line: --export",
+                                   hint="name the folder of a release, or recipe=NAME")])  # fmt: skip
+    release = Path(names[0]) if names else release_of(overrides, args.recipes, Path.cwd())
+    site = export_site(release, args.export)
+    size = f"{count_phrase(site.files, 'file')}, {site.bytes / 1e6:.1f} MB"
+    print_line(console, f"{display_path(release)} as pages in {display_path(site.folder)}: {size}")
+    index = display_path(site.folder / "index.html")
+    print_line(console, f"next: open {index} in a browser, or copy the folder to any web server")
     return 0
 
 

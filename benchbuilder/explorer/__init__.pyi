@@ -3,3 +3,9 @@ from .app.explorer_site import ExplorerSite as ExplorerSite
 from .app.explorer_site import missing_view_extra as missing_view_extra
 from .reading.build_folders import BuildFolder as BuildFolder
 from .reading.build_folders import find_builds as find_builds
+from .site.content import FormerItem as FormerItem
+from .site.content import SiteItem as SiteItem
+from .site.content import SitePassage as SitePassage
+from .site.content import SiteRelease as SiteRelease
+from .site.write_site import WrittenSite as WrittenSite
+from .site.write_site import write_site as write_site

@@ -18,6 +18,7 @@ from .harnesses.export import HarnessExport as HarnessExport
 from .harnesses.export import export_benchmark as export_benchmark
 from .harnesses.reader import TaskScoring as TaskScoring
 from .harnesses.reader import reader_module as reader_module
+from .release.item_changes import read_changes as read_changes
 from .release.items import BenchmarkToShare as BenchmarkToShare
 from .release.items import SharedItem as SharedItem
 from .release.items import read_build as read_build

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 _GITHUB = re.compile(r"(https://github\.com/[\w.-]+/[\w.-]+?)(?:\.git|/issues(?:/new)?)?/?\Z")
+_HUB = re.compile(r"(https://huggingface\.co/datasets/[\w.-]+/[\w.-]+)/discussions/?\Z")
 _GITLAB = re.compile(r"(https://gitlab\.[\w.-]+/[\w./-]+?)(?:\.git|/-/issues(?:/new)?)?/?\Z")
 
 
@@ -23,6 +24,8 @@ def report_target(contact: str) -> dict[str, str]:
     if match := _GITLAB.match(contact):
         return {"kind": "issue", "address": f"{match[1]}/-/issues/new", "title": "issue[title]",
                 "text": "issue[description]"}  # fmt: skip
+    if match := _HUB.match(contact):
+        return {"kind": "issue", "address": f"{match[1]}/discussions/new", "title": "title", "text": "description"}
     if contact.startswith(("https://", "http://")):
         return {"kind": "page", "address": contact}
     return {"kind": "mail", "address": contact} if contact else {"kind": "none", "address": ""}

@@ -75,7 +75,8 @@ def write_site(release: SiteRelease, folder: Path, t: PageTexts) -> WrittenSite:
 
 def _files(release: SiteRelease, t: PageTexts) -> list[tuple[str, str]]:
     """Every file of the site as its name and its text."""
-    shared = {"t": t, "release": release, "pages": _list_pages(release)}
+    pages = _list_pages(release)
+    shared: dict[str, Any] = {"t": t, "release": release, "pages": pages}
     found = [
         (_MARK, plain_json({"name": release.name, "version": release.version, "items": len(release.items)}) + "\n"),
         ("site.css", "".join(_asset(name) for name in (*_STYLES, "site.css"))),
@@ -85,8 +86,9 @@ def _files(release: SiteRelease, t: PageTexts) -> list[tuple[str, str]]:
         ("card.html", _render("card.j2", here="card", up="", card=_card(release.card), **shared)),
         ("items.jsonl", "".join(f"{plain_json(public_fields(item))}\n" for item in release.items)),
     ]  # fmt: skip
-    for number, items in enumerate(shared["pages"], start=1):
-        found.append((f"list/{number}.html", _render("list.j2", here="list", up="../", items=items, number=number, **shared)))  # fmt: skip
+    for number, items in enumerate(pages, start=1):
+        page = _render("list.j2", here="list", up="../", items=items, number=number, **shared)
+        found.append((f"list/{number}.html", page))
     return [*found, *data_files(release)]
 
 
@@ -119,9 +121,13 @@ def value_label(t: PageTexts, facet: str, value: str) -> str:
 
 
 def _card(markdown: str) -> Markup:
-    """The card as HTML without raw HTML and pictures."""
+    """The card as HTML without raw HTML, pictures and styles."""
     parser = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
-    return Markup(parser.render(show_invisible(markdown)))
+    tokens = parser.parse(show_invisible(markdown))
+    for token in tokens:
+        if token.attrs.pop("style", "") == "text-align:right":
+            token.attrSet("class", "number")
+    return Markup(parser.renderer.render(tokens, parser.options, {}))
 
 
 def _asset(name: str) -> str:
@@ -137,7 +143,8 @@ def _environment() -> Environment:
     )  # fmt: skip
     filters: dict[str, Any] = environment.filters
     filters.update(shown=show_invisible)
-    environment.globals["label"] = value_label
+    names: dict[str, Any] = environment.globals
+    names["label"] = value_label
     return environment
 
 

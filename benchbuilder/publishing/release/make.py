@@ -227,7 +227,8 @@ def _record(
     return ReleaseRecord(
         canary=canary, name=recipe.benchmark_name, title=recipe.card.title, version=request.version,
         date=str(request.on or date.today()), licence=recipe.card.licence, language=str(recipe.language),
-        repository=recipe.release.repository or "", seed=recipe.seed, configs=filled.configs, sources=sources,
+        repository=recipe.release.repository or "", contact=recipe.release.contact,
+        seed=recipe.seed, configs=filled.configs, sources=sources,
         despite=despite,
         previous="" if former is None else former.version, changes=changes,
         recipe_sha256=hashlib.sha256(material.loaded.yaml.encode()).hexdigest(),

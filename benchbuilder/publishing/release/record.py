@@ -93,8 +93,8 @@ class ReleaseChanges(FrozenModel):
 class ReleaseRecord(FrozenModel):
     """A release: what it is, what it holds, and what it was made of.
 
-    `despite` is there if it was made against a refusal. `receipts` say what the models of the build were asked and what
-    they cost.
+    `contact` is where to report an error. `despite` is there if it was made against a refusal. `receipts` say what the
+    models of the build were asked and what they cost.
     """
 
     format: int = 1
@@ -106,6 +106,7 @@ class ReleaseRecord(FrozenModel):
     licence: str
     language: str
     repository: str = ""
+    contact: str = ""
     seed: int
     configs: tuple[ReleasedConfig, ...]
     sources: tuple[SourceRecord, ...]
