@@ -47,7 +47,7 @@ def _print_scorecard(card: Scorecard, console: Console) -> None:
         if row.criterion.stage != stage:
             stage = row.criterion.stage
             table.add_row(Text(stage, style="bold"), "", "")
-        evidence = row.evidence or row.criterion.text
+        evidence = str(row.evidence or row.criterion.text)
         table.add_row(f"  {row.criterion.id}", _WORDS[row.state], Text(printable_text(evidence)))
     console.print(table, width=None if console.is_terminal else 160)
     say()

@@ -50,6 +50,7 @@ from .report.dataset_card import DatasetCardSpec as DatasetCardSpec
 from .report.dataset_card import PromptingStep as PromptingStep
 from .report.dataset_card import hub_licence as hub_licence
 from .report.dataset_card import prompting_steps as prompting_steps
+from .report.dataset_card import texts_as_markdown as texts_as_markdown
 from .report.entries import ReportEntry as ReportEntry
 from .report.entries import candidate_entries as candidate_entries
 from .report.entries import entry_of as entry_of

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +12,10 @@ import pytest
 import yaml
 from built_sample import BuiltSample
 
+from benchbuilder.config import load_recipe
 from benchbuilder.core import DataError, GateClosed, RecipeError
+from benchbuilder.core.text.page_texts import __file__ as page_texts_file
+from benchbuilder.core.text.page_texts import read_texts
 from benchbuilder.publishing import Release, check_release, read_build, read_release
 from benchbuilder.publishing.release.licences import licence_terms
 from benchbuilder.publishing.release.material import gather_material
@@ -102,7 +106,7 @@ def test_a_closed_gate_and_a_licence_that_forbids_refuse_a_release(built: BuiltS
     private = PrivateFolder(tmp_path, b"", {"question-1": "private"})
     card = replace(fill_scorecard(material, released=False), required=("real_data", "funding", "licence"))
     found = find_refusals(replace(material, tasks=(closed,), sources=sources), {"question-1": "test"}, private, card)
-    said = [refusal.text for refusal in found]
+    said = [str(refusal.text) for refusal in found]
     assert said[:3] == [
         "the audit closes the gate: 0 checks and 0 words leak",
         "cpubmed is CC-BY-ND-4.0: changed copies may not be passed on",
@@ -138,7 +142,7 @@ def test_labels_below_the_floor_refuse_a_release(
     held = replace(task, finished=replace(task.finished, recipe=recipe, step_counts=counts))
     card = fill_scorecard(material, released=False)
     found = find_refusals(replace(material, tasks=(held,)), {}, PrivateFolder(tmp_path, b"", {}), card)
-    said = [refusal.text for refusal in found if refusal.code == "agreement"]
+    said = [str(refusal.text) for refusal in found if refusal.code == "agreement"]
     assert len(said) == bool(refused)
     assert all(any(part in text for part in refused) for text in said), said
 
@@ -147,6 +151,20 @@ def test_the_card_prints_why_it_was_released_all_the_same(released: Release) -> 
     card = (released.folder / "README.md").read_text("utf-8")
     assert "> **Released despite:** a trial" in card
     assert "> - the data is illustrative: no expert has checked it\n" in card
+    assert not re.search(r"^\| [\w-]+ \|  \|$", card, re.MULTILINE)  # each column has a meaning
+
+
+def test_the_pages_of_a_release_are_in_the_language_of_the_card(built: BuiltSample) -> None:
+    chinese = BuiltSample(built.folder, load_recipe(["recipe=care_mi", "outputs.card.language=zh"]))
+    release = chinese.release(dir="chinese", private=0.3)
+    pages = "".join((release.folder / name).read_text("utf-8") for name in ("README.md", "CHANGES.md"))
+    english = read_texts(Path(page_texts_file).parent / "strings/en.yaml", "en")
+    whole = [text for key, text in english.items() if key.split(".")[0] in ("card", "release", "refusal", "scorecard")]
+    assert not [text for text in whole if len(text) > 25 and "{" not in text and text in pages]
+    assert "- 数据只是示例，未经专家核对\n" in pages
+    assert "**不符合**：条目由真实数据构成，而非随附的样例。（使用了随附的样例）" in pages
+    assert release.record.despite is not None  # what machines read is English
+    assert "the data is illustrative: no expert has checked it" in release.record.despite.refusals
 
 
 def test_people_have_pseudonyms(released: Release, built: BuiltSample) -> None:

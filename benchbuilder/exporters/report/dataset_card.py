@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -83,11 +83,12 @@ class DatasetCard(Exporter):
             context["front_matter"] = Markup(front_matter.strip())
         if fields:
             context["fields"] = fields
-        return render_markdown("card.md.j2", t=_card_texts(t), text=t, **context)
+        context["fields_lead"] = t("release.fields_lead" if fields else "card.fields_lead")
+        return render_markdown("card.md.j2", t=texts_as_markdown(t), text=t, **context)
 
 
-def _card_texts(t: PageTexts) -> Any:
-    """The texts of the card are Markdown already; the values filled in are escaped."""
+def texts_as_markdown(t: PageTexts) -> Callable[..., Markup]:
+    """The texts of a card, which are Markdown already; the values filled in are escaped."""
 
     def card_text(key: str, **values: object) -> Markup:
         return Markup(t(key, **{name: markdown_text(v) if isinstance(v, str) else v for name, v in values.items()}))

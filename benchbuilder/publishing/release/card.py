@@ -11,13 +11,22 @@ import pyarrow as pa
 import yaml
 from markupsafe import Markup
 
-from benchbuilder.core import Table
-from benchbuilder.exporters import DatasetCard, DatasetCardSpec, FinishedBuild, hub_licence, render_markdown
+from benchbuilder.core import PageTexts, Table
+from benchbuilder.exporters import (
+    DatasetCard,
+    DatasetCardSpec,
+    FinishedBuild,
+    hub_licence,
+    render_markdown,
+    texts_as_markdown,
+)
 from benchbuilder.publishing.release.item_changes import TABLE_FILE, WITHDRAWN_FILE
 from benchbuilder.publishing.release.material import ReleaseMaterial, TaskMaterial
 from benchbuilder.publishing.release.record import ReleaseRecord
 from benchbuilder.publishing.release.records import feature
+from benchbuilder.publishing.release.refusals import ReleaseRefusal
 from benchbuilder.publishing.release.scorecard.scorecard import Scorecard
+from benchbuilder.publishing.release.sentences import told
 from benchbuilder.steps import ErratumKind
 
 _PACKAGE = ("benchbuilder.publishing.release",)
@@ -26,7 +35,7 @@ _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000
 
 @dataclass(frozen=True)
 class CardColumns:
-    """The columns of each configuration, and those of the items as the build spells them."""
+    """The columns of each configuration, and those of the items, spelled as in the build."""
 
     by_config: Mapping[str, pa.Schema]
     of_items: Sequence[str]
@@ -34,7 +43,7 @@ class CardColumns:
 
 def render_cards(
     material: ReleaseMaterial, record: ReleaseRecord, columns: CardColumns, public: set[str], files: Collection[str],
-    scorecard: Scorecard,
+    scorecard: Scorecard, refusals: Sequence[ReleaseRefusal],
 ) -> dict[str, str]:  # fmt: skip
     """The card in Markdown, and one for each of several tasks, by the names of the files.
 
@@ -42,9 +51,11 @@ def render_cards(
     files of the release that the card may name.
     """
     audited = not record.private_items
+    t = texts_of_card(material)
     front_matter = _front_matter(record, columns, _card_spec(material.tasks[0]))
     release = render_markdown(
-        "release.md.j2", _PACKAGE, release=record, tasks=material.tasks, raw=Markup,
+        "release.md.j2", _PACKAGE, release=record, tasks=material.tasks, raw=Markup, t=texts_as_markdown(t), texts=t,
+        told=lambda sentence: told(sentence, t), refusals=[refusal.text.text(t) for refusal in refusals],
         repository=material.loaded.whole.release.repository,
         people=any(config.name == "votes" for config in record.configs),
         contact=material.loaded.whole.release.contact, kinds=get_args(ErratumKind),
@@ -58,15 +69,21 @@ def render_cards(
     parts = [task.loaded.task for task in material.tasks]
     cards = {"README.md": render_markdown(
         "tasks.md.j2", _PACKAGE, front_matter=Markup(front_matter.strip()), release=Markup(release), raw=Markup,
-        card=material.loaded.whole.card, tasks=parts,
+        card=material.loaded.whole.card, tasks=parts, t=texts_as_markdown(t), texts=t,
     )}  # fmt: skip
     for task in material.tasks:
         text = DatasetCard(_card_spec(task)).text(
             _public_view(task, public, audited=audited), front_matter="-",
-            release=f"Part of {record.title} {record.version}, canary `{record.canary}`.",
+            release=texts_as_markdown(t)("release.part_of", title=record.title, version=record.version,
+                                         canary=Markup(f"`{record.canary}`")), fields=columns.of_items,
         )  # fmt: skip
         cards[f"{task.loaded.task}/README.md"] = text.split("---\n", 2)[2].lstrip()
     return cards
+
+
+def texts_of_card(material: ReleaseMaterial) -> PageTexts:
+    """The texts in the language of the card, which is also that of the other pages of a release."""
+    return _card_spec(material.tasks[0]).texts(material.tasks[0].finished.recipe)
 
 
 def _card_spec(task: TaskMaterial) -> DatasetCardSpec:

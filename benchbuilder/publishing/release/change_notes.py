@@ -8,8 +8,8 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from benchbuilder.core import DataError, printable_text, write_atomically
-from benchbuilder.exporters import render_markdown
+from benchbuilder.core import DataError, PageTexts, printable_text, write_atomically
+from benchbuilder.exporters import render_markdown, texts_as_markdown
 from benchbuilder.publishing.release.item_changes import CHANGES_FILE, ChangedItems
 from benchbuilder.publishing.release.private_folder import PRIVATE_FOLDER, PrivateFolder, make_private
 from benchbuilder.publishing.release.record import ReleaseRecord
@@ -20,7 +20,9 @@ _SECTION = "\n## "
 _ERRATA_FILE = "errata.json"
 
 
-def write_changes(folder: Path, before: Path | None, record: ReleaseRecord, changes: ChangedItems) -> None:
+def write_changes(
+    folder: Path, before: Path | None, record: ReleaseRecord, changes: ChangedItems, t: PageTexts
+) -> None:  # fmt: skip
     """Write ``CHANGES.md``: a section for this version, then those of the versions before.
 
     Reasons are published. Reports and the names of people are not.
@@ -29,7 +31,7 @@ def write_changes(folder: Path, before: Path | None, record: ReleaseRecord, chan
         {**row.__dict__, "reason": printable_text(row.reason)} for row in changes.rows if row.field in ("id", "item")
     ]
     text = render_markdown(
-        "changes.md.j2", _PACKAGES, release=record, raw=Markup,
+        "changes.md.j2", _PACKAGES, release=record, raw=Markup, t=texts_as_markdown(t), texts=t,
         fixed=[row for row in rows if row["field"] == "id" and row["erratum"]],
         withdrawn=[row for row in rows if row["after"] == "withdrawn"],
         removed=[row for row in rows if row["after"] == "removed"],

@@ -42,7 +42,7 @@ _EVIDENCE_SCHEMA = pa.schema([
 class Filled:
     """What was written: the configurations and their columns, what each question is used for, and what stays here.
 
-    `columns` are those of the items as the build spells them. `public` are the items whose labels are published.
+    `columns` are those of the items, spelled as in the build. `public` are the items whose labels are published.
     `withheld` maps each task to its private rows and their published names.
     """
 
@@ -108,7 +108,8 @@ def fill_release(
         writer.write(VOTES, VOTES, votes, VOTES_SCHEMA)
     schema = flat_record_schema(material.tasks[0].finished.tables[material.tasks[0].finished.items].row)
     return Filled(
-        configs=tuple(writer.configs.values()), schemas=writer.schemas, columns=tuple(released_columns(schema)),
+        configs=tuple(writer.configs.values()), schemas=writer.schemas,
+        columns=(*released_columns(schema), CANARY, "licence", *([REPLACES] if replaced else [])),
         uses={names[item.id]: used[item.id] for item in items},
         public=tuple(public),
         withheld={task.loaded.task: _withheld(task, names, used) for task in material.tasks} if withheld else {},

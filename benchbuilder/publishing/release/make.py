@@ -19,7 +19,7 @@ import yaml
 from benchbuilder import __version__
 from benchbuilder.config import LoadedRecipe, display_path
 from benchbuilder.core import DataError, GateClosed, Problem, RecipeError, make_folder, move_into_place, sync_tree
-from benchbuilder.publishing.release.card import CardColumns, public_material, render_cards
+from benchbuilder.publishing.release.card import CardColumns, public_material, render_cards, texts_of_card
 from benchbuilder.publishing.release.change_notes import note_errata, write_changes
 from benchbuilder.publishing.release.croissant import croissant
 from benchbuilder.publishing.release.fill import Filled, fill_release, items_of_material
@@ -114,8 +114,8 @@ def make_release(request: ReleaseRequest) -> Release:
         _check_patch(request.version, former, changes)
         record = _record(request, material, filled, canary, former, changes, refusals)
         write_item_changes(working, before, of_items, canary)
-        write_changes(working, before, record, of_items)
-        _write_descriptions(working, material, record, filled, card)
+        write_changes(working, before, record, of_items, texts_of_card(material))
+        _write_descriptions(working, material, record, filled, card, refusals)
         filled.save_private(private.version_folder(request.version))
         note_errata(private, request.version, errata)
         private.save(dict(filled.uses))
@@ -223,7 +223,9 @@ def _record(
     )  # fmt: skip
     despite = None
     if refusals:
-        despite = DespiteRecord(reason=request.despite.strip(), refusals=tuple(refusal.text for refusal in refusals))
+        despite = DespiteRecord(
+            reason=request.despite.strip(), refusals=tuple(str(refusal.text) for refusal in refusals)
+        )
     return ReleaseRecord(
         canary=canary, name=recipe.benchmark_name, title=recipe.card.title, version=request.version,
         date=str(request.on or date.today()), licence=recipe.card.licence, language=str(recipe.language),
@@ -239,13 +241,14 @@ def _record(
 
 
 def _write_descriptions(
-    folder: Path, material: ReleaseMaterial, record: ReleaseRecord, filled: Filled, card: Scorecard
-) -> None:
+    folder: Path, material: ReleaseMaterial, record: ReleaseRecord, filled: Filled, card: Scorecard,
+    refusals: Sequence[ReleaseRefusal],
+) -> None:  # fmt: skip
     """Write the card, the citation, the scorecard, the record, the description for machines, and the checksums."""
     columns = CardColumns(filled.schemas, filled.columns)
     written = {path.name for path in folder.iterdir()}
     texts = {
-        **render_cards(material, record, columns, {item.id for item in filled.public}, written, card),
+        **render_cards(material, record, columns, {item.id for item in filled.public}, written, card, refusals),
         "CITATION.cff": _citation(material, record),
         SCORECARD_FILE: json.dumps({"canary": record.canary, **card.as_json()}, ensure_ascii=False, indent=1) + "\n",
         RELEASE_FILE: json.dumps(record.model_dump(mode="json"), ensure_ascii=False, indent=1) + "\n",

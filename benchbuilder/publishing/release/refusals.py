@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from benchbuilder.core import count_phrase
 from benchbuilder.exporters import annotation_summaries
 from benchbuilder.publishing.release.licences import licence_terms
-from benchbuilder.publishing.release.material import ReleaseMaterial
+from benchbuilder.publishing.release.material import ReleaseMaterial, TaskMaterial
 from benchbuilder.publishing.release.private_folder import PrivateFolder, Use
 from benchbuilder.publishing.release.scorecard.scorecard import Scorecard
+from benchbuilder.publishing.release.sentences import ReleaseSentence, sentence
 
 RefusalCode = Literal["audit", "licence", "illustrative", "names", "labels", "agreement", "scorecard"]
 
@@ -21,7 +21,7 @@ class ReleaseRefusal:
     """A reason not to release: what it is about, what is wrong, and what mends it."""
 
     code: RefusalCode
-    text: str
+    text: ReleaseSentence
     remedy: str
 
     def __str__(self) -> str:
@@ -45,75 +45,76 @@ def find_refusals(
 def _audit_refusals(material: ReleaseMaterial) -> Iterator[ReleaseRefusal]:
     remedy = "see benchbuild audit"
     for task in material.tasks:
-        result, named = task.audit.result, f"{task.loaded.task}: " if task.loaded.task else ""
+        result = task.audit.result
         if task.loaded.recipe.audit.gate == "none":
-            yield ReleaseRefusal("audit", f"{named}the audit has no gate", "set audit.gate=audit")
+            yield ReleaseRefusal("audit", _of_task(task, sentence("refusal.no_gate")), "set audit.gate=audit")
         elif result.closed:
-            leaks = (
-                f"{count_phrase(result.leak_count(), 'check')} and {count_phrase(result.leaking_word_count(), 'word')}"
-            )
-            yield ReleaseRefusal("audit", f"{named}the audit closes the gate: {leaks} leak", remedy)
-        if task.texts.contradictions:
-            pairs = count_phrase(task.texts.contradictions, "pair")
-            yield ReleaseRefusal("audit", f"{named}{pairs} of items contradict each other", remedy)
+            leaks = sentence("refusal.closed", checks=result.leak_count(), words=result.leaking_word_count())
+            yield ReleaseRefusal("audit", _of_task(task, leaks), remedy)
+        if pairs := task.texts.contradictions:
+            yield ReleaseRefusal("audit", _of_task(task, sentence("refusal.contradictions", n=pairs)), remedy)
+
+
+def _of_task(task: TaskMaterial, text: ReleaseSentence) -> ReleaseSentence:
+    return sentence("refusal.of_task", task=task.loaded.task, text=text) if task.loaded.task else text
 
 
 def _agreement_refusals(material: ReleaseMaterial) -> Iterator[ReleaseRefusal]:
     for task in material.tasks:
-        named = f"{task.loaded.task}: " if task.loaded.task else ""
         for step, judged in annotation_summaries(task.finished).items():
             for word, rows in (("weak", judged.questions("weak")), ("unknown", judged.refused)):
                 names = ", ".join(row.name for row in rows if row.standing and row.standing.word == word)
                 if names:
-                    text = "people agree too little on" if word == "weak" else "people judged too little to tell for"
-                    yield ReleaseRefusal("agreement", f"{named}{step}: {text} {names}",
-                                         "see benchbuild votes quality")  # fmt: skip
+                    text = _of_task(task, sentence(f"refusal.agreement_{word}", step=step, questions=names))
+                    yield ReleaseRefusal("agreement", text, "see benchbuild votes quality")
 
 
 def _licence_refusals(material: ReleaseMaterial) -> Iterator[ReleaseRefusal]:
     own = licence_terms(material.loaded.whole.card.licence)
     if not own.declared:
-        yield ReleaseRefusal("licence", "the benchmark has no licence", "set card.licence")
+        yield ReleaseRefusal("licence", sentence("refusal.no_licence"), "set card.licence")
     unknown: dict[str, list[str]] = {}
     for source in material.sources:
         terms = source.terms
         if not terms.is_known:
             unknown.setdefault(terms.declared, []).append(source.name)
         elif terms.change == "no":
-            yield ReleaseRefusal("licence", f"{source.name} is {terms.name}: changed copies may not be passed on",
-                          "leave the source out, or ask its owner")  # fmt: skip
+            text = sentence("refusal.no_changes", source=source.name, licence=terms.name)
+            yield ReleaseRefusal("licence", text, "leave the source out, or ask its owner")
         elif terms.commercial == "no" and own.commercial == "yes":
-            text = f"{source.name} is {terms.name}: not for commercial use, but {own.name} allows it"
+            text = sentence("refusal.no_commerce", source=source.name, licence=terms.name, own=own.name)
             yield ReleaseRefusal("licence", text, "set card.licence to one that does not")
     for declared, names in unknown.items():
-        said = f"given as {declared!r}" if declared else "not stated"
-        text = f"what the licence of {', '.join(names)} allows is unknown: it is {said}"
+        key = "refusal.licence_given" if declared else "refusal.licence_missing"
+        text = sentence(key, sources=", ".join(names), licence=repr(declared))
         yield ReleaseRefusal("licence", text, f"set sources.{names[0]}.licence to its identifier, such as CC-BY-4.0")
 
 
 def _declared_refusals(material: ReleaseMaterial) -> Iterator[ReleaseRefusal]:
     recipe = material.loaded.whole
     if recipe.card.illustrative:
-        yield ReleaseRefusal("illustrative", "the data is illustrative: no expert has checked it",
-                      "use real sources and set card.illustrative=false")  # fmt: skip
+        remedy = "use real sources and set card.illustrative=false"
+        yield ReleaseRefusal("illustrative", sentence("refusal.illustrative"), remedy)
     if recipe.release.names is None:
-        yield ReleaseRefusal("names", "the recipe does not say whether its texts name people",
-                      "set release.names to none, public or private")  # fmt: skip
+        remedy = "set release.names to none, public or private"
+        yield ReleaseRefusal("names", sentence("refusal.names_unsaid"), remedy)
     elif recipe.release.names == "private":
-        yield ReleaseRefusal(
-            "names", "the texts name private persons", "replace the names, then set release.names=none"
-        )
+        remedy = "replace the names, then set release.names=none"
+        yield ReleaseRefusal("names", sentence("refusal.names_private"), remedy)
 
 
 def _label_refusals(uses: Mapping[str, Use], private: PrivateFolder) -> Iterator[ReleaseRefusal]:
     opened = sum(private.uses.get(name) == "private" and use != "private" for name, use in uses.items())
     if opened:
-        text = f"the labels of {count_phrase(opened, 'question')} were private before, and would be published"
-        yield ReleaseRefusal("labels", text, "keep release.private as it was, or drop these questions")
+        remedy = "keep release.private as it was, or drop these questions"
+        yield ReleaseRefusal("labels", sentence("refusal.labels", n=opened), remedy)
 
 
 def _scorecard_refusals(card: Scorecard) -> Iterator[ReleaseRefusal]:
     for row in card.missing():
-        said = "nobody answered it" if row.state == "unknown" else f"{row.state}: {row.evidence}"
-        yield ReleaseRefusal("scorecard", f"scorecard.required names {row.criterion.id}, and {said}",
-                             "see benchbuild scorecard")  # fmt: skip
+        name = row.criterion.id
+        if row.state == "unknown":
+            text = sentence("refusal.required_unanswered", criterion=name)
+        else:
+            text = sentence("refusal.required_unmet", criterion=name, state=row.state, evidence=row.evidence)
+        yield ReleaseRefusal("scorecard", text, "see benchbuild scorecard")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from benchbuilder.core import Choice, Claim, Item, MultipleAnswerChoice, Payload, flat_record_schema
 from benchbuilder.core.errors import DataError
 from benchbuilder.core.text.page_texts import missing_texts, nearest_language, page_texts, read_texts, text_names
 from benchbuilder.core.text.plurals import plural_category
@@ -52,6 +54,12 @@ def test_every_text_is_used_and_every_text_that_is_asked_for_is_there() -> None:
     asked = set(re.findall(r"\b(?:t|says\.t|frame\.t|self\.t)\([\"']([a-z_]+\.[a-z_.]*[a-z])[\"']\s*[,)]", sources))
     assert len(asked) > 400
     assert not asked - names
+
+
+@pytest.mark.parametrize("payload", [Claim, Choice, MultipleAnswerChoice])
+def test_each_column_of_items_has_a_meaning(payload: type[Payload]) -> None:
+    row: Any = Item[payload]  # pyright: ignore[reportInvalidTypeArguments]
+    assert not [name for name in flat_record_schema(row).names if not page_texts("zh").has_text(f"field.{name}")]
 
 
 def test_one_thing_is_not_many() -> None:

@@ -10,6 +10,8 @@ from typing import Literal
 import yaml
 from pydantic import ConfigDict, TypeAdapter
 
+from benchbuilder.publishing.release.sentences import ReleaseSentence, sentence
+
 Stage = Literal["design", "construction", "measurement", "release", "maintenance"]
 _FILE = Path(__file__).with_name("criteria.yaml")
 
@@ -23,7 +25,6 @@ class Criterion:
         stage: The stage of the benchmark's life that it is about.
         works: The works that ask for it; ``ours`` is what this program adds.
         fill: ``auto`` if the program answers it, ``ask`` if only the author can.
-        text: The criterion in a sentence.
     """
 
     __pydantic_config__ = ConfigDict(extra="forbid")
@@ -32,7 +33,11 @@ class Criterion:
     stage: Stage
     works: tuple[Literal["betterbench", "bean2025", "croissant_rai", "datasheet", "ours"], ...]
     fill: Literal["auto", "ask"]
-    text: str
+
+    @property
+    def text(self) -> ReleaseSentence:
+        """The criterion in a sentence."""
+        return sentence(f"scorecard.criterion.{self.id}")
 
 
 @cache

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from benchbuilder.config import CriterionState
-from benchbuilder.core import count_phrase
 from benchbuilder.exporters import annotation_summaries
 from benchbuilder.publishing.release.material import ReleaseMaterial, TaskMaterial
 from benchbuilder.publishing.release.scorecard.coverage import Reach, reach_of
+from benchbuilder.publishing.release.sentences import ReleaseSentence, sentence
 
 _FEWEST_FORMS = 3
 _EVEN = 0.1
@@ -26,7 +26,7 @@ class Finding:
     """The state of a criterion, and what it rests on."""
 
     state: CriterionState
-    evidence: str
+    evidence: ReleaseSentence | str
 
 
 @dataclass(frozen=True)
@@ -76,31 +76,36 @@ class BuildFacts:
 
 
 Rule = Callable[[BuildFacts], Finding]
+_Evidence = ReleaseSentence | str
 
 
-def _stated(there: bool, evidence: str, missing: str) -> Finding:
+def _seen(name: str, **values: object) -> ReleaseSentence:
+    return sentence(f"scorecard.evidence.{name}", **values)
+
+
+def _stated(there: bool, evidence: _Evidence, missing: _Evidence) -> Finding:
     return Finding("yes", evidence) if there else Finding("no", missing)
 
 
-def _share(part: int, whole: int, evidence: str) -> Finding:
+def _share(part: int, whole: int, evidence: _Evidence) -> Finding:
     return Finding("yes" if part == whole else "partly" if part else "no", evidence)
 
 
 def _uses(facts: BuildFacts) -> Finding:
     card = facts.material.loaded.whole.card
-    return _share(bool(card.intended_use) + bool(card.not_for), 2, "card.intended_use and card.not_for")
+    return _share(bool(card.intended_use) + bool(card.not_for), 2, "card.intended_use, card.not_for")
 
 
 def _sources(facts: BuildFacts) -> Finding:
     sources = facts.material.sources
     good = [source for source in sources if source.title and (source.url or source.citation)]
-    return _share(len(good), len(sources), f"{len(good)} of {count_phrase(len(sources), 'source')}")
+    return _share(len(good), len(sources), _seen("sources", good=len(good), n=len(sources)))
 
 
 def _licences(facts: BuildFacts) -> Finding:
     sources = facts.material.sources
     good = [source for source in sources if source.terms.is_known]
-    return _share(len(good), len(sources), f"{len(good)} of {count_phrase(len(sources), 'source')}")
+    return _share(len(good), len(sources), _seen("sources", good=len(good), n=len(sources)))
 
 
 def _steps(facts: BuildFacts) -> Finding:
@@ -108,83 +113,82 @@ def _steps(facts: BuildFacts) -> Finding:
         n for task in facts.tasks for account in task.finished.step_counts
         for (_, outcome, _), n in account.counts.items() if outcome == "dropped"
     )  # fmt: skip
-    return Finding("yes", f"ledger.tsv: {count_phrase(dropped, 'dropped row')} with a reason each")
+    return Finding("yes", _seen("dropped", n=dropped))
 
 
 def _coverage(facts: BuildFacts) -> Finding:
     read = sum(source.facts for reach in facts.reach for source in reach.sources)
     reached = sum(source.reached for reach in facts.reach for source in reach.sources)
     if not read:
-        return Finding("not_applicable", "no source reads facts as rows")
-    return Finding("yes", f"{reached:,} of {count_phrase(read, 'source fact')} reach an item")
+        return Finding("not_applicable", _seen("no_facts"))
+    return Finding("yes", _seen("reached", reached=reached, n=read))
 
 
 def _real_data(facts: BuildFacts) -> Finding:
     sample = any(task.loaded.recipe.card.illustrative for task in facts.tasks)
-    return _stated(not sample, "no bundled sample is in use", "a bundled sample is in use")
+    return _stated(not sample, _seen("real"), _seen("sample"))
 
 
 def _models(facts: BuildFacts) -> Finding:
     names = sorted({receipt.model for receipt in facts.material.receipts})
-    return Finding("yes", ", ".join(names)) if names else Finding("not_applicable", "no model wrote anything")
+    return Finding("yes", ", ".join(names)) if names else Finding("not_applicable", _seen("no_model"))
 
 
 def _people(facts: BuildFacts) -> Finding:
     voters = [len(note.get("votes", {}).get("annotators", {})) for note in facts.notes if note.get("reviewed")]
     if len(voters) < len(facts.tasks):
-        return Finding("no", "the recipe asks no people (annotation=none)")
+        return Finding("no", _seen("no_people"))
     least = min(voters)
     if any(task.loaded.recipe.card.illustrative for task in facts.tasks):
-        return Finding("no", "the votes came with a bundled sample: nobody gave them")
-    return Finding("yes" if least >= 2 else "partly", f"{least} people at the least")
+        return Finding("no", _seen("sample_votes"))
+    return Finding("yes" if least >= 2 else "partly", _seen("people", n=least))
 
 
 def _agreement(facts: BuildFacts) -> Finding:
     if not all(note.get("agreement") for note in facts.notes):
-        return Finding("no", "there are no votes of several people")
+        return Finding("no", _seen("no_votes"))
     if any(task.loaded.recipe.card.illustrative for task in facts.tasks):
-        return Finding("no", "the votes came with a bundled sample: nobody gave them")
+        return Finding("no", _seen("sample_votes"))
     words = Counter(
-        "no floor" if row.standing is None else row.standing.word
+        "unheld" if row.standing is None else row.standing.word
         for task in facts.tasks for judged in annotation_summaries(task.finished).values()
         for row in judged.agreement if row.decides
     )  # fmt: skip
-    named = {"reached": "reach the floor", "weak": "are weak", "unknown": "cannot be told", "no floor": "have no floor"}
-    said = ", ".join(f"{words[word]} {text}" for word, text in named.items() if words[word])
     state: CriterionState = "yes" if words.total() == words["reached"] else "partly"
-    return Finding(state, f"README.md and report.html: of {count_phrase(words.total(), 'deciding question')}, {said}")
+    counts = {word: words[word] for word in ("reached", "weak", "unknown", "unheld")}
+    return Finding(state, _seen("agreement", n=words.total(), **counts))
 
 
 def _label_errors(facts: BuildFacts) -> Finding:
     file = facts.file("analysis/analysis.json")
     labels: Any = None if file is None else json.loads(file.read_text(encoding="utf-8")).get("labels")
     there = bool(labels and labels.get("recheck"))
-    return _stated(there, "analysis/analysis.json", "no released item was judged again")
+    return _stated(there, "analysis/analysis.json", _seen("no_recheck"))
 
 
 def _evidence(facts: BuildFacts) -> Finding:
     with_paragraphs = any(account.role == "evidence" for task in facts.tasks for account in task.finished.step_counts)
-    return _stated(with_paragraphs, "the column evidence", "no step retrieves paragraphs")
+    return _stated(with_paragraphs, _seen("paragraphs"), _seen("no_paragraphs"))
 
 
 def _personal(facts: BuildFacts) -> Finding:
     recipe = facts.material.loaded.whole
     both = bool(recipe.card.personal_data) + (recipe.release.names is not None)
-    return _share(both, 2, "card.personal_data and release.names")
+    return _share(both, 2, "card.personal_data, release.names")
 
 
 def _gate(facts: BuildFacts) -> Finding:
     closed = sum(task.audit.result.closed for task in facts.tasks)
     if any(task.loaded.recipe.audit.gate == "none" for task in facts.tasks):
-        return Finding("no", "the audit has no gate")
+        return Finding("no", _seen("no_gate"))
     leaks = sum(task.audit.result.leak_count() for task in facts.tasks)
     checks = sum(task.audit.result.check_count() for task in facts.tasks)
-    return Finding("no" if closed or not checks else "yes", f"{leaks} of {count_phrase(checks, 'check')} leak")
+    return Finding("no" if closed or not checks else "yes", _seen("leaks", leaks=leaks, n=checks))
 
 
 def _contradictions(facts: BuildFacts) -> Finding:
     pairs = sum(task.texts.contradictions for task in facts.tasks)
-    return _stated(not pairs, "audit/duplicates.csv", f"{count_phrase(pairs, 'pair')} contradict each other")
+    return _stated(not pairs, "audit/duplicates.csv", _seen("contradictions", n=pairs))
 
 
 def _balance(facts: BuildFacts) -> Finding:
@@ -195,9 +199,9 @@ def _balance(facts: BuildFacts) -> Finding:
             verdicts.update(text for text in table.column("payload.expected") if text)
     total = verdicts.total()
     if not total:
-        return Finding("not_applicable", "there are no true/false questions")
+        return Finding("not_applicable", _seen("no_questions"))
     share = verdicts["yes"] / total
-    return Finding("yes" if abs(share - 0.5) <= _EVEN else "no", f"yes is right for {share:.1%} of {total:,}")
+    return Finding("yes" if abs(share - 0.5) <= _EVEN else "no", _seen("share", share=f"{share:.1%}", total=total))
 
 
 def _payload_columns(table: Any) -> list[str]:
@@ -207,7 +211,7 @@ def _payload_columns(table: Any) -> list[str]:
 def _forms(facts: BuildFacts) -> Finding:
     forms = {str(form) for form in facts.column("form") if form}
     state: CriterionState = "yes" if len(forms) >= _FEWEST_FORMS else "partly" if len(forms) > 1 else "no"
-    return Finding(state, count_phrase(len(forms), "form"))
+    return Finding(state, _seen("forms", n=len(forms)))
 
 
 def _systems(facts: BuildFacts, kind: str) -> int:
@@ -221,25 +225,25 @@ def _systems(facts: BuildFacts, kind: str) -> int:
 
 def _chance(facts: BuildFacts) -> Finding:
     rules = _systems(facts, "rule")
-    return _stated(bool(rules), f"evaluation/results.html: {count_phrase(rules, 'rule')}", "nothing was evaluated yet")
+    return _stated(bool(rules), _seen("rules", n=rules), _seen("not_evaluated"))
 
 
 def _human(facts: BuildFacts) -> Finding:
     if not _systems(facts, "people"):
-        return Finding("no", "no answers of people (paths.human_answers)")
+        return Finding("no", _seen("no_human"))
     if any(task.loaded.recipe.card.illustrative for task in facts.tasks):
-        return Finding("no", "the answers of people came with a bundled sample: nobody gave them")
+        return Finding("no", _seen("sample_human"))
     return Finding("yes", "evaluation/results.html")
 
 
 def _uncertainty(facts: BuildFacts) -> Finding:
-    return _stated(facts.results is not None, "evaluation/results.html", "nothing was evaluated yet")
+    return _stated(facts.results is not None, "evaluation/results.html", _seen("not_evaluated"))
 
 
 def _scoring(facts: BuildFacts) -> Finding:
     if not any(text == "oe" for task in facts.tasks for text in _types(task)):
-        return Finding("not_applicable", "there are no open questions")
-    return _stated(facts.file("judges/judges.json") is not None, "judges/judges.html", "no judge report was written")
+        return Finding("not_applicable", _seen("no_open"))
+    return _stated(facts.file("judges/judges.json") is not None, "judges/judges.html", _seen("no_judges"))
 
 
 def _types(task: TaskMaterial) -> set[str]:
@@ -250,40 +254,42 @@ def _types(task: TaskMaterial) -> set[str]:
 def _analysis(facts: BuildFacts) -> Finding:
     file = facts.file("analysis/analysis.json")
     if file is None:
-        return Finding("no", "benchbuild analyse was not run")
+        return Finding("no", _seen("no_analysis"))
     systems: list[dict[str, Any]] = json.loads(file.read_text(encoding="utf-8")).get("models", [])
     real = [system for system in systems if system["group"] == "model" and not system["invented"]]
-    return _stated(bool(real), "analysis/analysis.json", "the answers that were analysed are made up")
+    return _stated(bool(real), "analysis/analysis.json", _seen("invented"))
 
 
 def _private(facts: BuildFacts) -> Finding:
     share = facts.material.loaded.whole.release.private
-    return _stated(share > 0, f"release.private={share:g}", "release.private is 0")
+    return _stated(share > 0, f"release.private={share:g}", _seen("nothing_private"))
 
 
 def _version(facts: BuildFacts) -> Finding:
-    return _stated(facts.released, "release.json, SHA256SUMS and CHANGES.md", "nothing was released yet")
+    return _stated(facts.released, "release.json, SHA256SUMS, CHANGES.md", _seen("not_released"))
 
 
 def _licence(facts: BuildFacts) -> Finding:
-    return _stated(bool(facts.material.loaded.whole.card.licence.strip()), "card.licence", "card.licence is empty")
+    return _stated(
+        bool(facts.material.loaded.whole.card.licence.strip()), "card.licence", _seen("empty", keys="card.licence")
+    )
 
 
 def _citation(facts: BuildFacts) -> Finding:
     recipe = facts.material.loaded.whole
     there = bool(recipe.card.citation or recipe.release.authors)
-    return _stated(there, "CITATION.cff", "card.citation and release.authors are empty")
+    return _stated(there, "CITATION.cff", _seen("empty", keys="card.citation, release.authors"))
 
 
 def _limits(facts: BuildFacts) -> Finding:
     limits = len(facts.material.loaded.whole.card.limitations)
-    return _stated(bool(limits), f"card.limitations: {limits}", "card.limitations is empty")
+    return _stated(bool(limits), f"card.limitations: {limits}", _seen("empty", keys="card.limitations"))
 
 
 def _contact(facts: BuildFacts) -> Finding:
     spec = facts.material.loaded.whole.release
-    missing = "set release.contact or release.repository"
-    return _stated(bool(spec.contact or spec.repository), spec.contact or spec.repository or "", missing)
+    where = spec.contact or spec.repository or ""
+    return _stated(bool(where), where, _seen("no_contact"))
 
 
 RULES: Mapping[str, Rule] = {
@@ -308,7 +314,7 @@ RULES: Mapping[str, Rule] = {
     "uncertainty": _uncertainty,
     "scoring_validated": _scoring,
     "item_analysis": _analysis,
-    "contamination_canary": lambda _: Finding("yes", "every row and file of a release holds it"),
+    "contamination_canary": lambda _: Finding("yes", _seen("canary")),
     "private_split": _private,
     "version": _version,
     "licence": _licence,

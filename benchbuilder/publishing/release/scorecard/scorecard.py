@@ -15,6 +15,7 @@ from benchbuilder.publishing.release.record import latest_release
 from benchbuilder.publishing.release.scorecard.coverage import Reach
 from benchbuilder.publishing.release.scorecard.criteria import Criterion, Stage, all_criteria
 from benchbuilder.publishing.release.scorecard.rules import RULES, BuildFacts
+from benchbuilder.publishing.release.sentences import ReleaseSentence
 
 SCORECARD_FILE = "scorecard.json"
 State = Literal["yes", "partly", "no", "not_applicable", "unknown"]
@@ -26,7 +27,7 @@ class ScorecardRow:
 
     criterion: Criterion
     state: State
-    evidence: str = ""
+    evidence: ReleaseSentence | str = ""
     by: str = ""
     on: str = ""
 
@@ -64,7 +65,14 @@ class Scorecard:
         return {
             "schema": 1,
             "criteria": [
-                {**asdict(row.criterion), "state": row.state, "evidence": row.evidence, "by": row.by, "on": row.on}
+                {
+                    **asdict(row.criterion),
+                    "text": str(row.criterion.text),
+                    "state": row.state,
+                    "evidence": str(row.evidence),
+                    "by": row.by,
+                    "on": row.on,
+                }
                 for row in self.rows
             ],
             "required": list(self.required),
