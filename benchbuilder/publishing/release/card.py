@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, get_args
 
 import pyarrow as pa
@@ -55,7 +56,7 @@ def render_cards(
     front_matter = _front_matter(record, columns, _card_spec(material.tasks[0]))
     release = render_markdown(
         "release.md.j2", _PACKAGE, release=record, tasks=material.tasks, raw=Markup, t=texts_as_markdown(t), texts=t,
-        told=lambda sentence: told(sentence, t), refusals=[refusal.text.text(t) for refusal in refusals],
+        told=partial(told, t=t), refusals=[refusal.text.text(t) for refusal in refusals],
         repository=material.loaded.whole.release.repository,
         people=any(config.name == "votes" for config in record.configs),
         contact=material.loaded.whole.release.contact, kinds=get_args(ErratumKind),
