@@ -50,7 +50,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
     closed, pages = list[str](), list[str]()
     for audit in audits_of(parts, args.benchmark, args.expected, args.against):
         _print_audit(audit, console, named=len(parts) > 1)
-        causes = [audit_line(audit.result)] if audit.result.closed else []
+        causes = [audit.result.summary()] if audit.result.closed else []
         if audit.contradictions:
             causes.append(f"{count_phrase(audit.contradictions, 'pair')} of items contradict each other")
         if causes:
@@ -82,7 +82,7 @@ def _print_audit(audit: AuditReport, console: Console, *, named: bool) -> None:
         say(says.sample())
     else:
         say(says.t("audit.nothing"))
-    say(f"{audit_line(result)}; in {display_path(audit.folder)}:")
+    say(f"{result.summary()}; in {display_path(audit.folder)}:")
     for line in file_lines(audit.files):
         say(f"  {line}")
 
@@ -113,13 +113,3 @@ def _table(result: AuditResult, says: AuditSentences) -> Table:
         numbers = [str(counts[word]) if counts[word] else "-" for word in _WORDS]
         table.add_row(target, group, *numbers, f"{best.score * 100:.1f} %", says.view(best.view))
     return table
-
-
-def audit_line(result: AuditResult) -> str:
-    """What an audit found, in a few words."""
-    leaks, checks = result.leak_count(), result.check_count()
-    if not checks:
-        return "audit: nothing to check"
-    words = result.leaking_word_count()
-    more = f", and {count_phrase(words, 'word')}" if words else ""
-    return f"audit: {leaks} of {count_phrase(checks, 'check')} leak{'' if leaks != 1 else 's'}{more}"

@@ -11,8 +11,9 @@ from rich.console import Console
 from rich.table import Table
 
 from benchbuilder.authoring import quote_conversations
-from benchbuilder.cli.costs import print_quote, receipt_lines
+from benchbuilder.cli.costs import print_quote
 from benchbuilder.cli.evaluate import recipes_of_tasks
+from benchbuilder.cli.receipts import receipt_lines
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import LoadedRecipe, display_path
 from benchbuilder.core import GateClosed, Problem, RecipeError, count_phrase

@@ -1,4 +1,4 @@
-"""``benchbuild recipe=NAME`` and ``benchbuild plan``: build a benchmark, or show what a build would do."""
+"""``benchbuild recipe=NAME``: build a benchmark."""
 
 from __future__ import annotations
 
@@ -7,15 +7,12 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 
 from rich.console import Console
-from rich.table import Table
 
 from benchbuilder.annotation import DATABASE_FILE as REVIEW_FILE
 from benchbuilder.annotation import AppSpec
 from benchbuilder.api import build_opened
-from benchbuilder.authoring import quote_plan
-from benchbuilder.cli.audit import audit_line
-from benchbuilder.cli.costs import print_quote, receipt_lines
 from benchbuilder.cli.label_quality import labels_line
+from benchbuilder.cli.receipts import receipt_lines
 from benchbuilder.cli.session import (
     add_overrides,
     add_refresh,
@@ -26,22 +23,22 @@ from benchbuilder.cli.session import (
 )
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import Recipe, display_path
-from benchbuilder.core import STATEMENT_FORM, InstallationError, count_phrase, public_path
-from benchbuilder.pipeline import BuildReport, Manifest, require_libraries
+from benchbuilder.core import STATEMENT_FORM, count_phrase, public_path
+from benchbuilder.pipeline import BuildReport, Manifest
 from benchbuilder.steps import TopicSpec, keeps_few
 
 _MANY = 500
 """From this many missing judgements on, the report says how to ask for fewer."""
 
 
-def register_build(parser: argparse.ArgumentParser) -> None:
+def register(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``build``."""
     add_overrides(parser)
     add_refresh(parser)
     add_verify(parser)
 
 
-def run_build(args: argparse.Namespace, console: Console) -> int:
+def run(args: argparse.Namespace, console: Console) -> int:
     """Build; exit code 0 when done, 75 when people's judgements are missing."""
     session = open_session(args, console)
     for warning in session.warnings:
@@ -83,7 +80,7 @@ def print_report(report: BuildReport, console: Console, recipe: Recipe) -> int:
     return 0 if all(report.manifests[part.items].rows for part in recipe.by_task().values()) else 3
 
 
-def _form_counts(manifest: Manifest) -> str:
+def form_counts(manifest: Manifest) -> str:
     """How many candidates each form has; empty if all are statements, or for another step."""
     forms: Mapping[str, int] = manifest.notes.get("forms") or {}
     if all(name.endswith(f" {STATEMENT_FORM}") for name in forms):
@@ -104,7 +101,7 @@ def _item_counts(report: BuildReport, recipe: Recipe) -> str | None:
 def _remarks(report: BuildReport, recipe: Recipe) -> Iterator[str]:
     """What a user may want to know besides the counts."""
     for name, manifest in report.manifests.items():
-        if counts := _form_counts(manifest):
+        if counts := form_counts(manifest):
             yield f"{name} by form: {counts}"
     if report.receipts:
         yield "\n".join(receipt_lines(report.receipts))
@@ -116,7 +113,7 @@ def _remarks(report: BuildReport, recipe: Recipe) -> Iterator[str]:
         if audit.checks:
             variant = f" variant={recipe.variant}" if recipe.variant else ""
             more = f"; benchbuild audit recipe={recipe.name}{variant}" if audit.closed else ""
-            yield f"{audit_line(audit)}{f' ({task})' if task else ''}{more}"
+            yield f"{audit.summary()}{f' ({task})' if task else ''}{more}"
     if (report.folder / "annotation" / REVIEW_FILE).exists() and not isinstance(recipe.annotation, AppSpec):
         yield "The review app holds votes of this build, which are not counted here: annotation=app counts them."
     if recipe.card.illustrative:
@@ -159,48 +156,3 @@ def _emptiness_notes(report: BuildReport, recipe: Recipe) -> Iterator[str]:
             of = f" of the task {task}" if task else ""
             why = "`benchbuild why FILE:LINE` with the same arguments says what became of a line"
             yield f"there are no items{of}: {why}"
-
-
-def register_plan(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of ``plan``."""
-    add_overrides(parser)
-    add_refresh(parser)
-    add_verify(parser)
-    parser.add_argument("--no-quote", action="store_true", help="run nothing and leave out what models would cost")
-
-
-def run_plan(args: argparse.Namespace, console: Console) -> int:
-    """Print the plan and, if models would be asked, a quote; the quote builds the steps without a model."""
-    session = open_session(args, console)
-    refresh = frozenset(args.refresh or ())
-    statuses = session.plan.statuses(session.store, refresh)
-    table = Table("step", "kind", "from", "state", "why", box=None, pad_edge=False, header_style="bold")
-    for name, status in statuses.items():
-        inputs = "; ".join(
-            f"{'' if port == 'each' else port + ': '}{', '.join(names)}" for port, names in status.node.inputs.items()
-        )
-        table.add_row(name, status.node.kind, inputs, status.state, status.why or status.note)
-    console.print(table)
-    reused = sum(status.state == "reused" for status in statuses.values())
-    console.print(f"\n{reused} reused, {len(statuses) - reused} to run", highlight=False)
-    complete = {name: status.node.key for name, status in statuses.items() if status.state == "reused"}
-    for name, key in complete.items():
-        manifest = session.store.whole_manifest(name, key)
-        if manifest is not None and (counts := _form_counts(manifest)):
-            print_line(console, f"{name} by form: {counts}")
-    for warning in session.warnings:
-        if warning.key.startswith("steps."):  # the others are about the build as a whole
-            print_line(console, f"warning: {warning}")
-    asking = [s for s in statuses.values() if s.node.model_spec is not None and s.state != "reused"]
-    if asking:
-        try:
-            require_libraries(session.loaded)
-        except InstallationError as error:
-            print_line(console, f"\nwarning: a build would stop at once: {error}")
-    if asking and not args.no_quote:
-        console.print("\nsteps without a model are built, so that the quote uses the real prompts:", highlight=False)
-        with build_progress(console) as watcher:
-            quote = quote_plan(session.plan, session.store, watcher, refresh)
-        console.print("\nwhat models would be asked:", highlight=False)
-        print_quote(console, quote, session.plan.recipe.budget)
-    return 0

@@ -41,7 +41,6 @@ _GROUPS: dict[str, dict[str, Command]] = {"Build": {
     "build": Command(
         "build", "build a benchmark (default command)",
         ("benchbuild recipe=care_mi", "benchbuild recipe=care_mi retriever.top_k=2 annotation.min_evidence=2"),
-        "_build",
     ),
     "ls": Command("ls", "list recipes, or the kinds that recipes can name", ("benchbuild ls", "benchbuild ls --kinds")),
     "check": Command(
@@ -53,8 +52,8 @@ _GROUPS: dict[str, dict[str, Command]] = {"Build": {
         ("benchbuild show recipe=care_mi", "benchbuild show recipe=care_mi retriever.top_k=2"), "_show",
     ),
     "plan": Command(
-        "build", "show what a build would reuse, why the rest runs, and what models may cost",
-        ("benchbuild plan recipe=care_mi", "benchbuild plan recipe=care_mi retriever.top_k=2"), "_plan",
+        "plan", "show what a build would reuse, why the rest runs, and what models may cost",
+        ("benchbuild plan recipe=care_mi", "benchbuild plan recipe=care_mi retriever.top_k=2"),
     ),
     "preview": Command(
         "preview", "run a few rows through every step: input, prompt, reply, result",

@@ -13,7 +13,8 @@ from rich.console import Console
 from benchbuilder.api import EvaluationResult, benchmark_overrides, run_evaluation
 from benchbuilder.api import recipes_of_tasks as load_recipes
 from benchbuilder.authoring import quote_plan
-from benchbuilder.cli.costs import print_quote, receipt_lines
+from benchbuilder.cli.costs import print_quote
+from benchbuilder.cli.receipts import receipt_lines
 from benchbuilder.cli.scoreboard import print_scoreboard
 from benchbuilder.cli.session import add_overrides, add_refresh, build_progress, receipts_if_stopped
 from benchbuilder.cli.terminal import print_line

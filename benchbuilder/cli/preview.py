@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from benchbuilder.authoring import Preview, PreviewedRow, PreviewedStep, preview_plan, render_preview_page
-from benchbuilder.cli.costs import paid_text
+from benchbuilder.cli.receipts import paid_text
 from benchbuilder.cli.session import add_overrides, open_session, progress_watcher
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.core import (

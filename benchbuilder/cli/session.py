@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from rich.console import Console
 
 from benchbuilder.api import OpenedRecipe, open_recipe
-from benchbuilder.cli.costs import receipt_lines
+from benchbuilder.cli.receipts import receipt_lines
 from benchbuilder.core import ServiceError, TooManyFailures
 from benchbuilder.pipeline import BarProgress, LineProgress, Plan, ProgressLines, Store, Watcher, open_gateway
 

@@ -34,7 +34,8 @@ from benchbuilder.authoring import (
     word_list_sources,
     write_word_list,
 )
-from benchbuilder.cli.costs import print_quote, receipt_lines
+from benchbuilder.cli.costs import print_quote
+from benchbuilder.cli.receipts import receipt_lines
 from benchbuilder.cli.session import build_progress, receipts_if_stopped
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import LoadedRecipe, display_path, load_recipe

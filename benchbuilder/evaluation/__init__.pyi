@@ -12,8 +12,8 @@ from .analysis.scoreboard import SystemScore as SystemScore
 from .analysis.scoreboard import evaluation_scoreboard as evaluation_scoreboard
 from .audit.against import TextChecks as TextChecks
 from .audit.against import check_texts as check_texts
-from .audit.auditor import AUDIT_VERSION as AUDIT_VERSION
-from .audit.auditor import BuildAuditor as BuildAuditor
+from .audit.build_auditor import AUDIT_VERSION as AUDIT_VERSION
+from .audit.build_auditor import BuildAuditor as BuildAuditor
 from .audit.built import AuditOfTask as AuditOfTask
 from .audit.built import audit_of_file as audit_of_file
 from .audit.built import audits_of_build as audits_of_build

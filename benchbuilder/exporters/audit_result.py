@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from benchbuilder.core import FrozenModel
+from benchbuilder.core import FrozenModel, count_phrase
 
 AuditWord = Literal["leaks", "hint", "clean", "cannot tell"]
 """What a check found: a leak; a small but certain one; none above the limit; or too little to tell."""
@@ -89,6 +89,15 @@ class AuditResult(FrozenModel):
     words: tuple[AuditedWord, ...] = ()
     skipped: tuple[tuple[str, str], ...] = ()
     closed: bool = False
+
+    def summary(self) -> str:
+        """What was found, in a few words of a command's output."""
+        checks = self.check_count()
+        if not checks:
+            return "audit: nothing to check"
+        leaks, words = self.leak_count(), self.leaking_word_count()
+        more = f", and {count_phrase(words, 'word')}" if words else ""
+        return f"audit: {leaks} of {count_phrase(checks, 'check')} leak{'' if leaks != 1 else 's'}{more}"
 
     def targets(self) -> list[str]:
         """The targets that were checked, in their order."""

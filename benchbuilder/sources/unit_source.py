@@ -33,7 +33,6 @@ from benchbuilder.sources.formats.files import SourceFile, find_files, wrong_sha
 from benchbuilder.sources.formats.large_json import LARGE_JSON_BYTES, can_split
 from benchbuilder.sources.formats.records import json_rows, jsonl_rows, parquet_names, parquet_rows
 from benchbuilder.sources.formats.tables import TABLE_SUFFIXES, Column, RawRow, TableFormat, TableSpec, text_rows
-from benchbuilder.sources.formats.workbooks import workbook_names, workbook_rows
 
 S = TypeVar("S", bound=SourceSpec)
 
@@ -254,6 +253,8 @@ class RowSource(UnitSource[T]):
         if form == "parquet":
             return parquet_names(path, name, key)
         if form == "xlsx":
+            from benchbuilder.sources.formats.workbooks import workbook_names  # loads a large library
+
             return workbook_names(path, name, self.dialect("csv"), self.spec.sheet)
         return delimited_names(path, name, self.dialect(form)) if form in DELIMITED_FORMATS else []
 
@@ -263,6 +264,8 @@ class RowSource(UnitSource[T]):
         if form == "parquet":
             return parquet_rows(path, name, key, columns)
         if form == "xlsx":
+            from benchbuilder.sources.formats.workbooks import workbook_rows
+
             return workbook_rows(path, name, self.dialect("csv"), columns, self.spec.sheet)
         if form in DELIMITED_FORMATS:
             return delimited_rows(path, name, self.dialect(form), columns)

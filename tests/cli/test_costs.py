@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from writing_server import words, writing
 
-from benchbuilder.cli.costs import receipt_lines
 from benchbuilder.cli.dispatch import main
+from benchbuilder.cli.receipts import receipt_lines
 from benchbuilder.models.base import Receipt
 from benchbuilder.testing import FakeOpenAI
 

@@ -23,17 +23,13 @@ from benchbuilder.exporters import AuditedView, AuditedWord, AuditResult, Finish
 
 SLOW_VIEW = "all_interactions"
 """The view that a recipe must name to have it."""
-AUDIT_VERSION = 1
-"""Part of what an audit is made of: another version audits again."""
 
 
-class BuildAuditor:
-    """Audits builds and benchmarks as a recipe says.
+class BenchmarkAuditor:
+    """Audits benchmarks as a recipe says.
 
     The same benchmark gives the same result, whatever the order of its items.
     """
-
-    version = AUDIT_VERSION
 
     def __init__(self, spec: AuditSpec, seed: int) -> None:
         self.spec, self.seed = spec, seed

@@ -10,7 +10,8 @@ from typing import Any
 
 from benchbuilder.config import LoadedRecipe, display_path, read_kind_spec
 from benchbuilder.core import DataError, Item, Kept, Row, SourceUnit, create_from_spec
-from benchbuilder.evaluation.audit.auditor import BuildAuditor
+from benchbuilder.evaluation.audit.auditor import BenchmarkAuditor
+from benchbuilder.evaluation.audit.build_auditor import BuildAuditor
 from benchbuilder.evaluation.benchmark import BENCHMARK, folder_of_benchmark, require_items
 from benchbuilder.exporters import AuditResult, candidate_entries, item_entries
 from benchbuilder.pipeline import (
@@ -93,6 +94,6 @@ def audit_of_file(part: LoadedRecipe, path: str, expected: str | None, cwd: Path
         )
     notes = (f"{lost.total()} of {len(units)} rows of the benchmark were not used: {reasons}",) if lost else ()
     rows = [row for row in items if isinstance(row, Item)]
-    result = BuildAuditor(part.recipe.audit, part.recipe.seed).audit_items(rows)
+    result = BenchmarkAuditor(part.recipe.audit, part.recipe.seed).audit_items(rows)
     folder = part.recipe.build_folder(cwd) / part.task / folder_of_benchmark("audit", file)
     return AuditOfTask(part, file.name, folder, result, tuple(rows), notes)

@@ -9,7 +9,7 @@ import pytest
 
 from benchbuilder.config import load_recipe, read_kind_spec
 from benchbuilder.core import Claim, Item, Origin, ProducedBy
-from benchbuilder.evaluation.audit.auditor import BuildAuditor
+from benchbuilder.evaluation.audit.auditor import BenchmarkAuditor
 from benchbuilder.evaluation.audit.built import AuditOfTask
 from benchbuilder.evaluation.audit.page import audit_page
 
@@ -35,7 +35,7 @@ def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     spec = loaded.recipe.audit.model_copy(update={"permutations": 99, "views": views})
     folder = tmp_path_factory.mktemp("audit")
-    audit = AuditOfTask(loaded, "A benchmark", folder, BuildAuditor(spec, 1).audit_items(items), items)
+    audit = AuditOfTask(loaded, "A benchmark", folder, BenchmarkAuditor(spec, 1).audit_items(items), items)
     file = folder / "audit.html"
     file.write_text(audit_page(audit), encoding="utf-8")
     return file

@@ -8,7 +8,7 @@ from audit_subjects import item, items
 
 from benchbuilder.config import AuditSpec, read_kind_spec
 from benchbuilder.core import page_texts
-from benchbuilder.evaluation.audit.auditor import BuildAuditor, audit_views
+from benchbuilder.evaluation.audit.auditor import BenchmarkAuditor, audit_views
 from benchbuilder.evaluation.audit.subjects import (
     AuditedBenchmark,
     AuditSubject,
@@ -29,7 +29,7 @@ LEAKY = ("negation", "ending", "position")
 
 @pytest.fixture(scope="module")
 def leaky() -> AuditResult:
-    return BuildAuditor(spec(*LEAKY), 1).audit_items(items(80, leaks=True))
+    return BenchmarkAuditor(spec(*LEAKY), 1).audit_items(items(80, leaks=True))
 
 
 def word(result: AuditResult, view: str, target: str = "verdict") -> str:
@@ -56,37 +56,37 @@ def test_what_does_not_apply_is_said_once(leaky: AuditResult) -> None:
 
 
 def test_the_order_of_items_changes_nothing(leaky: AuditResult) -> None:
-    assert BuildAuditor(spec(*LEAKY), 1).audit_items(items(80, leaks=True)[::-1]) == leaky
+    assert BenchmarkAuditor(spec(*LEAKY), 1).audit_items(items(80, leaks=True)[::-1]) == leaky
 
 
 def test_without_a_leak_the_gate_is_open_unless_doubt_closes_it() -> None:
     made = items(80, leaks=False)
-    result = BuildAuditor(spec("question_words"), 1).audit_items(made)
+    result = BenchmarkAuditor(spec("question_words"), 1).audit_items(made)
     assert not result.closed
-    assert BuildAuditor(spec("question_words", unknown="close"), 1).audit_items(made[:30]).closed
-    assert not BuildAuditor(spec("negation", gate="none"), 1).audit_items(items(40, leaks=True)).closed
+    assert BenchmarkAuditor(spec("question_words", unknown="close"), 1).audit_items(made[:30]).closed
+    assert not BenchmarkAuditor(spec("negation", gate="none"), 1).audit_items(items(40, leaks=True)).closed
 
 
 def test_an_allowed_leak_is_named_with_its_reason() -> None:
     rule = {"view": "negation", "scope": "all", "why": "we only test negation"}
     words = {"view": "word: not given to", "scope": "all", "why": "we only test negation"}
     made = items(80, leaks=True)
-    result = BuildAuditor(spec("negation", allow=[rule, words]), 1).audit_items(made)
+    result = BenchmarkAuditor(spec("negation", allow=[rule, words]), 1).audit_items(made)
     assert not result.closed
     says = AuditSentences(result, page_texts("en"))
     assert says.allowed() == [
         "all items: the verdict from negation: allowed until 0.50 above one half: “we only test negation”",
         "“not given to” in all items: allowed: “we only test negation”",
     ]
-    low = BuildAuditor(spec("negation", allow=[{**rule, "until": 0.1}, words]), 1).audit_items(made)
+    low = BenchmarkAuditor(spec("negation", allow=[{**rule, "until": 0.1}, words]), 1).audit_items(made)
     assert low.closed
 
 
 def test_views_of_paragraphs_gate_only_where_paragraphs_are_shown() -> None:
     made = [item(n, f"Is {n} right?", "yes" if n % 2 else "no", f"Yes, Is {n} right", "No") for n in range(60)]
-    blind = BuildAuditor(spec("evidence_overlap"), 1).audit_items(made)
+    blind = BenchmarkAuditor(spec("evidence_overlap"), 1).audit_items(made)
     assert [check.gates for check in blind.checks] == [False] * len(blind.checks)
-    shown = BuildAuditor(spec("evidence_overlap", paragraphs_shown=True), 1).audit_items(made)
+    shown = BenchmarkAuditor(spec("evidence_overlap", paragraphs_shown=True), 1).audit_items(made)
     assert all(check.gates for check in shown.checks)
 
 
@@ -96,13 +96,13 @@ def test_a_large_benchmark_is_sampled_by_whole_families() -> None:
     families = [family_of(entry.row) for entry in drawn]
     assert len(drawn) == 8
     assert all(families.count(name) == 4 for name in families)
-    result = BuildAuditor(spec("length", most_items=100), 1).audit_items([*items(150, leaks=False)])
+    result = BenchmarkAuditor(spec("length", most_items=100), 1).audit_items([*items(150, leaks=False)])
     assert (result.items, result.whole) == (100, 150)
     assert AuditSentences(result, page_texts("en")).sample().startswith("A random sample of 100 of 150 items")
 
 
 def test_without_anything_to_guess_nothing_is_checked() -> None:
-    assert BuildAuditor(spec("length"), 1).audit_items([item(1, "What?", "", "A.", "")]).checks == ()
+    assert BenchmarkAuditor(spec("length"), 1).audit_items([item(1, "What?", "", "A.", "")]).checks == ()
 
 
 def test_without_views_the_recipe_gets_those_of_the_program() -> None:
@@ -122,7 +122,7 @@ def test_trees_see_what_only_both_ends_together_tell() -> None:
             expected="yes" if answer == concept else "no", answer=answer, concept=concept, relation="r",
         ))  # fmt: skip
     found = AuditedBenchmark(tuple(subjects), (), 160, 160, "items", 160, paragraphs_shown=False)
-    result = BuildAuditor(spec("answer_words", "concept_words", "all_interactions"), 1).audit_benchmark(found)
+    result = BenchmarkAuditor(spec("answer_words", "concept_words", "all_interactions"), 1).audit_benchmark(found)
     assert word(result, "all_interactions") == "leaks"
     assert word(result, "answer_words") != "leaks"
 
@@ -137,7 +137,7 @@ def test_each_form_that_shows_a_question_is_a_group_of_its_own() -> None:
         row.model_copy(update={"form": ("statement", "verify")[place % 4 > 1]})
         for place, row in enumerate(items(80, leaks=True))
     ]
-    result = BuildAuditor(spec("negation", "ending"), 1).audit_items(rows)
+    result = BenchmarkAuditor(spec("negation", "ending"), 1).audit_items(rows)
     groups = {(check.target, check.group) for check in result.checks if check.scope == "form"}
     assert ("verdict", "verify") in groups
     assert ("pair", "verify") in groups
