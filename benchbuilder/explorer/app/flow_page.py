@@ -1,0 +1,48 @@
+"""The flow of a build: its steps as a graph and as a table, and what was lost for which reason."""
+
+from __future__ import annotations
+
+from functools import partial
+from urllib.parse import urlencode
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from benchbuilder.explorer.app.explorer_site import page_request
+from benchbuilder.explorer.app.flow_chart import FlowLinks, flow_chart
+from benchbuilder.explorer.app.page_templates import path_part
+from benchbuilder.explorer.reading.build_folders import BuildFolder
+from benchbuilder.explorer.reading.build_summaries import summarise_build
+from benchbuilder.explorer.reading.step_flow import losses_by_reason, read_flow
+
+router = APIRouter()
+
+
+def rows_address(build: BuildFolder, step: str, **filters: str) -> str:
+    """The address of rows of a step, with the filters that are set."""
+    chosen = {"step": step} | {name: value for name, value in filters.items() if value}
+    return f"/b/{path_part(build.name)}/rows?{urlencode(chosen)}"
+
+
+@router.get("/b/{name}")
+def flow_without_slash(request: Request, name: str) -> Response:
+    """Lead to the flow."""
+    build = page_request(request).build(name)
+    return RedirectResponse(f"/b/{path_part(build.name)}/", 307)
+
+
+@router.get("/b/{name}/")
+def flow_page(request: Request, name: str) -> Response:
+    """The flow of a build."""
+    page = page_request(request)
+    build = page.build(name)
+    flow = read_flow(build.manifests())
+    links = FlowLinks(
+        lambda step: rows_address(build, step), lambda step, outcome: rows_address(build, step, outcome=outcome)
+    )
+    return page.page(
+        "flow.j2", build=build, here="flow", flow=flow, summary=summarise_build(build),
+        chart=flow_chart(flow, links, page.texts), losses=losses_by_reason(flow),
+        rows_of=partial(rows_address, build),
+    )  # fmt: skip

@@ -1,0 +1,128 @@
+"""What one line says of a build: recipe, time, items, cost, audit, and whether it is complete, at work or waiting."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import ValidationError
+
+from benchbuilder.core import unseal_json
+from benchbuilder.explorer.reading.build_folders import BuildFolder
+from benchbuilder.exporters import AuditResult
+from benchbuilder.pipeline import Manifest, recorded_steps
+
+BuildState = Literal["complete", "building", "waiting", "stopped"]
+_QUIET_SECONDS = 300.0
+"""A build that wrote nothing for so long counts as stopped."""
+_LAST_RUN_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class BuildSummary:
+    """One build on the page of all builds.
+
+    `usd` is ``None`` if a price is unknown; `calls` counts paid replies. `leaks` are the checks and words that close
+    the gate of an audit, ``None`` without one. `waiting` maps steps to what people or batches still owe.
+    """
+
+    build: BuildFolder
+    recipe: str
+    title: str
+    built_at: datetime | None
+    steps: int
+    items: int
+    calls: int
+    usd: float | None
+    checks: int
+    leaks: int | None
+    state: BuildState
+    waiting: Mapping[str, str]
+
+
+def summarise_build(build: BuildFolder) -> BuildSummary:
+    """Read the summary of a build."""
+    recipe, manifests, run = build.recipe, build.manifests(), _last_run(build.folder)
+    receipts: list[Mapping[str, Any]] = run.get("receipts") or []
+    prices = [receipt.get("usd") for receipt in receipts]
+    audits = list(_audits(build.folder))
+    card: Mapping[str, Any] = recipe.get("card") or {}
+    waiting = {str(step): str(what) for step, what in (run.get("waiting") or {}).items()}
+    return BuildSummary(
+        build=build,
+        recipe=str(recipe.get("name") or build.folder.name),
+        title=str(card.get("title") or ""),
+        built_at=build.built_at,
+        steps=len(manifests),
+        items=sum(manifests[name].rows for name in items_steps(recipe) if name in manifests),
+        calls=sum(int(receipt.get("calls") or 0) for receipt in receipts),
+        usd=None if None in prices else float(sum(price for price in prices if price is not None)),
+        checks=sum(audit.check_count() for audit in audits),
+        leaks=sum(audit.leak_count() + audit.leaking_word_count() for audit in audits) if audits else None,
+        state=build_state(build, manifests, waiting),
+        waiting=waiting,
+    )
+
+
+def items_steps(recipe: Mapping[str, Any]) -> list[str]:
+    """The steps whose rows are the items of a recipe, of each task one."""
+    tasks: Mapping[str, Any] = recipe.get("tasks") or {}
+    return [str(task["items"]) for task in tasks.values() if task and task.get("items")] or (
+        [str(recipe["items"])] if recipe.get("items") else []
+    )
+
+
+def build_state(build: BuildFolder, manifests: Mapping[str, Manifest], waiting: Mapping[str, str]) -> BuildState:
+    """Whether a build is complete, at work now, waiting for people or a batch, or stopped before its end."""
+    if is_at_work(build.folder):
+        return "building"
+    if waiting:
+        return "waiting"
+    return "complete" if manifests and recorded_steps(build.folder) else "stopped"
+
+
+def is_at_work(folder: Path) -> bool:
+    """Whether a build seems to run in this folder: it began after the last one ended, and wrote something lately.
+
+    The lock of the store is not tried: the explorer never takes it.
+    """
+    began, ended = _changed(folder / "store" / "lock"), _changed(folder / "run.jsonl")
+    return began > ended and time.time() - max(began, last_change(folder)) < _QUIET_SECONDS
+
+
+def last_change(folder: Path) -> float:
+    """When a step, a shard or a reply of a build was last written, in seconds since the epoch."""
+    steps = folder / "store" / "steps"
+    places = [steps, *steps.glob("*"), *steps.glob("*/*.draft")]
+    places += [folder / f"replies.sqlite{end}" for end in ("", "-wal")]
+    return max(map(_changed, places), default=0.0)
+
+
+def _changed(path: Path) -> float:
+    with suppress(OSError):
+        return path.stat().st_mtime
+    return 0.0
+
+
+def _last_run(folder: Path) -> Mapping[str, Any]:
+    """The last line of the run log; empty if there is none."""
+    with suppress(OSError, ValueError), (folder / "run.jsonl").open("rb") as stream:
+        stream.seek(0, 2)
+        stream.seek(max(0, stream.tell() - _LAST_RUN_BYTES))
+        lines = stream.read().splitlines()
+        data: Any = json.loads(lines[-1]) if lines else {}
+        return data if isinstance(data, dict) else {}
+    return {}
+
+
+def _audits(folder: Path) -> Iterator[AuditResult]:
+    """The audits that the last build kept."""
+    for path in sorted((folder / "store" / "audits").glob("*.json")):
+        with suppress(OSError, ValueError, KeyError, TypeError, ValidationError):
+            yield AuditResult.model_validate(unseal_json(path.read_bytes())["result"])
