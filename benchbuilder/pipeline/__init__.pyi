@@ -48,6 +48,7 @@ from .run_node import RowChooser as RowChooser
 from .run_node import ShardLimits as ShardLimits
 from .run_node import create_executor as create_executor
 from .shards.files import read_columns as read_columns
+from .shards.files import read_footer as read_footer
 from .shards.files import read_part as read_part
 from .shards.files import read_slice as read_slice
 from .shards.worker import ShardWorker as ShardWorker

@@ -11,14 +11,14 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from benchbuilder.core import BenchbuilderError
-from benchbuilder.explorer.app import builds_page, entrance, flow_page, settings_pages
+from benchbuilder.explorer.app import builds_page, entrance, flow_page, rows_page, settings_pages
 from benchbuilder.explorer.app.explorer_site import ExplorerSite, page_request
 from benchbuilder.web import SECURITY_HEADERS, CachedStaticFiles, RefusedRequest, RequestGuard
 
 _log = logging.getLogger("benchbuilder.explorer")
 
 HOSTS = ("127.0.0.1", "localhost", "::1")
-_READING = (entrance, settings_pages, builds_page, flow_page)
+_READING = (entrance, settings_pages, builds_page, flow_page, rows_page)
 _WRITING = ()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from urllib.parse import urlencode
 
 from fastapi import APIRouter
 from starlette.requests import Request
@@ -12,6 +11,7 @@ from starlette.responses import RedirectResponse, Response
 from benchbuilder.explorer.app.explorer_site import page_request
 from benchbuilder.explorer.app.flow_chart import FlowLinks, flow_chart
 from benchbuilder.explorer.app.page_templates import path_part
+from benchbuilder.explorer.app.row_addresses import RowsQuery, rows_address
 from benchbuilder.explorer.reading.build_folders import BuildFolder
 from benchbuilder.explorer.reading.build_summaries import summarise_build
 from benchbuilder.explorer.reading.step_flow import losses_by_reason, read_flow
@@ -19,10 +19,8 @@ from benchbuilder.explorer.reading.step_flow import losses_by_reason, read_flow
 router = APIRouter()
 
 
-def rows_address(build: BuildFolder, step: str, **filters: str) -> str:
-    """The address of rows of a step, with the filters that are set."""
-    chosen = {"step": step} | {name: value for name, value in filters.items() if value}
-    return f"/b/{path_part(build.name)}/rows?{urlencode(chosen)}"
+def _rows_of(build: BuildFolder, step: str, **filters: str) -> str:
+    return rows_address(build, RowsQuery(step), **filters)
 
 
 @router.get("/b/{name}")
@@ -38,11 +36,10 @@ def flow_page(request: Request, name: str) -> Response:
     page = page_request(request)
     build = page.build(name)
     flow = read_flow(build.manifests())
-    links = FlowLinks(
-        lambda step: rows_address(build, step), lambda step, outcome: rows_address(build, step, outcome=outcome)
-    )
+    rows_of = partial(_rows_of, build)
+    links = FlowLinks(rows_of, lambda step, outcome: rows_of(step, outcome=outcome))
     return page.page(
         "flow.j2", build=build, here="flow", flow=flow, summary=summarise_build(build),
         chart=flow_chart(flow, links, page.texts), losses=losses_by_reason(flow),
-        rows_of=partial(rows_address, build),
+        rows_of=rows_of,
     )  # fmt: skip

@@ -9,6 +9,7 @@ from urllib.parse import quote
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from benchbuilder.core import directed_parts, printable_text
+from benchbuilder.explorer.app.marking import marked_pieces
 from benchbuilder.web import asset_url, layout_loader
 
 _OWN = "benchbuilder.explorer.app"
@@ -30,7 +31,7 @@ def _environment() -> Environment:
         autoescape=True, trim_blocks=True, lstrip_blocks=True, auto_reload=False,
     )  # fmt: skip
     filters: dict[str, Any] = environment.filters
-    filters.update(part=path_part, printable=printable_text, directed_parts=directed_parts)
+    filters.update(part=path_part, printable=printable_text, directed_parts=directed_parts, marked=marked_pieces)
     environment.globals["asset"] = partial(asset_url, _OWN)
     return environment
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
 
@@ -20,6 +21,8 @@ from benchbuilder.pipeline import Manifest, Store, outputs_match, recorded_steps
 _DEEPEST = 4
 """How many folders below a given one a build is looked for."""
 _ORDER = "order of port "
+_TRIES, _PAUSE_SECONDS = 6, 0.05
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -131,6 +134,15 @@ def _in_flow_order(found: Mapping[str, Manifest]) -> dict[str, Manifest]:
         for name in ready:
             ordered[name] = waiting.pop(name)
     return ordered
+
+
+def read_again(read: Callable[[], T]) -> T:
+    """The result of `read`, tried again while a build puts a step in the place of another; then DamagedError."""
+    for _ in range(_TRIES):
+        with suppress(DamagedError):
+            return read()
+        time.sleep(_PAUSE_SECONDS)
+    return read()
 
 
 def is_build(folder: Path) -> bool:

@@ -215,6 +215,13 @@ class Store:
         place = self.step_folder(manifest.step, manifest.key)
         return tuple(place / outcomes_name(index) for index in range(manifest.shards))
 
+    def part_files(self, manifest: Manifest) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+        """The files with the rows and those with the outcomes of a committed step, not compared with checksums."""
+        place, shards = self.step_folder(manifest.step, manifest.key), range(manifest.shards)
+        return tuple(place / part_name(index) for index in shards), tuple(
+            place / outcomes_name(index) for index in shards
+        )
+
     def _concat(self, manifest: Manifest, name: Callable[[int], str], schema: pa.Schema) -> pa.Table:
         self.check(manifest)
         place = self.step_folder(manifest.step, manifest.key)

@@ -1,0 +1,274 @@
+"""Pages of the branches of a step: filtered, searched, by cursor; never a whole step in memory."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from benchbuilder.explorer.reading.step_parts import InputRows, StepParts
+from benchbuilder.explorer.reading.text_search import BoolArray, TextQuery, rows_with_text, text_leaves
+
+PAGE_ROWS = 50
+FIRST_PAGE_SECONDS = 10.0
+"""How long a page may search before it says which parts it did not reach."""
+LOST = "lost"
+"""Stands for the outcomes by which a branch is lost."""
+_LOST_OUTCOMES = ("dropped", "failed")
+_COLUMNS = ("row", "slot", "outcome", "reason", "detail", "out", "partition", "file", "line")
+
+
+@dataclass(frozen=True)
+class BranchFilter:
+    """Which branches of a step to show; empty values do not filter."""
+
+    source: str = ""
+    outcome: str = ""
+    reason: str = ""
+    query: TextQuery | None = None
+
+    def wanted(self) -> dict[str, tuple[str, ...]]:
+        """The values that each column of outcomes may have."""
+        outcomes = _LOST_OUTCOMES if self.outcome == LOST else (self.outcome,)
+        values = {"partition": (self.source,), "outcome": outcomes, "reason": (self.reason,)}
+        return {name: chosen for name, chosen in values.items() if chosen != ("",)}
+
+    def has(self, partition: str, outcome: str, reason: str) -> bool:
+        """Whether a line of counts belongs to it."""
+        line = {"partition": partition, "outcome": outcome, "reason": reason}
+        return all(line[name] in chosen for name, chosen in self.wanted().items())
+
+
+@dataclass(frozen=True)
+class BranchRow:
+    """One branch: how it ended, and the texts of the row that came out, or of the one that went in and was lost.
+
+    `id` is the id of that row, empty for a unit of a file that became no row. `texts` maps fields to their values.
+    """
+
+    part: int
+    line: int
+    outcome: str
+    reason: str
+    detail: str
+    id: str
+    source: str
+    file: str
+    unit: int
+    texts: Mapping[str, str]
+
+    @property
+    def cursor(self) -> str:
+        """Where the page after this branch begins."""
+        return f"{self.part}.{self.line}"
+
+
+@dataclass(frozen=True)
+class BranchPage:
+    """Some branches; `after` is the cursor of the next page, empty at the end.
+
+    `searched` of `parts` were looked at; a page that ran out of time says so by `is_partial`.
+    """
+
+    rows: tuple[BranchRow, ...]
+    after: str
+    searched: int
+    parts: int
+    is_partial: bool = False
+
+
+@dataclass(frozen=True)
+class FacetCounts:
+    """How many branches of a selection have each source, outcome and reason, by the manifest alone."""
+
+    total: int
+    sources: Mapping[str, int]
+    outcomes: Mapping[str, int]
+    reasons: Mapping[str, int]
+
+
+def facet_counts(parts: StepParts, chosen: BranchFilter) -> FacetCounts:
+    """Count each facet under the filters of the other two."""
+    counts = parts.manifest.counts
+
+    def by(place: int, **dropped: str) -> dict[str, int]:
+        others, counter = replace(chosen, **dropped), Counter[str]()
+        for line in counts:
+            if others.has(*line[:3]) and line[place]:
+                counter[str(line[place])] += line[3]
+        return dict(counter.most_common())
+
+    total = sum(n for *names, n in counts if chosen.has(names[0], names[1], names[2]))
+    return FacetCounts(total, by(0, source=""), by(1, outcome=""), by(2, reason=""))
+
+
+def read_page(
+    parts: StepParts, chosen: BranchFilter, after: str = "", *, size: int = PAGE_ROWS,
+    seconds: float = FIRST_PAGE_SECONDS,
+) -> BranchPage:  # fmt: skip
+    """The first `size` branches after a cursor."""
+    first, line = parse_cursor(after)
+    found: list[BranchRow] = []
+    deadline = time.monotonic() + seconds
+    for part in range(first, parts.count):
+        begin = line + 1 if part == first else 0
+        lines = matching_lines(parts, part, chosen)
+        lines = lines[np.searchsorted(lines, begin) :]
+        found += read_branches(parts, part, lines[: size + 1 - len(found)])
+        if len(found) > size:
+            return BranchPage(tuple(found[:size]), found[size - 1].cursor, part + 1, parts.count)
+        if time.monotonic() > deadline and part + 1 < parts.count:
+            return BranchPage(tuple(found), f"{part}.{_END}", part + 1, parts.count, is_partial=True)
+    return BranchPage(tuple(found), "", parts.count, parts.count)
+
+
+_END = 1 << 40
+"""A line after every line of a part."""
+
+
+def parse_cursor(cursor: str) -> tuple[int, int]:
+    """The part and line of a cursor; the beginning for anything else."""
+    part, _, line = cursor.partition(".")
+    if part.isascii() and line.isascii() and part.isdigit() and line.isdigit() and len(cursor) < 40:
+        return int(part), int(line)
+    return 0, -1
+
+
+def matching_lines(parts: StepParts, part: int, chosen: BranchFilter) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """The lines of the branches of a part that a filter lets through, in order."""
+    wanted = chosen.wanted()
+    if wanted and not parts.may_hold(part, wanted):
+        return np.empty(0, np.int64)
+    facets = parts.facets(part)
+    keep = ~_is_one_of(facets, "outcome", ("unused",))
+    for name, values in wanted.items():
+        keep &= _is_one_of(facets, name, values)
+    if chosen.query is not None and keep.any():
+        keep &= _lines_with_text(parts, part, facets, keep, chosen.query)
+    return np.flatnonzero(keep)
+
+
+def _is_one_of(table: pa.Table, name: str, values: Sequence[str]) -> BoolArray:
+    column = table.column(name)
+    found = pc.call_function("is_in", [column], pc.SetLookupOptions(pa.array(list(values), pa.string())))
+    return np.asarray(found.to_numpy())
+
+
+def _lines_with_text(parts: StepParts, part: int, facets: pa.Table, keep: BoolArray, query: TextQuery) -> BoolArray:
+    """Which branches hold the query: in the row that came out, in the one that was lost, or in the detail."""
+    kept = _is_one_of(facets, "outcome", ("kept",))
+    details = parts.outcome_columns(part, ["detail", "row", "out"])
+    found = rows_with_text(details.select(["detail"]), query)
+    if (kept & keep).any():
+        texts = rows_with_text(parts.row_columns(part, text_leaves(parts.schema)), query)
+        places = _out_places(parts, part, details.column("out"), kept)
+        found[kept] |= np.where(places >= 0, texts[places], False) if len(texts) else False
+    lost: list[int] = np.flatnonzero(~kept & keep & ~found).tolist()
+    if lost:
+        ids = [str(row) for row in details.column("row").take(pa.array(lost, pa.int64())).to_pylist()]
+        with_text = _inputs_with_text(parts, part, ids, query)
+        found[lost] |= np.array([row in with_text for row in ids], dtype=bool)
+    return found
+
+
+def _out_places(parts: StepParts, part: int, outs: Any, kept: BoolArray) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """For each kept branch, the line of its row in the part: the rows stand in the order of the branches."""
+    ids: Any = parts.row_columns(part, ["id"]).column("id").combine_chunks()
+    wanted: Any = outs.combine_chunks().filter(pa.array(kept))
+    if len(wanted) == len(ids) and wanted.equals(ids):
+        return np.arange(len(ids))
+    places = pc.call_function("index_in", [wanted], pc.SetLookupOptions(ids))
+    return np.asarray(pc.call_function("coalesce", [places, pa.scalar(-1, pa.int32())]).to_numpy()).astype(np.int64)
+
+
+def _inputs_with_text(parts: StepParts, part: int, ids: Sequence[str], query: TextQuery) -> set[str]:
+    """Which of the rows `ids`, that went into a step, hold the query."""
+    found: set[str] = set()
+    for table, names in _read_inputs(parts, part, ids, leaves=True):
+        hits = rows_with_text(table, query)
+        found |= {name for name, hit in zip(names, hits.tolist(), strict=True) if hit}
+    return found
+
+
+def _read_inputs(
+    parts: StepParts, part: int, ids: Sequence[str], *, leaves: bool
+) -> Iterator[tuple[pa.Table, list[str]]]:  # fmt: skip
+    """The rows of these ids among the inputs of a step, file by file, with their ids."""
+    wanted = [row for row in dict.fromkeys(ids) if row]
+    if not wanted:
+        return
+    places = InputRows(parts).find(wanted, parts.outcome_start(part))
+    by_file: dict[tuple[int, int], list[str]] = {}
+    steps: dict[int, StepParts] = {}
+    for row, (step, at, _) in places.items():
+        steps[id(step)] = step
+        by_file.setdefault((id(step), at), []).append(row)
+    for (step_id, at), rows in by_file.items():
+        step = steps[step_id]
+        names = text_leaves(step.schema) if leaves else [*shown_fields(step.schema)]
+        lines = [places[row][2] for row in rows]
+        yield step.row_columns(at, names).take(pa.array(lines, pa.int64())), rows
+
+
+def read_branches(parts: StepParts, part: int, lines: np.ndarray[Any, np.dtype[np.int64]]) -> list[BranchRow]:
+    """The branches at some lines of a part, with the texts of their rows."""
+    if not len(lines):
+        return []
+    outcomes = parts.outcome_columns(part, _COLUMNS)
+    chosen = outcomes.take(pa.array(list(map(int, lines)), pa.int64())).to_pylist()
+    texts: dict[str, dict[str, str]] = {}
+    outs = [line["out"] for line in chosen if line["out"]]
+    if outs:
+        kept = _is_one_of(outcomes, "outcome", ("kept",))
+        places = _out_places(parts, part, outcomes.column("out"), kept)
+        at: list[int] = places[np.cumsum(kept)[lines[kept[lines]]] - 1].tolist()
+        names = shown_fields(parts.schema)
+        table = parts.row_columns(part, names).take(pa.array(at, pa.int64()))
+        texts |= {out: shown_texts(row) for out, row in zip(outs, table.to_pylist(), strict=True)}
+    lost = [line["row"] for line in chosen if not line["out"] and line["row"]]
+    for table, rows in _read_inputs(parts, part, lost, leaves=False):
+        texts |= {row: shown_texts(data) for row, data in zip(rows, table.to_pylist(), strict=True)}
+    return [_branch(part, int(at), line, texts) for at, line in zip(lines, chosen, strict=True)]
+
+
+def _branch(part: int, at: int, line: Mapping[str, Any], texts: Mapping[str, Mapping[str, str]]) -> BranchRow:
+    row = line["out"] or line["row"]
+    return BranchRow(
+        part, at, line["outcome"], line["reason"], line["detail"], row, line["partition"], line["file"], line["line"],
+        texts.get(row, {}),
+    )  # fmt: skip
+
+
+_SHOWN = ("text", "question", "head", "relation", "tail", "answer", "answer_wrong", "claim", "term", "title")
+_MOST_FIELDS = 4
+
+
+def shown_fields(schema: pa.Schema) -> list[str]:
+    """The fields of rows that a table of them shows, by dotted name: those that say most, in their order."""
+    leaves = text_leaves(schema)
+    by_name = {name.rpartition(".")[2]: name for name in reversed(leaves)}
+    chosen = [by_name[name] for name in _SHOWN if name in by_name]
+    return (chosen or leaves or ["id"])[:_MOST_FIELDS]
+
+
+def shown_texts(row: Mapping[str, Any]) -> dict[str, str]:
+    """The texts of a row as plain data, by the last part of their names; empty ones are left out."""
+    texts: dict[str, str] = {}
+    for name, value in row.items():
+        if isinstance(value, Mapping):
+            texts |= shown_texts(value)
+        elif isinstance(value, str) and value:
+            texts[name] = value
+        elif isinstance(value, list) and value:
+            texts[name] = " | ".join(_joined(part) for part in value)
+    return texts
+
+
+def _joined(part: Any) -> str:
+    return " ".join(map(str, part.values())) if isinstance(part, Mapping) else str(part)
