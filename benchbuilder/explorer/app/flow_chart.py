@@ -26,7 +26,7 @@ class FlowLinks:
 
 
 @dataclass
-class _Place:
+class _FlowPlace:
     """A box, or a point where a long line crosses a layer: `step` is empty then."""
 
     key: str
@@ -56,7 +56,7 @@ def flow_chart(flow: Sequence[FlowStep], links: FlowLinks, t: PageTexts) -> Mark
     )  # fmt: skip
 
 
-def _layered(steps: Mapping[str, FlowStep]) -> tuple[list[list[_Place]], list[list[str]]]:
+def _layered(steps: Mapping[str, FlowStep]) -> tuple[list[list[_FlowPlace]], list[list[str]]]:
     """The places of each layer from the top, and each line as the keys of the places that it passes."""
     depth: dict[str, int] = {}
     for name, step in steps.items():
@@ -65,20 +65,20 @@ def _layered(steps: Mapping[str, FlowStep]) -> tuple[list[list[_Place]], list[li
         readers = [depth[other] for other, step in steps.items() if name in step.inputs]
         if steps[name].is_source and readers:
             depth[name] = min(readers) - 1
-    layers: list[list[_Place]] = [[] for _ in range(max(depth.values(), default=0) + 1)]
+    layers: list[list[_FlowPlace]] = [[] for _ in range(max(depth.values(), default=0) + 1)]
     for name in steps:
-        layers[depth[name]].append(_Place(name, depth[name], name))
+        layers[depth[name]].append(_FlowPlace(name, depth[name], name))
     lines: list[list[str]] = []
     for name, step in steps.items():
         for up in step.inputs:
-            between = [_Place(f"{up}>{name}:{layer}", layer) for layer in range(depth[up] + 1, depth[name])]
+            between = [_FlowPlace(f"{up}>{name}:{layer}", layer) for layer in range(depth[up] + 1, depth[name])]
             for place in between:
                 layers[place.layer].append(place)
             lines.append([up, *(place.key for place in between), name])
     return layers, lines
 
 
-def _arrange(layers: list[list[_Place]], lines: Sequence[Sequence[str]]) -> float:
+def _arrange(layers: list[list[_FlowPlace]], lines: Sequence[Sequence[str]]) -> float:
     """Order each layer by the middle of its neighbours, and set all x; the width of the chart."""
     above: dict[str, list[str]] = {}
     below: dict[str, list[str]] = {}
@@ -105,7 +105,7 @@ def _arrange(layers: list[list[_Place]], lines: Sequence[Sequence[str]]) -> floa
     return max((place.x + place.width for place in places.values()), default=0.0)
 
 
-def _spread(layer: Sequence[_Place], middle: Mapping[str, float] | None = None) -> None:
+def _spread(layer: Sequence[_FlowPlace], middle: Mapping[str, float] | None = None) -> None:
     """Place a layer from the left, each as near to the wished middle as its neighbours allow."""
     if middle is None:
         x = 0.0
@@ -122,7 +122,7 @@ def _spread(layer: Sequence[_Place], middle: Mapping[str, float] | None = None) 
         place.x += shift
 
 
-def _centre(place: _Place) -> float:
+def _centre(place: _FlowPlace) -> float:
     return place.x + place.width / 2
 
 
@@ -130,11 +130,11 @@ def _mean(values: Sequence[float], default: float) -> float:
     return sum(values) / len(values) if values else default
 
 
-def _top(place: _Place) -> float:
+def _top(place: _FlowPlace) -> float:
     return place.layer * (_HEIGHT + _DROP)
 
 
-def _line(places: Sequence[_Place]) -> Markup:
+def _line(places: Sequence[_FlowPlace]) -> Markup:
     path, half = "", _DROP / 2
     for upper, lower in pairwise(places):
         x0, y0 = _centre(upper), _top(upper) + _HEIGHT
@@ -144,7 +144,7 @@ def _line(places: Sequence[_Place]) -> Markup:
     return svg_element("path", d=path, class_="edge")
 
 
-def _edge_label(step: FlowStep, place: _Place, links: FlowLinks, t: PageTexts) -> Markup:
+def _edge_label(step: FlowStep, place: _FlowPlace, links: FlowLinks, t: PageTexts) -> Markup:
     """How many rows go along each line of a step, where the lines leave it, as a link to these rows."""
     label = t("view.flow.edge", n=step.rows, step=step.name)
     text = svg_element(
@@ -153,7 +153,7 @@ def _edge_label(step: FlowStep, place: _Place, links: FlowLinks, t: PageTexts) -
     return svg_element("a", text, href=links.rows(step.name, "kept"), aria_label=label)
 
 
-def _box(step: FlowStep, place: _Place, links: FlowLinks, t: PageTexts) -> Markup:
+def _box(step: FlowStep, place: _FlowPlace, links: FlowLinks, t: PageTexts) -> Markup:
     x, y = place.x, _top(place)
     name = svg_element("text", shorten_label(step.name, _WIDTH - 20), x=x + 10, y=y + 20, class_="t v")
     rows = t("view.flow.rows", n=step.rows)
