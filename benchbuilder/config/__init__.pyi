@@ -60,8 +60,10 @@ from .spec.base import StepSpec as StepSpec
 from .spec.base import list_file_refs as list_file_refs
 from .spec.base import open_casing as open_casing
 from .spec.base import open_word_forms as open_word_forms
+from .spec.evaluation import BUILT_WORDING as BUILT_WORDING
 from .spec.evaluation import EvaluationSpec as EvaluationSpec
 from .spec.evaluation import TrainingSpec as TrainingSpec
+from .spec.evaluation import WordingsSpec as WordingsSpec
 from .spec.forms import AmongSentence as AmongSentence
 from .spec.forms import AnswerSentence as AnswerSentence
 from .spec.forms import ClaimSentence as ClaimSentence

@@ -124,6 +124,7 @@ BUILT_IN_KINDS: dict[str, dict[str, str]] = {
         "annotate": "benchbuilder.steps.annotate:Annotate",
         "vote": "benchbuilder.steps.vote:VoteOnRows",
         "one_of_family": "benchbuilder.evaluation.steps.one_of_family:OneOfFamily",
+        "reword": "benchbuilder.evaluation.steps.reword:Reword",
         "answer": "benchbuilder.evaluation.steps.answer:AnswerItems",
         "follow_up": "benchbuilder.evaluation.steps.answer:FollowUp",
         "answer_by_rule": "benchbuilder.evaluation.steps.answer:AnswerByRule",

@@ -10,7 +10,9 @@ from benchbuilder.config import EvaluationSpec, KindSpec, Recipe, StepSpec, read
 from benchbuilder.core import Problem, RecipeError, StepContext, create_from_spec, recipe_name
 from benchbuilder.evaluation.baselines.recorded import recorded_answer_models
 from benchbuilder.evaluation.scorers.base import Scorer
+from benchbuilder.evaluation.scorers.verdict import VerdictSpec
 from benchbuilder.evaluation.solvers import ANSWER, ITEM, EvaluatedModel, Solver
+from benchbuilder.evaluation.steps.reword import REWORDED
 from benchbuilder.evaluation.usable_judges import JudgeScorer
 
 ASKED = "asked"
@@ -29,6 +31,7 @@ class EvaluationFlow:
         self._recipe, self._spec, self._items = recipe, spec, items
         self._steps: dict[str, Mapping[str, Any]] = {}
         self._answerers: list[str] = []
+        self._models: dict[str, KindSpec] = {}
 
     def read_steps(self) -> dict[str, StepSpec]:
         """The steps, each validated by the spec of its kind."""
@@ -51,12 +54,15 @@ class EvaluationFlow:
         if spec.answers is not None:
             for model in recorded_answer_models(spec.answers.file):
                 self._add_baseline(recipe_name(model), {"kind": "recorded", "file": spec.answers, "model": model})
-        models = dict(spec.models)
+        models = self._models = dict(spec.models)
         if with_model:
             label: str = create_from_spec("model", self._recipe.model).label
             models[recipe_name(label)] = self._recipe.model
         for name, model in models.items():
-            self._add_model(name, model)
+            steps = self._model_steps(name, model, self._items)
+            answering = steps.pop(f"{ANSWER}.{name}")
+            self._steps.update(steps)
+            self._add_answerer(name, answering)
         if unknown := sorted(set(spec.sampling_of) - set(models)):
             raise RecipeError([Problem(
                 "no model of this name is asked", key=f"evaluation.sampling_of.{unknown[0]}", actual=unknown[0],
@@ -82,26 +88,37 @@ class EvaluationFlow:
         for judge in judges:
             self._add_scorer(judge.name, judge.scorer, asks_model=judge.asks_model)
 
+    def add_wording_steps(self) -> None:
+        """Add the steps in which models answer some of the questions in further wordings, if the recipe has any."""
+        if self._spec.wordings is None or not self._models:
+            return
+        self._steps[REWORDED] = {"kind": "reword", "from": self._items, **self._spec.wordings.model_dump()}
+        for name, model in self._models.items():
+            self._steps.update(self._model_steps(name, model, REWORDED, f"{REWORDED}_"))
+            for scorer, spec in self._spec.scorers.items():
+                if isinstance(spec, VerdictSpec):
+                    ports = {"each": f"{REWORDED}_{ANSWER}.{name}", "item": REWORDED}
+                    step = {"kind": "score", "from": ports, "name": scorer, "scorer": spec}
+                    self._steps[f"{REWORDED}_{scorer}.{name}"] = step
+
     def _add_baseline(self, name: str, baseline: KindSpec | Mapping[str, Any]) -> None:
         step = {"kind": "answer_by_rule", "from": self._items, "name": name, "baseline": baseline}
         self._add_answerer(name, step)
 
-    def _add_model(self, name: str, model: KindSpec) -> None:
-        """The steps by which a model answers, as the solver declares them."""
+    def _model_steps(self, name: str, model: KindSpec, items: str, before: str = "") -> dict[str, Mapping[str, Any]]:
+        """The steps by which a model answers `items`, as the solver declares them; names begin with `before`."""
         spec = self._spec
         own = spec.sampling_of.get(name)
         changes = {} if own is None else {field: getattr(own, field) for field in own.model_fields_set}
         sampling = spec.sampling.model_copy(update=changes)
         solver: Solver = create_from_spec("solver", spec.solver or KindSpec(kind="direct"))
         phases = solver.steps(EvaluatedModel(name, model, spec.prompt, spec.system, sampling))
-        references = {ITEM: self._items, **{phase: f"{phase}.{name}" for phase in phases}}
+        references = {ITEM: items, **{phase: f"{before}{phase}.{name}" for phase in phases}}
+        steps: dict[str, Mapping[str, Any]] = {}
         for phase, step in phases.items():
             ports = step["from"] if isinstance(step["from"], Mapping) else {"each": step["from"]}
-            wired = {**step, "from": {port: references[row] for port, row in ports.items()}}
-            if phase == ANSWER:
-                self._add_answerer(name, wired)
-            else:
-                self._steps[f"{phase}.{name}"] = wired
+            steps[references[phase]] = {**step, "from": {port: references[row] for port, row in ports.items()}}
+        return steps
 
     def _add_answerer(self, name: str, step: Mapping[str, Any]) -> None:
         if name in self._answerers:

@@ -18,6 +18,7 @@ from benchbuilder.evaluation.benchmark import (
 )
 from benchbuilder.evaluation.flow import EvaluationFlow
 from benchbuilder.evaluation.steps.one_of_family import draw_one_of_family
+from benchbuilder.evaluation.steps.reword import REWORDED
 from benchbuilder.evaluation.usable_judges import find_usable_judges
 from benchbuilder.models import Model, missing_price_problem, model_price, remaining_budget, sibling_journals
 from benchbuilder.pipeline import Checksums, Plan, Store, make_plan
@@ -75,6 +76,8 @@ def plan_evaluation(
     folders = (judges_folder(loaded, cwd), folder / "judges")
     judges, notes = ((), ()) if rated_only else find_usable_judges(recipe, spec, folders)
     flow.add_score_steps(judges, rated_only=rated_only)
+    if not rated_only:
+        flow.add_wording_steps()
     journals = sibling_journals(folder, built.journal.name) if loaded.task and journal is None else []
     evaluated = recipe.model_copy(update={
         "sources": {BENCHMARK: benchmark_source(loaded, spec, built)}, "steps": flow.read_steps(), "items": items,
@@ -162,9 +165,14 @@ def asked_items(evaluation: Evaluation) -> list[Item[Any]]:
 
 
 def evaluation_tables(evaluation: Evaluation, role: str) -> Mapping[str, Any]:
-    """The committed tables of an evaluation whose rows have `role` (``answer``, ``score``), by step."""
+    """The committed tables of an evaluation whose rows have `role` (``answer``, ``score``), by step.
+
+    Questions that were worded anew, and answers to them, are left out: they tell how far scores hang on the wording.
+    """
     tables: dict[str, Any] = {}
     for name, node in evaluation.plan.nodes.items():
+        if name.startswith(REWORDED):
+            continue
         manifest = evaluation.store.manifest(name, node.key)
         if manifest is not None and node.row.name == role:
             tables[name] = evaluation.store.rows(manifest)

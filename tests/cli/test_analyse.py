@@ -12,6 +12,7 @@ from once import EVALUATED, Once
 
 from benchbuilder.annotation import row_decisions
 from benchbuilder.cli.dispatch import main
+from benchbuilder.testing import fake_openai_server
 
 RECIPE = "recipe=care_mi"
 ANALYSIS = Path("builds/care_mi/analysis")
@@ -107,3 +108,70 @@ def vote_on(item: str) -> None:
             assert found is not None
             given = {subject: values.get(what.question, 0) for subject, what in asked.items()}
             store.submit(person, found.task_id, Submission(given))
+
+
+REPLIES = """
+import csv, zlib
+
+csv.field_size_limit(10**9)
+with open({items!r}, encoding="utf-8-sig", newline="") as stream:
+    rows = [row for row in csv.DictReader(stream, delimiter="\\t") if row["q-type"] == "TF"]
+RIGHT = {{row["full-question"].removesuffix("吗？").removesuffix("，这种说法对"): row["expected"] for row in rows}}
+CLAIMS = sorted(RIGHT, key=len, reverse=True)
+
+
+def reply(messages, body):
+    text = messages[-1]["content"]
+    claim = next((claim for claim in CLAIMS if claim in text), None)
+    if claim is None:
+        return "不知道。"
+    knows = zlib.crc32(claim.encode()) % 10 < 8
+    if body["model"] == "fragile" and text.startswith("听说"):
+        knows = zlib.crc32(claim.encode()) % 10 < 2
+    return "对。" if (RIGHT[claim] == "yes") == knows else "不对。"
+"""
+
+
+@pytest.mark.usefixtures("here")
+def test_a_sample_of_questions_in_several_wordings_shows_who_hangs_on_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = tmp_path / "replies.py"
+    script.write_text(REPLIES.format(items=str(Path("builds/care_mi/items.tsv").absolute())), encoding="utf-8")
+    words = [RECIPE, "evaluation=[zh_rules,zh_wordings]", "evaluation.wordings.families=40", "evaluation.outputs=null",
+             "evaluation.baselines=null", "evaluation.scorers.similarity=null"]  # fmt: skip
+    with fake_openai_server({"plugin": str(script)}) as server:
+        for name in ("steady", "fragile"):
+            key = f"evaluation.models.{name}"
+            words += [f"{key}.kind=openai", f"{key}.name={name}", f"{key}.base_url={server.base_url}"]
+        assert main(["evaluate", "--quote", *words]) == 0
+        quoted = capsys.readouterr().out
+        assert "reworded_answer.fragile" in quoted
+        assert not server.log()
+        assert main(["evaluate", *words]) == 0
+        asked = len(server.log())
+        assert main(["evaluate", *words]) == 0
+        assert len(server.log()) == asked, "what was answered is not asked again"
+    capsys.readouterr()
+    assert main(["analyse", *words]) == 0
+    said = capsys.readouterr().out
+    assert "2 models answered a sample of questions in 4 wordings: built, plain, heard, short." in said
+    data = json.loads((ANALYSIS / "analysis.json").read_text("utf-8"))["wordings"]
+    models = {model["model"]: model for model in data["models"]}
+    assert models["steady"]["families"] == models["fragile"]["families"] == 40
+    assert asked == 2 * (357 + 3 * models["steady"]["items"])
+    assert models["steady"]["spread"]["value"] == models["steady"]["flips"]["value"] == 0
+    assert models["steady"]["without"] == [0, 0, 0, 0]
+    means = [mean["value"] for mean in models["fragile"]["means"]]
+    assert means[0] == means[1] == means[3] == models["steady"]["means"][0]["value"]
+    assert means[2] < 0.35
+    assert models["fragile"]["p"] == 0.001
+    assert models["fragile"]["flips"]["value"] == pytest.approx(means[0] - means[2])
+    assert models["fragile"]["ranks"] == [1, 1, 2, 1]
+    with (ANALYSIS / "models.csv").open(encoding="utf-8-sig", newline="") as stream:
+        rows = {row["model"]: row for row in csv.DictReader(stream)}
+    assert float(rows["fragile"]["wording_spread"]) > 0.4
+    assert rows["model_jia"]["wording_spread"] == ""
+    assert main(["report", *words]) == 0  # answers to other wordings are no answers to the items
+    assert main(["analyse", RECIPE]) == 0  # what was answered once stays, though the recipe no longer asks
+    assert "in 4 wordings" in capsys.readouterr().out

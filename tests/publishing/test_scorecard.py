@@ -66,7 +66,9 @@ def facts(folder: Path, *, good: bool) -> BuildFacts:
         loaded=SimpleNamespace(task="", recipe=recipe), finished=finished, audit=SimpleNamespace(result=result),
         texts=SimpleNamespace(contradictions=0 if good else 1),
     )  # fmt: skip
-    analysis = {"labels": {"recheck": {"n": 60}}, "models": [{"group": "model", "invented": False}]}
+    wordings = {"wordings": ["built", "plain", "short"], "models": [{"items": 40}]}
+    analysis = {"labels": {"recheck": {"n": 60}}, "models": [{"group": "model", "invented": False}],
+                "wordings": wordings}  # fmt: skip
     if good:
         for name, data in (("evaluation/results.json", {}), ("judges/judges.json", {}),
                            ("analysis/analysis.json", analysis)):  # fmt: skip

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field, field_validator
 
 from benchbuilder.config.spec.annotation import BootstrapSpec, Name
 from benchbuilder.config.spec.base import FileRef, PromptRef, RuntimeOption, Slot, Spec
+from benchbuilder.config.spec.forms import ClaimSentence
 from benchbuilder.config.spec.model import Sampling
+from benchbuilder.core import template_faults
 
 Proportion = Annotated[float, Field(gt=0, lt=1)]
 
@@ -37,6 +39,48 @@ class TrainingSpec(Spec):
     ablations: tuple[Literal["without_evidence", "answer_only", "question_only"], ...] = ()
 
 
+BUILT_WORDING = "built"
+"""The wording of a question as the benchmark has it."""
+_FEWEST_WORDINGS = 3
+
+
+def _wording(text: str) -> str:
+    """A sentence with ``{question}`` or ``{claim}``, one of them once."""
+    faults = template_faults(text, ("question", "claim"))
+    if text.count("{question}") + text.count("{claim}") != 1:
+        faults.append("{question} or {claim} must stand in it, one of them once")
+    if faults:
+        raise ValueError("; ".join(faults))
+    return text
+
+
+class WordingsSpec(Spec):
+    """Further wordings in which a sample of the true/false questions is asked, to see how far scores hang on wording.
+
+    `sentences` are the wordings by name, over ``{question}`` (the question with its context, as it is built) or
+    ``{claim}`` (what it asks about); ``null`` removes one. Yes must mean the same in all of them. The question as it is
+    built counts as one more, so that two sentences make three wordings. `frames` say how questions hold their claim,
+    over ``{claim}``; the first that fits counts.
+    """
+
+    sentences: dict[Name, Annotated[str, AfterValidator(_wording)] | None]
+    frames: tuple[ClaimSentence, ...] = ()
+    families: Annotated[int, Field(ge=2)] = 100
+    """How many whole item families are asked, drawn by the recipe's seed."""
+    repeats: Annotated[int, Field(ge=1, le=20)] = 1
+    """How often each of these questions is asked in each wording: more than once shows the noise of sampling."""
+
+    @field_validator("sentences")
+    @classmethod
+    def _enough(cls, sentences: dict[str, str | None]) -> dict[str, str | None]:
+        count = 1 + sum(text is not None for text in sentences.values())
+        if count < _FEWEST_WORDINGS:
+            raise ValueError(f"with the built question these are {count} wordings; {_FEWEST_WORDINGS} are needed")
+        if BUILT_WORDING in sentences:
+            raise ValueError(f"{BUILT_WORDING!r} is the name of the question as it is built; choose another name")
+        return sentences
+
+
 class EvaluationSpec(Spec):
     """How models are evaluated.
 
@@ -58,6 +102,8 @@ class EvaluationSpec(Spec):
     system: PromptRef | None = None
     sampling: Sampling = Sampling()
     sampling_of: dict[str, Sampling] = {}
+    wordings: WordingsSpec | None = None
+    """Further wordings in which models are asked a sample of the true/false questions; ``null``: none."""
     scorers: Annotated[dict[str, Any], Slot("scorer")] = {}
     metrics: Annotated[dict[str, Any], Slot("metric")] = {}
     """Summaries of scores for each model, in total and by partition, under the name of their table."""

@@ -100,6 +100,30 @@ class ItemColumns:
 
 
 @dataclass(frozen=True)
+class WordedAnswers:
+    """Answers to a sample of the items in several wordings; the first wording is the item as it was built.
+
+    Attributes:
+        wordings: The names of the wordings.
+        examples: The first item in each wording.
+        models: The names of the models that were asked.
+        items: The ids of the items.
+        families: The code of the family of each, from 0.
+        scores: 1 or 0, for each model, wording, repeat and item; nan where there is no answer. An answer without a
+            verdict has the score 0.
+        without: Whether there was an answer without a verdict, in the same shape.
+    """
+
+    wordings: tuple[str, ...]
+    examples: tuple[str, ...]
+    models: tuple[str, ...]
+    items: Texts
+    families: Codes
+    scores: Floats
+    without: Bools
+
+
+@dataclass(frozen=True)
 class AnsweredItems:
     """Systems by items. All arrays have one row for each system and one column for each item.
 
@@ -114,6 +138,7 @@ class AnsweredItems:
         chosen: The place of the chosen option among the options of the item; -1 without one.
         illustrative: Whether the items are made of sample data.
         notes: What was left out, and what the figures rest on.
+        worded: Answers to some of the items in several wordings, if models were asked for any.
     """
 
     task: str
@@ -125,6 +150,7 @@ class AnsweredItems:
     chosen: Codes
     illustrative: bool = False
     notes: tuple[AnalysisNote, ...] = ()
+    worded: WordedAnswers | None = None
 
     @property
     def asked(self) -> Bools:

@@ -22,13 +22,13 @@ from benchbuilder.evaluation.analysis.answered import (
     ItemColumns,
 )
 from benchbuilder.evaluation.analysis.read_items import found_places, item_columns, text_column
+from benchbuilder.evaluation.analysis.read_wordings import WITHOUT, worded_answers
 from benchbuilder.evaluation.analysis.scorer_choice import Measure, ScorerChoice
 from benchbuilder.evaluation.plan import Evaluation
 from benchbuilder.evaluation.results.run import SystemGroup
+from benchbuilder.evaluation.steps.reword import REWORDED
 from benchbuilder.pipeline import Store
 
-_WITHOUT = ("invalid", "refused", "empty", "filtered")
-"""Labels of answers without a verdict."""
 _GROUPS: tuple[SystemGroup, ...] = ("model", "people", "rule")
 _NEARER = "_difference"
 """How the aspects end that say which of two statements an answer is nearer to."""
@@ -77,7 +77,7 @@ def answered_items(evaluation: Evaluation, built: Store, scores: Sequence[str] =
     if not found.asked.any():
         known = ", ".join(sorted({measure.scorer for measure in marks})) or "none"
         raise _nothing(evaluation, "no answer has a score that counts", f"there are scores of {known}")
-    return replace(found, notes=_notes(found, choice))
+    return replace(found, notes=_notes(found, choice), worded=worded_answers(evaluation, found))
 
 
 def evaluated_items(evaluation: Evaluation) -> Table[Item[Any]]:
@@ -105,12 +105,15 @@ def _answer_tables(evaluation: Evaluation) -> Iterator[tuple[Table[Any], bool]]:
     store, planned = evaluation.store, evaluation.plan.nodes
     seen = set[str]()
     for name, node in planned.items():
+        if name.startswith(REWORDED):
+            continue
         manifest = store.manifest(name, node.key) if node.row.name in ("answer", "score") else None
         if manifest is not None:
             seen.add(name)
             yield store.rows(manifest), False
     for name in sorted(path.name for path in store.steps.glob("*.*") if path.is_dir()):
-        manifest = store.latest(name) if name not in seen and name not in planned else None
+        known = name in planned or name in seen or name.startswith(REWORDED)
+        manifest = None if known else store.latest(name)
         if manifest is not None and manifest.row in ("answer", "score"):
             yield store.rows(manifest), True
 
@@ -159,7 +162,7 @@ def _marks_of(
     kind_of = kind_of.reshape(-1)
     at = found_places(arrow.column("item"), places)
     values = np.asarray(arrow.column("value").to_numpy(), np.float64)
-    without = np.asarray(_compute.is_in(arrow.column("label"), value_set=pa.array(_WITHOUT)).to_numpy(), np.bool_)
+    without = np.asarray(_compute.is_in(arrow.column("label"), value_set=pa.array(WITHOUT)).to_numpy(), np.bool_)
     values = np.where(without & np.isnan(values), 0.0, values)
     detail = arrow.column("detail")
     for kind in range(kinds.shape[1]):

@@ -13,11 +13,13 @@ from benchbuilder.evaluation.analysis.ranks import model_ranks
 from benchbuilder.evaluation.analysis.section import AnalysisSection, AnalysisSettings
 from benchbuilder.evaluation.analysis.subset import item_subset
 from benchbuilder.evaluation.analysis.to_experts import items_for_experts
+from benchbuilder.evaluation.analysis.wordings import wording_effects
 from benchbuilder.evaluation.analysis.wrong_answers import wrong_answers
 
 SECTIONS: Mapping[str, Callable[[AnsweredItems, AnalysisSettings], AnalysisSection]] = {
     "ranks": model_ranks,
     "consistency": model_consistency,
+    "wordings": wording_effects,
     "items": item_table,
     "wrong_answers": wrong_answers,
     "to_experts": items_for_experts,

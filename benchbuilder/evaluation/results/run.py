@@ -147,8 +147,9 @@ def gather_run(finished: FinishedBuild, aspects: Sequence[str]) -> EvaluationRun
                 steps[step] = model
         elif table.row.name == "score":
             for key, model, item, score in _scores(table):
-                scores.setdefault(key, {}).setdefault(model, {})[item] = score
                 steps[step] = model
+                if item in known:  # not a question that was worded anew
+                    scores.setdefault(key, {}).setdefault(model, {})[item] = score
     evaluation = _mapping(finished.recipe.get("evaluation"))
     measures = [_measure(aspect, scorer, rows, evaluation) for (aspect, scorer), rows in scores.items()]
     forms = list(dict.fromkeys(entry.form for entry in entries))

@@ -20,6 +20,7 @@ from benchbuilder.core import (
 )
 from benchbuilder.evaluation.baselines.base import Baseline
 from benchbuilder.evaluation.judges.base import make_case
+from benchbuilder.evaluation.steps.reword import earlier_repeats
 from benchbuilder.models import Conversation, Message, Reply, Request, read_prompt, render_prompt
 from benchbuilder.steps import Map, ModelMap, Port
 
@@ -70,7 +71,10 @@ class AskModelStep(ModelMap):
         if self._system is not None:
             messages = (Message("system", render_prompt(self._system, values)), *messages)
         reply = yield Request(
-            messages, self.spec.sampling.explicit_settings(), expected=case.right + "".join(case.evidence[:2])
+            messages,
+            self.spec.sampling.explicit_settings(),
+            sample=earlier_repeats(item),
+            expected=case.right + "".join(case.evidence[:2]),
         )
         text = strip_reasoning(reply.text)
         outcome: AnswerOutcome = reply.outcome if text is not None else "truncated"

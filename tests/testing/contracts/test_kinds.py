@@ -163,6 +163,13 @@ def _one_of_family(sample: Sample) -> tuple[Any, dict[str, Table[Any]]]:
     return spec, {"each": sample.store.rows(sample.manifests["items"])}
 
 
+def _reword(sample: Sample) -> tuple[Any, dict[str, Table[Any]]]:
+    given = {"kind": "reword", "from": "items", "families": 5, "frames": ["{claim}吗？"],
+             "sentences": {"plain": "{claim}？", "short": "{question}简要回答。"}}  # fmt: skip
+    spec = load("step", "reword").spec_class.model_validate(given)
+    return spec, {"each": sample.store.rows(sample.manifests["items"])}
+
+
 def _vote(sample: Sample) -> tuple[Any, dict[str, Table[Any]]]:
     """Without people; tests/steps/test_vote.py checks the step with votes."""
     spec = load("step", "vote").spec_class.model_validate({"kind": "vote", "from": "items"})
@@ -223,6 +230,7 @@ SPECIAL: dict[str, Callable[[Sample], tuple[Any, dict[str, Table[Any]]]]] = {
     "correct": _correct,
     "sample": _sample,
     "one_of_family": _one_of_family,
+    "reword": _reword,
     "vote": _vote,
     "state_pairs": _state_pairs,
     "ask_true_or_false": _ask_true_or_false,

@@ -16,7 +16,7 @@ from benchbuilder.publishing.release.material import ReleaseMaterial, TaskMateri
 from benchbuilder.publishing.release.scorecard.coverage import Reach, reach_of
 from benchbuilder.publishing.release.sentences import ReleaseSentence, sentence
 
-_FEWEST_FORMS = 3
+_FEWEST_WORDINGS = 3
 _EVEN = 0.1
 """The proportion of yes may differ from one half by so much."""
 
@@ -67,6 +67,12 @@ class BuildFacts:
         folders = [self.material.store.folder / task.loaded.task for task in self.tasks]
         found = [folder / name for folder in folders if (folder / name).is_file()]
         return found[0] if len(found) == len(folders) else None
+
+    @cached_property
+    def analysis(self) -> Mapping[str, Any]:
+        """The analysis of the first task; empty if a task has none."""
+        file = self.file("analysis/analysis.json")
+        return {} if file is None else json.loads(file.read_text(encoding="utf-8"))
 
     @cached_property
     def results(self) -> Mapping[str, Any] | None:
@@ -208,10 +214,15 @@ def _payload_columns(table: Any) -> list[str]:
     return [f"payload.{field.name}" for field in table.arrow.schema.field("payload").type]
 
 
-def _forms(facts: BuildFacts) -> Finding:
+def _wordings(facts: BuildFacts) -> Finding:
+    found = facts.analysis.get("wordings", {})
+    wordings, items = len(found.get("wordings", ())), [model["items"] for model in found.get("models", ())]
+    if wordings >= _FEWEST_WORDINGS and items:
+        return Finding("yes", _seen("wordings", n=wordings, items=max(items)))
     forms = {str(form) for form in facts.column("form") if form}
-    state: CriterionState = "yes" if len(forms) >= _FEWEST_FORMS else "partly" if len(forms) > 1 else "no"
-    return Finding(state, _seen("forms", n=len(forms)))
+    if len(forms) > 1:
+        return Finding("partly", _seen("forms", n=len(forms)))
+    return Finding("no", _seen("no_wordings"))
 
 
 def _systems(facts: BuildFacts, kind: str) -> int:
@@ -252,10 +263,9 @@ def _types(task: TaskMaterial) -> set[str]:
 
 
 def _analysis(facts: BuildFacts) -> Finding:
-    file = facts.file("analysis/analysis.json")
-    if file is None:
+    if not facts.analysis:
         return Finding("no", _seen("no_analysis"))
-    systems: list[dict[str, Any]] = json.loads(file.read_text(encoding="utf-8")).get("models", [])
+    systems: list[dict[str, Any]] = facts.analysis.get("models", [])
     real = [system for system in systems if system["group"] == "model" and not system["invented"]]
     return _stated(bool(real), "analysis/analysis.json", _seen("invented"))
 
@@ -308,7 +318,7 @@ RULES: Mapping[str, Rule] = {
     "shortcut_gate": _gate,
     "no_contradictions": _contradictions,
     "balanced_verdicts": _balance,
-    "several_forms": _forms,
+    "several_wordings": _wordings,
     "chance_level": _chance,
     "human_level": _human,
     "uncertainty": _uncertainty,
