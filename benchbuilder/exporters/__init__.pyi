@@ -11,9 +11,12 @@ from .base import StepCounts as StepCounts
 from .render.dot_charts import ChartDot as ChartDot
 from .render.dot_charts import ChartRow as ChartRow
 from .render.dot_charts import row_chart as row_chart
+from .render.stacked_bars import StackedRow as StackedRow
+from .render.stacked_bars import stacked_bar_chart as stacked_bar_chart
 from .render.svg import CHART_WIDTH as CHART_WIDTH
 from .render.svg import Bar as Bar
 from .render.svg import Series as Series
+from .render.svg import axis_ticks as axis_ticks
 from .render.svg import bar_chart as bar_chart
 from .render.svg import chart_picture as chart_picture
 from .render.svg import column_chart as column_chart
@@ -39,6 +42,7 @@ from .render.tables import text_cell as text_cell
 from .render.templates import markdown_text as markdown_text
 from .render.templates import render_html as render_html
 from .render.templates import render_markdown as render_markdown
+from .render.templates import visible_text as visible_text
 from .report.annotation import AnnotationSummary as AnnotationSummary
 from .report.annotation import annotation_summaries as annotation_summaries
 from .report.annotation import summaries_of_notes as summaries_of_notes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,10 +10,9 @@ import numpy as np
 
 from benchbuilder.core import Floats, PageTexts
 from benchbuilder.evaluation.analysis.answered import AnalysisNote, AnsweredItems, Codes
+from benchbuilder.evaluation.analysis.family_draws import drawn_means
 from benchbuilder.evaluation.analysis.section import AnalysisSection, AnalysisSettings
 
-_CELLS = 1 << 21
-"""Draws by families that are held at once."""
 _FEWEST = 2
 
 
@@ -94,7 +93,7 @@ def _drawn(answered: AnsweredItems, means: Floats, settings: AnalysisSettings) -
     taus: list[Floats] = []
     whole = np.sign(means[:, None] - means[None, :])
     upper = np.triu_indices(len(means), 1)
-    for drawn in _means(answered, settings.spec.samples, settings.seed):
+    for drawn in drawn_means(answered, settings.spec.samples, [settings.seed, 7]):
         signs = np.sign(drawn[:, :, None] - drawn[:, None, :])
         ranks.append(1 + (signs < 0).sum(axis=2))
         first = drawn >= drawn.max(axis=1, keepdims=True)
@@ -102,17 +101,3 @@ def _drawn(answered: AnsweredItems, means: Floats, settings: AnalysisSettings) -
         pairs = (signs * whole)[:, upper[0], upper[1]]
         taus.append(pairs.mean(axis=1))
     return np.concatenate(ranks), np.concatenate(shares).mean(axis=0), np.concatenate(taus)
-
-
-def _means(answered: AnsweredItems, samples: int, seed: int) -> Iterator[Floats]:
-    """The mean of each model in draws of as many families as there are, some draws at a time."""
-    families, models = answered.family_count, len(answered.systems)
-    codes = answered.items.families
-    sums = np.array([np.bincount(codes, row, minlength=families) for row in answered.scores])
-    sizes = np.bincount(codes, minlength=families).astype(np.float64)
-    random = np.random.default_rng([seed, 7])
-    batch = max(1, _CELLS // max(families, models * models))
-    for start in range(0, samples, batch):
-        count = min(batch, samples - start)
-        weights = random.multinomial(families, np.full(families, 1 / families), size=count).astype(np.float64)
-        yield np.round((weights @ sums.T) / (weights @ sizes)[:, None], 12)

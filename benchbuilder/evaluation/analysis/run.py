@@ -1,34 +1,25 @@
-"""Runs the analysis of an evaluation and writes its files."""
+"""Runs the analysis of an evaluation."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from benchbuilder.config import LoadedRecipe, Recipe
-from benchbuilder.core import DataError, Item, PageTexts, Table, cells_of, page_texts, write_atomically
+from benchbuilder.core import DataError, Item, PageTexts, Table, page_texts
 from benchbuilder.evaluation.analysis.answered import AnsweredItems
 from benchbuilder.evaluation.analysis.plan import ItemPlan, plan_items, read_request
 from benchbuilder.evaluation.analysis.read_answers import answered_items, evaluated_items
 from benchbuilder.evaluation.analysis.read_items import family_codes
-from benchbuilder.evaluation.analysis.section import AnalysisSection, AnalysisSettings, plain_cell, plain_data
+from benchbuilder.evaluation.analysis.section import AnalysisSection, AnalysisSettings
 from benchbuilder.evaluation.analysis.sections import SECTIONS
-from benchbuilder.evaluation.analysis.to_experts import ItemsForExperts
 from benchbuilder.evaluation.benchmark import folder_of_benchmark
 from benchbuilder.evaluation.plan import Evaluation, asked_items, plan_evaluation
-from benchbuilder.exporters import PageSpec, csv_table
+from benchbuilder.evaluation.results.exporter import ResultsSpec
+from benchbuilder.exporters import PageSpec
 from benchbuilder.pipeline import Store
-
-TO_EXPERTS = "to_experts.jsonl"
-"""The items that go back to experts, as rows of a review."""
-ANALYSIS_SCHEMA = 1
-"""Version of the data file."""
-_ITEM = ("id", "source", "type", "form", "relation", "family", "expected", "scorer", "made_up", "question")
 
 
 @dataclass(frozen=True)
@@ -42,6 +33,7 @@ class Analysis:
         answered: The answers.
         sections: What each section found, by name.
         rows: The items.
+        pages: Where the pages about the same benchmark lie, if they were written: ``results`` and ``report``.
     """
 
     loaded: LoadedRecipe
@@ -50,6 +42,7 @@ class Analysis:
     answered: AnsweredItems
     sections: Mapping[str, AnalysisSection]
     rows: Table[Item[Any]]
+    pages: Mapping[str, Path]
 
     @property
     def task(self) -> str:
@@ -78,8 +71,23 @@ def analyse_evaluation(loaded: LoadedRecipe, cwd: Path) -> Analysis:
     answered = answered_items(evaluation, built, spec.scores)
     settings = AnalysisSettings(spec, loaded.recipe.seed)
     sections = {name: make(answered, settings) for name, make in SECTIONS.items()}
-    folder = _analysis_folder(evaluation, built.folder / loaded.task)
-    return Analysis(loaded, evaluation.plan.recipe.card.title, folder, answered, sections, evaluated_items(evaluation))
+    own = built.folder / loaded.task
+    return Analysis(
+        loaded, evaluation.plan.recipe.card.title, _analysis_folder(evaluation, own), answered, sections,
+        evaluated_items(evaluation), _pages(loaded, evaluation, own),
+    )  # fmt: skip
+
+
+def _pages(loaded: LoadedRecipe, evaluation: Evaluation, built: Path) -> dict[str, Path]:
+    """Where the results are, and the report of the build, unless the benchmark is from elsewhere."""
+    pages: dict[str, Path] = {}
+    outputs: list[Any] = [*evaluation.spec.outputs.values(), *loaded.recipe.outputs.values()]
+    for output in outputs:
+        if isinstance(output, ResultsSpec):
+            pages["results"] = evaluation.store.folder / f"{output.file}.html"
+        elif output.kind == "report" and evaluation.spec.benchmark is None:
+            pages["report"] = built / str(output.file)
+    return pages
 
 
 def _analysis_folder(evaluation: Evaluation, built: Path) -> Path:
@@ -117,92 +125,3 @@ def analysis_texts(recipe: Recipe) -> PageTexts:
     reports = (spec for spec in recipe.outputs.values() if spec.kind == "report" and isinstance(spec, PageSpec))
     report = next(reports, None)
     return page_texts(recipe.language) if report is None else report.texts({"language": recipe.language})
-
-
-def write_analysis(analysis: Analysis, t: PageTexts) -> list[Path]:
-    """Write ``analysis.json``, the tables, and the items that go back to experts; the files that were written."""
-    files = {
-        "analysis.json": json.dumps(analysis_data(analysis, t), ensure_ascii=False, separators=(",", ":")) + "\n",
-        "items.csv": _items(analysis),
-        "models.csv": _models(analysis),
-        TO_EXPERTS: _to_experts(analysis),
-    }
-    analysis.folder.mkdir(parents=True, exist_ok=True)
-    return [write_atomically(analysis.folder / name, text) for name, text in files.items()]
-
-
-def analysis_data(analysis: Analysis, t: PageTexts) -> dict[str, Any]:
-    """All sections as plain data; notes are in the language of `t`."""
-    answered = analysis.answered
-    return {
-        "schema": ANALYSIS_SCHEMA, "name": analysis.loaded.recipe.name, "title": analysis.title, "task": analysis.task,
-        "language": t.language, "illustrative": answered.illustrative, "notes": analysis.notes(t),
-        "models": plain_data(answered.systems, t), "item_count": len(answered.items),
-        "family_count": answered.family_count,
-        **{name: plain_data(section, t) for name, section in analysis.sections.items()},
-    }  # fmt: skip
-
-
-def _items(analysis: Analysis) -> str:
-    """One line for each item: what it is, and the columns of all sections."""
-    items = analysis.answered.items
-    own = zip(
-        items.ids, items.sources, items.types, items.forms, items.relations, items.families.tolist(), items.expected,
-        items.scorers, _made_up(analysis.answered), items.questions, strict=True,
-    )  # fmt: skip
-    columns = {
-        name: values for section in analysis.sections.values() for name, values in section.item_columns().items()
-    }
-    return csv_table((*_ITEM, *columns), [[*row, *_cells(columns, row[0])] for row in own])
-
-
-def _made_up(answered: AnsweredItems) -> list[int]:
-    """How many of the answers to each item that models gave are made up."""
-    invented = np.array([system.invented and system.group == "model" for system in answered.systems], np.bool_)
-    return answered.asked[invented].sum(axis=0).tolist()
-
-
-def _models(analysis: Analysis) -> str:
-    """One line for each system: how many items it answered, its mean score, and the columns of all sections."""
-    answered = analysis.answered
-    columns = {
-        name: values for section in analysis.sections.values() for name, values in section.model_columns().items()
-    }
-    rows: list[Sequence[Any]] = []
-    for place, system in enumerate(answered.systems):
-        scores, without = answered.scores[place], answered.without[place]
-        kept = scores[~np.isnan(scores)]
-        mean = plain_cell(float(kept.mean())) if len(kept) else None
-        invented = "yes" if system.invented else ""
-        rows.append([
-            system.display_name, system.group, invented, len(kept), mean, int(without.sum()),
-            *_cells(columns, system.name),
-        ])  # fmt: skip
-    return csv_table(("model", "group", "made_up", "n", "mean", "without_verdict", *columns), rows)
-
-
-def _to_experts(analysis: Analysis) -> str:
-    """One line for each item that goes back, the most suspicious first: its texts, its evidence, and the figures."""
-    section = analysis.sections["to_experts"]
-    if not isinstance(section, ItemsForExperts):
-        return ""
-    rows = {row.id: row for row in analysis.rows.find(section.ids.tolist())}
-    made_up = dict(zip(analysis.answered.items.ids, _made_up(analysis.answered), strict=True))
-    lines: list[str] = []
-    for place, name in enumerate(section.ids.tolist()):
-        row = rows[name]
-        figures = {
-            key: plain_cell(getattr(section, key)[place]) for key in ("suspicion", "best_miss", "item_rest", "n")
-        }
-        supports = getattr(row.payload, "evidence", ())
-        evidence = [{"base": one.base, "title": one.title, "text": one.text} for one in supports]
-        line = {
-            "id": name, "source": row.partition, **cells_of(row), "evidence": evidence, **figures,
-            "made_up": made_up[name],
-        }  # fmt: skip
-        lines.append(json.dumps(line, ensure_ascii=False) + "\n")
-    return "".join(lines)
-
-
-def _cells(columns: Mapping[str, Mapping[str, Any]], name: str) -> list[Any]:
-    return [plain_cell(values.get(name)) for values in columns.values()]

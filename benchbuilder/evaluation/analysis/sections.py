@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from benchbuilder.evaluation.analysis.answered import AnsweredItems
 from benchbuilder.evaluation.analysis.consistency import model_consistency
 from benchbuilder.evaluation.analysis.difficulty import item_difficulty
+from benchbuilder.evaluation.analysis.form_spread import form_spread
 from benchbuilder.evaluation.analysis.groups import group_differences
 from benchbuilder.evaluation.analysis.items import item_table
 from benchbuilder.evaluation.analysis.ranks import model_ranks
@@ -20,6 +21,7 @@ SECTIONS: Mapping[str, Callable[[AnsweredItems, AnalysisSettings], AnalysisSecti
     "ranks": model_ranks,
     "consistency": model_consistency,
     "wordings": wording_effects,
+    "forms": form_spread,
     "items": item_table,
     "wrong_answers": wrong_answers,
     "to_experts": items_for_experts,

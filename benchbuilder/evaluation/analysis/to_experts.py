@@ -14,6 +14,9 @@ from benchbuilder.evaluation.analysis.answered import AnalysisNote, AnsweredItem
 from benchbuilder.evaluation.analysis.items import ItemTable, item_table
 from benchbuilder.evaluation.analysis.section import AnalysisSection, AnalysisSettings
 
+TO_EXPERTS = "to_experts.jsonl"
+"""The file of the items that go back to experts, as rows of a review."""
+
 
 @dataclass(frozen=True)
 class ItemsForExperts(AnalysisSection):

@@ -1,0 +1,1 @@
+"""The page of an analysis: figures, tables, and the items that go back to experts in full."""

@@ -1,0 +1,67 @@
+"""An analysis of models that never were, with all sections, as the page gets it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from answered_world import answered, simulated, texts
+
+from benchbuilder.config import AnalysisSpec, load_recipe
+from benchbuilder.core import Claim, Item, Origin, ProducedBy, Support, Table
+from benchbuilder.evaluation.analysis.answered import AnsweringSystem
+from benchbuilder.evaluation.analysis.run import Analysis
+from benchbuilder.evaluation.analysis.section import AnalysisSettings
+from benchbuilder.evaluation.analysis.sections import SECTIONS
+
+FORMS = ("statement", "verify", "yes_no")
+
+
+def item(number: int, question: str = "", language: str = "en") -> Item[Claim]:
+    """Item `number`: three true/false questions of a fact, the second negated, then an open one."""
+    open_question, right = number % 4 == 3, number % 4 == 0
+    support = Support(passage=f"p{number}", base="textbooks", document="Physiology", title="Pregnancy", score=1.5,
+                      rank=1, text="Folic acid lowers the risk of neural tube defects.")  # fmt: skip
+    claim = Claim(
+        type="oe" if open_question else "tf", expected="" if open_question else "yes" if right else "no",
+        question=f"{question}Question {number}: does folic acid lower the risk?", answer=f"It does ({number}).",
+        answer_wrong=f"It does not ({number}).", evidence=(support,),
+    )  # fmt: skip
+    return Item[Claim].build(
+        origin=Origin(file="b.jsonl", line=number + 1), produced_by=ProducedBy(rule="made_up"), language=language,
+        partition=f"source-{number % 3}", payload=claim, candidate="", fact=f"fact-{number // 4}", reviewed=True,
+        form=FORMS[number // 4 % 3],
+    )  # fmt: skip
+
+
+def analysed(
+    models: int, items: int, folder: Path = Path("builds/care_mi/analysis"), *, invented: bool = False,
+    question: str = "", language: str = "en", names: str = "model", **changes: Any,
+) -> Analysis:  # fmt: skip
+    """The analysis of so many models and items; the first half of the models may be favoured by a source."""
+    rows = [item(number, question, language) for number in range(items)]
+    gap = np.zeros((models, items))
+    gap[: models // 2, ::3] = 0.8
+    places = np.arange(items)
+    world = answered(
+        simulated(models, items, 5, gap), places // 4,
+        ids=texts(*(row.id for row in rows)), sources=texts(*(row.partition for row in rows)),
+        types=texts(*(row.payload.type for row in rows)), forms=texts(*(row.form for row in rows)),
+        facts=texts(*(row.fact for row in rows)), expected=texts(*(row.payload.expected for row in rows)),
+        negated=places % 4 == 1, questions=texts(*(row.payload.question for row in rows)),
+        wrong_answers=texts(*(row.payload.answer_wrong for row in rows)),
+    )  # fmt: skip
+    keyed = world.scores.copy()
+    keyed[:, 9::40] = 1 - keyed[:, 9::40]  # some keys are wrong
+    systems = tuple(AnsweringSystem(f"{names}-{n}", "model", invented=invented) for n in range(models))
+    said_wrong = np.where(world.items.types == "oe", 1 - keyed, np.nan)
+    world = replace(world, scores=keyed, systems=systems, said_wrong=said_wrong)
+    halves = {"one": [s.name for s in systems[: models // 2]], "other": [s.name for s in systems[models // 2 :]]}
+    groups = {"size": {"title": "small and large", **halves}}
+    loaded = load_recipe(["recipe=care_mi"])
+    spec = AnalysisSpec.model_validate({"groups": groups, "samples": 200, **changes})
+    loaded = replace(loaded, recipe=loaded.recipe.model_copy(update={"analysis": spec}))
+    sections = {name: make(world, AnalysisSettings(spec, 1)) for name, make in SECTIONS.items()}
+    return Analysis(loaded, "A benchmark", folder, world, sections, Table.of(rows, Item[Claim]), {})
