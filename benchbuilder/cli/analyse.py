@@ -16,6 +16,7 @@ from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import LoadedRecipe, display_path
 from benchbuilder.core import DEFAULT_LANGUAGE, count_phrase, page_texts
 from benchbuilder.evaluation import (
+    ANALYSIS_PAGE,
     Analysis,
     analyse_evaluation,
     analysis_texts,
@@ -63,6 +64,7 @@ def _print_analysis(analysis: Analysis, files: list[Path], console: Console) -> 
         f"in {display_path(analysis.folder)}:")  # fmt: skip
     for line in file_lines(files):
         say(f"  {line}")
+    say(f"next: open {display_path(analysis.folder / ANALYSIS_PAGE)} in a browser")
 
 
 def _plan(loaded: LoadedRecipe, text: str, console: Console) -> None:

@@ -203,6 +203,15 @@ def _print_report(result: EvaluationResult, console: Console) -> int:
     say(f"{task}{count_phrase(len(answers), 'system')} on {count_phrase(items, 'item')}, in {display_path(folder)}:")
     for line in file_lines(report.written_files):
         say(f"  {line}")
-    if pages := [file for file in report.written_files if file.suffix == ".html"]:
-        say(f"next: open {display_path(pages[0])} in a browser")
+    for line in _next_steps(result):
+        say(f"next: {line}")
     return 75 if report.waiting else 0
+
+
+def _next_steps(result: EvaluationResult) -> Iterator[str]:
+    """What to look at."""
+    pages = [file for file in result.report.written_files if file.suffix == ".html"]
+    if pages:
+        yield f"open {display_path(pages[0])} in a browser"
+    if result.scoreboard is not None and any(one.system.group == "model" for one in result.scoreboard.scores):
+        yield "benchbuild analyse, with the same arguments, says what these answers show about the items"

@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from html_page import Page
 from once import EVALUATED, Once
 
 from benchbuilder.annotation import row_decisions
@@ -37,6 +38,7 @@ def test_the_sample_is_analysed_and_says_that_its_answers_are_made_up(capsys: py
     assert "note: Illustrative: made from bundled sample data" in said
     assert "came with the sample. They are made up: no model gave them" in said
     assert "5 models answered " in said
+    assert "next: open builds/care_mi/analysis/analysis.html in a browser" in said
     assert "Difficulty alone is shown: 5 models have answers; 20 are needed" in said
     data = json.loads((ANALYSIS / "analysis.json").read_text("utf-8"))
     assert {"items", "wrong_answers", "to_experts", "difficulty", "groups", "subset"} <= set(data)
@@ -53,9 +55,13 @@ def test_the_sample_is_analysed_and_says_that_its_answers_are_made_up(capsys: py
     sent = [json.loads(line) for line in (ANALYSIS / "to_experts.jsonl").read_text("utf-8").splitlines()]
     assert [row["suspicion"] for row in sent] == sorted((row["suspicion"] for row in sent), reverse=True)
     assert all(row["made_up"] == 5 and row["full-question"] and row["evidence"] for row in sent)
-    before = (ANALYSIS / "analysis.json").read_bytes()
+    page = Page((ANALYSIS / "analysis.html").read_text("utf-8"))
+    assert page.text["items"].count("编造的回答") == 2  # at the map, and at its table
+    assert {"../evaluation/results.html", "../report.html"} <= set(page.links)
+    assert page.ids.count(f"back-{len(sent)}") == 1
+    before = {path.name: path.read_bytes() for path in ANALYSIS.iterdir()}
     assert main(["analyse", RECIPE]) == 0
-    assert (ANALYSIS / "analysis.json").read_bytes() == before
+    assert {path.name: path.read_bytes() for path in ANALYSIS.iterdir()} == before
 
 
 @pytest.mark.usefixtures("here")

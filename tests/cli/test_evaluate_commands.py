@@ -68,6 +68,7 @@ def test_an_evaluation_says_what_it_did_and_runs_nothing_twice(here: Path, capsy
     assert "built" not in told
     assert "illustrative, not checked by experts" in told
     assert "next: open builds/care_mi/evaluation/results.html in a browser" in told
+    assert "next: benchbuild analyse, with the same arguments, says what these answers show" in told
 
 
 def test_the_books_of_an_evaluation_balance(here: Path):

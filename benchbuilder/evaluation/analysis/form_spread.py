@@ -57,12 +57,15 @@ class FormSpread(AnalysisSection):
         """How far apart the forms are."""
         if self.why is not None:
             return [self.why.text(t)]
-        return [
-            t("analysis.form_spread", by=t(f"analysis.asked_by_{group.by}"), values=len(group.values),
-              middle=t.number(float(np.nanmedian(group.spread)) * 100), most=t.number(float(np.nanmax(group.spread)) * 100),
-              model=group.names[int(np.nanargmax(group.spread))])
-            for group in self.groups
-        ]  # fmt: skip
+        return [self._sentence(group, t) for group in self.groups]
+
+    def _sentence(self, group: FormMeans, t: PageTexts) -> str:
+        points = group.spread * 100
+        return t(
+            "analysis.form_spread", by=t(f"analysis.asked_by_{group.by}"), values=len(group.values),
+            middle=t.number(float(np.nanmedian(points))), most=t.number(float(np.nanmax(points))),
+            model=group.names[int(np.nanargmax(points))],
+        )  # fmt: skip
 
     def model_columns(self) -> Mapping[str, Any]:
         """The spread of each model."""
