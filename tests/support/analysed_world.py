@@ -11,7 +11,7 @@ from answered_world import answered, simulated, texts
 
 from benchbuilder.config import AnalysisSpec, load_recipe
 from benchbuilder.core import Claim, Item, Origin, ProducedBy, Support, Table
-from benchbuilder.evaluation.analysis.answered import AnsweringSystem
+from benchbuilder.evaluation.analysis.answered import AnsweredItems, AnsweringSystem, WordedAnswers
 from benchbuilder.evaluation.analysis.run import Analysis
 from benchbuilder.evaluation.analysis.section import AnalysisSettings
 from benchbuilder.evaluation.analysis.sections import SECTIONS
@@ -36,6 +36,19 @@ def item(number: int, question: str = "", language: str = "en") -> Item[Claim]:
     )  # fmt: skip
 
 
+def _worded(world: AnsweredItems, example: str, models: list[str]) -> WordedAnswers:
+    """Answers to the first 80 items in three wordings, the others twice; the last wording is harder."""
+    part, random = world.scores[:, :80], np.random.default_rng(9)
+    scores = np.repeat(part[:, None, None, :], 3, axis=1).repeat(2, axis=2)
+    lost = random.random(scores.shape) < np.array([0, 0.05, 0.3])[:, None, None]
+    scores = np.where(lost, 0.0, scores)
+    scores[:, 0, 1] = np.nan
+    names = ("built", "plain", "doubting")
+    return WordedAnswers(names, tuple(f"{example} ({name})" for name in names), tuple(models),
+                         world.items.ids[: part.shape[1]], world.items.families[: part.shape[1]], scores,
+                         np.zeros(scores.shape, np.bool_))  # fmt: skip
+
+
 def analysed(
     models: int, items: int, folder: Path = Path("builds/care_mi/analysis"), *, invented: bool = False,
     question: str = "", language: str = "en", names: str = "model", **changes: Any,
@@ -57,7 +70,8 @@ def analysed(
     keyed[:, 9::40] = 1 - keyed[:, 9::40]  # some keys are wrong
     systems = tuple(AnsweringSystem(f"{names}-{n}", "model", invented=invented) for n in range(models))
     said_wrong = np.where(world.items.types == "oe", 1 - keyed, np.nan)
-    world = replace(world, scores=keyed, systems=systems, said_wrong=said_wrong)
+    worded = _worded(world, f"{question}Does folic acid lower the risk?", [system.name for system in systems])
+    world = replace(world, scores=keyed, systems=systems, said_wrong=said_wrong, worded=worded)
     halves = {"one": [s.name for s in systems[: models // 2]], "other": [s.name for s in systems[models // 2 :]]}
     groups = {"size": {"title": "small and large", **halves}}
     loaded = load_recipe(["recipe=care_mi"])

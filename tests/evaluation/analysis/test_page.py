@@ -19,7 +19,8 @@ from benchbuilder.evaluation.analysis.page.item_map import ItemMap
 from benchbuilder.evaluation.analysis.page.page import analysis_page
 from benchbuilder.evaluation.analysis.run import Analysis
 
-EVERY_PART = ["items", "experts", "wrong-answers", "ranks", "consistency", "forms", "difficulty", "groups", "plan"]
+EVERY_PART = ["items", "experts", "wrong-answers", "ranks", "consistency", "wordings", "forms", "difficulty",
+              "groups", "plan"]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -44,13 +45,15 @@ def test_every_part_stands_on_its_own_numbers_of_items_and_families(page: str) -
     assert (
         figures == page.count("<figcaption") == len(re.findall(r"Rests on [\d,]+ items in \d+ families, and \d+", page))
     )
-    charts = [attributes for tag, attributes in read.tags if attributes.get("role") == "img"]
+    charts = [attributes for _, attributes in read.tags if attributes.get("role") == "img"]
     assert len(charts) == figures == page.count("<svg")
     assert page.count("<svg") == page.count('<svg class="chart" role="img"') + 1
     named = re.findall(r'<svg class="chart" role="img"[^>]*><title>[^<]+</title>', page)
     assert len(named) == figures - 1
     assert 'role="img" aria-label="480 items by mean score' in page
     assert "made-up" not in page
+    assert "Does folic acid lower the risk? (doubting)" in read.text["wordings"]
+    assert "model-0: " not in read.text["wordings"]  # what each model does is in chart and table
     for link in read.links:
         assert link.startswith("#")  # nothing is loaded from elsewhere
 

@@ -28,7 +28,8 @@ from benchbuilder.exporters import (
 
 _ANSWERED = {"known": "c2", "half_known": "c4", "contradictory": "c5", "unknown": "lost"}
 """The colours of families: known, answered right in part, in part with a contradiction, and not known."""
-_FORM_CLASSES = ("c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7")
+FORM_CLASSES = ("c0", "c1", "c2", "c3", "c4", "c5", "c6", "c7")
+"""The colours of forms and wordings, in their order."""
 _ROW, _DOT = 24.0, 6.0
 _MOST_TICKS = 8
 
@@ -194,7 +195,7 @@ def _form_figure(frame: AnalysisFrame, group: FormMeans) -> AnalysisFigure:
                           (group.means[order], group.low[order], group.high[order]), title)  # fmt: skip
     legend = tuple(
         (css, frame.t("analysis.page.form_legend", name=name, items=items, families=families))
-        for css, name, items, families in zip(_FORM_CLASSES, names, group.items, group.families, strict=False)
+        for css, name, items, families in zip(FORM_CLASSES, names, group.items, group.families, strict=False)
     )
     return AnalysisFigure(title, chart, frame.caption(sum(group.items), group.family_count, len(group.names)),
                           frame.shown_note(len(group.names)), legend)  # fmt: skip
@@ -212,7 +213,7 @@ def wording_chart(models: Sequence[str], means: tuple[Floats, Floats, Floats], t
         ChartRow(name, [
             ChartDot(value, None if np.isnan(low) else low, None if np.isnan(high) else high, css)
             for value, low, high, css in zip(
-                *(part[place].tolist() for part in means), _FORM_CLASSES, strict=False) if not np.isnan(value)
+                *(part[place].tolist() for part in means), FORM_CLASSES, strict=False) if not np.isnan(value)
         ])
         for place, name in enumerate(models)
     ]  # fmt: skip

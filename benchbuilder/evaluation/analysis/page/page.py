@@ -18,6 +18,7 @@ from benchbuilder.evaluation.analysis.page.item_parts import difficulty_part, gr
 from benchbuilder.evaluation.analysis.page.model_parts import consistency_part, forms_part, ranks_part
 from benchbuilder.evaluation.analysis.page.parts import AnalysisFrame
 from benchbuilder.evaluation.analysis.page.plan_part import plan_part
+from benchbuilder.evaluation.analysis.page.wording_part import wordings_part
 from benchbuilder.evaluation.analysis.run import Analysis
 from benchbuilder.evaluation.analysis.to_experts import ItemsForExperts
 from benchbuilder.evaluation.results import PACKAGES
@@ -33,8 +34,8 @@ def analysis_page(analysis: Analysis, t: PageTexts) -> str:
     returned = returned_items(frame)
     parts = [
         map_part(frame, returned), experts_part(frame, len(returned)), wrong_answers_part(frame), ranks_part(frame),
-        consistency_part(frame), forms_part(frame), difficulty_part(frame), groups_part(frame), subset_part(frame),
-        plan_part(frame),
+        consistency_part(frame), wordings_part(frame), forms_part(frame), difficulty_part(frame), groups_part(frame),
+        subset_part(frame), plan_part(frame),
     ]  # fmt: skip
     recipe = analysis.loaded.recipe
     return render_html(
