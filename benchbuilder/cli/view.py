@@ -49,7 +49,9 @@ def run(args: argparse.Namespace, console: Console) -> int:
     except ModuleNotFoundError as error:
         raise missing_view_extra(error) from error
     builds = _builds(args)
-    site = ExplorerSite({build.name: build for build in builds}, read_only=args.read_only)
+    site = ExplorerSite(
+        {build.name: build for build in builds}, read_only=args.read_only, recipes=tuple(args.recipes or ())
+    )
 
     def show(address: str) -> None:
         entrance = f"{address}enter/{site.token}"

@@ -9,6 +9,7 @@ from .json_schema import recipe_schema as recipe_schema
 from .load import LoadedRecipe as LoadedRecipe
 from .load import load_recipe as load_recipe
 from .origins import ValueOrigin as ValueOrigin
+from .origins import leaves_of as leaves_of
 from .origins import parse_key as parse_key
 from .outline import RecipeOutline as RecipeOutline
 from .output_names import comparable_name as comparable_name

@@ -2,6 +2,7 @@ from .analysis.answered import AnsweredItems as AnsweredItems
 from .analysis.files import ANALYSIS_PAGE as ANALYSIS_PAGE
 from .analysis.files import analysis_data as analysis_data
 from .analysis.files import write_analysis as write_analysis
+from .analysis.items import wilson_interval as wilson_interval
 from .analysis.plan import ItemPlan as ItemPlan
 from .analysis.run import Analysis as Analysis
 from .analysis.run import analyse_evaluation as analyse_evaluation

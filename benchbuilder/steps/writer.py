@@ -161,11 +161,16 @@ class Writer(ModelMap):
         self._pairs = [] if spec.pairs is None else read_few_shot_pairs(spec.pairs.file)
         self._schema: type[BaseModel] = create_model("Reply", **{self.reply_field: (str, ...)})  # type: ignore[call-overload]
 
+    def without_model(self, row: Any, parents: Mapping[str, Any]) -> Outcome | NeedsModel:
+        """What becomes of a row before any model is asked."""
+        outcome = self.exclusion(row, parents)
+        if outcome is not None:
+            return outcome
+        return NeedsModel() if self.spec.strategy == "model" else self.by_rule(row, parents)
+
     def converse(self, row: Any, parents: Mapping[str, Any]) -> Conversation:
         """One branch per row."""
-        outcome: Outcome | NeedsModel | None = self.exclusion(row, parents)
-        if outcome is None:
-            outcome = NeedsModel() if self.spec.strategy == "model" else self.by_rule(row, parents)
+        outcome = self.without_model(row, parents)
         if not isinstance(outcome, NeedsModel):
             return [outcome]
         if self.model_spec is None:

@@ -11,7 +11,15 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from benchbuilder.core import BenchbuilderError
-from benchbuilder.explorer.app import builds_page, entrance, flow_page, rows_page, settings_pages
+from benchbuilder.explorer.app import (
+    builds_page,
+    entrance,
+    flow_page,
+    rows_page,
+    rule_pages,
+    rule_saving_pages,
+    settings_pages,
+)
 from benchbuilder.explorer.app.explorer_site import ExplorerSite, page_request
 from benchbuilder.web import SECURITY_HEADERS, CachedStaticFiles, RefusedRequest, RequestGuard
 
@@ -19,7 +27,7 @@ _log = logging.getLogger("benchbuilder.explorer")
 
 HOSTS = ("127.0.0.1", "localhost", "::1")
 _READING = (entrance, settings_pages, builds_page, flow_page, rows_page)
-_WRITING = ()
+_WRITING = (rule_pages, rule_saving_pages)
 
 
 def create_explorer(site: ExplorerSite) -> FastAPI:

@@ -14,6 +14,8 @@ from starlette.responses import HTMLResponse
 from benchbuilder.core import InstallationError, PageTexts, load_languages
 from benchbuilder.explorer.app.page_templates import render_page
 from benchbuilder.explorer.reading.build_folders import BuildFolder
+from benchbuilder.explorer.workbench.recipe_memory import RecipeMemory
+from benchbuilder.explorer.workbench.trial_process import TrialProcesses
 from benchbuilder.web import preferred_language
 
 
@@ -26,15 +28,19 @@ class ExplorerSite:
     """The builds by name, and what protects the pages.
 
     `token` is in the address that a browser enters by; `post_token` must come with every request that is not GET.
-    With `read_only`, no page writes. `port` is part of the names of cookies, as all ports of a host share cookies.
+    With `read_only`, no page writes. `recipes` are further folders of recipes; `trials` tries
+    rules, and `memory` keeps loaded recipes.
     """
 
     builds: Mapping[str, BuildFolder]
     read_only: bool = False
+    recipes: tuple[str, ...] = ()
     languages: Mapping[str, PageTexts] = field(default_factory=lambda: load_languages({}))
     token: str = field(default_factory=_new_secret, repr=False)
     session: str = field(default_factory=_new_secret, repr=False)
     post_token: str = field(default_factory=_new_secret, repr=False)
+    trials: TrialProcesses = field(default_factory=TrialProcesses, repr=False)
+    memory: RecipeMemory = field(default_factory=RecipeMemory, repr=False)
 
     @staticmethod
     def cookie_name(request: Request, name: str = "entry") -> str:

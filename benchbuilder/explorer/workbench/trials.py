@@ -1,0 +1,295 @@
+"""Trials of drafts: what they make, change and lose of what the saved rules make, and what comes of it later."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from benchbuilder.config import StepSpec
+from benchbuilder.core import Kept, Outcome, Row, row_class
+from benchbuilder.explorer.workbench.drafts import DraftRules, read_draft
+from benchbuilder.explorer.workbench.judged_rows import (
+    JudgedResult,
+    JudgedRow,
+    JudgedShare,
+    judge_again,
+    read_judged,
+    row_data,
+    row_of,
+    share_of,
+)
+from benchbuilder.explorer.workbench.later_steps import LaterStep, run_later_steps
+from benchbuilder.explorer.workbench.rule_files import open_rule_file, steps_with_rules
+from benchbuilder.explorer.workbench.rule_yield import RuleYield, count_yields, idle_rules
+from benchbuilder.explorer.workbench.trial_bench import TrialBench, TriedRow, drawn, given_text, tried_row
+from benchbuilder.steps import Map, ReplyFault, Writer, find_shapes
+
+RowSort = Literal["new", "changed", "lost", "moved"]
+FIRST_ROWS = 300
+"""So many rows without a rule, and so many of the others, are tried first."""
+_LISTED = 60
+"""So many rows of each sort are listed."""
+_GROUPS = 30
+_IN_GROUP = 25
+_CHECKED = 200
+_TO_JUDGE = 20
+
+
+@dataclass(frozen=True, slots=True)
+class TrialRequest:
+    """A draft to try, on the first rows or on all; of two trials, the one with the larger number counts."""
+
+    number: int
+    text: str
+    whole: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TriedDifference:
+    """A row of which a draft makes something else than the saved rules, with its place in the source."""
+
+    row: str
+    place: str
+    question: str
+    answer: str
+    before: TriedRow
+    after: TriedRow
+    fault: str = ""
+    """What the step's own check of a model's text says of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowGroup:
+    """Rows that no rule handles and that begin or end alike; `place` and `words` are those of a `QuestionShape`."""
+
+    place: str
+    words: str
+    count: int
+    share: float
+    rows: tuple[tuple[str, str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TrialResult:
+    """What a draft does to the rows that were tried.
+
+    Attributes:
+        number: That of the request.
+        whole: Whether all rows were tried.
+        rows: How many rows were tried.
+        total: How many rows go in.
+        made: Of how many of the tried rows the draft makes something.
+        made_before: Of how many the saved rules do.
+        unhandled: How many no rule handles.
+        counts: The rows by sort of difference.
+        listed: The first rows of each sort.
+        groups: The rows that no rule handles, by shape.
+        later: What later steps make of the new and changed rows.
+        yields: How many rows each rule decides.
+        judged: What becomes of judged rows.
+        to_judge: Rows that chance drew among the new ones, or among all that are made.
+        faults: How many of the checked outputs the step's check of a model's text flags, and how many it checked.
+        changed: The keys that the draft changes.
+        overridden: Changed keys without effect, and where they are set.
+        seconds: The time that it took.
+    """
+
+    number: int
+    whole: bool
+    rows: int
+    total: int
+    made: int
+    made_before: int
+    unhandled: int
+    counts: dict[RowSort, int]
+    listed: dict[RowSort, list[TriedDifference]]
+    groups: list[RowGroup]
+    later: list[LaterStep]
+    yields: list[RuleYield]
+    judged: list[JudgedResult]
+    to_judge: list[TriedDifference]
+    faults: tuple[int, int]
+    changed: tuple[str, ...]
+    overridden: tuple[tuple[str, str], ...]
+    seconds: float
+
+    @property
+    def share(self) -> JudgedShare:
+        """How many judged rows are as people want them."""
+        return share_of(self.judged)
+
+
+@dataclass
+class _Collected:
+    """What a run over rows gives: results, differences, the rows that are made anew, and results by position."""
+
+    tried: dict[int, TriedRow] = field(default_factory=dict[int, TriedRow])
+    sorts: dict[RowSort, list[int]] = field(default_factory=dict[RowSort, list[int]])
+    rows: list[Row] = field(default_factory=list[Row])
+    faults: dict[int, str] = field(default_factory=dict[int, str])
+
+
+class RuleTrial:
+    """Tries drafts of a step's rules; what the saved rules make of every row is known from the start.
+
+    `before_row` is called with the position of each row before a rule works on it: it may raise `TrialStoppedError`.
+    """
+
+    def __init__(self, bench: TrialBench, before_row: Callable[[int], None]) -> None:
+        self.bench, self.before_row = bench, before_row
+        self.file = open_rule_file(bench.loaded, bench.step)
+        self.saved_spec: StepSpec = bench.loaded.recipe.steps[bench.step]
+        self.saved = dict(self._tried(bench.base_step, range(len(bench.rows))))
+
+    def run(self, request: TrialRequest, on_read: Callable[[DraftRules], None] | None = None) -> TrialResult:
+        """The result of a draft; RecipeError if it is wrong, DataError if a pattern takes too long.
+
+        `on_read` gets the draft before any rule works.
+        """
+        start = time.perf_counter()
+        draft = read_draft(self.file, request.text, self.bench.loaded)
+        if on_read is not None:
+            on_read(draft)
+        spec = draft.specs.get(self.bench.step, self.saved_spec)
+        step = self.bench.base_step if spec is self.saved_spec else self.bench.open_step(spec)
+        positions: Sequence[int] = range(len(self.bench.rows)) if request.whole else self._first_positions()
+        collected = self._collect(step, positions)
+        judged = judge_again(read_judged(self.file.judged, self.bench.step), lambda row: self._judged(step, row))
+        later: list[LaterStep] = []
+        yields: list[RuleYield] = []
+        if request.whole:
+            later = run_later_steps(self.bench, draft.specs, collected.rows, steps_with_rules(self.bench.loaded))
+            yields = self._yields(spec, collected, positions)
+        return self._result(request, draft, collected, judged, later, yields, start)
+
+    def _result(
+        self, request: TrialRequest, draft: DraftRules, collected: _Collected, judged: list[JudgedResult],
+        later: list[LaterStep], yields: list[RuleYield], start: float,
+    ) -> TrialResult:  # fmt: skip
+        tried = collected.tried
+        unhandled = [position for position, row in tried.items() if row.unhandled]
+        listed: dict[RowSort, list[TriedDifference]] = {
+            sort: [self._difference(position, collected) for position in positions[:_LISTED]]
+            for sort, positions in collected.sorts.items()
+        }
+        checked = [position for sort in ("new", "changed") for position in collected.sorts[sort]][:_CHECKED]
+        return TrialResult(
+            request.number, request.whole, len(tried), self.bench.total, sum(bool(row.made) for row in tried.values()),
+            sum(bool(self.saved[position].made) for position in tried), len(unhandled),
+            {sort: len(positions) for sort, positions in collected.sorts.items()}, listed,
+            self._groups(unhandled, len(tried)), later, yields, judged, self._to_judge(collected),
+            (len(collected.faults), len(checked)), draft.changed, draft.overridden, time.perf_counter() - start,
+        )  # fmt: skip
+
+    def row(self, row_id: str) -> tuple[Row, str, str]:
+        """A row by its id, with its question and answer; KeyError if it is not here."""
+        row = self.bench.rows[self.bench.index[row_id]]
+        return row, *given_text(row)
+
+    def judgement_data(self, row_id: str) -> tuple[str, str, str]:
+        """What a judgement holds of a row: question, answer and the whole row as text; KeyError if it is not here."""
+        row, question, answer = self.row(row_id)
+        return question, answer, row_data(row)
+
+    def _first_positions(self) -> list[int]:
+        """Rows without a rule first, then a sample of the others by the seed of the recipe."""
+        ids, seed = [row.id for row in self.bench.rows], self.bench.loaded.recipe.seed
+        unhandled = [row for row, tried in zip(ids, self.saved.values(), strict=True) if tried.unhandled]
+        handled = [row for row, tried in zip(ids, self.saved.values(), strict=True) if not tried.unhandled]
+        chosen = [*drawn(unhandled, seed, FIRST_ROWS), *drawn(handled, seed, FIRST_ROWS)]
+        return [self.bench.index[row] for row in chosen]
+
+    def _tried(self, step: Map, positions: Iterable[int]) -> Iterable[tuple[int, TriedRow]]:
+        for position, outcomes, unhandled in self.bench.run(step, list(positions), self.before_row):
+            yield position, tried_row(outcomes, unhandled=unhandled)
+
+    def _collect(self, step: Map, positions: Sequence[int]) -> _Collected:
+        found = _Collected(sorts={"new": [], "changed": [], "lost": [], "moved": []})
+        for position, outcomes, unhandled in self.bench.run(step, positions, self.before_row):
+            now = found.tried[position] = tried_row(outcomes, unhandled=unhandled)
+            sort = _sort_of(self.saved[position], now)
+            if sort is None:
+                continue
+            found.sorts[sort].append(position)
+            if sort in ("new", "changed"):
+                if len(found.rows) < _CHECKED and (fault := self._fault(step, position, outcomes)):
+                    found.faults[position] = fault
+                found.rows += [outcome.row for outcome in outcomes if isinstance(outcome, Kept)]
+        return found
+
+    def _fault(self, step: Map, position: int, outcomes: Sequence[Outcome]) -> str:
+        """What a step that checks the texts of models says of a text that a rule made; empty if nothing."""
+        if not isinstance(step, Writer):
+            return ""
+        row, parents = self.bench.rows[position], self.bench.parents[position]
+        for outcome in outcomes:
+            text: Any = getattr(outcome.row, "text", None) if isinstance(outcome, Kept) else None
+            if isinstance(text, str):
+                checked = step.judge(row, parents, text, step.produced_by())
+                if isinstance(checked, ReplyFault):
+                    return checked.reason
+        return ""
+
+    def _difference(self, position: int, collected: _Collected) -> TriedDifference:
+        row = self.bench.rows[position]
+        return TriedDifference(
+            row.id, f"{row.origin.file}:{row.origin.line}", *given_text(row), self.saved[position],
+            collected.tried[position], collected.faults.get(position, ""),
+        )  # fmt: skip
+
+    def _to_judge(self, collected: _Collected) -> list[TriedDifference]:
+        pool = collected.sorts["new"] or [position for position, row in collected.tried.items() if row.made]
+        ids = [self.bench.rows[position].id for position in pool]
+        chosen = drawn(ids, self.bench.loaded.recipe.seed, _TO_JUDGE)
+        return [self._difference(self.bench.index[row], collected) for row in chosen]
+
+    def _groups(self, unhandled: Sequence[int], tried: int) -> list[RowGroup]:
+        facts, unit = self.bench.asked(unhandled), self.bench.unit
+        by_id = {fact.id: fact for fact in facts}
+        joiner = " " if unit == "words" else ""
+        return [
+            RowGroup(shape.place, joiner.join(shape.tokens), shape.count, shape.count / max(tried, 1), tuple(
+                (row, by_id[row].question, by_id[row].answer) for row in shape.ids[:_IN_GROUP]))
+            for shape in find_shapes(facts, unit, _GROUPS, shortest=1)
+        ]  # fmt: skip
+
+    def _yields(self, spec: StepSpec, collected: _Collected, positions: Sequence[int]) -> list[RuleYield]:
+        found = count_yields(self.saved.values(), collected.tried.values())
+        used = Counter({each.rule: each.rows for each in found if each.makes and each.rows})
+
+        def run(other: StepSpec) -> list[TriedRow]:
+            return [tried for _, tried in self._tried(self.bench.open_step(other), positions)]
+
+        idle = idle_rules(spec, used, run)
+        known = {each.rule for each in idle}
+        return [*(each for each in found if each.rows or each.rule not in known), *idle]
+
+    def _judged(self, step: Map, judged: JudgedRow) -> TriedRow | None:
+        """What the rules make of a judged row: of the build, or as it was kept; None if its ancestors are not known."""
+        position = self.bench.index.get(judged.row)
+        if position is not None:
+            outcomes, unhandled = self.bench.outcomes(step, self.bench.rows[position], self.bench.parents[position])
+            return tried_row(outcomes, unhandled=unhandled)
+        return try_kept_row(self.bench, step, judged)
+
+
+def try_kept_row(bench: TrialBench, step: Map, judged: JudgedRow) -> TriedRow | None:
+    """What rules make of a row as its judgement holds it; None if the step needs ancestors of it."""
+    if any(port.mode == "parent" for port in step.ports.values()) or not judged.data:
+        return None
+    row = row_of(judged, row_class(bench.manifests[bench.node.inputs["each"][0]].row))
+    outcomes, unhandled = bench.outcomes(step, row, {})
+    return tried_row(outcomes, unhandled=unhandled)
+
+
+def _sort_of(before: TriedRow, after: TriedRow) -> RowSort | None:
+    if before.made and after.made:
+        return "changed" if before.made != after.made else None
+    if after.made:
+        return "new"
+    if before.made:
+        return "lost"
+    return "moved" if before.cause != after.cause else None

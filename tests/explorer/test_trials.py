@@ -1,0 +1,177 @@
+"""What a draft of rules makes, compared with what a build makes of the saved file."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+from once import BUILT, Once
+from own_rules import write_own_recipe
+
+from benchbuilder.config import load_recipe
+from benchbuilder.core import DataError, RecipeError, row_text
+from benchbuilder.explorer.workbench.drafts import read_draft
+from benchbuilder.explorer.workbench.rule_files import steps_with_rules
+from benchbuilder.explorer.workbench.trial_bench import TrialBench
+from benchbuilder.explorer.workbench.trial_process import BenchSettings, TrialProcess
+from benchbuilder.explorer.workbench.trials import RuleTrial, TrialRequest
+from benchbuilder.pipeline import filter_outcomes
+
+SEAMS = "  seams: [是, 的,"
+
+
+@pytest.fixture(scope="module")
+def own(once: Once, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a recipe of the user's own, and the build of the bundled sample under its name."""
+    folder = tmp_path_factory.mktemp("own")
+    rules = write_own_recipe(folder)
+    rules.write_text(rules.read_text("utf-8").replace("  seams: [是, 为, 的,", SEAMS, 1), "utf-8")
+    shutil.copytree(once.after(BUILT) / "builds" / "care_mi", folder / "builds" / "own")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def trial(own: Path) -> RuleTrial:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(own)
+        bench = TrialBench(["recipe=own"], [], own / "builds" / "own", "state_choice")
+    return RuleTrial(bench, lambda _: None)
+
+
+def test_a_trial_of_the_saved_rules_equals_the_build_row_by_row(once: Once) -> None:
+    folder = once.after(BUILT) / "builds" / "care_mi"
+    loaded = load_recipe(["recipe=care_mi"])
+    steps = list(steps_with_rules(loaded))
+    assert {"state_choice", "negate_choice", "ask_oe_choice", "replace_choice"} <= {*steps}
+    tried_steps = 0
+    for step in steps:
+        bench = TrialBench(["recipe=care_mi"], [], folder, step)
+        manifest = bench.manifests[step]
+        texts = {row.id: row_text(row) for row in bench.store.rows(manifest)}
+        lines = filter_outcomes(bench.store.outcomes(manifest), port="each").to_pylist()
+        built = {row.id: [] for row in bench.rows}
+        for line in lines:
+            built[line["row"]].append(texts[line["out"]] if line["out"] else line["reason"])
+        trial = RuleTrial(bench, lambda _: None)
+        for position, row in enumerate(bench.rows):
+            now = trial.saved[position]
+            made = [entry for entry in built[row.id] if entry in texts.values()]
+            assert list(now.made) == made, (step, row.id)
+            if not made:
+                assert all(now.cause.find(reason) >= 0 for reason in built[row.id]), (step, now.cause)
+        tried_steps += 1
+    assert tried_steps == len(steps)
+
+
+def test_an_ending_makes_new_rows_and_says_what_later_steps_make_of_them(trial: RuleTrial) -> None:
+    saved = trial.run(TrialRequest(1, trial.file.text, whole=True))
+    assert (saved.groups[0].place, saved.groups[0].words, saved.groups[0].count) == ("last", "为", 18)
+    result = trial.run(TrialRequest(2, trial.file.text.replace(SEAMS, "  seams: [是, 为, 的,"), whole=True))
+    assert result.counts == {"new": 18, "changed": 0, "lost": 0, "moved": 0}
+    assert result.made == result.made_before + 18 == saved.made + 18
+    assert all(each.after.rule == "seam: 为" for each in result.listed["new"])
+    later = {step.step: step for step in result.later}
+    assert later["replace_choice"].rows == 18
+    assert later["negate_choice"].rows == 18 + later["replace_choice"].kept
+    for step in later.values():
+        assert step.kept + sum(count for _, _, count in step.lost) >= step.rows
+    assert {each.row for each in result.to_judge} <= {each.row for each in result.listed["new"]}
+    assert result.changed == ("state_choice.seams",)
+
+
+def test_an_ending_that_is_taken_away_loses_rows_with_their_cause(trial: RuleTrial) -> None:
+    result = trial.run(TrialRequest(1, trial.file.text.replace(SEAMS, "  seams: [的,"), whole=True))
+    assert result.counts["new"] == 0
+    assert result.counts["lost"] > 70
+    assert {each.after.cause for each in result.listed["lost"]} == {"needs_model: no seam fits"}
+    assert result.groups[0].words.endswith("是")
+
+
+def test_a_row_that_only_fails_for_another_cause_is_moved(trial: RuleTrial) -> None:
+    text = trial.file.text.replace(SEAMS, "  seams: [是, 怎样处理, 的,")
+    result = trial.run(TrialRequest(1, text, whole=True))
+    assert result.counts["new"] == 0
+    assert result.counts["moved"] == 2
+    assert all("question refused" in each.after.cause for each in result.listed["moved"])
+
+
+def test_a_key_that_links_to_a_changed_one_changes_too(trial: RuleTrial) -> None:
+    text = trial.file.text
+    entry = next(line for line in text.splitlines() if line.startswith("  negations: ["))
+    draft = read_draft(trial.file, text.replace(entry, "  negations: [zzz]", 1), trial.bench.loaded)
+    changed = [name for name, spec in draft.specs.items() if getattr(spec, "negations", ()) == ("zzz",)]
+    assert len(changed) > 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("  seams: [", "  seam: [", "did you mean 'seams'?"),
+        ("'几(?![乎何内丁])'", "'几((?![乎何内丁])'", "is not a regular expression"),
+        ("  seams: [是,", "  seams: ['${paths.words}',", "tried only after it is saved"),
+        ("\nstate_choice:\n", "\nstate_choice: 3\nother:\n", "a mapping"),
+    ],
+)
+def test_a_wrong_draft_is_explained_with_its_line(trial: RuleTrial, old: str, new: str, told: str) -> None:
+    text = trial.file.text.replace(old, new, 1)
+    assert text != trial.file.text
+    with pytest.raises(RecipeError) as caught:
+        trial.run(TrialRequest(1, text, whole=False))
+    assert told in str(caught.value)
+    assert "own_claims.yaml:" in str(caught.value)
+
+
+def test_a_yaml_error_is_explained_with_its_line(trial: RuleTrial) -> None:
+    text = trial.file.text.replace("选择]", "选择", 1)
+    with pytest.raises(RecipeError, match="bracket") as caught:
+        trial.run(TrialRequest(1, text, whole=False))
+    assert caught.value.problems[0].where.rpartition(":")[2].isdigit()
+
+
+def test_frames_that_decide_no_row_are_unused_or_hidden(trial: RuleTrial) -> None:
+    frames = (
+        "  frames:\n    all: {match: '(?P<q>.*)', answers: [], write: '{q}即{answer}'}\n"
+        "    never: {match: 'zzz', write: '{answer}'}\n    behind: {match: '(?P<q>.*)是', write: '{q}是{answer}'}\n"
+    )
+    text = trial.file.text.replace("  seams: [", frames + "  seams: [", 1)
+    result = trial.run(TrialRequest(1, text, whole=True))
+    states = {each.rule: each.state for each in result.yields}
+    assert states["never"] == "unused"
+    assert states["behind"] == "hidden"
+    assert states["all"] == ""
+
+
+def test_a_trial_process_stops_a_pattern_that_runs_away_and_names_it(
+    own: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(own)
+    process = TrialProcess(BenchSettings(("recipe=own",), (), own / "builds" / "own", "state_choice"))
+    text = (own / "recipes" / "rules" / "own_claims.yaml").read_text("utf-8")
+    try:
+        first = process.try_draft(text, whole=True)
+        assert first is not None
+        assert first.counts == {"new": 0, "changed": 0, "lost": 0, "moved": 0}
+        start = time.monotonic()
+        with pytest.raises(DataError) as caught:
+            process.try_draft(text.replace("'什么|哪|", "'(?:(?:.|[^0])+)+0z|什么|哪|", 1), whole=True)
+        assert time.monotonic() - start < 6
+        assert "(?:(?:.|[^0])+)+0z" in str(caught.value)
+        again = process.try_draft(text, whole=False)
+        assert again is not None
+    finally:
+        process.close()
+
+
+def test_a_process_that_hangs_is_ended_and_starts_again(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(own)
+    process = TrialProcess(BenchSettings(("recipe=own",), (), own / "builds" / "own", "state_choice"), longest_s=0.5)
+    text = (own / "recipes" / "rules" / "own_claims.yaml").read_text("utf-8")
+    try:
+        assert process.try_draft(text, whole=True) is not None
+        with pytest.raises(DataError, match="take longer than"):
+            process.try_draft(text.replace("'什么|哪|", "'(?:(?:.|[^0])+)+0z|什么|哪|", 1), whole=True)
+        assert process.try_draft(text, whole=True) is not None
+    finally:
+        process.close()
