@@ -10,11 +10,12 @@ import signal
 import subprocess
 import sys
 import warnings
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from once import Once
+from once import EVALUATED, Once
 
 import benchbuilder as bb
 from benchbuilder.api.watching import NotebookProgress
@@ -87,6 +88,34 @@ def test_a_build_is_read_as_tables() -> None:
     assert len(built.candidates) >= len(built.items)
     written = (built.folder / "ledger.tsv").read_text("utf-8").splitlines()
     assert built.ledger().num_rows == len(written) - 1
+
+
+@pytest.mark.e2e
+def test_an_evaluation_and_its_rows_become_tables_of_each_library(
+    once: Once, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(once.copied(EVALUATED, tmp_path / "work"))
+    (result,) = bb.evaluate("care_mi")
+    assert {*result.answers, *result.scores} <= {*result.report.reused_steps}
+    lines = [
+        json.loads(line) for line in Path("builds/care_mi/evaluation/answers.jsonl").read_text("utf-8").splitlines()
+    ]
+    models = {line["model"] for line in lines}  # the file leaves out rules, which answer alike each time
+    answers = [row for table in result.answers.values() for row in table.datasets()]
+    given = [row for row in answers if row["text"] and row["model"] in models]
+    assert Counter((row["model"], row["text"]) for row in given) == Counter(
+        (line["model"], line["answer"]) for line in lines
+    )
+    assert result.scoreboard is not None
+    assert {score.system.name for score in result.scoreboard.scores} >= models
+    items = bb.open("builds/care_mi").items
+    wanted = items.arrow().to_pylist()
+    assert items.datasets().to_list() == wanted
+    polars = pytest.importorskip("polars")
+    frame = items.polars()
+    assert frame.to_dicts() == wanted
+    assert frame.schema["evidence"] == polars.List
+    assert frame.schema["evidence"].inner == polars.Struct
 
 
 def test_what_is_not_there_is_named() -> None:
