@@ -16,7 +16,7 @@ from benchbuilder.publishing import Release, ReleaseRequest, make_release
 
 def register(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    add_overrides(parser)
+    add_overrides(parser, "recipe=NAME, version=1.0.0, and any override, such as release.private=0.3")
     parser.add_argument(
         "--despite", metavar="REASON", default="", help="release it although something speaks against it; the card "
         "prints the reason and what it was",

@@ -22,9 +22,9 @@ class Session(OpenedRecipe):
     console: Console
 
 
-def add_overrides(parser: argparse.ArgumentParser) -> None:
+def add_overrides(parser: argparse.ArgumentParser, help_text: str = "recipe=NAME and any override") -> None:
     """Let a command take ``recipe=NAME key=value ...``."""
-    parser.add_argument("overrides", nargs="*", metavar="key=value", help="recipe=NAME and any override")
+    parser.add_argument("overrides", nargs="*", metavar="key=value", help=help_text)
 
 
 def add_verify(parser: argparse.ArgumentParser) -> None:

@@ -82,6 +82,7 @@ from .spec.recipe import CardSpec as CardSpec
 from .spec.recipe import Recipe as Recipe
 from .spec.recipe import RunSpec as RunSpec
 from .spec.recipe import WritingSpec as WritingSpec
+from .spec.release import REPOSITORY_PATTERN as REPOSITORY_PATTERN
 from .spec.release import ReleaseSpec as ReleaseSpec
 from .spec.scorecard import CriterionState as CriterionState
 from .spec.scorecard import ScorecardSpec as ScorecardSpec

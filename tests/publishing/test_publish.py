@@ -97,6 +97,8 @@ def test_only_what_the_release_wrote_is_published(own_releases: Path, built: Bui
     folder = own_releases / "care_mi" / "1.0.0"
     with pytest.raises(RecipeError, match="no repository is named"):
         plan_upload(folder)
+    with pytest.raises(RecipeError, match="an owner and a name"):
+        plan_upload(folder, "garden")
     (folder / "notes.txt").write_text("of mine", encoding="utf-8")
     with pytest.raises(DataError, match="holds files that no release wrote") as refused:
         plan_upload(folder, "owner/garden")

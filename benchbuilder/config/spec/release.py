@@ -8,6 +8,9 @@ from pydantic import Field
 
 from benchbuilder.config.spec.base import RuntimeOption, Spec
 
+REPOSITORY_PATTERN = r"^[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*$"
+"""The name of a repository on the Hub, with its owner."""
+
 
 class ReleaseSpec(Spec):
     """How ``benchbuild release`` divides and describes the benchmark; no step of the build depends on it.
@@ -25,7 +28,7 @@ class ReleaseSpec(Spec):
     persons as well (``private``). ``null``: not stated."""
     authors: tuple[Annotated[str, Field(pattern=r"\S")], ...] = ()
     url: Annotated[str, Field(pattern=r"^(https?://\S+)?$")] = ""
-    repository: Annotated[str | None, Field(pattern=r"^[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*$")] = None
+    repository: Annotated[str | None, Field(pattern=REPOSITORY_PATTERN)] = None
     contact: Annotated[str, Field(pattern=r"^(https?://\S+|[^@\s]+@[^@\s]+)?$")] = ""
     """Where readers report an error in an item: a page, or an address of electronic mail. The card prints it."""
     dir: Annotated[str, RuntimeOption(), Field(min_length=1)] = "releases"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.config import display_path
+from benchbuilder.config import REPOSITORY_PATTERN, display_path
 from benchbuilder.core import DataError, InstallationError, Problem, RecipeError, ServiceError
 from benchbuilder.publishing.release.make import CHECKSUMS, check_release
 from benchbuilder.publishing.release.record import ReleaseRecord, parse_version, read_record
@@ -65,6 +66,11 @@ def plan_upload(folder: Path, repository: str | None = None) -> Upload:
     if not target:
         raise RecipeError([Problem("no repository is named", where="command line: publish",
                                    hint="give --repository OWNER/NAME, or set release.repository")])  # fmt: skip
+    if not re.match(REPOSITORY_PATTERN, target):
+        raise RecipeError([Problem(
+            "a repository has an owner and a name", where="command line: --repository", actual=target,
+            allowed="OWNER/NAME", hint="for instance my-group/my-benchmark",
+        )])  # fmt: skip
     files = tuple(_uploaded_file(folder, name) for name in sorted(listed))
     return Upload(target, record.version, files, record)
 
