@@ -6,10 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from benchbuilder.authoring.dry_run.run import nodes_without_prompts, open_dry_run
-from benchbuilder.authoring.dry_run.transcripts import JournalDriver, empty_lookup
 from benchbuilder.config import LoadedRecipe
 from benchbuilder.core import LengthUnit, Problem, RecipeError, comparison_form, count_phrase
-from benchbuilder.pipeline import Plan, Store, Watcher
+from benchbuilder.pipeline import JournalDriver, Plan, Store, Watcher, empty_lookup
 from benchbuilder.steps import PAIR_COLUMNS, AskedFact, QuestionShape, StatementPair, StatePairsSpec, render_rows
 
 

@@ -12,12 +12,11 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from benchbuilder.authoring import PromptSteps, TranscriptTurn, journal_lookup
 from benchbuilder.cli.session import Session, add_overrides, open_session
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import KindSpec
 from benchbuilder.core import DataError, Payload, Row, count_phrase, create_from_spec, printable_text, tail_excerpt
-from benchbuilder.pipeline import Inspector, last_command_hint
+from benchbuilder.pipeline import Inspector, PromptSteps, TranscriptTurn, journal_lookup, last_command_hint
 
 _LINES, _CHARACTERS = 8, 240
 _LONG = 20
@@ -45,7 +44,7 @@ def run_why(args: argparse.Namespace, console: Console) -> int:
     """One line for each branch."""
     session = open_session(args, console)
     with _suggest_last_command(session, args.overrides):
-        inspector = Inspector(session.plan, session.store)
+        inspector = Inspector.of_plan(session.plan, session.store)
         branches = Counter(inspector.branches_of(args.id))
     for text in inspector.texts_read_at(args.id):
         _print_text(console, text)
@@ -71,7 +70,7 @@ def run_trace(args: argparse.Namespace, console: Console) -> int:
     """Print the rows from the item back to its source line."""
     session = open_session(args, console)
     with _suggest_last_command(session, args.overrides):
-        inspector = Inspector(session.plan, session.store)
+        inspector = Inspector.of_plan(session.plan, session.store)
         rows = inspector.trace(args.item)
     prompt_steps = PromptSteps(session.plan, session.store, inspector.manifests)
     shown_lines: dict[str, str] = {}
@@ -141,7 +140,7 @@ def run_peek(args: argparse.Namespace, console: Console) -> int:
     session = open_session(args, console)
     is_known = args.step in session.plan.nodes
     with _suggest_last_command(session, args.overrides) if is_known else contextlib.nullcontext():
-        manifest, rows = Inspector(session.plan, session.store).first_rows(args.step, args.rows)
+        manifest, rows = Inspector.of_plan(session.plan, session.store).first_rows(args.step, args.rows)
     head = f"{args.step}: {count_phrase(manifest.rows, 'row')} of {manifest.row}, kind {manifest.kind}"
     print_line(console, head)
     for row in rows:

@@ -12,12 +12,9 @@ from rich.console import Console
 from rich.table import Table
 
 from benchbuilder.authoring import (
-    JournalDriver,
     PromptRequest,
-    PromptSteps,
     collect_replies,
     input_rows_named,
-    journal_lookup,
     open_dry_run,
     prompt_request,
     prompt_uses,
@@ -28,7 +25,7 @@ from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import LoadedRecipe, display_path, load_recipe
 from benchbuilder.core import DataError, Kept, Problem, RecipeError, count_phrase, outcome_text
 from benchbuilder.models import Reply, write_replies
-from benchbuilder.pipeline import last_command_hint
+from benchbuilder.pipeline import JournalDriver, PromptSteps, journal_lookup, last_command_hint
 
 
 def register_prompt(parser: argparse.ArgumentParser) -> None:

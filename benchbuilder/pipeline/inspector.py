@@ -15,11 +15,11 @@ import pyarrow.compute as pc
 from benchbuilder.config import did_you_mean
 from benchbuilder.core import DataError, Row, combined_column, row_class, row_text, schema_of
 from benchbuilder.pipeline.accounting.shard import OUTCOME_SCHEMA
+from benchbuilder.pipeline.inspected_flow import InspectedFlow
 from benchbuilder.pipeline.plan import Plan
 from benchbuilder.pipeline.shards.files import read_columns, read_part, read_slice
 from benchbuilder.pipeline.store.folder import Store
 from benchbuilder.pipeline.store.manifest import Manifest
-from benchbuilder.steps import Step
 
 
 @dataclass(frozen=True)
@@ -43,21 +43,30 @@ class TracedBranch:
 
 
 class Inspector:
-    """Reads the committed steps of a plan; DataError if there are none."""
+    """Reads the committed steps of a flow; DataError if there are none."""
 
-    def __init__(self, plan: Plan, store: Store) -> None:
-        self.plan, self.store = plan, store
-        self.manifests: dict[str, Manifest] = {
-            name: manifest
-            for name, node in plan.nodes.items()
-            if (manifest := store.manifest(name, node.key)) is not None
-        }
+    def __init__(
+        self, flow: InspectedFlow, manifests: Mapping[str, Manifest], store: Store, *, compares: bool = True
+    ) -> None:  # fmt: skip
+        """`compares` says whether files are compared with their checksums before they are read."""
+        self.flow, self.store, self._compares = flow, store, compares
+        self.manifests: dict[str, Manifest] = dict(manifests)
         if not self.manifests:
             raise DataError(
                 f"nothing is built in {store.folder}",
                 why=store.former_layout_note() or "the store has no step of this recipe as it is now",
                 next="build it first, with the same arguments: benchbuild recipe=... key=value ...",
             )
+
+    @classmethod
+    def of_plan(cls, plan: Plan, store: Store) -> Inspector:
+        """An inspector of the committed steps of a plan."""
+        manifests = {
+            name: manifest
+            for name, node in plan.nodes.items()
+            if (manifest := store.manifest(name, node.key)) is not None
+        }
+        return cls(InspectedFlow.of_plan(plan), manifests, store)
 
     def branches_of(self, reference: str) -> list[TracedBranch]:
         """Every branch of a row (by id) or of a source unit (``file:line``); DataError if it is unknown."""
@@ -78,35 +87,38 @@ class Inspector:
                 branches.append(self._ended_branch(name, branch, (name,)))
         if branches:
             return branches
-        sources = [name for name in self.plan.recipe.sources if name in self.manifests]
+        sources = [name for name in self.flow.sources if name in self.manifests]
         files = sorted({file for name in sources for file, *_ in self.manifests[name].units})
         raise DataError(f"no source of this build has a unit {file}:{line}", why=f"its files: {', '.join(files)}",
                         next="name the file as the ledger does")  # fmt: skip
 
     def _unit_lines(self, file: str, line: int) -> Iterator[tuple[str, dict[str, Any]]]:
         """The outcomes of a source unit, with the name of its source."""
-        for name in self.plan.recipe.sources:
+        for name in self.flow.sources:
             if name in self.manifests:
                 yield from ((name, branch) for branch in self._outcome_lines(name, line=line, file=file))
 
     def texts_read_at(self, reference: str) -> list[str]:
         """The texts of the rows from the unit ``file:line``; none for the id of a row."""
+        return [row_text(row) for _, row in self.rows_read_at(reference)]
+
+    def rows_read_at(self, reference: str) -> list[tuple[str, Row]]:
+        """The rows from the unit ``file:line`` with their sources; none for the id of a row."""
         file, _, line = reference.rpartition(":")
         units = self._unit_lines(file, int(line)) if file and line.isdigit() else ()
         ids = [branch["out"] for _, branch in units if branch["out"]]
         rows = self._rows_by_id(set(ids))
-        return [row_text(rows[row][1]) for row in ids if row in rows]
+        return [rows[row] for row in ids if row in rows]
 
     def _branches(self, node: str, row: str, path: tuple[str, ...]) -> Iterator[TracedBranch]:
-        if node in {part.items for part in self.plan.recipe.by_task().values()}:
+        if node in self.flow.items:
             yield TracedBranch(path, "item", detail=row)
             return
         ended, readers = True, list[str]()
-        for name, step in self.plan.nodes.items():
-            for port, names in step.inputs.items():
-                if node not in names or not isinstance(step.producer, Step):
+        for name, inputs in self.flow.steps.items():
+            for port, mode, names in inputs:
+                if node not in names:
                     continue
-                mode = step.producer.ports[port].mode
                 if mode in ("parent", "lookup"):
                     readers.append(name)
                     continue
@@ -147,14 +159,26 @@ class Inspector:
             raise self._unknown_row_error(item)
         rows = self._rows_by_id(set(row[1].parents))
         ancestors = [rows[parent] for parent in row[1].parents if parent in rows]
-        flow = list(self.plan.nodes)
+        flow = list(self.flow.steps)
         return [row, *sorted(ancestors, key=lambda step_and_row: -flow.index(step_and_row[0]))]
+
+    def uses_of(self, row: str) -> list[tuple[str, dict[str, Any]]]:
+        """The outcomes that a row had in each step that takes rows one by one, with the names of the steps."""
+        return [
+            (name, line) for name, inputs in self.flow.steps.items() if name in self.manifests
+            if any(mode == "each" for _, mode, _ in inputs)
+            for line in self._outcome_lines(name, row=row, port="each")
+        ]  # fmt: skip
+
+    def rows_named(self, ids: Set[str]) -> dict[str, tuple[str, Row]]:
+        """The rows of these ids that there are, each with the first step that has it."""
+        return self._rows_by_id(ids)
 
     def first_rows(self, step: str, count: int) -> tuple[Manifest, list[Row]]:
         """The manifest and the first rows of a step; DataError if it is unknown or not built."""
-        if step not in self.plan.nodes:
-            why = f"this recipe has: {', '.join(self.plan.nodes)}"
-            hint = did_you_mean(step, list(self.plan.nodes)) or "name one of these"
+        if step not in self.flow.steps:
+            why = f"this recipe has: {', '.join(self.flow.steps)}"
+            hint = did_you_mean(step, list(self.flow.steps)) or "name one of these"
             raise DataError(f"there is no step or source {step!r}", why=why, next=hint)
         if step not in self.manifests:
             raise DataError(f"step {step!r} is not built yet", next="build first, with the same arguments")
@@ -196,12 +220,17 @@ class Inspector:
         return positions
 
     def _row_files(self, name: str) -> tuple[Path, ...]:
-        return self.store.parts(self.manifests[name])
+        manifest = self.manifests[name]
+        return self.store.parts(manifest) if self._compares else self.store.part_files(manifest)[0]
+
+    def _outcome_files(self, name: str) -> tuple[Path, ...]:
+        manifest = self.manifests[name]
+        return self.store.outcome_parts(manifest) if self._compares else self.store.part_files(manifest)[1]
 
     def _outcome_lines(self, name: str, **values: str | int) -> list[dict[str, Any]]:
         """The branches of a step whose outcomes have these values."""
         lines, compute = list[dict[str, Any]](), cast("Any", pc)
-        for part in self.store.outcome_parts(self.manifests[name]):
+        for part in self._outcome_files(name):
             columns = read_columns(part, list(values))
             masks = [compute.equal(combined_column(columns, name), value) for name, value in values.items()]
             if positions := _true_positions(functools.reduce(compute.and_, masks)):

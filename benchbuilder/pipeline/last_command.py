@@ -18,7 +18,7 @@ _USER = re.compile(r"://[^/]*@")
 def save_last_command(store: Store, overrides: Sequence[str]) -> None:
     """Save the overrides of a build in the store, except those that may hold a password."""
     safe = _without_secrets(overrides)
-    if safe != (_read_last_command(store) or []):
+    if safe != (last_overrides(store) or []):
         write_atomically(store.folder / "store" / _FILE, seal_json({"overrides": safe}), sync=False)
 
 
@@ -40,14 +40,14 @@ def last_command_hint(store: Store, overrides: Sequence[str], recipe_yaml: str) 
         built = (store.folder / "recipe.yaml").read_text(encoding="utf-8")
     if built == recipe_yaml:
         return ""
-    last = _read_last_command(store)
+    last = last_overrides(store)
     if last is None or set(last) == set(_without_secrets(overrides)):
         return hint if built and last is None else ""
     return f"{hint}: {shlex.join(last)}"
 
 
-def _read_last_command(store: Store) -> list[str] | None:
-    """The overrides of the last build, if they are known."""
+def last_overrides(store: Store) -> list[str] | None:
+    """The overrides of the last build, if they are known; those that may hold a password are not."""
     with contextlib.suppress(FileNotFoundError, ValueError):
         overrides: Any = unseal_json((store.folder / "store" / _FILE).read_bytes()).get("overrides")
         if isinstance(overrides, list) and overrides and all(isinstance(override, str) for override in overrides):

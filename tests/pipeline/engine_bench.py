@@ -125,7 +125,7 @@ class Bench:
 
     def inspector(self) -> Inspector:
         """Look into what was built."""
-        return Inspector(self.plan(), self.store)
+        return Inspector.of_plan(self.plan(), self.store)
 
     def why(self) -> dict[str, str]:
         """State and reason of each node as `plan` tells them."""

@@ -9,10 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 from engine_bench import Bench
 
-from benchbuilder.authoring import trace
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.roles import Passage
 from benchbuilder.core.records.row import Origin, ProducedBy
+from benchbuilder.pipeline import inspector as trace
 from benchbuilder.pipeline.inspector import Inspector
 from benchbuilder.pipeline.outputs import StepTables
 from benchbuilder.pipeline.shards.worker import StoredTable
@@ -27,7 +27,7 @@ def looking(folder: Path, rows: int) -> Inspector:
     bench = Bench(folder, {"lines": ["one", "two words", "three", "four", "five"]}, STEPS, "faces")
     bench.run = {"shard_rows": rows}
     bench.build()
-    return Inspector(bench.plan(), bench.store)
+    return Inspector.of_plan(bench.plan(), bench.store)
 
 
 def test_every_row_is_found_in_whatever_file_it_stands(tmp_path: Path) -> None:

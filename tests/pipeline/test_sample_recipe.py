@@ -64,7 +64,7 @@ def test_no_two_items_repeat_or_contradict_each_other(whole: tuple[Plan, Store, 
 
 def test_every_source_unit_ends_somewhere(whole: tuple[Plan, Store, BuildReport]) -> None:
     plan, store, report = whole
-    inspector = Inspector(plan, store)
+    inspector = Inspector.of_plan(plan, store)
     seen: set[str] = set()
     for name in plan.recipe.sources:
         units = store.outcomes(report.manifests[name]).to_pylist()
@@ -81,7 +81,7 @@ def test_every_source_unit_ends_somewhere(whole: tuple[Plan, Store, BuildReport]
 
 def test_every_item_goes_back_to_a_line(whole: tuple[Plan, Store, BuildReport]) -> None:
     plan, store, report = whole
-    inspector = Inspector(plan, store)
+    inspector = Inspector.of_plan(plan, store)
     for item in store.rows(report.manifests[plan.recipe.items]).ids()[::20]:
         made = inspector.trace(item)
         assert made[-1][0] in plan.recipe.sources

@@ -11,11 +11,12 @@ from engine_bench import Quiet
 from test_conversations import bench
 
 from benchbuilder.authoring.dry_run.preview import Preview, preview_plan, render_preview_page
-from benchbuilder.authoring.dry_run.transcripts import PromptSteps, collect_replies, journal_lookup
+from benchbuilder.authoring.dry_run.recorded_replies import collect_replies
 from benchbuilder.core import registry
 from benchbuilder.core.display import row_text
 from benchbuilder.core.records.outcomes import Dropped, Kept
 from benchbuilder.models.providers.replay import RecordedReply
+from benchbuilder.pipeline import PromptSteps, journal_lookup
 from benchbuilder.pipeline.plan import Plan
 from benchbuilder.pipeline.shards.work import ShardRanges
 from benchbuilder.pipeline.store.folder import Store

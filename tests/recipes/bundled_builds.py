@@ -46,7 +46,7 @@ class Built:
 
     def ends(self, source: str) -> set[str]:
         """How the branches of the units of a source end."""
-        inspector, found = Inspector(self.plan, self.store), set[str]()
+        inspector, found = Inspector.of_plan(self.plan, self.store), set[str]()
         for unit in self.store.outcomes(self.manifests[source]).to_pylist():
             branches = inspector.branches_of(f"{unit['file']}:{unit['line']}")
             assert branches

@@ -14,7 +14,6 @@ from typing import Any
 import pyarrow as pa
 
 from benchbuilder.authoring.dry_run.run import open_dry_run
-from benchbuilder.authoring.dry_run.transcripts import JournalDriver, PromptSteps, empty_lookup, replay_conversation
 from benchbuilder.config import KindSpec, did_you_mean, without_batching
 from benchbuilder.core import (
     BudgetReached,
@@ -43,7 +42,18 @@ from benchbuilder.models import (
     model_price,
     request_key,
 )
-from benchbuilder.pipeline import Node, Plan, ShardWorker, Store, Watcher, step_job_of
+from benchbuilder.pipeline import (
+    JournalDriver,
+    Node,
+    Plan,
+    PromptSteps,
+    ShardWorker,
+    Store,
+    Watcher,
+    empty_lookup,
+    replay_conversation,
+    step_job_of,
+)
 from benchbuilder.steps import PromptedMap, Writer
 
 

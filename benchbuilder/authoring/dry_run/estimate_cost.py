@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchbuilder.authoring.dry_run.run import open_dry_run
-from benchbuilder.authoring.dry_run.transcripts import SerialDriver
 from benchbuilder.config import KindSpec, PromptRef
 from benchbuilder.core import Dropped, Outcome, create_from_spec
 from benchbuilder.models import (
@@ -29,7 +28,7 @@ from benchbuilder.models import (
     request_key,
     why_unpriced,
 )
-from benchbuilder.pipeline import Node, Plan, Store, Watcher, open_gateway
+from benchbuilder.pipeline import Node, Plan, SerialDriver, Store, Watcher, open_gateway
 
 
 @dataclass(frozen=True)

@@ -12,19 +12,25 @@ import pyarrow.compute as pc
 
 from benchbuilder.authoring.dry_run.run import DryRun, nodes_without_prompts, open_dry_run
 from benchbuilder.authoring.dry_run.show_prompt import prompt_request
-from benchbuilder.authoring.dry_run.transcripts import (
-    JournalDriver,
-    PromptSteps,
-    ReplyLookup,
-    TranscriptTurn,
-    empty_lookup,
-    rows_at_positions,
-)
 from benchbuilder.config import Recipe
 from benchbuilder.core import Kept, Row, outcome_text, row_text, text_fields_block
 from benchbuilder.exporters import render_html
 from benchbuilder.models import Receipt, Request
-from benchbuilder.pipeline import Manifest, Node, Plan, Store, Watcher, filter_outcomes, open_gateway
+from benchbuilder.pipeline import (
+    JournalDriver,
+    Manifest,
+    Node,
+    Plan,
+    PromptSteps,
+    ReplyLookup,
+    Store,
+    TranscriptTurn,
+    Watcher,
+    empty_lookup,
+    filter_outcomes,
+    open_gateway,
+    rows_at_positions,
+)
 from benchbuilder.sources import Source
 from benchbuilder.steps import Map, PromptedMap, Writer
 

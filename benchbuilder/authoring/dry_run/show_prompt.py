@@ -9,11 +9,10 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from benchbuilder.authoring.dry_run.transcripts import PromptSteps, ReplyLookup, empty_lookup, rows_at_positions
 from benchbuilder.config import KindSpec, PairsRef, PromptRef, Recipe, did_you_mean
 from benchbuilder.core import DataError, Outcome, Problem, RecipeError, Row, create_from_spec
 from benchbuilder.models import Model, Reply, Request, request_key
-from benchbuilder.pipeline import Plan, Store
+from benchbuilder.pipeline import Plan, PromptSteps, ReplyLookup, Store, empty_lookup, rows_at_positions
 from benchbuilder.steps import Writer
 
 

@@ -15,6 +15,7 @@ from benchbuilder.explorer.app import (
     builds_page,
     entrance,
     flow_page,
+    row_page,
     rows_page,
     rule_pages,
     rule_saving_pages,
@@ -26,7 +27,7 @@ from benchbuilder.web import SECURITY_HEADERS, CachedStaticFiles, RefusedRequest
 _log = logging.getLogger("benchbuilder.explorer")
 
 HOSTS = ("127.0.0.1", "localhost", "::1")
-_READING = (entrance, settings_pages, builds_page, flow_page, rows_page)
+_READING = (entrance, settings_pages, builds_page, flow_page, rows_page, row_page)
 _WRITING = (rule_pages, rule_saving_pages)
 
 

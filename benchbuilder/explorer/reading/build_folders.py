@@ -16,11 +16,10 @@ import yaml
 
 from benchbuilder.config import display_path
 from benchbuilder.core import DamagedError, DataError, parse_plain_yaml
-from benchbuilder.pipeline import Manifest, Store, outputs_match, recorded_steps
+from benchbuilder.pipeline import Manifest, Store, outputs_match, ports_of_step, recorded_steps
 
 _DEEPEST = 4
 """How many folders below a given one a build is looked for."""
-_ORDER = "order of port "
 _TRIES, _PAUSE_SECONDS = 6, 0.05
 T = TypeVar("T")
 
@@ -69,7 +68,7 @@ class BuildFolder:
         recorded = recorded_steps(self.folder)
         if recorded and recorded == {name for name in recorded if name in found and _was_recorded(self, found[name])}:
             found = {name: found[name] for name in found if name in recorded}
-        return _in_flow_order(found)
+        return _in_flow_order(_current(found), self.recipe)
 
     def manifest(self, step: str) -> Manifest:
         """The manifest of `step`; DataError if the build does not have it."""
@@ -108,31 +107,35 @@ class BuildFolder:
         return manifest
 
 
-def ports_of(manifest: Manifest) -> dict[str, tuple[str, ...]]:
-    """The names of the steps behind each port, as the key of the step has them."""
-    return {
-        name.removeprefix(_ORDER): tuple(names.split())
-        for name, names in manifest.key_inputs.items() if name.startswith(_ORDER)
-    }  # fmt: skip
-
-
 def _was_recorded(build: BuildFolder, manifest: Manifest) -> bool:
     return outputs_match(build.folder, manifest)
 
 
-def _in_flow_order(found: Mapping[str, Manifest]) -> dict[str, Manifest]:
-    """The manifests that were made of each other as they are now, each after those that it was made of."""
-    ordered: dict[str, Manifest] = {}
+def _current(found: Mapping[str, Manifest]) -> dict[str, Manifest]:
+    """The manifests that were made of each other as they are now."""
+    current: dict[str, Manifest] = {}
     waiting = dict(found)
-    while waiting:
-        ready = [
-            name for name, manifest in waiting.items()
-            if all(up in ordered and ordered[up].digest == digest for up, digest in manifest.inputs.items())
-        ]  # fmt: skip
-        if not ready:
-            break
-        for name in ready:
-            ordered[name] = waiting.pop(name)
+    while ready := [
+        name for name, manifest in waiting.items()
+        if all(up in current and current[up].digest == digest for up, digest in manifest.inputs.items())
+    ]:  # fmt: skip
+        current |= {name: waiting.pop(name) for name in ready}
+    return current
+
+
+def _in_flow_order(manifests: Mapping[str, Manifest], recipe: Mapping[str, Any]) -> dict[str, Manifest]:
+    """The manifests in the order of a plan: sources first, each step after what it reads, else as in the recipe."""
+    names = [name for part in ("sources", "steps") for name in (recipe.get(part) or {}) if name in manifests]
+    ordered = {name: manifests[name] for name in [*names, *manifests] if not manifests[name].inputs}
+
+    def visit(name: str) -> None:
+        if name not in ordered:
+            for above in (up for ups in ports_of_step(manifests[name]).values() for up in ups if up in manifests):
+                visit(above)
+            ordered[name] = manifests[name]
+
+    for name in [*names, *manifests]:
+        visit(name)
     return ordered
 
 

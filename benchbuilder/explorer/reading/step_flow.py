@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from benchbuilder.explorer.reading.build_folders import ports_of
-from benchbuilder.pipeline import Manifest
+from benchbuilder.pipeline import Manifest, ports_of_step
 
 _LOST = ("dropped", "failed")
 
@@ -75,7 +74,9 @@ def flow_step(manifest: Manifest, manifests: Mapping[str, Manifest]) -> FlowStep
             kept += count
         else:
             losses[(outcome, reason)] += count
-    ports = {port: tuple(name for name in names if name in manifests) for port, names in ports_of(manifest).items()}
+    ports = {
+        port: tuple(name for name in names if name in manifests) for port, names in ports_of_step(manifest).items()
+    }
     return FlowStep(
         manifest.step, manifest.kind, manifest.row, manifest.rows, branches, kept,
         tuple(LossCount(outcome, reason, manifest.reasons.get(reason, ""), count)

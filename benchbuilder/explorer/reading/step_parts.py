@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from benchbuilder.core import combined_column, row_class, schema_of
-from benchbuilder.explorer.reading.build_folders import BuildFolder, ports_of
-from benchbuilder.pipeline import Manifest, read_columns, read_footer
+from benchbuilder.explorer.reading.build_folders import BuildFolder
+from benchbuilder.pipeline import Manifest, ports_of_step, read_columns, read_footer
 
 _FACETS = ("partition", "outcome", "reason")
 
@@ -81,7 +81,7 @@ class StepParts:
     def inputs(self) -> tuple[Manifest, ...]:
         """The steps whose rows it takes one by one."""
         manifests = self.build.manifests()
-        return tuple(manifests[name] for name in ports_of(self.manifest).get("each", ()) if name in manifests)
+        return tuple(manifests[name] for name in ports_of_step(self.manifest).get("each", ()) if name in manifests)
 
 
 class InputRows:

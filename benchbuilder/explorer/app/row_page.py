@@ -1,0 +1,130 @@
+"""The page of a row, and that of a unit of a file: where it comes from, and what became of it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from fastapi import APIRouter
+from markupsafe import Markup, escape
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from benchbuilder.core import printable_text
+from benchbuilder.explorer.app.explorer_site import page_request
+from benchbuilder.explorer.app.row_addresses import RowsQuery, row_address, rows_address, unit_address
+from benchbuilder.explorer.app.shared_words import shared_words
+from benchbuilder.explorer.reading.build_folders import BuildFolder, read_again
+from benchbuilder.explorer.reading.model_turns import TurnsBehind, turns_behind
+from benchbuilder.explorer.reading.row_story import RowStory, read_story, read_unit, texts_of
+from benchbuilder.explorer.reading.source_lines import source_lines
+from benchbuilder.pipeline import last_overrides
+
+router = APIRouter()
+
+_ROW_ID = re.compile(r"\b[a-z]+-[0-9a-f]{20}\b")
+_LONGEST_FIELD = 20_000
+_MOST_VALUES = 200
+
+
+@router.get("/b/{name}/row/{row_id}.json")
+def row_data(request: Request, name: str, row_id: str) -> Response:
+    """All fields of a row as a file."""
+    build = page_request(request).build(name)
+    story = read_again(lambda: read_story(build, row_id))
+    text = json.dumps(story.row.model_dump(mode="json"), ensure_ascii=False, indent=1)
+    headers = {"Content-Disposition": f'attachment; filename="{story.row.id}.json"'}
+    return Response(text.encode("utf-8", "replace"), media_type="application/json", headers=headers)
+
+
+@router.get("/b/{name}/row/{row_id}")
+def row_page(request: Request, name: str, row_id: str, whole: str = "") -> Response:
+    """A row: its texts, its way up and down, the prompt and reply behind it, and all its fields."""
+    page = page_request(request)
+    build = page.build(name)
+    story = read_again(lambda: read_story(build, row_id))
+    origin = story.row.origin
+    return page.page(
+        "row.j2", build=build, here="rows", story=story, turns=_turns(build, story),
+        line=source_lines(build.folder, origin.file, [origin.line]).get(origin.line, ""),
+        fields=shown_data(story.row.model_dump(mode="json"), whole == "1"), is_whole=whole == "1",
+        commands=_commands(build, story.row.id), evidence=_evidence(story), words=_words_of(story), **_links(build),
+    )  # fmt: skip
+
+
+@router.get("/b/{name}/unit/{reference:path}")
+def unit_page(request: Request, name: str, reference: str) -> Response:
+    """A unit of a file, named FILE:LINE: its line, the rows that were read from it, and what became of them."""
+    page = page_request(request)
+    build = page.build(name)
+    file, _, number = reference.rpartition(":")
+    if not (number.isascii() and number.isdigit()) or len(number) > 12:
+        raise HTTPException(404)
+    branches, rows = read_again(lambda: read_unit(build, file, int(number)))
+    return page.page(
+        "unit.j2", build=build, here="rows", file=file, number=int(number), branches=branches,
+        rows=[(step, row, texts_of(row)) for step, row in rows],
+        line=source_lines(build.folder, file, [int(number)]).get(int(number), ""),
+        commands=_commands(build, reference)[:1], **_links(build),
+    )  # fmt: skip
+
+
+def _links(build: BuildFolder) -> dict[str, Any]:
+    def linked(text: str) -> Markup:
+        """A text in which ids of rows are links."""
+        pieces, at = list[Markup](), 0
+        for found in _ROW_ID.finditer(text):
+            pieces.append(escape(printable_text(text[at : found.start()])))
+            pieces.append(Markup('<a href="{}">{}</a>').format(row_address(build, found[0]), found[0]))
+            at = found.end()
+        return Markup("").join([*pieces, escape(printable_text(text[at:]))])
+
+    def rows_of(step: str) -> str:
+        return rows_address(build, RowsQuery(step))
+
+    return {
+        "row_of": partial(row_address, build), "unit_of": partial(unit_address, build), "linked": linked,
+        "rows_of": rows_of,
+    }  # fmt: skip
+
+
+def _turns(build: BuildFolder, story: RowStory) -> TurnsBehind | None:
+    """The prompts and replies behind a row that a model made; ``None`` for other rows."""
+    return turns_behind(build, story.step, story.row) if "/model" in story.row.produced_by.rule else None
+
+
+def _evidence(story: RowStory) -> list[dict[str, Any]]:
+    """The paragraphs that an item shows."""
+    payload: Any = story.row.model_dump(mode="json").get("payload") or {}
+    evidence: Any = payload.get("evidence") if isinstance(payload, dict) else None
+    return [each for each in evidence or () if isinstance(each, dict)]
+
+
+def _words_of(story: RowStory) -> Callable[[str], list[tuple[str, bool]]]:
+    """Cuts a paragraph into pieces, each with whether it is a word that the question and its answer have too."""
+    query = " ".join(story.texts.get(name, "") for name in ("question", "answer"))
+    return partial(shared_words, query)
+
+
+def shown_data(data: Any, whole: bool) -> str:
+    """The fields of a row as JSON; without `whole`, long texts and lists are cut, and say so."""
+    return json.dumps(data if whole else _cut(data), ensure_ascii=False, indent=1)
+
+
+def _cut(data: Any) -> Any:
+    if isinstance(data, dict):
+        return {name: _cut(value) for name, value in data.items()}
+    if isinstance(data, list):
+        return [_cut(value) for value in data[:_MOST_VALUES]] + (["…"] if len(data) > _MOST_VALUES else [])
+    return f"{data[:_LONGEST_FIELD]}…" if isinstance(data, str) and len(data) > _LONGEST_FIELD else data
+
+
+def _commands(build: BuildFolder, reference: str) -> list[str]:
+    """The commands that say the same; without the arguments of the build, those of its last one."""
+    words = build.overrides or last_overrides(build.store) or (f"recipe={build.recipe.get('name', 'NAME')}",)
+    return [shlex.join(["benchbuild", command, reference, *words]) for command in ("why", "trace")]
