@@ -13,7 +13,7 @@ from pyarrow import csv
 
 from benchbuilder.config import display_path
 from benchbuilder.core import DataError, InstallationError, Table, flat_record_schema, flat_records
-from benchbuilder.pipeline import BuiltBenchmark
+from benchbuilder.pipeline import BuiltBenchmark, Store
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -110,6 +110,28 @@ class OpenedBenchmark:
     def candidates(self) -> RowTable:
         """The candidates, from the step of that name."""
         return self.rows("candidates")
+
+    def answers(self, task: str = "") -> RowTable:
+        """Every answer to the items of a task; DataError if nobody was asked."""
+        return self._evaluated("answer", task)
+
+    def scores(self, task: str = "") -> RowTable:
+        """Every score of every answer to the items of a task; DataError if nothing was scored."""
+        return self._evaluated("score", task)
+
+    def _evaluated(self, row: str, task: str) -> RowTable:
+        """The rows of one class from every step of the evaluation that made them last, one step after the other."""
+        folder = self.folder / "evaluation" / task if task else self.folder / "evaluation"
+        store = Store(folder)
+        steps = sorted(path.name for path in store.steps.iterdir() if path.is_dir()) if store.steps.is_dir() else []
+        latest = [manifest for step in steps if (manifest := store.latest(step)) is not None and manifest.row == row]
+        if not latest:
+            raise DataError(
+                f"{display_path(self.folder)} has no {row}s", where=display_path(folder), why="nobody was asked yet",
+                next="evaluate first: benchbuild evaluate recipe=NAME",
+            )  # fmt: skip
+        tables = [store.rows(manifest) for manifest in latest]
+        return RowTable(Table(pa.concat_tables([table.arrow for table in tables]), tables[0].row))
 
     def ledger(self) -> pa.Table:
         """Every branch that was not kept, with its reason, as an Arrow table of texts."""

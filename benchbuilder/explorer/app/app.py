@@ -12,9 +12,12 @@ from starlette.responses import JSONResponse, Response
 
 from benchbuilder.core import BenchbuilderError
 from benchbuilder.explorer.app import (
+    answers_pages,
     builds_page,
+    compare_pages,
     entrance,
     flow_page,
+    items_pages,
     row_page,
     rows_page,
     rule_pages,
@@ -27,7 +30,9 @@ from benchbuilder.web import SECURITY_HEADERS, CachedStaticFiles, RefusedRequest
 _log = logging.getLogger("benchbuilder.explorer")
 
 HOSTS = ("127.0.0.1", "localhost", "::1")
-_READING = (entrance, settings_pages, builds_page, flow_page, rows_page, row_page)
+_READING = (
+    entrance, settings_pages, builds_page, flow_page, rows_page, row_page, items_pages, answers_pages, compare_pages,
+)  # fmt: skip
 _WRITING = (rule_pages, rule_saving_pages)
 
 

@@ -42,6 +42,15 @@ def search_keys(text: str) -> set[str]:
     return keys
 
 
+def sign_runs(text: str) -> list[str]:
+    """The runs of signs in a text.
+
+    >>> sign_runs("B12 糖尿病")
+    ['糖尿病']
+    """
+    return [run["signs"] for run in _RUN.finditer(text) if run["signs"] is not None]
+
+
 def shard_key(key: str) -> str:
     """The part of a key that says which shard holds it: all keys that a search reads together have the same.
 
