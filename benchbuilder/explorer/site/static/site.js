@@ -189,7 +189,7 @@
       await add();
       if (own !== run) return;
       const said = total ? t("found", { n: count(total), all: count(meta.items) }) : t("nothing");
-      results.replaceChildren(make("p", { class: "found" }, said), list, more);
+      results.replaceChildren(make("p", { class: "found", "data-n": total, "data-q": state.get("q") ?? "" }, said), list, more);
       status.textContent = said;
     };
 
