@@ -15,12 +15,12 @@ from explorer_browser import ExplorerBrowser, as_build
 
 from benchbuilder.explorer import BuildFolder
 from benchbuilder.explorer.reading.audited_items import audit_of_items
-from benchbuilder.explorer.reading.item_columns import FACETS, ItemColumns, ItemFilter, item_columns, item_steps
+from benchbuilder.explorer.reading.item_columns import FACETS, BrowsedItems, ItemFilter, item_columns, item_steps
 from benchbuilder.explorer.reading.marked_texts import marked_pieces, shared_spans
 
 
 @pytest.fixture(scope="module")
-def items(care_mi: Path) -> ItemColumns:
+def items(care_mi: Path) -> BrowsedItems:
     build = BuildFolder("care_mi", care_mi)
     assert item_steps(build) == {"": "items"}
     return item_columns(build, "items")
@@ -38,11 +38,11 @@ def has(record: dict[str, Any], word: str) -> bool:
     return any(word in record[name] for name in TEXTS)
 
 
-def ids(items: ItemColumns, wanted: ItemFilter) -> set[str]:
+def ids(items: BrowsedItems, wanted: ItemFilter) -> set[str]:
     return {item.id for item in items.listed([int(number) for number in items.matching(wanted)])}
 
 
-def test_search_and_facets_choose_what_the_items_file_says(items: ItemColumns, records: list[dict[str, Any]]) -> None:
+def test_search_and_facets_choose_what_the_items_file_says(items: BrowsedItems, records: list[dict[str, Any]]) -> None:
     for word in ("糖", "贫血", "新生儿", "最可能的诊断是", "B", "？"):
         expected = {r["id"] for r in records if has(r, word)}
         assert ids(items, ItemFilter(q=word)) == expected, word
@@ -57,20 +57,20 @@ def test_search_and_facets_choose_what_the_items_file_says(items: ItemColumns, r
     assert ids(items, ItemFilter(q=records[0]["id"])) == {records[0]["id"]}
 
 
-def test_facets_count_the_items(items: ItemColumns, records: list[dict[str, Any]]) -> None:
+def test_facets_count_the_items(items: BrowsedItems, records: list[dict[str, Any]]) -> None:
     assert set(items.facets) == {"source", "type", "expected", "tag"} <= set(FACETS)
     for name in ("source", "type"):
         assert dict(items.facets[name]) == Counter(r[name] for r in records)
 
 
-def test_families_stand_together_and_no_item_is_lost(items: ItemColumns) -> None:
+def test_families_stand_together_and_no_item_is_lost(items: BrowsedItems) -> None:
     families = [item.family for item in items.listed([int(number) for number in items.order])]
     assert len(families) == items.count
     begins = [family for at, family in enumerate(families) if at == 0 or families[at - 1] != family]
     assert len(begins) == len(set(begins)) > 50
 
 
-def test_the_list_leads_to_every_item_page_by_page(browser: ExplorerBrowser, items: ItemColumns) -> None:
+def test_the_list_leads_to_every_item_page_by_page(browser: ExplorerBrowser, items: BrowsedItems) -> None:
     found: list[str] = []
     path = "/b/care_mi/items"
     while path:

@@ -16,9 +16,9 @@ from starlette.responses import Response
 
 from benchbuilder.explorer.app.explorer_site import PageRequest, page_request
 from benchbuilder.explorer.app.items_pages import address_with, task_of, whole_number
-from benchbuilder.explorer.reading.answer_texts import AnswerScore, AnswerText, answer_scores, answer_texts
+from benchbuilder.explorer.reading.answer_texts import AnswerText, ShownScore, answer_scores, answer_texts
 from benchbuilder.explorer.reading.build_folders import BuildFolder
-from benchbuilder.explorer.reading.item_columns import ItemColumns, item_columns, item_steps, read_json_lines
+from benchbuilder.explorer.reading.item_columns import BrowsedItems, item_columns, item_steps, read_json_lines
 from benchbuilder.explorer.reading.scored_answers import (
     WRONG_BELOW,
     AnswerView,
@@ -113,13 +113,13 @@ def _lines(
     return lines
 
 
-def _items(build: BuildFolder, task: str) -> ItemColumns | None:
+def _items(build: BuildFolder, task: str) -> BrowsedItems | None:
     """The items of a task; none if the build has none as it is now."""
     step = item_steps(build).get(task, "")
     return item_columns(build, step) if step in build.manifests() else None
 
 
-def _asked(items: ItemColumns | None, name: str) -> tuple[str, str]:
+def _asked(items: BrowsedItems | None, name: str) -> tuple[str, str]:
     """What an item asks, and its right verdict; only its id if the build does not have it any more."""
     number = items.number_of(name) if items else None
     if items is None or number is None:
@@ -148,7 +148,7 @@ class FullAnswer:
     system: str
     group: str
     answer: AnswerText | None
-    scores: Sequence[AnswerScore]
+    scores: Sequence[ShownScore]
 
     @property
     def is_wrong(self) -> bool:
@@ -175,7 +175,7 @@ def _answers_of(page: PageRequest, build: BuildFolder, task: str, answers: Score
     item = items.listed([number])[0] if items is not None and number is not None else None
     folder = evaluation_folder(build.folder, task)
     texts = {one.system: one for one in answer_texts(folder, {item_id})}
-    scores: dict[str, list[AnswerScore]] = {}
+    scores: dict[str, list[ShownScore]] = {}
     for score in sorted(
         answer_scores(folder, item_id), key=lambda score: (score.aspect != "verdict", score.raters == 0)
     ):

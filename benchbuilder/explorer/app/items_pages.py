@@ -17,7 +17,7 @@ from benchbuilder.core import cells_of
 from benchbuilder.explorer.app.explorer_site import PageRequest, page_request
 from benchbuilder.explorer.reading.audited_items import AuditOfItems, audit_of_items
 from benchbuilder.explorer.reading.build_folders import BuildFolder
-from benchbuilder.explorer.reading.item_columns import ItemColumns, ItemFilter, ListedItem, item_columns, item_steps
+from benchbuilder.explorer.reading.item_columns import BrowsedItems, ItemFilter, ListedItem, item_columns, item_steps
 from benchbuilder.explorer.reading.marked_texts import TextPiece, marked_pieces, occurrences, shared_spans
 from benchbuilder.explorer.reading.scored_answers import scored_answers
 
@@ -128,7 +128,7 @@ def item_page(request: Request, name: str, item_id: str) -> Response:
     )  # fmt: skip
 
 
-def _found(build: BuildFolder, item_id: str) -> tuple[str, ItemColumns, int] | None:
+def _found(build: BuildFolder, item_id: str) -> tuple[str, BrowsedItems, int] | None:
     """The task of an item, its columns and its number in them."""
     for task, step in item_steps(build).items():
         if step in build.manifests():
@@ -172,14 +172,14 @@ def _evidence(row: Any, cells: Mapping[str, str]) -> list[tuple[Any, list[TextPi
             for support in getattr(row.payload, "evidence", ())]  # fmt: skip
 
 
-def _kin(items: ItemColumns, item: ListedItem, number: int) -> list[ListedItem]:
+def _kin(items: BrowsedItems, item: ListedItem, number: int) -> list[ListedItem]:
     """Other items of the same family."""
     if not item.family:
         return []
     return items.listed([other for other in items.family(item.family) if other != number][:_KIN])
 
 
-def _duplicates(items: ItemColumns, audit: AuditOfItems | None, item_id: str) -> list[tuple[Any, ListedItem]]:
+def _duplicates(items: BrowsedItems, audit: AuditOfItems | None, item_id: str) -> list[tuple[Any, ListedItem]]:
     """The items that are nearly the same, with what the audit says of them."""
     found: list[tuple[Any, ListedItem]] = []
     for near in audit.duplicates.get(item_id, ()) if audit else ():

@@ -26,7 +26,7 @@ class AnswerText:
 
 
 @dataclass(frozen=True)
-class AnswerScore:
+class ShownScore:
     """A score of an answer; `raters` is the number of people behind it, whose names no page shows."""
 
     system: str
@@ -59,15 +59,15 @@ def answer_texts(folder: Path, items: Collection[str], systems: Collection[str] 
     return found
 
 
-def answer_scores(folder: Path, item: str) -> list[AnswerScore]:
+def answer_scores(folder: Path, item: str) -> list[ShownScore]:
     """Every score of every answer to an item."""
-    found: list[AnswerScore] = []
+    found: list[ShownScore] = []
     for part in _parts(folder, "score", ()):
         names = ("item", "model", "scorer", "aspect", "value", "label", "detail", "ratings")
         table: Any = read_columns(part, names)
         for line in table.filter(_compute.equal(table.column("item"), item)).to_pylist():
             scored = (line["model"], line["scorer"], line["aspect"], line["value"], line["label"], line["detail"])
-            found.append(AnswerScore(*scored, len(line["ratings"])))
+            found.append(ShownScore(*scored, len(line["ratings"])))
     return found
 
 

@@ -75,7 +75,7 @@ class ListedItem:
     tags: tuple[str, ...]
 
 
-class ItemColumns:
+class BrowsedItems:
     """The columns of the items of one step that lists show and filters compare; evidence is not among them."""
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
@@ -206,7 +206,7 @@ def _has_tag(column: Any, tag: str, count: int) -> Any:
     return pa.chunked_array([pa.array(found)])
 
 
-_tables: dict[tuple[str, str], ItemColumns] = {}
+_tables: dict[tuple[str, str], BrowsedItems] = {}
 _lock = threading.Lock()
 
 
@@ -220,14 +220,14 @@ def item_steps(build: BuildFolder) -> dict[str, str]:
     return {"": str(recipe["items"])} if "items" in recipe else {}
 
 
-def item_columns(build: BuildFolder, step: str) -> ItemColumns:
+def item_columns(build: BuildFolder, step: str) -> BrowsedItems:
     """The columns of the items that `step` of a build made; DataError if it made none yet."""
     manifest = build.manifest(step)
     folder = build.store.step_folder(step, manifest.key)
     key = (str(folder), manifest.digest)
     with _lock:
         if key not in _tables:
-            made = ItemColumns(folder, manifest)
+            made = BrowsedItems(folder, manifest)
             while len(_tables) >= _KEPT_TABLES:
                 _tables.pop(next(iter(_tables)))
             _tables[key] = made
