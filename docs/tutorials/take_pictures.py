@@ -1,6 +1,6 @@
-"""Takes the pictures of the tutorials anew: it does what the tutorials say.
+"""Takes the pictures of the tutorials and of a how-to anew: it does what they say.
 
-It needs playwright, Pillow and Chromium: ``python docs/tutorials/take_pictures.py [review] [evaluation]``.
+It needs playwright, Pillow and Chromium: ``python docs/tutorials/take_pictures.py [review] [evaluation] [analysis]``.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ PICTURES = Path(__file__).resolve().parent / "pictures"
 PROGRAM = str(Path(sys.executable).with_name("benchbuild"))
 WORDS = ["recipe=care_mi", "annotation=app", "steps.items.sample=6"]
 SAMPLE = ["recipe=care_mi"]
+IN_ENGLISH = [*SAMPLE, "outputs.report.language=en"]
 PORT = "8766"
 PEOPLE = {"wang": "annotator", "li": "annotator", "chen": "adjudicator", "zhou": "lead"}
 DESK: dict[str, Any] = {"viewport": {"width": 1100, "height": 860}}
@@ -133,9 +134,22 @@ def evaluation(browser: Browser) -> None:
         picture(page, "robustness", full_page=True, clip={"x": 0, "y": card["y"] - 20, "width": 1100, "height": 1050})
 
 
+def analysis(browser: Browser) -> None:
+    """Take that of `what-answers-say-about-items.md`, in an empty folder."""
+    with tempfile.TemporaryDirectory() as folder:
+        for words in ((), ("evaluate",), ("analyse",)):
+            benchbuild(folder, *words, recipe=IN_ENGLISH)
+        page = browser.new_page(locale="en-GB", **DESK)
+        page.goto((Path(folder) / "builds" / "care_mi" / "analysis" / "analysis.html").as_uri())
+        below = page.locator("#experts").bounding_box()
+        if below is None:
+            raise SystemExit("the analysis sends nothing back to experts")
+        picture(page, "analysis", full_page=True, clip={"x": 0, "y": 0, "width": 1100, "height": below["y"] - 40})
+
+
 def main() -> None:
     """Take all pictures, or those that are named."""
-    takes = {"review": review, "evaluation": evaluation}
+    takes = {"review": review, "evaluation": evaluation, "analysis": analysis}
     with sync_playwright() as running:
         chromium = running.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         for name in sys.argv[1:] or takes:

@@ -202,7 +202,9 @@ class ItemMap:
                           class_="t s")  # fmt: skip
         yield svg_element("text", texts.y, x=11.0, y=middle, text_anchor="middle", class_="t s",
                           transform=f"rotate(-90 11 {middle:g})")  # fmt: skip
-        yield svg_element("text", texts.negative, x=_LEFT + 5, y=bottom - 6, class_="t s halo")
+        yield svg_element(
+            "text", texts.negative, x=_LEFT + _WIDTH - 5, y=bottom - 6, text_anchor="end", class_="t s halo"
+        )
 
     def _link(self, mark: MarkedItem) -> Markup:
         """A marked item; the keyboard reaches it in the list below instead."""
