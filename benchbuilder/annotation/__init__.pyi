@@ -47,6 +47,12 @@ from .gates import CandidateDecisions as CandidateDecisions
 from .gates import first_failed_gate as first_failed_gate
 from .gates import gate_funnel as gate_funnel
 from .gates import threshold_table as threshold_table
+from .recheck import VOTERS as VOTERS
+from .recheck import RecheckSample as RecheckSample
+from .recheck import RecheckStratum as RecheckStratum
+from .recheck import draw_recheck as draw_recheck
+from .recheck import items_digest as items_digest
+from .recheck import voters_text as voters_text
 from .review_projects import proportional_sample as proportional_sample
 from .review_projects import rating_tasks as rating_tasks
 from .sheets.folder import sync_sheet_folder as sync_sheet_folder
@@ -69,3 +75,4 @@ from .tasks import task_key as task_key
 from .tasks import wording_key as wording_key
 from .values import is_disputed as is_disputed
 from .values import passes_gate as passes_gate
+from .voter_model import summarise_voter_model as summarise_voter_model

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from benchbuilder.annotation.base import Task
 from benchbuilder.annotation.database.project_setup import make_task
+from benchbuilder.annotation.recheck import VOTERS, voters_text
 from benchbuilder.config import ReviewProjectSpec
 from benchbuilder.core import DataError, Table, cells_of, raise_row_errors, read_row_file
 
@@ -17,12 +18,14 @@ _SEVERAL = " | "
 
 
 def rating_tasks(
-    name: str, spec: ReviewProjectSpec, items: Table[Any] | None, seed: int, flagged: Path | None = None
-) -> list[Task] | None:
+    name: str, spec: ReviewProjectSpec, items: Table[Any] | None, seed: int, flagged: Path | None = None,
+    voters: Mapping[str, Iterable[str]] | None = None,
+) -> list[Task] | None:  # fmt: skip
     """The tasks of the rating project `name`; ``None`` if it has no rows yet (no file, or items not built).
 
     Rows with the same fields are one task, with the paragraphs of all of them. `flagged` is the file of the items that
-    an analysis sends back to experts; it may not exist yet.
+    an analysis sends back to experts; it may not exist yet. `voters` has the items of a recheck, with those who may not
+    judge them.
 
     Raises:
         DataError: some rows cannot be used; it lists them with file and line.
@@ -34,11 +37,8 @@ def rating_tasks(
     if file is not None:
         label = file.name if rows.file is None else rows.file.path
         located_rows = [(f"{label}:{line}", row) for line, row in read_row_file(file)]
-    elif rows.items and items is not None:
-        located_rows = [
-            (f"{item.origin.file}:{item.origin.line}", {"id": item.id, "source": item.partition, **cells_of(item)})
-            for item in items
-        ]
+    elif (rows.items or rows.recheck) and items is not None:
+        located_rows = list(_item_rows(spec, items, voters or {}))
     else:
         return None
     _check_columns(name, spec, [row for _, row in located_rows])
@@ -64,6 +64,18 @@ def rating_tasks(
     )
 
 
+def _item_rows(
+    spec: ReviewProjectSpec, items: Table[Any], voters: Mapping[str, Iterable[str]]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Where each item comes from, and its columns; of a recheck, only items of the sample, with who voted on them."""
+    for item in items:
+        row = {"id": item.id, "source": item.partition, **cells_of(item)}
+        if spec.rows.recheck and item.id not in voters:
+            continue
+        barred = {VOTERS: voters_text(voters[item.id])} if spec.rows.recheck else {}
+        yield f"{item.origin.file}:{item.origin.line}", row | barred
+
+
 def _check_columns(name: str, spec: ReviewProjectSpec, rows: Sequence[Mapping[str, Any]]) -> None:
     """DataError for a column that no row has: it is misspelt, or must be left out."""
     present = {column for row in rows for column, value in row.items() if value not in (None, "", [])}
@@ -86,7 +98,8 @@ def _task(spec: ReviewProjectSpec, row: Mapping[str, Any]) -> Task:
     fields = [(field, _text(row.get(columns.get(field) or ""))) for field in spec.display_fields()]
     if not fields[0][1]:
         raise ValueError(f"the column {columns.get(fields[0][0])!r} is empty")
-    about = [(column, _text(row.get(column))) for column in spec.rows.about]
+    own = ("id", "source", VOTERS) if spec.rows.recheck else ()
+    about = [(column, _text(row.get(column))) for column in dict.fromkeys((*spec.rows.about, *own))]
     paragraphs = [] if spec.rows.paragraphs is None else list(_paragraphs(row.get(spec.rows.paragraphs)))
     return make_task(fields, paragraphs, metadata=[pair for pair in about if pair[1]])
 

@@ -6,7 +6,8 @@ import argparse
 import contextlib
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
@@ -18,12 +19,14 @@ from benchbuilder.annotation import (
     make_project,
     open_annotation_store,
     rating_tasks,
+    row_decisions,
 )
 from benchbuilder.cli.session import Session, open_session
 from benchbuilder.cli.terminal import print_line
-from benchbuilder.config import ProjectSpec, load_recipe
-from benchbuilder.core import Problem, RecipeError, make_folder
+from benchbuilder.config import ProjectSpec, Recipe, load_recipe
+from benchbuilder.core import Problem, RecipeError, Table, make_folder
 from benchbuilder.evaluation import TO_EXPERTS
+from benchbuilder.pipeline import item_voters, recheck_sample
 
 if TYPE_CHECKING:
     from benchbuilder.annotation import AnnotationStore
@@ -80,6 +83,21 @@ def open_annotation_session(session: Session) -> Generator[AnnotationSession]:
         yield AnnotationSession(session, store, app)
 
 
+def _voters_of_sample(
+    annotation: AnnotationSession, name: str, part: Recipe, items: Table[Any] | None, flagged: Path
+) -> dict[str, frozenset[str]] | None:
+    """The items that the recheck `name` shows, each with those who voted on it, here or in another review."""
+    if items is None:
+        return None
+    session, store = annotation.session, annotation.store
+    voters = item_voters(session.plan, session.store, items)
+    for review in session.plan.recipe.reviews:
+        for one in row_decisions(store, review) if review != name else ():
+            for item in set(one.about("id")) & set(voters):
+                voters[item] |= one.people
+    return {item: voters[item] for item in recheck_sample(part, items, flagged).drawn}
+
+
 def create_rating_projects(annotation: AnnotationSession, console: Console) -> None:
     """Make the rating projects of the recipe and their tasks, or bring them up to date; print what is left out."""
     recipe, store = annotation.session.plan.recipe, annotation.session.store
@@ -89,9 +107,11 @@ def create_rating_projects(annotation: AnnotationSession, console: Console) -> N
         manifest = None if node is None else store.manifest(node.name, node.key)
         items = None if manifest is None else store.rows(manifest)
         flagged = store.folder / (spec.rows.task or "") / "analysis" / TO_EXPERTS
-        tasks = rating_tasks(name, spec, items, recipe.seed, flagged)
+        voters = _voters_of_sample(annotation, name, part, items, flagged) if spec.rows.recheck else None
+        tasks = rating_tasks(name, spec, items, recipe.seed, flagged, voters)
         if tasks is None:
-            reason = "the items are not built yet" if spec.rows.items else "no file of rows is named"
+            of_items = spec.rows.items or spec.rows.recheck
+            reason = "the items are not built yet with these settings" if of_items else "no file of rows is named"
             if spec.rows.flagged:
                 reason = "benchbuild analyse has sent no items back yet"
             print_line(console, f"{name}: left out, {reason}")

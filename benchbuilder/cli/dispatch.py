@@ -109,9 +109,9 @@ _GROUPS: dict[str, dict[str, Command]] = {"Build": {
         ("benchbuild people invite wang --role annotator recipe=care_mi", "benchbuild people ls recipe=care_mi"),
     ),
     "votes": Command(
-        "votes", "export votes to other tools (Label Studio, Argilla, sheets), import them, write what they decide",
+        "votes", "export votes to other tools (Label Studio, Argilla, sheets), import them, say how good labels are",
         ("benchbuild votes export label_studio recipe=care_mi",
-         "benchbuild votes decisions recipe=care_mi --project flagged"),
+         "benchbuild votes quality recipe=care_mi"),
     ),
 }, "Models and cost": {
     "prompt": Command(

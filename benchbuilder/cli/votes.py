@@ -30,6 +30,7 @@ from benchbuilder.cli.annotation_session import (
     create_rating_projects,
     open_annotation_session,
 )
+from benchbuilder.cli.label_quality import print_quality
 from benchbuilder.cli.session import split_names
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import did_you_mean, display_path
@@ -37,14 +38,15 @@ from benchbuilder.core import DataError, Problem, RecipeError, count_phrase, wri
 from benchbuilder.steps import ErratumKind
 
 ERRATUM_KINDS: tuple[str, ...] = get_args(ErratumKind)
-_ACTIONS = ("export", "import", "decisions", "formats")
+_ACTIONS = ("export", "import", "decisions", "quality", "formats")
 
 
 def register(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
         "action", choices=_ACTIONS,
-        help="export votes for another tool, import votes, write what they decide, or list formats",
+        help="export votes for another tool, import votes, write what they decide, say how good the labels are, or "
+        "list formats",
     )  # fmt: skip
     parser.add_argument(
         "overrides", nargs="*", metavar="FORMAT [FILE ...] key=value",
@@ -66,6 +68,8 @@ def run(args: argparse.Namespace, console: Console) -> int:
         _print_formats(console)
         return 0
     names, args.overrides = split_names(args.overrides)
+    if args.action == "quality":
+        return print_quality(names, args, console)
     if args.action == "decisions":
         return _write_decisions(names, args, console)
     where = f"command line: votes {args.action}"

@@ -8,6 +8,8 @@ from .base import FileName as FileName
 from .base import FinishedBuild as FinishedBuild
 from .base import PageSpec as PageSpec
 from .base import StepCounts as StepCounts
+from .recheck_result import CheckedPart as CheckedPart
+from .recheck_result import RecheckResult as RecheckResult
 from .render.dot_charts import ChartDot as ChartDot
 from .render.dot_charts import ChartRow as ChartRow
 from .render.dot_charts import row_chart as row_chart
@@ -46,6 +48,7 @@ from .render.templates import visible_text as visible_text
 from .report.annotation import AnnotationSummary as AnnotationSummary
 from .report.annotation import annotation_summaries as annotation_summaries
 from .report.annotation import summaries_of_notes as summaries_of_notes
+from .report.annotation import voter_model_lines as voter_model_lines
 from .report.audit import AuditSentences as AuditSentences
 from .report.audit import shown_charts as shown_charts
 from .report.charts import ChartColours as ChartColours

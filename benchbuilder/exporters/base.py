@@ -13,6 +13,7 @@ from pydantic import Field, model_validator
 from benchbuilder.config import FileRef, KindSpec, LanguageTag
 from benchbuilder.core import DEFAULT_LANGUAGE, PageTexts, Table, nearest_language, page_texts, text_languages
 from benchbuilder.exporters.audit_result import AuditResult
+from benchbuilder.exporters.recheck_result import RecheckResult
 from benchbuilder.models import Receipt
 
 
@@ -52,6 +53,7 @@ class FinishedBuild:
         waiting: What people still have to do.
         receipts: Requests to models and their cost, by step and model, over all runs.
         audit: What an audit of the build found, if there was one.
+        recheck: What people found who checked a sample of these items again, if there was one.
     """
 
     tables: Mapping[str, Table[Any]]
@@ -64,6 +66,7 @@ class FinishedBuild:
     waiting: str = ""
     receipts: tuple[Receipt, ...] = ()
     audit: AuditResult | None = None
+    recheck: RecheckResult | None = None
 
 
 class Exporter(ABC):

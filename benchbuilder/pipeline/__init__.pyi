@@ -46,6 +46,10 @@ from .progress import BarProgress as BarProgress
 from .progress import LineProgress as LineProgress
 from .progress import ProgressLines as ProgressLines
 from .progress import Watcher as Watcher
+from .rechecks import read_recheck as read_recheck
+from .rechecks import recheck_result as recheck_result
+from .rechecks import recheck_sample as recheck_sample
+from .rechecks import write_recheck as write_recheck
 from .run_node import NodeRunner as NodeRunner
 from .run_node import RowChooser as RowChooser
 from .run_node import ShardLimits as ShardLimits
@@ -73,5 +77,6 @@ from .transcripts import empty_lookup as empty_lookup
 from .transcripts import journal_lookup as journal_lookup
 from .transcripts import replay_conversation as replay_conversation
 from .transcripts import rows_at_positions as rows_at_positions
+from .voted_items import item_voters as item_voters
 from .wiring import expand_wiring as expand_wiring
 from .wiring import source_references as source_references

@@ -42,6 +42,7 @@ from benchbuilder.pipeline.foreign_files import (
 )
 from benchbuilder.pipeline.ledger import write_ledger
 from benchbuilder.pipeline.plan import Plan
+from benchbuilder.pipeline.rechecks import read_recheck, recheck_checksums
 from benchbuilder.pipeline.shards.worker import TableFiles
 from benchbuilder.pipeline.store.checksums import Checksums
 from benchbuilder.pipeline.store.folder import Store
@@ -192,6 +193,7 @@ class OutputWriter:
             "exporters": exporters,
             "version": __version__,
             "auditor": None if self.auditor is None else self.auditor.version,
+            "rechecks": recheck_checksums(self.store),
             "waiting": {name: str(wait) for name, wait in waiting.items()},
             "receipts": [asdict(receipt) for receipt in receipts],
         }
@@ -342,6 +344,7 @@ def finished_build(
         state="waiting" if waiting else "done",
         waiting=waiting,
         receipts=receipts,
+        recheck=read_recheck(store, manifests.get(plan.recipe.items)),
     )
 
 

@@ -13,6 +13,7 @@
 - ``gates``: for each gate in order ``gate``, ``dropped`` by it and ``kept`` after it
 - ``votes``: ``annotators`` (person -> valid votes), ``unanimous`` and ``adjudicated`` (decisions), ``unneeded`` (votes
   of the adjudicator where the annotators agree), ``stale`` (votes on what is no longer shown) and ``stale_by_file``
+- ``voter_model``: for each question with named answers what `benchbuilder.annotation.summarise_voter_model` says
 - ``comments``: remarks of annotators, each with ``annotator``, ``shown`` (key of the row) and ``text``
 
 An unreviewed step has ``{"reviewed": False}``; a reviewed one has ``"reviewed": True``.
@@ -20,7 +21,7 @@ An unreviewed step has ``{"reviewed": False}``; a reviewed one has ``"reviewed":
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
@@ -32,6 +33,7 @@ from benchbuilder.annotation import (
     CandidateTasks,
     CollectedVotes,
     Subject,
+    Task,
     first_failed_gate,
     gate_funnel,
     make_candidate_tasks,
@@ -86,7 +88,7 @@ class Annotate(ReviewStep):
     """
 
     kind: ClassVar[str] = "annotate"
-    version = 2
+    version = 3
     spec_class: ClassVar[type[StepSpec]] = AnnotateSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Candidate), "evidence": Port(Evidence, mode="whole")}
     output: ClassVar[type[Row] | None] = Item[Claim]
@@ -134,6 +136,11 @@ class Annotate(ReviewStep):
         unused = {row.id: "candidate_dropped" for row in evidence if row.of in outside}
         return GatherResult([*result.outcomes, *outcomes], {"evidence": {**result.unused["evidence"], **unused}},
                             result.notes)  # fmt: skip
+
+    def shown_tasks(self, tables: Mapping[str, Iterable[Any]]) -> tuple[Sequence[Task], Mapping[str, str]]:
+        """The tasks of candidates with their paragraphs."""
+        tasks = make_candidate_tasks(tables["each"], tables["evidence"])
+        return tasks.tasks, tasks.task_key_of
 
     def _draw_sample(self, candidates: list[Candidate]) -> list[Candidate]:
         size = self.spec.sample

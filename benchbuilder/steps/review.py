@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, ClassVar
 
 from benchbuilder.annotation import (
@@ -14,9 +15,11 @@ from benchbuilder.annotation import (
     collect_votes,
     decision_method,
     gate_description,
+    judgement_requests,
     measure_vote_agreement,
     summarise_comments,
     summarise_questions,
+    summarise_voter_model,
     summarise_votes,
     wording_key,
 )
@@ -58,6 +61,25 @@ class ReviewStep(Gather):
         """The votes on `tasks` and what they decide; WaitingForPeople after it has asked for missing judgements."""
         return collect_votes(self.backend, annotation, tasks, self.context, self.subject_labels)
 
+    @abstractmethod
+    def shown_tasks(self, tables: Mapping[str, Iterable[Any]]) -> tuple[Sequence[Task], Mapping[str, str]]:
+        """The tasks that show the rows of the ports, and the key of the task of each row by its id."""
+
+    def voters(self, tables: Mapping[str, Iterable[Any]], workplace: Path) -> dict[str, frozenset[str]]:
+        """Who voted on each row, on its paragraphs, or decided about them, by the id of the row."""
+        annotation = self.backend.annotation_spec
+        if annotation is None:
+            return {}
+        tasks, key_of = self.shown_tasks(tables)
+        requests = judgement_requests(tasks, annotation)
+        votes = self.backend.collect(requests.keys(), workplace)
+        people: dict[str, set[str]] = {}
+        for subject, request in requests.items():
+            people.setdefault(request.task_key, set()).update(votes.by_subject.get(subject, {}))
+            if subject in votes.decisions:
+                people[request.task_key].add(votes.decisions[subject][0])
+        return {row: frozenset(people.get(key, ())) for row, key in key_of.items()}
+
 
 def decisions_about(
     key: str, names: Iterable[str], votes: CollectedVotes, annotation: AnnotationSpec
@@ -80,5 +102,6 @@ def review_notes(votes: CollectedVotes, annotation: AnnotationSpec) -> dict[str,
         "agreement": measure_vote_agreement(votes.requests, votes.votes, annotation),
         "questions": summarise_questions(annotation, votes),
         "votes": summarise_votes(votes),
+        "voter_model": summarise_voter_model(annotation, votes),
         "comments": summarise_comments(votes),
     }

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
@@ -18,6 +18,7 @@ from benchbuilder.annotation import (
     AnnotationBackend,
     CandidateDecisions,
     CollectedVotes,
+    Task,
     first_failed_gate,
     gate_funnel,
     make_row_tasks,
@@ -86,7 +87,7 @@ class VoteOnRows(ReviewStep):
     """
 
     kind: ClassVar[str] = "vote"
-    version = 3
+    version = 4
     spec_class: ClassVar[type[StepSpec]] = VoteSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Row)}
     reasons: ClassVar[Mapping[str, str]] = {
@@ -178,6 +179,11 @@ class VoteOnRows(ReviewStep):
             (row.id, [dropped[row.id] if row.id in dropped else self._kept_outcome(row, reviewed=True)]) for row in rows
         ]
         return GatherResult(outcomes, notes=review_notes(votes, annotation) | {"gates": gates, "chosen": chosen})
+
+    def shown_tasks(self, tables: Mapping[str, Iterable[Any]]) -> tuple[Sequence[Task], Mapping[str, str]]:
+        """The tasks of rows with the fields that the way shows."""
+        annotation = self.backend.annotation_spec
+        return make_row_tasks(tables["each"], annotation.display_fields() if annotation else ())
 
     def _drop_disagreements(
         self, table: Table[Any], key_of: Mapping[str, str], votes: CollectedVotes, annotation: AnnotationSpec,

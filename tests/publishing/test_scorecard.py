@@ -15,6 +15,7 @@ from built_sample import BuiltSample
 from benchbuilder.cli.scorecard import coverage_lines
 from benchbuilder.config import load_recipe
 from benchbuilder.core.errors import RecipeError
+from benchbuilder.exporters import CheckedPart, RecheckResult
 from benchbuilder.publishing.release.material import gather_material
 from benchbuilder.publishing.release.scorecard.criteria import all_criteria
 from benchbuilder.publishing.release.scorecard.rules import RULES, BuildFacts
@@ -39,6 +40,14 @@ def account(step: str, role: str, notes: Mapping[str, Any] | None = None, rows: 
                            counts={("a", "dropped", "why"): rows})  # fmt: skip
 
 
+def recheck(decided: int, drawn: int) -> RecheckResult:
+    known = decided == drawn
+    part = CheckedPart(size=900, checked=decided, wrong=0, rate=0.0 if known else None, low=0.0 if known else None,
+                       high=0.06 if known else None)  # fmt: skip
+    return RecheckResult(items="x", questions=("wrong_key",), drawn=drawn, decided=decided, people=2, level=0.95,
+                         whole=part, sources={"a": part}, flagged=None)  # fmt: skip
+
+
 def facts(folder: Path, *, good: bool) -> BuildFacts:
     """A build of which everything is as it should be, or nothing."""
     terms = SimpleNamespace(is_known=good)
@@ -58,7 +67,8 @@ def facts(folder: Path, *, good: bool) -> BuildFacts:
     roles = [account("items", "item", notes), *([account("evidence", "evidence")] if good else [])]
     table = items(["a", "b", "c"] if good else ["a"], ["yes", "no"] if good else ["yes"], ["oe", "tf"])
     settings = {"annotation": {"floor": {"alpha": 0.6, "raw": 0.85}, "bootstrap": {"level": 0.95}}}
-    finished = SimpleNamespace(items="items", step_counts=tuple(roles), tables={"items": table}, recipe=settings)
+    finished = SimpleNamespace(items="items", step_counts=tuple(roles), tables={"items": table}, recipe=settings,
+                               recheck=recheck(60, 60) if good else None)  # fmt: skip
     result = SimpleNamespace(closed=not good, leak_count=lambda: 0 if good else 2, check_count=lambda: 9)
     recipe = SimpleNamespace(card=card, audit=SimpleNamespace(gate="audit"),
                              evaluation=SimpleNamespace(baselines=baselines if good else {}))  # fmt: skip
@@ -67,7 +77,7 @@ def facts(folder: Path, *, good: bool) -> BuildFacts:
         texts=SimpleNamespace(contradictions=0 if good else 1),
     )  # fmt: skip
     wordings = {"wordings": ["built", "plain", "short"], "models": [{"items": 40}]}
-    analysis = {"labels": {"recheck": {"n": 60}}, "models": [{"group": "model", "invented": False}],
+    analysis = {"models": [{"group": "model", "invented": False}],
                 "wordings": wordings}  # fmt: skip
     if good:
         for name, data in (("evaluation/results.json", {}), ("judges/judges.json", {}),
@@ -117,6 +127,15 @@ def test_agreement_is_met_only_where_every_deciding_question_reaches_the_floor(t
         measures = good.tasks[0].finished.step_counts[0].notes["agreement"]["q"]
         measures |= {"percent": {"value": 0.95, "low": low, "high": 1.0}, "clusters": judged}
         assert RULES["agreement"](good).state == state
+
+
+def test_label_errors_are_bounded_only_by_a_complete_recheck(tmp_path: Path) -> None:
+    good = facts(tmp_path, good=True)
+    evidence = str(RULES["label_errors"](good).evidence)
+    assert evidence == "benchbuild votes quality: 0 of 60 items wrong, at most 6.0 %"
+    good.tasks[0].finished.recheck = recheck(59, 60)  # type: ignore[misc]
+    assert RULES["label_errors"](good).state == "no"
+    assert "59 of 60 drawn items are decided" in str(RULES["label_errors"](good).evidence)
 
 
 def test_coverage_counts_source_facts_that_reach_an_item(built: BuiltSample) -> None:

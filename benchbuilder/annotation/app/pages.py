@@ -43,7 +43,7 @@ def home_page(request: Request) -> Response:
         return redirect("/lead")
     projects = visit.store.projects()
     if visit.person.role == "adjudicator":
-        waiting = [(project, visit.store.count_disputes(project.name)) for project in projects]
+        waiting = [(project, visit.store.count_disputes(project.name, visit.person)) for project in projects]
         return visit.page("home_adjudicator.j2", waiting=[pair for pair in waiting if pair[0].spec.rule != "mean"])
     own = [(project, visit.store.progress(visit.person, project.name)) for project in projects]
     return visit.page(

@@ -37,13 +37,20 @@ from benchbuilder.annotation.database.schema import (
     tasks,
 )
 from benchbuilder.annotation.database.users import is_project_member, works_on_project
+from benchbuilder.annotation.recheck import VOTERS, is_barred
 from benchbuilder.annotation.tasks import JudgementRequest
 
 
-def count_waiting(connection: Connection, project: str) -> int:
-    """How many tasks wait for an adjudicator."""
+def count_waiting(connection: Connection, project: str, person: Person | None = None) -> int:
+    """How many tasks wait for an adjudicator, or for `person`, who does not get items that they voted on before."""
     query = select(func.count()).select_from(tasks).join(projects, projects.c.id == tasks.c.project_id)
-    return int(connection.execute(query.where(projects.c.name == project, IS_DISPUTED)).scalar_one())
+    query = query.where(projects.c.name == project, IS_DISPUTED)
+    waiting = int(connection.execute(query).scalar_one())
+    if person is None or not waiting:
+        return waiting
+    named = query.with_only_columns(tasks.c.about).where(tasks.c.about.contains(f'"{VOTERS}"'))
+    return waiting - sum(is_barred(load_json(about), person.code, person.name)
+                         for about in connection.scalars(named))  # fmt: skip
 
 
 class DisputedTask(NamedTuple):
@@ -72,6 +79,8 @@ def find_disputed_task(connection: Connection, person: Person, project: str, tas
     own_projects = connection.execute(query.where(people.c.role == "adjudicator")).scalar()
     ref = find_project_ref(connection, row.project_id) if row is not None else None
     if row is None or ref is None or own_projects is None or not is_project_member(own_projects, ref.name):
+        return None
+    if is_barred(load_json(row.about), person.code, person.name):
         return None
     task = blind_task_from_row(row)
     requests = ref.judgement_requests(task)
@@ -202,22 +211,23 @@ def _last_event_detail(connection: Connection, row: Any) -> Any:
 class AdjudicatorStore(StoreBase):
     """What adjudicators do: open and decide disputes."""
 
-    def count_disputes(self, project: str) -> int:
-        """How many tasks wait for an adjudicator."""
+    def count_disputes(self, project: str, person: Person | None = None) -> int:
+        """How many tasks wait for an adjudicator, or for `person`."""
         with self._transactions.reading() as connection:
-            return count_waiting(connection, project)
+            return count_waiting(connection, project, person)
 
     def next_dispute(self, person: Person, project: str, skip: frozenset[int] = frozenset()) -> int | None:
         """Id of the task that an adjudicator decides next: the one with the lowest agreement, except those in `skip`.
 
-        Tasks that another adjudicator has open come later, and skipped ones last.
+        Tasks that another adjudicator has open come later, and skipped ones last. Tasks of items that they voted on
+        before are not for them.
         """
         if person.role != "adjudicator":
             return None
         now = self._clock()
         mine = assignments.alias("mine")
         others = assignments.alias("others")
-        query = select(tasks.c.id).join(projects, projects.c.id == tasks.c.project_id)
+        query = select(tasks.c.id, tasks.c.about).join(projects, projects.c.id == tasks.c.project_id)
         query = query.outerjoin(mine, (mine.c.task_id == tasks.c.id) & (mine.c.person_id == person.id))
         query = query.where(projects.c.name == project, IS_DISPUTED, tasks.c.id.not_in(skip))
         busy = exists().where(
@@ -226,9 +236,13 @@ class AdjudicatorStore(StoreBase):
             others.c.person_id == people.c.id, people.c.role == "adjudicator",
         )  # fmt: skip
         last = case((mine.c.state == "skipped", 2), (busy, 1), else_=0)
-        query = query.order_by(last, tasks.c.agreement, tasks.c.id).limit(1)
+        query = query.order_by(last, tasks.c.agreement, tasks.c.id)
         with self._transactions.reading() as connection:
-            return connection.execute(query).scalar() if works_on_project(connection, person, project) else None
+            if not works_on_project(connection, person, project):
+                return None
+            waiting = connection.execute(query)
+            free = (row.id for row in waiting if not is_barred(load_json(row.about), person.code, person.name))
+            return next(free, None)
 
     def dispute(self, person: Person, project: str, task_id: int, *, opening: bool = True) -> Dispute | None:
         """A disputed task that waits or that they decided; `opening` starts its clock."""

@@ -13,18 +13,24 @@ from sqlalchemy import Connection, select
 
 from benchbuilder.annotation.database import bulk
 from benchbuilder.annotation.database.projects import ProjectRef
+from benchbuilder.annotation.database.sanitise import load_json
 from benchbuilder.annotation.database.schema import assignments, people, tasks
 from benchbuilder.annotation.database.users import active_person_ids, is_project_member
+from benchbuilder.annotation.recheck import VOTERS, is_barred
 
 _GOLD_EVERY = 10
 
 
 @dataclass
 class AssignmentPlan:
-    """`annotators` maps task ids to person ids; `movable` maps person ids to their unopened tasks."""
+    """`annotators` maps task ids to person ids; `movable` maps person ids to their unopened tasks.
+
+    `barred` maps task ids to the people who may not get them, because they voted on the item before.
+    """
 
     annotators: dict[int, set[int]] = field(default_factory=dict[int, set[int]])
     movable: dict[int, set[int]] = field(default_factory=dict[int, set[int]])
+    barred: dict[int, set[int]] = field(default_factory=dict[int, set[int]])
 
     def assign(self, task: int, person: int) -> None:
         """Assign an unopened task to `person`."""
@@ -43,19 +49,26 @@ def balance_assignments(connection: Connection, project: ProjectRef, now: dateti
     Opened tasks stay with their annotator unless their access was revoked; finished tasks always stay. Nothing changes
     unless people or tasks changed.
     """
-    query = select(people.c.id, people.c.code, people.c.revoked, people.c.projects)
+    query = select(people.c.id, people.c.code, people.c.name, people.c.revoked, people.c.projects)
     query = query.where(people.c.role == "annotator")
     everybody = connection.execute(query.order_by(people.c.id)).all()
     active = {row.id for row in everybody if not row.revoked and is_project_member(row.projects, project.name)}
     coming = active & active_person_ids(connection, now)
-    query = select(tasks.c.id, tasks.c.key, tasks.c.gold).where(tasks.c.project_id == project.id, tasks.c.live)
+    query = select(tasks.c.id, tasks.c.key, tasks.c.gold, tasks.c.about).where(
+        tasks.c.project_id == project.id, tasks.c.live
+    )
     live = {row.id: row for row in connection.execute(query.order_by(tasks.c.ordinal, tasks.c.id))}
     query = select(assignments).where(assignments.c.project_id == project.id)
     existing = {
         (row.task_id, row.person_id): row
         for row in connection.execute(query.where(assignments.c.person_id.in_([row.id for row in everybody])))
     }
-    plan = _plan_assignments(project, live, active, coming, existing)
+    barred = {
+        id_: {row.id for row in everybody if is_barred(about, row.code, row.name)}
+        for id_, task in live.items()
+        if VOTERS in task.about and (about := load_json(task.about))
+    }
+    plan = _plan_assignments(project, live, active, coming, existing, barred)
     places: dict[tuple[int, int], int | None] = {}
     for row in everybody:
         mine = [id_ for id_ in live if row.id in plan.annotators[id_]]
@@ -68,9 +81,10 @@ def balance_assignments(connection: Connection, project: ProjectRef, now: dateti
 
 
 def _plan_assignments(
-    project: ProjectRef, live: Mapping[int, Any], active: set[int], coming: set[int], existing: Mapping[Any, Any]
+    project: ProjectRef, live: Mapping[int, Any], active: set[int], coming: set[int], existing: Mapping[Any, Any],
+    barred: dict[int, set[int]],
 ) -> AssignmentPlan:  # fmt: skip
-    plan = AssignmentPlan({id_: set() for id_ in live}, {person: set() for person in sorted(coming)})
+    plan = AssignmentPlan({id_: set() for id_ in live}, {person: set() for person in sorted(coming)}, barred)
     by_task: dict[int, list[Any]] = {id_: [] for id_ in live}
     for (task, _), row in sorted(existing.items()):
         if task in live:
@@ -79,7 +93,8 @@ def _plan_assignments(
         if task.gold:
             _assign_gold(plan, id_, by_task[id_], active)
         else:
-            _keep_assignments(plan, id_, by_task[id_], active, project.spec.per_task)
+            mine = [row for row in by_task[id_] if row.person_id not in barred.get(id_, ()) or row.state == "done"]
+            _keep_assignments(plan, id_, mine, active, project.spec.per_task)
     for id_, task in live.items():
         if not task.gold and len(plan.annotators[id_]) < project.spec.per_task:
             _assign_missing(plan, id_, project.spec.per_task, random.Random(f"{project.seed}:{task.key}"))
@@ -112,7 +127,7 @@ def _has_opened(row: Any, active: set[int]) -> bool:
 def _assign_missing(plan: AssignmentPlan, task: int, most: int, draw: random.Random) -> None:
     """Assign the task to people with the fewest unopened tasks; `draw` breaks ties."""
     judges = plan.annotators[task]
-    free = [person for person in plan.movable if person not in judges]
+    free = [person for person in plan.movable if person not in judges and person not in plan.barred.get(task, ())]
     draw.shuffle(free)
     free.sort(key=lambda person: len(plan.movable[person]))
     for person in free[: most - len(judges)]:
@@ -136,7 +151,8 @@ def _level_loads(plan: AssignmentPlan, keys: Mapping[int, str], seed: int) -> No
         pool = pools[many, few]
         while pool:
             task = pool.pop()
-            if task in plan.movable[many] and few not in plan.annotators[task]:
+            taken = plan.annotators[task] | plan.barred.get(task, set())
+            if task in plan.movable[many] and few not in taken:
                 plan.unassign(task, many)
                 plan.assign(task, few)
                 break

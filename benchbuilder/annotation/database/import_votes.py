@@ -24,10 +24,11 @@ from benchbuilder.annotation.database.record_votes import (
     same_value,
     update_disputes,
 )
-from benchbuilder.annotation.database.sanitise import storable_details, storable_note
+from benchbuilder.annotation.database.sanitise import load_json, storable_details, storable_note
 from benchbuilder.annotation.database.schema import assignments, current_votes
 from benchbuilder.annotation.database.sync_tasks import update_done_states
 from benchbuilder.annotation.database.users import list_people, normalise_name
+from benchbuilder.annotation.recheck import is_barred
 from benchbuilder.annotation.tasks import JudgementRequest
 from benchbuilder.annotation.values import is_allowed_value
 from benchbuilder.core import raise_row_errors
@@ -116,6 +117,8 @@ def _sort_votes(
             sorting.problems.append(f"{location}{person.name} is {person.role}, but this vote is from an {vote.role}")
         elif request is None:
             sorting.stale += 1
+        elif is_barred(load_json(rows[request.task_key].about), person.code, person.name):
+            sorting.problems.append(f"{location}{person.name} voted on this item before: others must check it")
         elif not is_allowed_value(questions[request.question], vote.value):
             sorting.problems.append(f"{location}{vote.value!r} is not an answer to {request.question}")
         else:

@@ -76,7 +76,7 @@ def _adjudicator_progress(connection: Connection, person: Person, project: str) 
     timed = select(func.count()).select_from(assignments).where(mine, assignments.c.live, assignments.c.state == "done")
     return Progress(
         done=done,
-        open=adjudicator_queries.count_waiting(connection, project) - skipped,
+        open=adjudicator_queries.count_waiting(connection, project, person) - skipped,
         skipped=skipped,
         flagged=sum(n for _, flagged, _, n in rows if flagged),
         median_seconds=_median_seconds(connection, person, project, int(connection.execute(timed).scalar_one())),

@@ -208,6 +208,9 @@ class TaskRowsSpec(Spec):
     """In a benchmark with several tasks: the task of the items."""
     flagged: bool = False
     """Whether the rows are the items that ``benchbuild analyse`` sends back to experts, as in ``to_experts.jsonl``."""
+    recheck: tuple[Name, ...] = ()
+    """Guiding questions whose yes makes a label wrong. The rows are then drawn from the finished items, as many as
+    ``annotation.recheck`` says, by source and by what the analysis flagged. Nobody gets an item that they voted on."""
     show: dict[Name, str | None]
     paragraphs: str | None = None
     about: tuple[str, ...] = ()
@@ -220,3 +223,13 @@ class ReviewProjectSpec(ProjectSpec):
 
     kind: str = "review"
     rows: TaskRowsSpec
+
+    @model_validator(mode="after")
+    def _check_recheck(self) -> ReviewProjectSpec:
+        asked = {name for name, q in self.questions_about("claim").items() if q.answer == "binary" and q.required}
+        if unknown := [name for name in self.rows.recheck if name not in asked]:
+            known = ", ".join(sorted(asked)) or "none"
+            raise ValueError(f"rows.recheck: {unknown[0]} is no required question of yes and no about items ({known})")
+        if self.rows.recheck and (self.rows.file or self.rows.flagged or self.rows.sample):
+            raise ValueError("rows.recheck: the rows are drawn from the items; leave out file, flagged and sample")
+        return self

@@ -23,7 +23,7 @@ def floor_reason(t: PageTexts, standing: FloorStanding) -> str:
     elif standing.word == "unknown":
         few = standing.judged < standing.needed
         parts = [t("labels.few", n=standing.judged, needed=standing.needed) if few else t("labels.no_interval")]
-    if standing.one_sided:
+    if standing.one_sided and standing.word != "unknown":
         parts.append(t("labels.one_sided", share=f"{(standing.base_rate or 0) * 100:.1f} %"))
     return t("labels.semicolon").join(parts)
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 from benchbuilder.core import (
+    LEAST_SHARED,
+    LEAST_VOTERS,
     FloorStanding,
     PageTexts,
     floor_lead,
@@ -16,6 +19,7 @@ from benchbuilder.core import (
     hold_to_floor,
 )
 from benchbuilder.exporters.base import FinishedBuild
+from benchbuilder.exporters.recheck_result import CheckedPart, RecheckResult
 
 AGREEMENT_MEASURES = ("percent", "kappa", "ac1", "alpha")
 _EQUIVALENT_MEASURES = {"percent": "within_tolerance", "kappa": "weighted_kappa"}
@@ -85,7 +89,8 @@ class AnnotationSummary:
     """The judgements of one step.
 
     `people` counts each person's valid votes; `minimum` is the threshold in force. `floor` has the settings of the
-    floor of agreement; it is empty without one.
+    floor of agreement; it is empty without one. `voter_model` is what Dawid and
+    Skene's model says of each question.
     """
 
     agreement: tuple[ReportedAgreement, ...]
@@ -97,6 +102,7 @@ class AnnotationSummary:
     adjudicated: int
     stale: int
     floor: Mapping[str, Any]
+    voter_model: Mapping[str, Mapping[str, Any]]
 
     @property
     def has_floor(self) -> bool:
@@ -114,8 +120,8 @@ class AnnotationSummary:
         return [*self.questions("weak"), *unknown]
 
 
-class FloorTexts:
-    """What pages say about the floor of agreement."""
+class LabelTexts:
+    """What pages say about the quality of labels: floors, the model of voters, the recheck."""
 
     def __init__(self, t: PageTexts) -> None:
         self._t = t
@@ -128,9 +134,80 @@ class FloorTexts:
         """The word of a question; — without a floor."""
         return "—" if row.standing is None else floor_word(self._t, row.standing)
 
+    def model(self, summary: AnnotationSummary, *, named: bool = True) -> list[str]:
+        """What the model of voters says, with or without names."""
+        return voter_model_lines(summary, self._t, named=named)
+
+    @staticmethod
+    def turned(summary: AnnotationSummary) -> list[TurnedDecision]:
+        """The decisions that the model of voters would turn."""
+        return turned_decisions(summary)
+
+    def recheck_lead(self, recheck: RecheckResult) -> str:
+        """How a recheck was made."""
+        names = self._t("labels.comma").join(recheck.questions)
+        level = self._t.percent(recheck.level)
+        return self._t("labels.recheck_lead", drawn=recheck.drawn, size=recheck.whole.size, people=recheck.people,
+                       questions=names, level=level)  # fmt: skip
+
+    def recheck_parts(self, recheck: RecheckResult) -> list[tuple[str, CheckedPart]]:
+        """The parts of a recheck with their names: sources, what an analysis flagged, and all items."""
+        flagged = [(self._t("labels.recheck_flagged"), recheck.flagged)] if recheck.flagged else []
+        return [*recheck.sources.items(), *flagged, (self._t("common.total"), recheck.whole)]
+
     def reason(self, row: ReportedAgreement) -> str:
         """Why; empty if the floor is reached."""
         return "" if row.standing is None else floor_reason(self._t, row.standing)
+
+
+def voter_model_lines(summary: AnnotationSummary, t: PageTexts, *, named: bool = True) -> list[str]:
+    """What the model of voters says: who is how often right, what it would decide otherwise, and what it cannot see.
+
+    Without `named`, nobody is named. If it is not shown for any question, the rule that says so.
+    """
+    models = summary.voter_model
+    if not models:
+        return []
+    shown = {name: model for name, model in models.items() if model["shown"]}
+    if not shown:
+        most = max(models.values(), key=lambda model: model["shared"])
+        return [t("labels.model_hidden", voters=most["voters"], shared=most["shared"], least_voters=LEAST_VOTERS,
+                  least_shared=LEAST_SHARED)]  # fmt: skip
+    labels = {row.name: row.label for row in summary.agreement}
+    lines = [t("labels.model_lead")]
+    for name, model in shown.items():
+        rights: Mapping[str, float] = model["reliability"]
+        order = rights.items() if named else sorted(rights.items(), key=itemgetter(1))
+        people = [f"{who} {t.percent(right)}" if named else t.percent(right) for who, right in order]
+        seen = sum(one["adjudicated"] for one in model["differs"])
+        line = t("labels.model_question", question=labels.get(name, name), people=t("labels.comma").join(people))
+        if model["differs"]:
+            line += t("labels.model_turned", n=len(model["differs"]), seen=seen)
+        lines.append(line)
+    return [*lines, t("labels.model_blind")]
+
+
+@dataclass(frozen=True)
+class TurnedDecision:
+    """A decision on `question` that the model of voters would turn, with the text that was judged."""
+
+    question: str
+    text: str
+    decision: float
+    likely: float
+    probability: float
+    adjudicated: bool
+
+
+def turned_decisions(summary: AnnotationSummary) -> list[TurnedDecision]:
+    """The decisions that the model of voters would turn; those that no adjudicator has seen come first."""
+    labels = {row.name: row.label for row in summary.agreement}
+    turned = [
+        TurnedDecision(labels.get(name, name), one["text"], one["decision"], one["likely"], one["probability"],
+                       one["adjudicated"])
+        for name, model in summary.voter_model.items() for one in model.get("differs", ())
+    ]  # fmt: skip
+    return sorted(turned, key=lambda one: (one.adjudicated, -one.probability))
 
 
 def annotation_summaries(finished: FinishedBuild) -> dict[str, AnnotationSummary]:
@@ -169,6 +246,7 @@ def _summary_of_notes(notes: Mapping[str, Any], settings: Mapping[str, Any]) -> 
         adjudicated=votes.get("adjudicated", 0),
         stale=votes.get("stale", 0),
         floor=settings.get("floor") or {},
+        voter_model=notes.get("voter_model", {}),
     )
 
 

@@ -15,7 +15,7 @@ from benchbuilder.core import PageTexts, find_kind, flat_record_schema, write_at
 from benchbuilder.exporters.base import Exporter, FileName, FinishedBuild, PageSpec
 from benchbuilder.exporters.render.templates import markdown_text, render_markdown
 from benchbuilder.exporters.report import funnel
-from benchbuilder.exporters.report.annotation import FloorTexts, annotation_summaries
+from benchbuilder.exporters.report.annotation import LabelTexts, annotation_summaries
 from benchbuilder.exporters.report.audit import AuditSentences
 from benchbuilder.exporters.report.coverage import claim_dates
 from benchbuilder.exporters.report.entries import (
@@ -121,7 +121,8 @@ def _context(
         "steps": [(account, funnel.outcome_totals(account)) for account in finished.step_counts],
         "authors": prompting_steps(finished),
         "judged": judged,
-        "floor": FloorTexts(t),
+        "labels": LabelTexts(t),
+        "recheck": finished.recheck,
         "audit": None if finished.audit is None else AuditSentences(finished.audit, t),
         "baselines": score_blind_baselines(made, sources, spec.cue_words),
         "cue_words": spec.cue_words,

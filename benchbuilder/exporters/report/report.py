@@ -14,7 +14,7 @@ from benchbuilder.core import PageTexts, write_atomically
 from benchbuilder.exporters.base import Exporter, FileName, FinishedBuild, PageSpec
 from benchbuilder.exporters.render.templates import render_html
 from benchbuilder.exporters.report import charts, funnel
-from benchbuilder.exporters.report.annotation import FloorTexts, annotation_summaries
+from benchbuilder.exporters.report.annotation import LabelTexts, annotation_summaries
 from benchbuilder.exporters.report.audit import AuditSentences, shown_charts
 from benchbuilder.exporters.report.coverage import section_coverage
 from benchbuilder.exporters.report.entries import (
@@ -107,7 +107,7 @@ def _context(finished: FinishedBuild, spec: ReportSpec, t: PageTexts) -> dict[st
         "words": funnel.word_matches(finished),
         "coverage": section_coverage(finished),
         "judged": judged,
-        "floor": FloorTexts(t),
+        "labels": LabelTexts(t),
         "threshold_charts": {
             step: charts.threshold_columns(summary.thresholds, sources, colours, t) if summary.thresholds else None
             for step, summary in judged.items()

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 from vote_world import World, spec_of, task_of, tasks_of
 
-from benchbuilder.annotation.database.models import Person
+from benchbuilder.annotation.base import Task
+from benchbuilder.annotation.database.models import ImportedVote, Person
+from benchbuilder.core.errors import DataError
 
 
 def judges(world: World, people: list[Person]) -> dict[int, set[str]]:
@@ -176,3 +179,61 @@ def test_numbers_close_up_when_nothing_is_left_to_fill_them(world: World):
     world.lay_out([task for task in tasks_of(6) if task.key not in {shown[1].key, shown[2].key}])
     assert world.numbers(people[0]) == [1, 2, 3, 4]
     assert world.store.progress(people[0], "p").done == 4
+
+
+def barred_tasks(count: int, voters: str) -> list[Task]:
+    return [replace(task, about=(*task.about, ("voters", voters))) for task in tasks_of(count)]
+
+
+def test_nobody_gets_an_item_that_they_voted_on(world: World):
+    people = world.annotators(4)
+    tasks = [*barred_tasks(20, "A1"), *(replace(task_of(n), about=(("voters", "专家2 | A3"),)) for n in range(20, 40))]
+    world.lay_out(tasks)
+    of = {world.id_of(task): dict(task.about)["voters"] for task in tasks}
+    for person in people:
+        got = world.ids(person)
+        assert got
+        assert not [task for task in got if {person.code, person.name} & set(of[task].split(" | "))]
+    assert {len(who) for who in judges(world, people).values()} == {2}
+    alone = world.invite("专家9")
+    assert {len(who) for who in judges(world, [*people, alone]).values()} == {2}
+    assert not set(world.ids(people[0])) & {task for task, voters in of.items() if voters == "A1"}
+
+
+def test_an_opened_item_is_taken_from_somebody_who_votes_on_it_elsewhere(world: World):
+    people = world.annotators(3)
+    world.lay_out(tasks_of(6))
+    opened = world.open(people[0])
+    world.lay_out([replace(task, about=(("voters", "A1"),)) if task.key == opened.task.key else task
+                   for task in tasks_of(6)])  # fmt: skip
+    assert opened.task_id not in world.ids(people[0])
+    assert len(judges(world, people)[opened.task_id]) == 2
+
+
+def test_without_enough_others_the_owner_is_told(world: World):
+    world.annotators(2)
+    world.lay_out(barred_tasks(5, "A1"))
+    assert world.store.staff_progress("p").unassigned == 5
+
+
+def test_an_adjudicator_does_not_get_an_item_that_they_decided_before(world: World):
+    people = world.annotators(2)
+    judge, other = world.invite("裁定1", "adjudicator"), world.invite("裁定2", "adjudicator")
+    (task,) = barred_tasks(1, judge.code)
+    world.lay_out([task])
+    for person, value in zip(people, (0, 1), strict=True):
+        world.submit(person, task, sound=value)
+    assert world.store.next_dispute(judge, "p") is None
+    assert world.store.dispute(judge, "p", world.id_of(task)) is None
+    assert world.store.next_dispute(other, "p") == world.id_of(task)
+    assert [world.store.count_disputes("p", person) for person in (judge, other)] == [0, 1]
+    assert world.store.count_disputes("p") == 1
+
+
+def test_imported_votes_of_somebody_who_voted_before_are_refused(world: World):
+    (person,) = world.annotators(1)
+    (task,) = barred_tasks(1, person.name)
+    world.lay_out([task])
+    vote = ImportedVote(person=person.name, subject=world.subject(task), value=1)
+    with pytest.raises(DataError, match="voted on this item before"):
+        world.store.import_votes("p", [vote], "csv")

@@ -166,10 +166,17 @@ def _agreement(facts: BuildFacts) -> Finding:
 
 
 def _label_errors(facts: BuildFacts) -> Finding:
-    file = facts.file("analysis/analysis.json")
-    labels: Any = None if file is None else json.loads(file.read_text(encoding="utf-8")).get("labels")
-    there = bool(labels and labels.get("recheck"))
-    return _stated(there, "analysis/analysis.json", _seen("no_recheck"))
+    found = [task.finished.recheck for task in facts.tasks]
+    rechecks = [recheck for recheck in found if recheck is not None]
+    if not rechecks:
+        return Finding("no", _seen("no_recheck"))
+    complete = [one.whole for one in rechecks if one.is_complete]
+    if not complete:
+        decided, drawn = sum(one.decided for one in rechecks), sum(one.drawn for one in rechecks)
+        return Finding("no", _seen("recheck_waiting", decided=decided, drawn=drawn))
+    wrong, checked = sum(one.wrong for one in complete), sum(one.checked for one in complete)
+    bound = f"{100 * max(one.high or 0 for one in complete):.1f} %"
+    return _share(len(complete), len(found), _seen("recheck", wrong=wrong, n=checked, bound=bound))
 
 
 def _evidence(facts: BuildFacts) -> Finding:
