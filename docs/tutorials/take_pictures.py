@@ -1,6 +1,6 @@
 """Takes the pictures of the tutorials and of a how-to anew: it does what they say.
 
-It needs playwright, Pillow and Chromium: ``python docs/tutorials/take_pictures.py [review] [evaluation] [analysis]``.
+It needs playwright, Pillow and Chromium: ``python docs/tutorials/take_pictures.py [review] [evaluation] [analysis] [explorer]``.
 """
 
 from __future__ import annotations
@@ -28,6 +28,12 @@ IN_ENGLISH = [*SAMPLE, "outputs.report.language=en"]
 PORT = "8766"
 PEOPLE = {"wang": "annotator", "li": "annotator", "chen": "adjudicator", "zhou": "lead"}
 DESK: dict[str, Any] = {"viewport": {"width": 1100, "height": 860}}
+VIEWED = {
+    "items": "/items?source=medqa",
+    "answers": "/answers",
+    "side-by-side": "/answers?measure=correctness.ratings&left=model_jia&right=model_bing",
+}
+"""The pages of the explorer that pictures show, by the name of the picture."""
 PHONE: dict[str, Any] = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
 
 
@@ -147,9 +153,49 @@ def analysis(browser: Browser) -> None:
         picture(page, "analysis", full_page=True, clip={"x": 0, "y": 0, "width": 1100, "height": below["y"] - 40})
 
 
+def explorer(browser: Browser) -> None:
+    """Take those of the pages that look at builds, and of the static pages of a release."""
+    with tempfile.TemporaryDirectory() as folder:
+        for words in ((), ("evaluate",), ("audit",), ("analyse",)):
+            benchbuild(folder, *words, recipe=SAMPLE)
+        with viewed(folder) as entrance:
+            page = browser.new_context(locale="en-GB", **DESK).new_page()
+            page.goto(entrance)
+            build = entrance.partition("/enter/")[0] + "/b/care_mi"
+            for name, path in VIEWED.items():
+                page.goto(build + path)
+                picture(page, name)
+            page.goto(build + "/items?q=糖尿病")
+            page.locator(".results a").first.click()
+            page.wait_for_load_state()
+            picture(page, "item")
+        benchbuild(folder, "release", "--despite", "a trial", "version=1.0.0", recipe=SAMPLE)
+        benchbuild(folder, "view", "--export", "site", recipe=SAMPLE)
+        page = browser.new_page(locale="en-GB", **DESK)
+        page.goto((Path(folder) / "site" / "index.html").as_uri() + "#q=糖尿病")
+        page.locator(".results mark").first.wait_for()
+        picture(page, "site")
+
+
+@contextmanager
+def viewed(folder: str) -> Generator[str]:
+    """The explorer, while this is open: the address that lets a browser in."""
+    command = [PROGRAM, "view", "--no-browser", "--read-only"]
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True, encoding="utf-8")
+    try:
+        line = "" if process.stdout is None else process.stdout.readline()
+        match = re.search(r"http://\S+/enter/\S+", line)
+        if match is None:
+            raise SystemExit(f"the explorer does not start: {line}")
+        yield match[0]
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(20)
+
+
 def main() -> None:
     """Take all pictures, or those that are named."""
-    takes = {"review": review, "evaluation": evaluation, "analysis": analysis}
+    takes = {"review": review, "evaluation": evaluation, "analysis": analysis, "explorer": explorer}
     with sync_playwright() as running:
         chromium = running.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         for name in sys.argv[1:] or takes:

@@ -101,9 +101,10 @@ def _lines(
     if pair:
         found = answer_texts(evaluation_folder(build.folder, task), set(ids), set(pair))
         texts = {(one.item, one.system): one for one in found}
+    asked = _asked(items, ids)
     lines: list[ScoredLine] = []
     for place, name in zip(places, ids, strict=True):
-        question, expected = _asked(items, name)
+        question, expected = asked.get(name, (name, ""))
         column = measure.values[:, place]
         lines.append(ScoredLine(
             name, question, str(answers.types[place]).lower(), expected, back.get(name, 0),
@@ -119,13 +120,15 @@ def _items(build: BuildFolder, task: str) -> BrowsedItems | None:
     return item_columns(build, step) if step in build.manifests() else None
 
 
-def _asked(items: BrowsedItems | None, name: str) -> tuple[str, str]:
-    """What an item asks, and its right verdict; only its id if the build does not have it any more."""
-    number = items.number_of(name) if items else None
-    if items is None or number is None:
-        return name, ""
-    item = items.listed([number])[0]
-    return f"{item.context}{item.question}" or item.answer or name, item.expected
+def _asked(items: BrowsedItems | None, ids: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """What the items ask, and their right verdicts, by id; those that the build does not have any more are left out."""
+    if items is None:
+        return {}
+    numbers = [number for name in ids if (number := items.number_of(name)) is not None]
+    return {
+        item.id: (f"{item.context}{item.question}" or item.answer or item.id, item.expected)
+        for item in items.listed(numbers)
+    }
 
 
 def experts_list(folder: Path, task: str) -> dict[str, int]:
