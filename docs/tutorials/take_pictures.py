@@ -1,6 +1,7 @@
 """Takes the pictures of the tutorials and of a how-to anew: it does what they say.
 
-It needs playwright, Pillow and Chromium: ``python docs/tutorials/take_pictures.py [review] [evaluation] [analysis] [explorer]``.
+It needs playwright, Pillow and Chromium: ``python docs/tutorials/take_pictures.py [NAME ...]``. The names are review,
+evaluation, analysis and explorer; without one, all are taken.
 """
 
 from __future__ import annotations
