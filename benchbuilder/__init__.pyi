@@ -2,6 +2,7 @@ from .api import AnalysisReport as AnalysisReport
 from .api import AuditReport as AuditReport
 from .api import BuildResult as BuildResult
 from .api import CheckedRecipe as CheckedRecipe
+from .api import ColumnTable as ColumnTable
 from .api import ErrataLog as ErrataLog
 from .api import EvaluationResult as EvaluationResult
 from .api import NewRecipe as NewRecipe

@@ -17,6 +17,7 @@ from .evaluating import evaluate as evaluate
 from .evaluating import run_evaluation as run_evaluation
 from .exporting_site import export_site as export_site
 from .exporting_site import release_of as release_of
+from .opened_build import ColumnTable as ColumnTable
 from .opened_build import OpenedBenchmark as OpenedBenchmark
 from .opened_build import RowTable as RowTable
 from .opened_build import open as open

@@ -19,7 +19,37 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-class RowTable:
+class ColumnTable:
+    """Named columns, which become a table of the library that you work with."""
+
+    def __init__(self, columns: pa.Table) -> None:
+        self._columns = columns
+
+    def __len__(self) -> int:
+        return self.arrow().num_rows
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} rows: {', '.join(self.arrow().column_names)}>"
+
+    def arrow(self) -> pa.Table:
+        """The rows as an Arrow table."""
+        return self._columns
+
+    def pandas(self) -> DataFrame:
+        """The rows as a data frame of pandas; InstallationError if it is not installed."""
+        _library("pandas")
+        return self.arrow().to_pandas()
+
+    def polars(self) -> Any:
+        """The rows as a data frame of Polars; InstallationError if it is not installed."""
+        return _library("polars").from_arrow(self.arrow())
+
+    def datasets(self) -> Any:
+        """The rows as a `datasets.Dataset`; InstallationError if the library is not installed."""
+        return _library("datasets").Dataset(self.arrow())
+
+
+class RowTable(ColumnTable):
     """Rows of one class, in the order of the build.
 
     A loop over it gives typed rows. The conversions give one column for each field, as the files of a build do.
@@ -38,24 +68,8 @@ class RowTable:
         return f"<{len(self)} rows of {self.rows.row.__name__}>"
 
     @cached_property
-    def _flat(self) -> pa.Table:
+    def _columns(self) -> pa.Table:  # pyright: ignore[reportIncompatibleVariableOverride]
         return pa.Table.from_pylist(list(flat_records(self.rows)), schema=flat_record_schema(self.rows.row))
-
-    def arrow(self) -> pa.Table:
-        """The rows as an Arrow table."""
-        return self._flat
-
-    def pandas(self) -> DataFrame:
-        """The rows as a data frame of pandas; InstallationError if it is not installed."""
-        return _to_pandas(self._flat)
-
-    def polars(self) -> Any:
-        """The rows as a data frame of Polars; InstallationError if it is not installed."""
-        return _library("polars").from_arrow(self._flat)
-
-    def datasets(self) -> Any:
-        """The rows as a `datasets.Dataset`; InstallationError if the library is not installed."""
-        return _library("datasets").Dataset(self._flat)
 
 
 class OpenedBenchmark:
@@ -133,16 +147,16 @@ class OpenedBenchmark:
         tables = [store.rows(manifest) for manifest in latest]
         return RowTable(Table(pa.concat_tables([table.arrow for table in tables]), tables[0].row))
 
-    def ledger(self) -> pa.Table:
-        """Every branch that was not kept, with its reason, as an Arrow table of texts."""
+    def ledger(self) -> ColumnTable:
+        """Every branch that was not kept, with its reason: columns of texts."""
         path = self.folder / "ledger.tsv"
         if not path.is_file():
             raise DataError(f"{display_path(path)} is missing", next="build the benchmark again")
         names = path.read_text("utf-8").split("\n", 1)[0].split("\t")
-        return csv.read_csv(
+        return ColumnTable(csv.read_csv(
             path, parse_options=csv.ParseOptions(delimiter="\t"),
             convert_options=csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string())),
-        )  # fmt: skip
+        ))  # fmt: skip
 
 
 def open(folder: str | Path) -> OpenedBenchmark:
@@ -152,11 +166,6 @@ def open(folder: str | Path) -> OpenedBenchmark:
         DataError: There is no build in the folder.
     """
     return OpenedBenchmark(Path(folder))
-
-
-def _to_pandas(table: pa.Table) -> DataFrame:
-    _library("pandas")
-    return table.to_pandas()
 
 
 def _library(name: str) -> Any:

@@ -23,6 +23,7 @@ def translate_habits(arguments: Sequence[str]) -> list[str]:
     """
     words, command = list[str](), list[str]()
     rest = iter(arguments)
+    before = ""
     for argument in rest:
         flag, sign, value = argument.partition("=")
         match flag:
@@ -41,11 +42,20 @@ def translate_habits(arguments: Sequence[str]) -> list[str]:
                 pass  # shown recipes are resolved
             case "--run" | "-r" | "--resolve" | "--package" | "-p" | "--shell-completion" | "-sc" | "--hydra-help":
                 raise _refusal(f"{flag} is an argument of Hydra", argument, _COUNTERPARTS.get(flag, _HELP))
+            case _ if before == "--info" and argument in _INFO:  # what it is to show may be left out
+                if _INFO[argument]:
+                    raise _refusal(f"--info {argument} shows nothing here", f"--info {argument}", _INFO[argument])
             case _:
                 words.append(argument)
+        before = argument
     return [*command, *words]
 
 
+_INFO = {
+    "all": "", "config": "", "defaults": "", "defaults-tree": "", "plugins": "benchbuild ls --kinds",
+    "searchpath": "--recipes FOLDER names further folders; benchbuild show says which file each setting comes from",
+}  # fmt: skip
+"""What Hydra shows with ``--info``, and what to use instead; empty if ``show`` has it."""
 _COUNTERPARTS = {
     "--run": "leave it out: benchbuild recipe=NAME builds", "-r": "leave it out: benchbuild recipe=NAME builds",
     "--resolve": "benchbuild show --plain recipe=NAME is resolved",

