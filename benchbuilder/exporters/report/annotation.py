@@ -146,7 +146,7 @@ class LabelTexts:
     def recheck_lead(self, recheck: RecheckResult) -> str:
         """How a recheck was made."""
         names = self._t("labels.comma").join(recheck.questions)
-        level = self._t.percent(recheck.level)
+        level = f"{recheck.level * 100:g} %"
         return self._t("labels.recheck_lead", drawn=recheck.drawn, size=recheck.whole.size, people=recheck.people,
                        questions=names, level=level)  # fmt: skip
 
