@@ -5,6 +5,7 @@ import pytest
 import yaml
 from finished_build import RECEIPTS, finished
 
+from benchbuilder.exporters.recheck_result import CheckedPart, RecheckResult
 from benchbuilder.exporters.render.templates import code_block, markdown_link, markdown_text
 from benchbuilder.exporters.report.dataset_card import DatasetCard, DatasetCardSpec
 from benchbuilder.exporters.report.entries import sources_of
@@ -37,6 +38,55 @@ def test_front_matter(tmp_path):
         "tags": ["medical"],
         "configs": [{"config_name": "default", "data_files": "items.jsonl"}],
     }
+
+
+def held_build(level=0.95, **floor):
+    """A build whose agreement is held to a floor, and whose model of voters would turn a decision."""
+    build = finished()
+    settings = {"floor": {"alpha": 0.6, "raw": 0.85, **floor}, "bootstrap": {"level": level}}
+    recipe = {**build.recipe, "annotation": {**build.recipe["annotation"], **settings}}
+    turned = {"shown": "c1", "text": "问题", "decision": 0.0, "likely": 1, "probability": 0.91, "adjudicated": False}
+    model = {"voters": 2, "shared": 200, "shown": True, "reliability": {"anna": 0.97, "bo": 0.74}, "differs": [turned]}
+    notes = dict(build.step_counts[-1].notes)
+    notes["agreement"] = {
+        name: {"scale": "nominal", **row, "clusters": 9 if name == "supports" else 200}
+        for name, row in notes["agreement"].items()
+    }
+    notes["voter_model"] = {"single": model, "fluent": {"voters": 2, "shared": 4, "shown": False}}
+    counts = (*build.step_counts[:-1], replace(build.step_counts[-1], notes=notes))
+    return replace(build, recipe=recipe, step_counts=counts)
+
+
+def checked(decided=60):
+    known = (0.0, 0.0, 0.0602) if decided == 60 else (None, None, None)
+    part = CheckedPart(size=357, checked=decided, wrong=0, rate=known[0], low=known[1], high=known[2])
+    return RecheckResult(
+        items="x", questions=("wrong_key",), drawn=60, decided=decided, people=3, level=0.95, whole=part,
+        sources={"medqa": part}, flagged=None,
+    )  # fmt: skip
+
+
+def test_the_card_says_which_labels_are_weak_and_names_nobody(tmp_path):
+    text = card(tmp_path, build=held_build())
+    assert "weak (lower bound of agreement is 0.83, the floor is 0.85" in text
+    assert "cannot tell (judged by two or more: 9; 22 are needed" in text
+    assert "答案唯一: 74.0 %, 97.0 %. Decisions that it would turn: 1, of which an adjudicator made 0." in text
+    assert "cannot see errors that voters share" in text
+    assert "anna" not in text
+    assert "the rate of wrong labels is unknown" in text
+    chinese = card(tmp_path, "zh", held_build())
+    assert "偏弱" in chinese
+    assert "无法判断" in chinese
+
+
+def test_the_card_has_the_bound_of_a_recheck_only_when_all_is_decided(tmp_path):
+    text = card(tmp_path, build=replace(held_build(), recheck=checked()))
+    assert "| medqa | 357 | 60 | 0 | 0.0 % | 6.0 % |" in text
+    assert "Wilson's interval, two-sided" in text
+    waiting = card(tmp_path, build=replace(held_build(), recheck=checked(59)))
+    assert "59 of 60 drawn items are decided" in waiting
+    assert "| medqa | 357 |" not in waiting
+    assert "全部决定后才能得出标签错误率" in card(tmp_path, "zh", replace(held_build(), recheck=checked(59)))
 
 
 @pytest.mark.parametrize(
