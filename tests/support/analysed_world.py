@@ -77,5 +77,10 @@ def analysed(
     loaded = load_recipe(["recipe=care_mi"])
     spec = AnalysisSpec.model_validate({"groups": groups, "samples": 200, **changes})
     loaded = replace(loaded, recipe=loaded.recipe.model_copy(update={"analysis": spec}))
-    sections = {name: make(world, AnalysisSettings(spec, 1)) for name, make in SECTIONS.items()}
-    return Analysis(loaded, "A benchmark", folder, world, sections, Table.of(rows, Item[Claim]), {})
+    return of_answers(Analysis(loaded, "A benchmark", folder, world, {}, Table.of(rows, Item[Claim]), {}), world)
+
+
+def of_answers(analysis: Analysis, world: AnsweredItems) -> Analysis:
+    """The analysis of other answers to the same items."""
+    settings = AnalysisSettings(analysis.loaded.recipe.analysis, 1)
+    return replace(analysis, answered=world, sections={name: make(world, settings) for name, make in SECTIONS.items()})

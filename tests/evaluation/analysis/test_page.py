@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from analysed_world import analysed
+from analysed_world import analysed, of_answers
 from answered_world import answered, settings, simulated, texts
 from html_page import Page, squeezed
 
@@ -85,6 +86,18 @@ def test_few_models_get_a_histogram_and_the_reason() -> None:
     assert "experts" not in shown.text
     assert "groups" in shown.text
     assert not any(attributes.get("class") == "chart large" for _, attributes in shown.tags)
+
+
+def test_a_page_of_rules_alone_or_of_models_that_are_all_right_says_why_parts_are_missing() -> None:
+    whole, t = analysed(6, 40), page_texts("en")
+    world = replace(whole.answered, worded=None)
+    rules = replace(world, systems=tuple(replace(system, group="rule") for system in world.systems))
+    shown = Page(analysis_page(of_answers(whole, rules), t))
+    assert "items" not in shown.text
+    assert "Models are not ranked: 0 models and 0 families" in squeezed(shown.text["ranks"])
+    shown = Page(analysis_page(of_answers(whole, replace(world, scores=np.ones(world.scores.shape))), t))
+    assert "Flags: 40 saturated, 0 dead, 0 negative." in squeezed(shown.text["items"])
+    assert "plan" not in shown.text  # models that never differ are no ground for a plan
 
 
 def test_made_up_answers_are_named_at_every_chart_and_table() -> None:
