@@ -10,6 +10,7 @@ from benchbuilder.authoring import UnadaptedText
 from benchbuilder.config import load_recipe, trusting
 from benchbuilder.core import Problem
 from benchbuilder.evaluation import check_setting_files
+from benchbuilder.explorer import JudgedSet, check_judged
 from benchbuilder.pipeline import check_recipe, require_libraries
 
 
@@ -23,6 +24,7 @@ class CheckedRecipe:
         steps: The number of its steps.
         files: The number of files that it reads.
         warnings: What may be wrong with it; for a copied recipe also text that is still about the original.
+        judged: The rows that people judged beside its rules, with what becomes of each, by step.
     """
 
     name: str
@@ -30,6 +32,7 @@ class CheckedRecipe:
     steps: int
     files: int
     warnings: tuple[Problem, ...]
+    judged: tuple[JudgedSet, ...] = ()
 
 
 def check(
@@ -60,5 +63,9 @@ def check_overrides(overrides: Sequence[str], recipes: Sequence[str] | None) -> 
     warnings = [*check_recipe(loaded, look=True), *check_setting_files(loaded)]
     require_libraries(loaded)
     warnings += [*unadapted.problems_in_files(), *unadapted.problems_with(loaded)]
+    judged = check_judged(loaded)
+    warnings += [problem for each in judged for problem in each.problems()]
     found = loaded.recipe
-    return CheckedRecipe(found.name, len(found.sources), len(found.steps), len(loaded.files), tuple(warnings))
+    return CheckedRecipe(
+        found.name, len(found.sources), len(found.steps), len(loaded.files), tuple(warnings), tuple(judged)
+    )

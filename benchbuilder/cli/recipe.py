@@ -65,6 +65,9 @@ def run_check(args: argparse.Namespace, console: Console) -> int:
     parts = (count_phrase(result.sources, "source"), count_phrase(result.steps, "step"))
     summary = f"{', '.join(parts)} and {count_phrase(result.files, 'file')} are fine"
     print_line(console, f"{result.name}: {summary}")
+    for judged in result.judged:
+        share = judged.share
+        print_line(console, f"{judged.step}: {share.right} of {count_phrase(share.decided, 'judged row')} are right")
     return 0
 
 

@@ -9,3 +9,5 @@ from .site.content import SitePassage as SitePassage
 from .site.content import SiteRelease as SiteRelease
 from .site.write_site import WrittenSite as WrittenSite
 from .site.write_site import write_site as write_site
+from .workbench.judged_check import JudgedSet as JudgedSet
+from .workbench.judged_check import check_judged as check_judged

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
+from own_rules import write_own_recipe
 
+from benchbuilder.config import load_recipe
 from benchbuilder.core import DataError
+from benchbuilder.explorer import check_judged
 from benchbuilder.explorer.workbench.judged_rows import (
     JudgedRow,
     add_judged,
@@ -63,3 +67,31 @@ def test_a_broken_file_of_judged_rows_is_refused_with_its_line(tmp_path: Path, t
     with pytest.raises(DataError) as caught:
         read_judged(path)
     assert "own_judged.tsv:" in caught.value.where
+
+
+def test_judged_rows_are_checked_without_a_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = write_own_recipe(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    payload = {
+        "question": "早产儿出生体重应为",
+        "answer": "不足2500g",
+        "options": [{"key": "A", "text": "不足2500g"}],
+        "answer_key": "A",
+    }
+    row = {
+        "id": "fact-1", "parents": [], "origin": {"file": "f", "line": 1}, "produced_by": {"rule": "x"},
+        "payload": payload, "language": "zh", "partition": "p",
+    }  # fmt: skip
+    same = "早产儿出生体重应为不足2500g。"
+    for name, judged, made in (("a", "good", same), ("b", "bad", same),
+                               ("c", "good", "早产儿不足2500g。"), ("d", "bad", "早产儿不足2500g。")):  # fmt: skip
+        add_judged(rules.with_name("own_claims_judged.tsv"), JudgedRow(
+            "state_choice", name, judged, "picked", "2026-01-01", "q", "a", made, json.dumps(row)))  # type: ignore[arg-type]  # fmt: skip
+    (judged,) = check_judged(load_recipe(["recipe=own"]))
+    assert [result.verdict for result in judged.results] == ["kept", "still_wrong", "look_again", "look_again"]
+    assert (judged.share.right, judged.share.decided) == (1, 2)
+    (problem,) = judged.problems()
+    assert "1 rows that were judged bad" in problem.message or "judged bad" in problem.message
+    rules.write_text(rules.read_text("utf-8").replace("  seams: [是, 为, ", "  seams: [是, ", 1), "utf-8")
+    (judged,) = check_judged(load_recipe(["recipe=own"]))
+    assert [result.verdict for result in judged.results] == ["broken", "mended", "broken", "mended"]

@@ -9,7 +9,7 @@ from typing import Any
 
 from benchbuilder.config import StepSpec
 from benchbuilder.core import AccountingError, Dropped, Failed, Kept, NotApplicable, Outcome, Row
-from benchbuilder.explorer.workbench.trial_bench import TrialBench
+from benchbuilder.explorer.workbench.trial_bench import TrialBench, rule_outcomes
 from benchbuilder.steps import Map, Step
 
 
@@ -52,7 +52,7 @@ def run_later_steps(
             continue
         step = bench.open_later(name, specs.get(name, bench.loaded.recipe.steps[name]), fresh)
         outcomes = [
-            outcome for row, above in zip(rows, parents, strict=True) for outcome in bench.outcomes(step, row, above)[0]
+            outcome for row, above in zip(rows, parents, strict=True) for outcome in rule_outcomes(step, row, above)[0]
         ]
         fresh[name] = [outcome.row for outcome in outcomes if isinstance(outcome, Kept)]
         later.append(LaterStep(name, len(rows), len(fresh[name]), _reasons(step, outcomes), name in with_rules))

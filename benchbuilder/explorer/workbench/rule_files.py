@@ -46,12 +46,17 @@ class RuleFile:
     @property
     def judged(self) -> Path:
         """The file of judged rows beside this one."""
-        return self.path.with_name(f"{self.path.stem}_judged.tsv")
+        return judged_file(self.path)
 
     def line_of(self, step: str) -> int:
         """The line on which the rules of a step begin; 1 if the file has none."""
         entry = YamlEditor(self.text).find_entry((step,))
         return 1 if entry is None else entry[0].start_mark.line + 1
+
+
+def judged_file(rules: Path) -> Path:
+    """The file of judged rows beside a file of rules."""
+    return rules.with_name(f"{rules.stem}_judged.tsv")
 
 
 def steps_with_rules(loaded: LoadedRecipe) -> dict[str, Path]:

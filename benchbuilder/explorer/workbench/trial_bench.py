@@ -167,29 +167,13 @@ class TrialBench:
             raise TypeError(f"{name} is no map")
         return step
 
-    def outcomes(self, step: Map, row: Row, parents: Mapping[str, Any]) -> Outcomes:
-        """What a step makes of a row without asking a model."""
-        if isinstance(step, Writer):
-            outcome = step.without_model(row, parents)
-            if isinstance(outcome, NeedsModel):
-                return [Dropped(outcome.reason, outcome.detail)], True
-            return [outcome], False
-        if isinstance(step, PromptedMap) and step.model_spec is not None:
-            try:
-                next(step.converse(row, parents))
-            except StopIteration as end:
-                return end.value, False
-            return [Dropped("needs_model")], True
-        made = list(step.map(row, parents))
-        return made, not any(isinstance(outcome, Kept) for outcome in made)
-
     def run(
         self, step: Map, positions: Sequence[int], before_row: Callable[[int], None]
     ) -> Iterator[tuple[int, list[Outcome], bool]]:
         """The outcomes of the rows at these positions; `before_row` is called before each."""
         for position in positions:
             before_row(position)
-            outcomes, unhandled = self.outcomes(step, self.rows[position], self.parents[position])
+            outcomes, unhandled = rule_outcomes(step, self.rows[position], self.parents[position])
             yield position, outcomes, unhandled
 
     def asked(self, positions: Sequence[int]) -> list[AskedFact]:
@@ -197,12 +181,29 @@ class TrialBench:
         return [AskedFact(self.rows[position].id, *given_text(self.rows[position])) for position in positions]
 
 
+def rule_outcomes(step: Map, row: Row, parents: Mapping[str, Any]) -> Outcomes:
+    """What an open step makes of a row without asking a model."""
+    if isinstance(step, Writer):
+        outcome = step.without_model(row, parents)
+        if isinstance(outcome, NeedsModel):
+            return [Dropped(outcome.reason, outcome.detail)], True
+        return [outcome], False
+    if isinstance(step, PromptedMap) and step.model_spec is not None:
+        try:
+            next(step.converse(row, parents))
+        except StopIteration as end:
+            return end.value, False
+        return [Dropped("needs_model")], True
+    made = list(step.map(row, parents))
+    return made, not any(isinstance(outcome, Kept) for outcome in made)
+
+
 def drawn(ids: Sequence[str], seed: int, count: int) -> list[str]:
     """Ids drawn by a seed; a larger count adds to them."""
     return sorted(ids, key=lambda row: hashlib.sha256(f"{seed}:{row}".encode()).digest())[:count]
 
 
-def tried_row(outcomes: Sequence[Outcome], *, unhandled: bool) -> TriedRow:
+def tried_row(outcomes: Sequence[Outcome], unhandled: bool) -> TriedRow:
     """What a page needs of the outcomes of a row."""
     kept = [outcome.row for outcome in outcomes if isinstance(outcome, Kept)]
     if kept:

@@ -12,11 +12,13 @@ from typing import Any
 from benchbuilder.config import trusting
 from benchbuilder.core import BenchbuilderError, DataError, WorkerContext, begin_worker_process
 from benchbuilder.explorer.workbench.trial_bench import TrialBench, TrialStoppedError
-from benchbuilder.explorer.workbench.trials import RuleTrial, TrialRequest, TrialResult
+from benchbuilder.explorer.workbench.trials import FIRST_ROWS, RuleTrial, TrialRequest, TrialResult
 
-LONGEST_S = 4.0
-"""A row may take so many seconds, and so may the first rows together; all rows may take `_ROW_S` each besides."""
-_ROW_S = 0.002
+LONGEST_S = 3.0
+"""A row may take so many seconds; all rows together may take so many, and `_ROW_S` for each."""
+_ROW_S = 0.01
+_LATER_S = 60.0
+"""So many seconds may pass while no row of the step is at work: later steps have their own rows."""
 _OPENING_S = 120.0
 _BETWEEN_S = 0.05
 _NAMED = 3
@@ -68,21 +70,20 @@ class TrialProcess:
         """
         number = next(self._numbers)
         self._newest.value = max(self._newest.value, number)
-        answer = self._ask(
-            "run", TrialRequest(number, text, whole), self._longest_s + (_ROW_S * self._rows if whole else 0)
-        )
+        rows = self._rows if whole else min(self._rows, 2 * FIRST_ROWS)
+        answer = self._ask("run", TrialRequest(number, text, whole), self._longest_s + _ROW_S * rows)
         return answer if isinstance(answer, TrialResult) else None
 
     def judgement_data(self, row: str) -> tuple[str, str, str] | None:
         """What a judgement holds of a row; None if it is not among the rows."""
-        return self._ask("judgement_data", row, None)
+        return self._ask("judgement_data", row, _OPENING_S)
 
     def close(self) -> None:
         """End the process."""
         with self._lock:
             self._end()
 
-    def _ask(self, what: str, value: Any, most_s: float | None) -> Any:
+    def _ask(self, what: str, value: Any, most_s: float) -> Any:
         with self._lock:
             if what == "run" and value.number < self._newest.value:
                 return None
@@ -112,16 +113,17 @@ class TrialProcess:
         self._rows = opened
         return self._pipe
 
-    def _answer(self, pipe: Any, most_s: float | None, request: Any) -> Any:
+    def _answer(self, pipe: Any, most_s: float, request: Any) -> Any:
         """The next answer of the process, which is ended if no row ends in time."""
         waited, on_row, last = 0.0, 0.0, self._row.value
         while not pipe.poll(_BETWEEN_S):
-            waited += _BETWEEN_S
-            on_row = on_row + _BETWEEN_S if self._row.value == last else 0.0
+            same = self._row.value == last
             last = self._row.value
-            stuck = last >= 0 and on_row >= self._longest_s
-            if stuck or (most_s is not None and waited >= most_s) or not self._process.is_alive():
-                alive = self._process.is_alive()
+            on_row = on_row + _BETWEEN_S if same else 0.0
+            waited += _BETWEEN_S if last >= 0 else 0.0
+            stuck = on_row >= (self._longest_s if last >= 0 else _LATER_S)
+            alive = self._process.is_alive()
+            if stuck or waited >= most_s or not alive:
                 self._end()
                 return self._stopped(last, alive=alive, request=request)
         with suppress(EOFError):
@@ -129,7 +131,7 @@ class TrialProcess:
             if not isinstance(answer, DraftRead):
                 return answer
             self._new_texts = answer.texts
-            return self._answer(pipe, None if most_s is None else most_s - waited, request)
+            return self._answer(pipe, most_s - waited, request)
         self._end()
         return self._stopped(last, alive=False, request=request)
 

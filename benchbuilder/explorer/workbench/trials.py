@@ -24,7 +24,14 @@ from benchbuilder.explorer.workbench.judged_rows import (
 from benchbuilder.explorer.workbench.later_steps import LaterStep, run_later_steps
 from benchbuilder.explorer.workbench.rule_files import open_rule_file, steps_with_rules
 from benchbuilder.explorer.workbench.rule_yield import RuleYield, count_yields, idle_rules
-from benchbuilder.explorer.workbench.trial_bench import TrialBench, TriedRow, drawn, given_text, tried_row
+from benchbuilder.explorer.workbench.trial_bench import (
+    TrialBench,
+    TriedRow,
+    drawn,
+    given_text,
+    rule_outcomes,
+    tried_row,
+)
 from benchbuilder.steps import Map, ReplyFault, Writer, find_shapes
 
 RowSort = Literal["new", "changed", "lost", "moved"]
@@ -135,7 +142,8 @@ class _Collected:
 class RuleTrial:
     """Tries drafts of a step's rules; what the saved rules make of every row is known from the start.
 
-    `before_row` is called with the position of each row before a rule works on it: it may raise `TrialStoppedError`.
+    `before_row` is called with the position of each row before a rule works on it, and with -1 after the last: it may
+    raise `TrialStoppedError`.
     """
 
     def __init__(self, bench: TrialBench, before_row: Callable[[int], None]) -> None:
@@ -157,6 +165,7 @@ class RuleTrial:
         step = self.bench.base_step if spec is self.saved_spec else self.bench.open_step(spec)
         positions: Sequence[int] = range(len(self.bench.rows)) if request.whole else self._first_positions()
         collected = self._collect(step, positions)
+        self.before_row(-1)
         judged = judge_again(read_judged(self.file.judged, self.bench.step), lambda row: self._judged(step, row))
         later: list[LaterStep] = []
         yields: list[RuleYield] = []
@@ -204,12 +213,12 @@ class RuleTrial:
 
     def _tried(self, step: Map, positions: Iterable[int]) -> Iterable[tuple[int, TriedRow]]:
         for position, outcomes, unhandled in self.bench.run(step, list(positions), self.before_row):
-            yield position, tried_row(outcomes, unhandled=unhandled)
+            yield position, tried_row(outcomes, unhandled)
 
     def _collect(self, step: Map, positions: Sequence[int]) -> _Collected:
         found = _Collected(sorts={"new": [], "changed": [], "lost": [], "moved": []})
         for position, outcomes, unhandled in self.bench.run(step, positions, self.before_row):
-            now = found.tried[position] = tried_row(outcomes, unhandled=unhandled)
+            now = found.tried[position] = tried_row(outcomes, unhandled)
             sort = _sort_of(self.saved[position], now)
             if sort is None:
                 continue
@@ -271,8 +280,8 @@ class RuleTrial:
         """What the rules make of a judged row: of the build, or as it was kept; None if its ancestors are not known."""
         position = self.bench.index.get(judged.row)
         if position is not None:
-            outcomes, unhandled = self.bench.outcomes(step, self.bench.rows[position], self.bench.parents[position])
-            return tried_row(outcomes, unhandled=unhandled)
+            outcomes, unhandled = rule_outcomes(step, self.bench.rows[position], self.bench.parents[position])
+            return tried_row(outcomes, unhandled)
         return try_kept_row(self.bench, step, judged)
 
 
@@ -281,8 +290,8 @@ def try_kept_row(bench: TrialBench, step: Map, judged: JudgedRow) -> TriedRow | 
     if any(port.mode == "parent" for port in step.ports.values()) or not judged.data:
         return None
     row = row_of(judged, row_class(bench.manifests[bench.node.inputs["each"][0]].row))
-    outcomes, unhandled = bench.outcomes(step, row, {})
-    return tried_row(outcomes, unhandled=unhandled)
+    outcomes, unhandled = rule_outcomes(step, row, {})
+    return tried_row(outcomes, unhandled)
 
 
 def _sort_of(before: TriedRow, after: TriedRow) -> RowSort | None:
