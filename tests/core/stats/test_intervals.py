@@ -200,6 +200,27 @@ def test_p_values_of_no_difference_are_uniform():
     assert 0.43 <= np.mean(np.array(p) <= 0.5) <= 0.57
 
 
+def test_false_alarms_stay_at_their_level_where_questions_share_a_fact():
+    """400 pairs of equal models on 100 facts with four questions each, which a model knows together or not at all."""
+    random = np.random.default_rng(101)
+    facts = [str(row) for row in np.repeat(np.arange(100), 4)]
+    alarms = {"facts": 0, "questions": 0}
+    for _ in range(400):
+        knows = np.repeat(random.random((2, 100)) < 0.5, 4, axis=1)
+        first, second = (random.random((2, 400)) < np.where(knows, 0.95, 0.5)).astype(float)
+        for name, clusters in (("facts", facts), ("questions", [str(row) for row in range(400)])):
+            found = intervals.paired_mean_difference(first, second, clusters, samples=400, level=0.95, seed=3)
+            alarms[name] += found.p <= 0.05
+    assert 0.03 <= alarms["facts"] / 400 <= 0.07
+    assert alarms["questions"] / 400 > 0.08
+
+
+def test_identical_models_do_not_differ():
+    same = np.random.default_rng(4).integers(0, 2, 200)
+    found = intervals.paired_mean_difference(same, same, [str(row // 4) for row in range(200)], **HOW)
+    assert (found.value, found.low, found.high, found.p) == (0, 0, 0, 1)
+
+
 def test_paired_means_take_rows_that_both_have():
     found = intervals.paired_mean_difference([1, None, 1, 0], [0, 1, None, 0], ["a", "b", "c", "d"], **HOW)
     assert (found.value, found.n, found.clusters) == (0.5, 2, 2)

@@ -22,6 +22,19 @@ def test_the_figures_of_a_paired_comparison(difference: float, items: int) -> No
     assert plan_items(PlanRequest(difference), ALONE, None).items == pytest.approx(items, abs=1)
 
 
+@pytest.mark.parametrize(("correlation", "items"), [(0.0, 6280), (0.5, 3140), (0.7, 1884)])
+def test_the_correlation_of_earlier_scores_counts(correlation: float, items: int) -> None:
+    """Two models with a mean of 0.8 each, whose scores have exactly this correlation."""
+    both = round(10_000 * (0.64 + correlation * 0.16))
+    counts = [both, 8_000 - both, 8_000 - both, both - 6_000]
+    scores = np.repeat(np.array([[1.0, 1.0, 0.0, 0.0], [1.0, 0.0, 1.0, 0.0]]), counts, axis=1)
+    plan = plan_items(PlanRequest(0.02), np.arange(10_000), answered(scores))
+    assert plan.estimated
+    assert (plan.mean, plan.likeness) == (pytest.approx(0.8), 0.0)
+    assert plan.correlation == pytest.approx(correlation, abs=1e-9)
+    assert plan.items == pytest.approx(items, abs=2)
+
+
 def test_families_and_more_comparisons_need_more_items() -> None:
     alone = plan_items(PlanRequest(0.02), ALONE, None)
     quads = plan_items(PlanRequest(0.02), np.repeat(np.arange(25), 4), None)
