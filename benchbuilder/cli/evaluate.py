@@ -194,7 +194,9 @@ def _print_report(result: EvaluationResult, console: Console) -> int:
         say(f"note: one question of each family is asked: {items} of {count_phrase(benchmark.rows, 'item')}")
     task = f"{evaluation.task}: " if evaluation.task else ""
     if result.scoreboard is not None:
-        print_scoreboard(console, result.scoreboard, report.receipts)
+        answering = {name for name, node in evaluation.plan.nodes.items() if node.row.name == "answer"}
+        receipts = [receipt for receipt in report.receipts if receipt.step in answering]
+        print_scoreboard(console, result.scoreboard, receipts)
     for line in receipt_lines(report.receipts):
         say(line)
     if evaluation.plan.recipe.card.illustrative and evaluation.spec.benchmark is None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 from rich.console import Console
 
 from benchbuilder.cli.scoreboard import print_scoreboard
+from benchbuilder.core import Estimate
 from benchbuilder.evaluation.analysis.answered import AnsweredItems, AnsweringSystem, ItemColumns
-from benchbuilder.evaluation.analysis.scoreboard import Scoreboard, known_facts, scoreboard
+from benchbuilder.evaluation.analysis.scoreboard import Scoreboard, SystemScore, known_facts, scoreboard
 from benchbuilder.models import Receipt
 
 NAN = float("nan")
@@ -56,13 +59,38 @@ def test_a_fact_is_known_if_all_its_questions_are_answered_right() -> None:
     assert known.sum(axis=1).tolist() == [0, 1, 0]
 
 
-def test_a_line_says_what_a_system_came_to_and_what_it_cost() -> None:
-    receipt = Receipt("answer.strong", "s", "http://x", 3, 0, 10, 10, 0, 0, 0, 0, 0.25, "2026-01-01", {})
-    console = Console(width=120, record=True, force_terminal=False)
+def receipt(step: str, usd: float | None) -> Receipt:
+    return Receipt(step, "s", "http://x", 3, 0, 10, 10, 0, 0, 0, 0, usd, "2026-01-01", {})
+
+
+def printed(*receipts: Receipt, width: int = 120, shown: Scoreboard | None = None) -> list[str]:
+    console = Console(width=width, record=True, force_terminal=width < 100)
     with console.capture() as capture:
-        print_scoreboard(console, board(), [receipt])
-    lines = [line.split() for line in capture.get().splitlines()]
-    assert lines[1] == ["model", "items", "tf", "oe", "known", "invalid", "USD"]
-    assert lines[2] == ["Strong", "7B", "*", "3", "1.00", "0.80", "1", "of", "1", "-", "0.25"]
-    assert lines[4][:4] == ["echo", "(rule)", "2", "1.00"]
-    assert "oe: mean of ratings, with its interval over item families" in capture.get()
+        print_scoreboard(console, shown or board(), receipts)
+    return [re.sub("\x1b[^m]*m", "", line) for line in capture.get().splitlines()]
+
+
+def test_a_line_says_what_a_system_came_to_and_what_it_cost() -> None:
+    lines = printed(
+        receipt("answer.strong", 0.25), receipt("reworded_answer.strong", 0.5), receipt("answer.weak", None)
+    )
+    cells = [line.split() for line in lines]
+    assert cells[1] == ["model", "tf", "oe", "known", "invalid", "USD"]
+    assert cells[2] == ["Strong", "7B", "*", "1.00", "0.80", "1/1", "0/3", "0.75"]
+    assert cells[3] == ["weak", "0.50", "0.40", "0/1", "1/3", "?"]
+    assert cells[4] == ["rules:"]
+    assert cells[5][:2] == ["echo", "1.00"]
+    assert "oe: mean of ratings, with its interval over item families" in lines
+    assert "USD: ? where no price is known" in lines
+
+
+def test_the_table_fits_into_80_columns_with_whole_names() -> None:
+    mean = Estimate(0.812, 0.761, 0.864, 357, 120)
+    systems = [AnsweringSystem("gpt-4o-mini-2024", "model"), AnsweringSystem("always_disagree", "rule")]
+    scores = [SystemScore(system, {"tf": mean, "oe": mean}, 120, 127, 17, 357) for system in systems]
+    wide = Scoreboard(tuple(scores), {"tf": ("verdict",), "oe": ("ratings",)}, answers())
+    lines = printed(receipt("answer.gpt-4o-mini-2024", 12.25), width=80, shown=wide)
+    table = [line.rstrip() for line in lines[1:5]]
+    assert all(len(line) <= 80 for line in table)
+    assert table[1].split() == ["gpt-4o-mini-2024", *["0.81", "(0.76-0.86)"] * 2, "120/127", "17/357", "12.25"]
+    assert table[3].split()[0] == "always_disagree"

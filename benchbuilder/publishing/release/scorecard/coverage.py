@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from benchbuilder.core import Table
+from benchbuilder.core import Table, WordFinder
 from benchbuilder.exporters import FinishedBuild, StepCounts
 
 _compute: Any = pc
@@ -110,6 +110,8 @@ def _named(words: set[str], items: Table[Any]) -> int:
         return 0
     payload = items.arrow.column("payload")
     names = [field.name for field in items.arrow.schema.field("payload").type if pa.types.is_string(field.type)]
-    texts = [_compute.utf8_lower(_compute.struct_field(payload, name)) for name in names]
-    whole = "\n".join(text or "" for column in texts for text in _compute.unique(column).to_pylist())
-    return sum(word.lower() in whole for word in words)
+    finder, named = WordFinder(sorted(words), ["case"]), set[str]()
+    for name in names:
+        for text in _compute.unique(_compute.struct_field(payload, name)).to_pylist():
+            named |= finder.find(text or "")
+    return len(named)
