@@ -77,7 +77,7 @@ def test_a_reworded_item_is_the_item_with_another_question():
     texts = {outcome.slot: outcome.row for outcome in reworded([row])[row.id]}
     assert {slot: made.payload.question for slot, made in texts.items()} == {
         "plain.1": "请判断下面的说法是否正确。\n女婴，20天。先天性甲状腺功能减低症首选左甲状腺素钠。",
-        "heard.1": "听说“女婴，20天。先天性甲状腺功能减低症首选左甲状腺素钠”，是真的吗？",
+        "heard.1": "听说“女婴，20天。先天性甲状腺功能减低症首选左甲状腺素钠”，这个说法对吗？",
         "short.1": "女婴，20天。先天性甲状腺功能减低症首选左甲状腺素钠吗？请只回答“对”或“错”。",
     }
     for made in texts.values():
