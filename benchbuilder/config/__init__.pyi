@@ -23,6 +23,7 @@ from .recipe_index import did_you_mean as did_you_mean
 from .render import annotate_with_origins as annotate_with_origins
 from .render import render_recipe as render_recipe
 from .sample_data import is_sample_file as is_sample_file
+from .sample_data import sample_checksums as sample_checksums
 from .search_path import PRIMARY_FILE as PRIMARY_FILE
 from .search_path import RecipeRoot as RecipeRoot
 from .search_path import bundled_folder as bundled_folder

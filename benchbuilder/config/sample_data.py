@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import filecmp
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -101,6 +102,13 @@ def _named(recipe: Recipe, name: str) -> set[str]:
 def is_sample_file(path: Path) -> bool:
     """Whether a file or folder is installed with a recipe, or holds a copy of such a file."""
     return _is_sample(path, installed_folders())
+
+
+@cache
+def sample_checksums() -> frozenset[str]:
+    """The SHA-256 checksums of all files of installed samples, by which a record of a former run knows them."""
+    sizes = _sample_sizes(installed_folders())
+    return frozenset(hashlib.sha256(file.read_bytes()).hexdigest() for files in sizes.values() for file in files)
 
 
 def _is_sample(path: Path, folders: tuple[Path, ...]) -> bool:

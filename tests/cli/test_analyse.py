@@ -178,6 +178,10 @@ def test_a_sample_of_questions_in_several_wordings_shows_who_hangs_on_them(
         rows = {row["model"]: row for row in csv.DictReader(stream)}
     assert float(rows["fragile"]["wording_spread"]) > 0.4
     assert rows["model_jia"]["wording_spread"] == ""
+    assert rows["model_jia"]["made_up"] == "yes", "the recipe no longer names the file, but the sample is known"
+    assert (rows["always_agree"]["group"], rows["people"]["group"]) == ("rule", "people")
+    assert "came with the sample. They are made up" in said
+    assert (rows["fragile"]["variants"], rows["model_jia"]["variants"]) == ("1", "")
     assert main(["report", *words]) == 0  # answers to other wordings are no answers to the items
     assert main(["analyse", RECIPE]) == 0  # what was answered once stays, though the recipe no longer asks
     assert "in 4 wordings" in capsys.readouterr().out

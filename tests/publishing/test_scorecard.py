@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -57,8 +58,10 @@ def facts(folder: Path, *, good: bool) -> BuildFacts:
         licence="CC-BY-4.0" if good else "", citation="x" if good else "", limitations=("x",) if good else (),
         correct_as_of="2026-01-01", illustrative=not good,
     )  # fmt: skip
-    release = SimpleNamespace(names="none" if good else None, private=0.3 if good else 0.0, authors=(), repository=None,
-                              contact="https://x/issues" if good else "")  # fmt: skip
+    release = SimpleNamespace(
+        names="none" if good else None, private=0.3 if good else 0.0, authors=(),
+        repository="https://x" if good else None, contact="https://x/issues" if good else "",
+    )  # fmt: skip
     baselines = {"echo": SimpleNamespace(kind="echo"), "people": SimpleNamespace(kind="people")}
     measures = {"scale": "nominal", "n": 90, "clusters": 90,
                 **{name: {"value": 0.95, "low": 0.9, "high": 1.0} for name in ("percent", "alpha", "ac1")}}  # fmt: skip
@@ -77,11 +80,12 @@ def facts(folder: Path, *, good: bool) -> BuildFacts:
         texts=SimpleNamespace(contradictions=0 if good else 1),
     )  # fmt: skip
     wordings = {"wordings": ["built", "plain", "short"], "models": [{"items": 40}]}
-    analysis = {"models": [{"group": "model", "invented": False}],
+    analysis = {"consistency": {"models": [{"model": "m"}]},
+                "models": [{"name": "m", "group": "model", "invented": False, "variants": 2}],
                 "wordings": wordings}  # fmt: skip
     if good:
         for name, data in (("evaluation/results.json", {}), ("judges/judges.json", {}),
-                           ("analysis/analysis.json", analysis)):  # fmt: skip
+                           ("analysis/analysis.json", analysis), ("audit/exposure.csv", "")):  # fmt: skip
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(json.dumps(data), encoding="utf-8")
     whole = SimpleNamespace(card=card, release=release)
@@ -95,14 +99,14 @@ def facts(folder: Path, *, good: bool) -> BuildFacts:
     return made
 
 
-ALWAYS = {"steps_documented", "contamination_canary", "knowledge_date", "local_models"}
+ALWAYS = {"steps_documented", "contamination_canary", "knowledge_date", "local_models", "random_order"}
 """What the program does for every build."""
-POOR = {"models_named": "not_applicable", "coverage": "not_applicable"}
+POOR = {"models_named": "not_applicable", "coverage": "not_applicable", "replication": "partly"}
 
 
 def test_every_criterion_of_the_program_has_a_rule() -> None:
     criteria = all_criteria()
-    assert {one.id for one in criteria if one.fill == "auto"} == set(RULES)
+    assert {one.id for one in criteria if one.fill != "ask"} == set(RULES)
     assert len({one.id for one in criteria}) == len(criteria) >= 45
 
 
@@ -136,6 +140,22 @@ def test_label_errors_are_bounded_only_by_a_complete_recheck(tmp_path: Path) -> 
     good.tasks[0].finished.recheck = recheck(59, 60)  # type: ignore[misc]
     assert RULES["label_errors"](good).state == "no"
     assert "59 of 60 drawn items are decided" in str(RULES["label_errors"](good).evidence)
+
+
+def test_where_the_program_sees_nothing_the_author_may_answer(built: BuiltSample) -> None:
+    material = gather_material(built.loaded, built.folder)
+
+    def row(**answers: Any) -> tuple[str, str]:
+        whole = built.loaded.whole
+        spec = whole.scorecard.model_copy(update={"answers": answers})
+        loaded = replace(built.loaded, whole=whole.model_copy(update={"scorecard": spec}))
+        card = fill_scorecard(replace(material, loaded=loaded), released=False)
+        (found,) = (one for one in card.rows if one.criterion.id == "contamination_checked")
+        return found.state, found.by
+
+    answer = SimpleNamespace(state="yes", evidence="a search of two crawls", on="2026-01-31")
+    assert row() == ("unknown", "")
+    assert row(contamination_checked=answer) == ("yes", "author")
 
 
 def test_coverage_counts_source_facts_that_reach_an_item(built: BuiltSample) -> None:

@@ -81,10 +81,10 @@ def _models(analysis: Analysis) -> str:
         mean = plain_cell(float(kept.mean())) if len(kept) else None
         invented = "yes" if system.invented else ""
         rows.append([
-            system.display_name, system.group, invented, len(kept), mean, int(without.sum()),
+            system.display_name, system.group, invented, system.variants, len(kept), mean, int(without.sum()),
             *_cells(columns, system.name),
         ])  # fmt: skip
-    return csv_table(("model", "group", "made_up", "n", "mean", "without_verdict", *columns), rows)
+    return csv_table(("model", "group", "made_up", "variants", "n", "mean", "without_verdict", *columns), rows)
 
 
 def _to_experts(analysis: Analysis) -> str:

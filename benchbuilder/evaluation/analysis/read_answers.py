@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from benchbuilder.config import display_path, is_sample_file
+from benchbuilder.config import display_path, is_sample_file, sample_checksums
 from benchbuilder.core import DataError, Floats, Item, Table
 from benchbuilder.evaluation.analysis.answered import (
     AnalysisNote,
@@ -24,8 +25,10 @@ from benchbuilder.evaluation.analysis.answered import (
 from benchbuilder.evaluation.analysis.read_items import found_places, item_columns, text_column
 from benchbuilder.evaluation.analysis.read_wordings import WITHOUT, worded_answers
 from benchbuilder.evaluation.analysis.scorer_choice import Measure, ScorerChoice
+from benchbuilder.evaluation.analysis.variants import tried_variants
 from benchbuilder.evaluation.plan import Evaluation
 from benchbuilder.evaluation.results.run import SystemGroup
+from benchbuilder.evaluation.solvers import ANSWER
 from benchbuilder.evaluation.steps.reword import REWORDED
 from benchbuilder.pipeline import Store
 
@@ -77,7 +80,7 @@ def answered_items(evaluation: Evaluation, built: Store, scores: Sequence[str] =
     if not found.asked.any():
         known = ", ".join(sorted({measure.scorer for measure in marks})) or "none"
         raise _nothing(evaluation, "no answer has a score that counts", f"there are scores of {known}")
-    return replace(found, notes=_notes(found, choice), worded=worded_answers(evaluation, found))
+    return replace(found, notes=_notes(found, choice, evaluation.store), worded=worded_answers(evaluation, found))
 
 
 def evaluated_items(evaluation: Evaluation) -> Table[Item[Any]]:
@@ -136,11 +139,14 @@ def _systems(
             at = found_places(pa.chunked_array([parents.values]), places)
             here[at[at >= 0][:1]] = True
     systems = tuple(sorted(found.values(), key=lambda system: _GROUPS.index(system.group)))
-    nothing = np.zeros(len(places), np.bool_)
+    nothing, variants = np.zeros(len(places), np.bool_), tried_variants(evaluation.store)
+    systems = tuple(replace(system, variants=variants.get(system.name)) for system in systems)
     return systems, np.array([missing.get(system.name, nothing) for system in systems])
 
 
 def _system(evaluation: Evaluation, name: str, *, earlier: bool) -> AnsweringSystem:
+    if earlier:
+        return _earlier_system(evaluation.store, name)
     baseline: Any = evaluation.spec.baselines.get(name)
     step: Any = evaluation.plan.recipe.steps.get(f"answer.{name}")
     rule: Any = getattr(step, "baseline", None)
@@ -148,7 +154,24 @@ def _system(evaluation: Evaluation, name: str, *, earlier: bool) -> AnsweringSys
     group: SystemGroup = "model" if baseline is None else "people" if kind == "people" else "rule"
     file: Any = getattr(rule, "file", None) if kind in ("recorded", "people") else None
     label = str(rule.model) if kind == "recorded" else ""
-    return AnsweringSystem(name, group, label, file is not None and is_sample_file(file.file), earlier)
+    return AnsweringSystem(name, group, label, file is not None and is_sample_file(file.file))
+
+
+def _earlier_system(store: Store, name: str) -> AnsweringSystem:
+    """A system of an earlier run, by what the key of its answers says."""
+    manifest = store.latest(f"{ANSWER}.{name}")
+    parts = {} if manifest is None else manifest.key_inputs
+    kind = parts.get("baseline: baseline kind", "recorded")
+    group: SystemGroup = "model" if kind == "recorded" else "people" if kind == "people" else "rule"
+    label = str(json.loads(parts.get("baseline.model", '""')))
+    return AnsweringSystem(name, group, label, _reads_sample(store, f"{ANSWER}.{name}"), earlier=True)
+
+
+def _reads_sample(store: Store, step: str) -> bool:
+    """Whether a step of an earlier run read a file that came with a sample."""
+    manifest = store.latest(step)
+    parts = {} if manifest is None else manifest.key_inputs
+    return any(name.startswith("file ") and part in sample_checksums() for name, part in parts.items())
 
 
 def _marks_of(
@@ -228,7 +251,7 @@ def _said_wrong(systems: Sequence[AnsweringSystem], columns: ItemColumns, marks:
     return np.where(known, (scores < 0.5) & (nearer < 0.5), np.nan)
 
 
-def _notes(found: AnsweredItems, choice: ScorerChoice) -> tuple[AnalysisNote, ...]:
+def _notes(found: AnsweredItems, choice: ScorerChoice, store: Store) -> tuple[AnalysisNote, ...]:
     """What the figures rest on."""
     notes: list[AnalysisNote] = []
     if found.invented:
@@ -236,13 +259,14 @@ def _notes(found: AnsweredItems, choice: ScorerChoice) -> tuple[AnalysisNote, ..
     used = Counter(str(scorer) for scorer in found.models_only().items.scorers)
     for scorer, count in used.items():
         file = choice.ratings_file(scorer)
-        if file is not None and is_sample_file(file.file):
+        earlier = file is None and any(_reads_sample(store, f"{scorer}.{one.name}") for one in found.systems)
+        if earlier or (file is not None and is_sample_file(file.file)):
             notes.append(AnalysisNote("analysis.invented_ratings", {"n": count}))
         if choice.compares_words_only(scorer):
             notes.append(AnalysisNote("analysis.words_only", {"n": count, "scorer": scorer}))
-    earlier = [system.display_name for system in found.systems if system.earlier]
-    if earlier:
-        notes.append(AnalysisNote("analysis.earlier", {"n": len(earlier), "names": ", ".join(earlier)}))
+    former = [system.display_name for system in found.systems if system.earlier]
+    if former:
+        notes.append(AnalysisNote("analysis.earlier", {"n": len(former), "names": ", ".join(former)}))
     unscored = len(found.items) - int(found.asked.any(axis=0).sum())
     if unscored:
         notes.append(AnalysisNote("analysis.unscored", {"n": unscored}))

@@ -24,7 +24,8 @@ class Criterion:
         id: Its name.
         stage: The stage of the benchmark's life that it is about.
         works: The works that ask for it; ``ours`` is what this program adds.
-        fill: ``auto`` if the program answers it, ``ask`` if only the author can.
+        fill: ``auto`` if the program answers it, ``ask`` if only the author can, ``both`` if the author
+            answers where the program sees nothing.
     """
 
     __pydantic_config__ = ConfigDict(extra="forbid")
@@ -32,7 +33,7 @@ class Criterion:
     id: str
     stage: Stage
     works: tuple[Literal["betterbench", "bean2025", "croissant_rai", "datasheet", "ours"], ...]
-    fill: Literal["auto", "ask"]
+    fill: Literal["auto", "ask", "both"]
 
     @property
     def text(self) -> ReleaseSentence:

@@ -272,9 +272,38 @@ def _types(task: TaskMaterial) -> set[str]:
 def _analysis(facts: BuildFacts) -> Finding:
     if not facts.analysis:
         return Finding("no", _seen("no_analysis"))
+    return _stated(bool(_real_models(facts)), "analysis/analysis.json", _seen("invented"))
+
+
+def _real_models(facts: BuildFacts) -> list[Mapping[str, Any]]:
+    """The models of the analysis whose answers are not made up."""
     systems: list[dict[str, Any]] = facts.analysis.get("models", [])
-    real = [system for system in systems if system["group"] == "model" and not system["invented"]]
-    return _stated(bool(real), "analysis/analysis.json", _seen("invented"))
+    return [system for system in systems if system["group"] == "model" and not system["invented"]]
+
+
+def _consistency(facts: BuildFacts) -> Finding:
+    models = {model["model"] for model in facts.analysis.get("consistency", {}).get("models", ())}
+    there = models & {system["name"] for system in _real_models(facts)}
+    return _stated(bool(there), "analysis/analysis.json", _seen("no_consistency"))
+
+
+def _variants(facts: BuildFacts) -> Finding:
+    counts = [system["variants"] for system in _real_models(facts)]
+    known = [count for count in counts if count]
+    if not known:
+        return Finding("no", _seen("no_variants"))
+    evidence = _seen("variants", models=len(known), n=max(known))
+    return _share(len(known), len(counts), evidence)
+
+
+def _exposure(facts: BuildFacts) -> Finding:
+    files = [name for name in ("audit/exposure.csv", "audit/matches.csv") if facts.file(name) is not None]
+    return _stated(bool(files), ", ".join(files), _seen("no_exposure"))
+
+
+def _replication(facts: BuildFacts) -> Finding:
+    there = bool(facts.material.loaded.whole.release.repository)
+    return Finding("yes" if there else "partly", "release.json; release.repository")
 
 
 def _private(facts: BuildFacts) -> Finding:
@@ -331,8 +360,14 @@ RULES: Mapping[str, Rule] = {
     "uncertainty": _uncertainty,
     "scoring_validated": _scoring,
     "item_analysis": _analysis,
+    "consistency": _consistency,
+    "scores_by_part": _uncertainty,
+    "variants_counted": _variants,
     "contamination_canary": lambda _: Finding("yes", _seen("canary")),
     "private_split": _private,
+    "random_order": lambda _: Finding("yes", "release.json: seed"),
+    "replication": _replication,
+    "contamination_checked": _exposure,
     "version": _version,
     "licence": _licence,
     "citation": _citation,

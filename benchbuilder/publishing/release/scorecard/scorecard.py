@@ -102,8 +102,8 @@ def fill_scorecard(material: ReleaseMaterial, *, released: bool) -> Scorecard:
 
 
 def _row(criterion: Criterion, spec: ScorecardSpec, facts: BuildFacts) -> ScorecardRow:
-    if criterion.fill == "auto":
-        found = RULES[criterion.id](facts)
+    found = None if criterion.fill == "ask" else RULES[criterion.id](facts)
+    if found is not None and (criterion.fill == "auto" or found.state != "no"):
         return ScorecardRow(criterion, found.state, found.evidence, "program")
     answer = spec.answers.get(criterion.id)
     if answer is None:
