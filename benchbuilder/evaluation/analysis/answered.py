@@ -35,8 +35,8 @@ class AnsweringSystem:
     """A system that answered: a model, people, or a rule.
 
     `invented` says that its answers came with a sample: they were made up, and no model gave them. `earlier` says that
-    the recipe does not ask it now: its answers are from an earlier run. `variants` counts the settings in which the same
-    model was asked in this folder; None where nobody can know, as with recorded answers.
+    the recipe does not ask it now: its answers are from an earlier run. `variants` counts the settings in which the
+    same model was asked in this folder; None where nobody can know, as with recorded answers.
     """
 
     name: str
