@@ -98,6 +98,17 @@ def test_an_item_shows_its_texts_its_evidence_and_its_family(
     assert browser.get("/b/care_mi/items/..%2f..%2frecipe.yaml").status_code == 404
 
 
+def test_votes_are_counts_without_names(browser: ExplorerBrowser, records: list[dict[str, Any]]) -> None:
+    record = next(r for r in records if len(r["evidence"]) == 3)
+    page = f"/b/care_mi/items/{record['id']}"
+    assert 'href="?votes=show#votes"' in browser.text(page)
+    section = browser.text(f"{page}?votes=show").partition('id="votes"')[2].partition("</section>")[0]
+    lines = re.findall(r"<tr><td.*?</tr>", section, re.DOTALL)
+    assert len(lines) == 8  # five questions about the item, one about each paragraph
+    assert all(re.search(r"[01] × [123]", line) for line in lines)
+    assert [n for n in "123" if f"paragraph {n}" in section] == ["1", "2", "3"]
+
+
 def test_no_rater_stands_on_a_page(browser: ExplorerBrowser, records: list[dict[str, Any]]) -> None:
     assert "rater" not in browser.text(f"/b/care_mi/items/{records[0]['id']}")
 
