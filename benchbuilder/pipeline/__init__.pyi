@@ -54,10 +54,12 @@ from .run_node import NodeRunner as NodeRunner
 from .run_node import RowChooser as RowChooser
 from .run_node import ShardLimits as ShardLimits
 from .run_node import create_executor as create_executor
+from .shards.files import count_rows as count_rows
 from .shards.files import read_columns as read_columns
 from .shards.files import read_footer as read_footer
 from .shards.files import read_part as read_part
 from .shards.files import read_slice as read_slice
+from .shards.files import shard_counts as shard_counts
 from .shards.worker import ShardWorker as ShardWorker
 from .shards.worker import StepJob as StepJob
 from .shards.worker import TableFiles as TableFiles

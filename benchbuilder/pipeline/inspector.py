@@ -42,6 +42,10 @@ class TracedBranch:
         return f"{' > '.join(self.path)}: {self.ending()}"
 
 
+_MOST_KEPT = 10_000
+"""An inspector remembers the lines of so many questions about outcomes."""
+
+
 class Inspector:
     """Reads the committed steps of a flow; DataError if there are none."""
 
@@ -50,6 +54,7 @@ class Inspector:
     ) -> None:  # fmt: skip
         """`compares` says whether files are compared with their checksums before they are read."""
         self.flow, self.store, self._compares = flow, store, compares
+        self._asked: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
         self.manifests: dict[str, Manifest] = dict(manifests)
         if not self.manifests:
             raise DataError(
@@ -77,6 +82,10 @@ class Inspector:
             if reference in self._row_positions(name, {reference}):
                 return list(self._branches(name, reference, (name,)))
         raise self._unknown_row_error(reference)
+
+    def branches_from(self, step: str, row: str) -> list[TracedBranch]:
+        """Every branch of a row of a step that has it; see `branches_of`."""
+        return list(self._branches(step, row, (step,)))
 
     def _branches_of_unit(self, file: str, line: int) -> list[TracedBranch]:
         branches: list[TracedBranch] = []
@@ -229,12 +238,17 @@ class Inspector:
 
     def _outcome_lines(self, name: str, **values: str | int) -> list[dict[str, Any]]:
         """The branches of a step whose outcomes have these values."""
+        asked = (name, *sorted(values.items()))
+        if asked in self._asked:
+            return self._asked[asked]
         lines, compute = list[dict[str, Any]](), cast("Any", pc)
         for part in self._outcome_files(name):
             columns = read_columns(part, list(values))
             masks = [compute.equal(combined_column(columns, name), value) for name, value in values.items()]
             if positions := _true_positions(functools.reduce(compute.and_, masks)):
                 lines += read_part(part, OUTCOME_SCHEMA).take(positions).to_pylist()
+        if len(self._asked) < _MOST_KEPT:
+            self._asked[asked] = lines
         return lines
 
     def _unknown_row_error(self, row: str) -> DataError:

@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from benchbuilder.core import BenchbuilderError
+from benchbuilder.core import BenchbuilderError, DamagedError
 from benchbuilder.explorer.app import (
     answers_pages,
     builds_page,
@@ -54,7 +54,6 @@ def create_explorer(site: ExplorerSite) -> FastAPI:
 
 def _error_page(request: Request, status: int, reason: str = "", message: str = "") -> Response:
     """A page with the cause in one line (JSON for scripts); `message` stands for the text of `reason`."""
-    request.scope.setdefault("app", None)
     site_request = page_request(request)
     t = site_request.texts
     key = f"view.refused.{reason or status}"
@@ -76,6 +75,8 @@ def _on_bad_request(request: Request, _error: Exception) -> Response:
 
 
 def _on_known_error(request: Request, error: Exception) -> Response:
+    if isinstance(error, DamagedError):
+        return _error_page(request, 503, "unreadable", str(error))
     return _error_page(request, 404, "unknown", str(error))
 
 

@@ -14,6 +14,7 @@ from benchbuilder.explorer.app.page_templates import path_part
 from benchbuilder.explorer.app.row_addresses import RowsQuery, rows_address
 from benchbuilder.explorer.reading.build_folders import BuildFolder
 from benchbuilder.explorer.reading.build_summaries import summarise_build
+from benchbuilder.explorer.reading.live_progress import read_progress
 from benchbuilder.explorer.reading.step_flow import losses_by_reason, read_flow
 
 router = APIRouter()
@@ -35,11 +36,22 @@ def flow_page(request: Request, name: str) -> Response:
     """The flow of a build."""
     page = page_request(request)
     build = page.build(name)
-    flow = read_flow(build.manifests())
+    flow, summary = read_flow(build.manifests()), summarise_build(build)
     rows_of = partial(_rows_of, build)
     links = FlowLinks(rows_of, lambda step, outcome: rows_of(step, outcome=outcome))
     return page.page(
-        "flow.j2", build=build, here="flow", flow=flow, summary=summarise_build(build),
+        "flow.j2", build=build, here="flow", flow=flow, summary=summary,
         chart=flow_chart(flow, links, page.texts), losses=losses_by_reason(flow),
-        rows_of=rows_of,
+        rows_of=rows_of, progress=read_progress(build) if summary.state == "building" else None,
     )  # fmt: skip
+
+
+@router.get("/b/{name}/progress")
+def progress_part(request: Request, name: str) -> Response:
+    """The part of the page that says what a build at work made so far; empty when it is done."""
+    page = page_request(request)
+    build = page.build(name)
+    progress = read_progress(build)
+    if not progress.is_at_work:
+        return Response(status_code=204)
+    return page.page("live_parts.j2", build=build, progress=progress)

@@ -28,7 +28,7 @@ from benchbuilder.pipeline import last_overrides
 router = APIRouter()
 
 _ROW_ID = re.compile(r"\b[a-z]+-[0-9a-f]{20}\b")
-_LONGEST_FIELD = 20_000
+_LONGEST_FIELD, _LONGEST_WHOLE = 20_000, 500_000
 _MOST_VALUES = 200
 
 
@@ -112,16 +112,16 @@ def _words_of(story: RowStory) -> Callable[[str], list[tuple[str, bool]]]:
 
 
 def shown_data(data: Any, whole: bool) -> str:
-    """The fields of a row as JSON; without `whole`, long texts and lists are cut, and say so."""
-    return json.dumps(data if whole else _cut(data), ensure_ascii=False, indent=1)
+    """The fields of a row as JSON; long texts and lists are cut, those over `_LONGEST_WHOLE` also with `whole`."""
+    return json.dumps(_cut(data, _LONGEST_WHOLE if whole else _LONGEST_FIELD), ensure_ascii=False, indent=1)
 
 
-def _cut(data: Any) -> Any:
+def _cut(data: Any, most: int) -> Any:
     if isinstance(data, dict):
-        return {name: _cut(value) for name, value in data.items()}
+        return {name: _cut(value, most) for name, value in data.items()}
     if isinstance(data, list):
-        return [_cut(value) for value in data[:_MOST_VALUES]] + (["…"] if len(data) > _MOST_VALUES else [])
-    return f"{data[:_LONGEST_FIELD]}…" if isinstance(data, str) and len(data) > _LONGEST_FIELD else data
+        return [_cut(value, most) for value in data[:_MOST_VALUES]] + (["…"] if len(data) > _MOST_VALUES else [])
+    return f"{data[:most]}…" if isinstance(data, str) and len(data) > most else data
 
 
 def _commands(build: BuildFolder, reference: str) -> list[str]:

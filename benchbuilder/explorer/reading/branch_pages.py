@@ -21,7 +21,7 @@ FIRST_PAGE_SECONDS = 10.0
 LOST = "lost"
 """Stands for the outcomes by which a branch is lost."""
 _LOST_OUTCOMES = ("dropped", "failed")
-_COLUMNS = ("row", "slot", "outcome", "reason", "detail", "out", "partition", "file", "line")
+_COLUMNS = ("row", "detail", "out", "file", "line")
 
 
 @dataclass(frozen=True)
@@ -221,19 +221,22 @@ def read_branches(parts: StepParts, part: int, lines: np.ndarray[Any, np.dtype[n
     if not len(lines):
         return []
     outcomes = parts.outcome_columns(part, _COLUMNS)
-    chosen = outcomes.take(pa.array(list(map(int, lines)), pa.int64())).to_pylist()
+    places = pa.array(list(map(int, lines)), pa.int64())
+    facets = parts.facets(part)
+    both = zip(outcomes.take(places).to_pylist(), facets.take(places).to_pylist(), strict=True)
+    chosen = [line | facet for line, facet in both]
     texts: dict[str, dict[str, str]] = {}
     outs = [line["out"] for line in chosen if line["out"]]
     if outs:
-        kept = _is_one_of(outcomes, "outcome", ("kept",))
-        places = _out_places(parts, part, outcomes.column("out"), kept)
-        at: list[int] = places[np.cumsum(kept)[lines[kept[lines]]] - 1].tolist()
+        kept = _is_one_of(facets, "outcome", ("kept",))
+        rows = _out_places(parts, part, outcomes.column("out"), kept)
+        at: list[int] = rows[np.cumsum(kept)[lines[kept[lines]]] - 1].tolist()
         names = shown_fields(parts.schema)
         table = parts.row_columns(part, names).take(pa.array(at, pa.int64()))
         texts |= {out: shown_texts(row) for out, row in zip(outs, table.to_pylist(), strict=True)}
     lost = [line["row"] for line in chosen if not line["out"] and line["row"]]
-    for table, rows in _read_inputs(parts, part, lost, leaves=False):
-        texts |= {row: shown_texts(data) for row, data in zip(rows, table.to_pylist(), strict=True)}
+    for table, ids in _read_inputs(parts, part, lost, leaves=False):
+        texts |= {row: shown_texts(data) for row, data in zip(ids, table.to_pylist(), strict=True)}
     return [_branch(part, int(at), line, texts) for at, line in zip(lines, chosen, strict=True)]
 
 

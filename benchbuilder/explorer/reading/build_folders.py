@@ -20,7 +20,9 @@ from benchbuilder.pipeline import Manifest, Store, outputs_match, ports_of_step,
 
 _DEEPEST = 4
 """How many folders below a given one a build is looked for."""
-_TRIES, _PAUSE_SECONDS = 6, 0.05
+_TRIES, _PAUSE_SECONDS, _SHORT_PAUSE_SECONDS = 6, 0.05, 0.01
+_POINTER_ONLY = 2
+"""The length of the stamp of a step whose pointer names a folder that is not there."""
 T = TypeVar("T")
 
 
@@ -73,6 +75,11 @@ class BuildFolder:
     def manifest(self, step: str) -> Manifest:
         """The manifest of `step`; DataError if the build does not have it."""
         manifests = self.manifests()
+        if step not in manifests and step in self._step_names():
+            raise DamagedError(
+                f"step {step!r} has no manifest", where=display_path(self.folder),
+                why="a build replaces it just now, or never finished it", next="load the page again",
+            )  # fmt: skip
         if step not in manifests:
             raise DataError(
                 f"there is no step {step!r} in this build", where=display_path(self.folder),
@@ -87,24 +94,33 @@ class BuildFolder:
 
     def _latest(self, step: str) -> Manifest | None:
         """The latest manifest of a step; read again only when its files changed."""
-        folder = self.folder / "store" / "steps" / step
-        stamp: tuple[int, ...] = ()
-        with suppress(OSError):
-            pointer = folder / "latest"
-            mark = pointer.stat()
-            stamp = (mark.st_mtime_ns, mark.st_ino)
-            at = (folder / pointer.read_text("ascii") / "manifest.json").stat()
-            stamp = (*stamp, at.st_mtime_ns, at.st_ino, at.st_size)
+        stamp = self._stamp(step)
         with self._lock:
             known = self._read.get(step)
-        if known is not None and known[0] == stamp and stamp:
+        if known is not None and known[0] == stamp:
             return known[1]
+        for _ in range(_TRIES):
+            if len(stamp) != _POINTER_ONLY:
+                break
+            time.sleep(_SHORT_PAUSE_SECONDS)  # a build puts another folder in the place just now
+            stamp = self._stamp(step)
         manifest = None
         with suppress(DamagedError, OSError, json.JSONDecodeError):
             manifest = self.store.latest(step)
         with self._lock:
             self._read[step] = stamp, manifest
         return manifest
+
+    def _stamp(self, step: str) -> tuple[int, ...]:
+        """What tells whether the latest manifest of a step is another one: times and numbers of two files."""
+        folder, stamp = self.folder / "store" / "steps" / step, tuple[int, ...]()
+        with suppress(OSError, UnicodeDecodeError):
+            pointer = folder / "latest"
+            mark = pointer.stat()
+            stamp = (mark.st_mtime_ns, mark.st_ino)
+            at = (folder / pointer.read_text("ascii") / "manifest.json").stat()
+            stamp = (*stamp, at.st_mtime_ns, at.st_ino, at.st_size)
+        return stamp
 
 
 def _was_recorded(build: BuildFolder, manifest: Manifest) -> bool:

@@ -80,7 +80,7 @@ def read_story(build: BuildFolder, row_id: str) -> RowStory:
     beside = [LineageStep(name, other, texts_of(other)) for name, other in ancestors if other.id in by_id]
     return RowStory(
         step, row, texts_of(row), tuple(line), tuple(beside), _uses(inspector, row_id),
-        tuple(inspector.branches_of(row_id)),
+        tuple(inspector.branches_from(step, row_id)),
     )  # fmt: skip
 
 

@@ -58,6 +58,12 @@ def sample_branches(
     for part in range(parts.count):
         if at == len(ranks):
             break
+        counts = parts.counts(part)
+        if counts is not None:
+            selected = sum(n for *names, n in counts if plain.has(names[0], names[1], names[2]))
+            if ranks[at] >= before + selected:
+                before += selected
+                continue
         lines = matching_lines(parts, part, plain)
         inside: list[int] = []
         while at < len(ranks) and ranks[at] < before + len(lines):

@@ -14,9 +14,12 @@ import pyarrow.compute as pc
 
 from benchbuilder.core import combined_column, row_class, schema_of
 from benchbuilder.explorer.reading.build_folders import BuildFolder
-from benchbuilder.pipeline import Manifest, ports_of_step, read_columns, read_footer
+from benchbuilder.pipeline import Manifest, ports_of_step, read_columns, read_footer, shard_counts
 
-_FACETS = ("partition", "outcome", "reason")
+_FACETS: tuple[str, ...] = ("partition", "outcome", "reason")
+
+
+_KEPT_FACETS = 2
 
 
 class StepParts:
@@ -28,6 +31,8 @@ class StepParts:
         self.rows, self.outcomes = build.store.part_files(manifest)
         self._lock = threading.Lock()
         self._starts: dict[tuple[Path, ...], list[int]] = {}
+        self._facets: dict[int, pa.Table] = {}
+        self._counts: dict[int, list[tuple[str, str, str, int]] | None] = {}
 
     @property
     def count(self) -> int:
@@ -49,25 +54,33 @@ class StepParts:
                 starts.append(starts[-1] + read_footer(files[len(starts) - 1]).num_rows)
             return starts[part]
 
+    def counts(self, part: int) -> list[tuple[str, str, str, int]] | None:
+        """The branches of a part by (partition, outcome, reason), if its receipt has them."""
+        if part not in self._counts:
+            self._counts[part] = shard_counts(self.outcomes[part].parent, part)
+        return self._counts[part]
+
     def may_hold(self, part: int, wanted: Mapping[str, Collection[str]]) -> bool:
-        """Whether a part may have outcomes with such values, by the statistics in its footer."""
+        """Whether a part may have outcomes with such values, by its counts, or else by statistics in its footer."""
+        counts = self.counts(part)
+        if counts is not None:
+            lines: list[dict[str, str]] = [dict(zip(_FACETS, line[:3], strict=True)) for line in counts]
+            return any(all(line[name] in values for name, values in wanted.items()) for line in lines)
         footer = read_footer(self.outcomes[part])
         names = {footer.schema.column(place).path: place for place in range(footer.num_columns)}
-        for name, values in wanted.items():
-            inside = False
-            for group in range(footer.num_row_groups):
-                stats = footer.row_group(group).column(names[name]).statistics
-                if stats is None or not stats.has_min_max:
-                    inside = True
-                else:
-                    inside |= any(str(stats.min) <= value <= str(stats.max) for value in values)
-            if not inside:
-                return False
-        return True
+        return all(_may_hold(footer, names[name], values) for name, values in wanted.items())
 
     def facets(self, part: int) -> pa.Table:
-        """Source, outcome and reason of each branch of a part."""
-        return read_columns(self.outcomes[part], _FACETS)
+        """Source, outcome and reason of each branch of a part; those read last are kept."""
+        with self._lock:
+            table = self._facets.pop(part, None)
+        if table is None:
+            table = read_columns(self.outcomes[part], _FACETS)
+        with self._lock:
+            self._facets[part] = table
+            while len(self._facets) > _KEPT_FACETS:
+                self._facets.pop(next(iter(self._facets)))
+        return table
 
     def outcome_columns(self, part: int, names: Sequence[str]) -> pa.Table:
         """Columns of the outcomes of a part."""
@@ -82,6 +95,17 @@ class StepParts:
         """The steps whose rows it takes one by one."""
         manifests = self.build.manifests()
         return tuple(manifests[name] for name in ports_of_step(self.manifest).get("each", ()) if name in manifests)
+
+
+def _may_hold(footer: Any, column: int, values: Collection[str]) -> bool:
+    """Whether a column may have one of these values, by the statistics of its row groups."""
+    for group in range(footer.num_row_groups):
+        stats = footer.row_group(group).column(column).statistics
+        if stats is None or not stats.has_min_max:
+            return True
+        if any(str(stats.min) <= value <= str(stats.max) for value in values):
+            return True
+    return False
 
 
 class InputRows:

@@ -104,6 +104,11 @@ class Gateway:
         """The cost of all runs, by step and model."""
         return read_receipts(self.journal)
 
+    def in_flight(self) -> dict[str, int]:
+        """How many requests of each step are on their way, of every program that uses the journal."""
+        sql = "SELECT step, count(*) FROM attempts WHERE outcome = 'sent' GROUP BY step"
+        return {str(step): int(count) for step, count in self.journal.rows(sql)}
+
     def close(self) -> None:
         """Close models and journal; StoreError if the last entries could not be written."""
         try:

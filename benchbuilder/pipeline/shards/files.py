@@ -66,7 +66,8 @@ def write_shard(folder: Path, index: int, shard: Shard) -> tuple[str, ...]:
             pq.write_table(table, path, compression="lz4", use_dictionary=dictionary, write_page_checksum=True)
             checksums[name] = file_checksum(path)
     tallies = [[*names, n] for names, n in sorted(shard.tallies.items())]
-    receipt = {"tallies": tallies, "notes": shard.notes, "files": checksums}
+    counts = [[*names, n] for names, n in sorted(shard.counts().items())]
+    receipt = {"tallies": tallies, "notes": shard.notes, "counts": counts, "files": checksums}
     write_atomically(folder / receipt_name(index), seal_json(receipt), sync=False)
     return part_name(index), outcomes_name(index), receipt_name(index)
 
@@ -91,6 +92,12 @@ def read_receipt(folder: Path, index: int) -> dict[str, Any]:
         if isinstance(error, OSError) and not is_damage(error):
             raise
         raise damaged_error(folder, f"{name}: {error}") from error
+
+
+def shard_counts(folder: Path, index: int) -> list[tuple[str, str, str, int]] | None:
+    """The branches of a shard by (partition, outcome, reason); ``None`` where an earlier version did not write them."""
+    counts: Any = read_receipt(folder, index).get("counts")
+    return None if counts is None else [(names[0], names[1], names[2], n) for *names, n in counts]
 
 
 def check_files(folder: Path, checksums: Mapping[str, str]) -> None:

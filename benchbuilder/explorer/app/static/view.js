@@ -57,4 +57,21 @@
     };
     count().catch(() => {});
   }
+
+  // A build at work: its progress every two seconds while the page is seen; the whole page when a step is done
+  const live = document.getElementById("live");
+  if (live) {
+    const parts = document.getElementById("live-parts");
+    const finished = () => parts.querySelector("dd")?.textContent;
+    const look = async () => {
+      if (document.hidden) return;
+      const before = finished();
+      const answer = await fetch(live.dataset.progress);
+      if (answer.status === 204) return location.reload();
+      if (!answer.ok) return;
+      parts.innerHTML = await answer.text();
+      if (finished() !== before && scrollY < 200) location.reload();
+    };
+    setInterval(() => look().catch(() => {}), 2000);
+  }
 })();
