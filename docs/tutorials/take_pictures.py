@@ -30,6 +30,8 @@ PORT = "8766"
 PEOPLE = {"wang": "annotator", "li": "annotator", "chen": "adjudicator", "zhou": "lead"}
 DESK: dict[str, Any] = {"viewport": {"width": 1100, "height": 860}}
 VIEWED = {
+    "flow": "/",
+    "rows": "/rows?step=negate_choice&outcome=dropped",
     "items": "/items?source=medqa",
     "answers": "/answers",
     "side-by-side": "/answers?measure=correctness.ratings&left=model_jia&right=model_bing",
@@ -166,6 +168,10 @@ def explorer(browser: Browser) -> None:
             for name, path in VIEWED.items():
                 page.goto(build + path)
                 picture(page, name)
+            page.goto(build + "/rows?step=state_choice&q=糖尿病母亲")
+            page.locator(".row-link").first.click()
+            page.wait_for_load_state()
+            picture(page, "row")
             page.goto(build + "/items?q=糖尿病")
             page.locator(".results a").first.click()
             page.wait_for_load_state()
