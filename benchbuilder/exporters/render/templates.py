@@ -10,6 +10,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from benchbuilder.core import DEFAULT_LANGUAGE, PageTexts, directed_parts, page_texts, replace_steering_characters
+from benchbuilder.web import layout_loader
 
 _KEPT_CONTROLS = frozenset("\n\t\r")
 _WEB = re.compile(r"https?://[^\s<>()\"'\\]+\Z")
@@ -104,7 +105,7 @@ def _environment(packages: Sequence[str], context: Mapping[str, Any], **options:
     """The environment of a page; numbers are written as in the language of its texts."""
     t = next((value for value in context.values() if isinstance(value, PageTexts)), page_texts(DEFAULT_LANGUAGE))
     environment = Environment(
-        loader=ChoiceLoader([PackageLoader(package) for package in (*packages, "benchbuilder.exporters.report")]),
+        loader=ChoiceLoader([*map(PackageLoader, (*packages, "benchbuilder.exporters.report")), layout_loader()]),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
