@@ -127,7 +127,8 @@ def _card(markdown: str) -> Markup:
     for token in tokens:
         if token.attrs.pop("style", "") == "text-align:right":
             token.attrSet("class", "number")
-    return Markup(parser.renderer.render(tokens, parser.options, {}))
+    html = parser.renderer.render(tokens, parser.options, {})
+    return Markup(html.replace("<pre>", '<pre tabindex="0">'))  # what scrolls sideways can be reached by keyboard
 
 
 def _asset(name: str) -> str:
