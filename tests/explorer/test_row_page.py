@@ -118,3 +118,14 @@ def test_the_pieces_of_a_paragraph_make_it_whole() -> None:
     pieces = shared_words("前置胎盘的症状是流血，placenta", text)
     assert "".join(piece for piece, _ in pieces) == text
     assert [piece for piece, hit in pieces if hit] == ["前置胎盘", "流血", "Placenta"]
+
+
+def test_votes_are_numbers_without_names(browser: ExplorerBrowser, build: BuildFolder) -> None:
+    item = next(iter(build.store.rows(build.manifest("items"))))
+    page = browser.text(f"/b/care_mi/row/{item.id}")
+    notes = build.manifest("items").notes["votes"]["annotators"]
+    assert notes
+    assert "<h2>Votes</h2>" in page
+    assert re.search(r'class="badge">1 × \d', page)
+    section = plain(page[page.index("<h2>Votes</h2>") : page.index("<h2>What became of it</h2>")])
+    assert not any(re.search(rf"\b{person}\b", section) for person in notes)

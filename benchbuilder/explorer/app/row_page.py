@@ -23,6 +23,7 @@ from benchbuilder.explorer.reading.build_folders import BuildFolder, read_again
 from benchbuilder.explorer.reading.model_turns import TurnsBehind, turns_behind
 from benchbuilder.explorer.reading.row_story import RowStory, read_story, read_unit, texts_of
 from benchbuilder.explorer.reading.source_lines import source_lines
+from benchbuilder.explorer.reading.vote_counts import VoteCount, vote_counts
 from benchbuilder.pipeline import last_overrides
 
 router = APIRouter()
@@ -53,7 +54,8 @@ def row_page(request: Request, name: str, row_id: str, whole: str = "") -> Respo
         "row.j2", build=build, here="rows", story=story, turns=_turns(build, story),
         line=source_lines(build.folder, origin.file, [origin.line]).get(origin.line, ""),
         fields=shown_data(story.row.model_dump(mode="json"), whole == "1"), is_whole=whole == "1",
-        commands=_commands(build, story.row.id), evidence=_evidence(story), words=_words_of(story), **_links(build),
+        commands=_commands(build, story.row.id), evidence=_evidence(story),
+        votes=_votes(build, story), words=_words_of(story), **_links(build),
     )  # fmt: skip
 
 
@@ -96,6 +98,13 @@ def _links(build: BuildFolder) -> dict[str, Any]:
 def _turns(build: BuildFolder, story: RowStory) -> TurnsBehind | None:
     """The prompts and replies behind a row that a model made; ``None`` for other rows."""
     return turns_behind(build, story.step, story.row) if "/model" in story.row.produced_by.rule else None
+
+
+def _votes(build: BuildFolder, story: RowStory) -> list[VoteCount]:
+    """The votes on the candidate that the row is, or that an item was made of."""
+    if story.row.name not in ("candidate", "item"):
+        return []
+    return vote_counts(build, [story.row, *(step.row for step in (*story.line, *story.beside))])
 
 
 def _evidence(story: RowStory) -> list[dict[str, Any]]:
