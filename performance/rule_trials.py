@@ -18,10 +18,10 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchbuilder.authoring import JournalDriver, open_dry_run
+from benchbuilder.authoring import open_dry_run
 from benchbuilder.config import bundled_folder, load_recipe
 from benchbuilder.explorer.workbench.trial_process import BenchSettings, TrialProcess
-from benchbuilder.pipeline import Checksums, LineProgress, Store, make_plan
+from benchbuilder.pipeline import Checksums, JournalDriver, LineProgress, Store, make_plan
 
 ROWS, QUICK_ROWS = 5_000, 500
 MOST_S, MOST_FIRST_S = 1.0, 0.25
@@ -81,7 +81,7 @@ def write_questions(folder: Path, count: int) -> list[str]:
     known = [json.loads(line) for line in lines]
     (folder / "medqa").mkdir()
     with (folder / "medqa" / "train.jsonl").open("w", encoding="utf-8") as file:
-        for number in range(count * 2):
+        for number in range(count * 137 // 100):  # some are dropped before the rules
             row = dict(known[number % len(known)])
             row["question"] = f"第{number}例：{row['question']}"
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
