@@ -175,3 +175,11 @@ def test_a_process_that_hangs_is_ended_and_starts_again(own: Path, monkeypatch: 
         assert process.try_draft(text, whole=True) is not None
     finally:
         process.close()
+
+
+def test_a_step_without_rows_says_why(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(own)
+    with pytest.raises(DataError, match="no rows reach"):
+        TrialBench(["recipe=own", "source=[medqa]"], [], own / "builds" / "own", "negate_triple")
+    with pytest.raises(DataError, match="not built yet"):
+        TrialBench(["recipe=own"], [], own / "builds" / "none", "state_choice")
