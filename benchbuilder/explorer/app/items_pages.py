@@ -19,6 +19,7 @@ from benchbuilder.explorer.reading.audited_items import AuditOfItems, audit_of_i
 from benchbuilder.explorer.reading.build_folders import BuildFolder
 from benchbuilder.explorer.reading.item_columns import BrowsedItems, ItemFilter, ListedItem, item_columns, item_steps
 from benchbuilder.explorer.reading.marked_texts import TextPiece, marked_pieces, occurrences, shared_spans
+from benchbuilder.explorer.reading.row_story import inspector_of
 from benchbuilder.explorer.reading.scored_answers import scored_answers
 from benchbuilder.explorer.reading.vote_counts import vote_counts
 
@@ -122,7 +123,7 @@ def item_page(request: Request, name: str, item_id: str) -> Response:
     audit = audit_of_items(build.folder, task)
     answers = scored_answers(build.folder, task)
     wants_votes = page.request.query_params.get("votes", "") == "show"
-    votes = vote_counts(build, item_steps(build)[task], item_id) if wants_votes else None
+    votes = vote_counts(build, [each for _, each in inspector_of(build).trace(item_id)]) if wants_votes else None
     return page.page(
         "item.j2", votes=votes, build=build, here="items", task=task, item=listed, row=row, cells=_other_cells(cells),
         asked=_asked(row, cells, audit), evidence=_evidence(row, cells), kin=_kin(items, listed, number),

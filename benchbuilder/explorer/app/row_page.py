@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -23,7 +23,7 @@ from benchbuilder.explorer.reading.build_folders import BuildFolder, read_again
 from benchbuilder.explorer.reading.model_turns import TurnsBehind, turns_behind
 from benchbuilder.explorer.reading.row_story import RowStory, read_story, read_unit, texts_of
 from benchbuilder.explorer.reading.source_lines import source_lines
-from benchbuilder.explorer.reading.vote_counts import VoteCount, vote_counts
+from benchbuilder.explorer.reading.vote_counts import CountedVotes, vote_counts
 from benchbuilder.pipeline import last_overrides
 
 router = APIRouter()
@@ -100,10 +100,10 @@ def _turns(build: BuildFolder, story: RowStory) -> TurnsBehind | None:
     return turns_behind(build, story.step, story.row) if "/model" in story.row.produced_by.rule else None
 
 
-def _votes(build: BuildFolder, story: RowStory) -> list[VoteCount]:
+def _votes(build: BuildFolder, story: RowStory) -> Sequence[CountedVotes]:
     """The votes on the candidate that the row is, or that an item was made of."""
     if story.row.name not in ("candidate", "item"):
-        return []
+        return ()
     return vote_counts(build, [story.row, *(step.row for step in (*story.line, *story.beside))])
 
 

@@ -118,7 +118,7 @@ class BuildFolder:
             pointer = folder / "latest"
             mark = pointer.stat()
             stamp = (mark.st_mtime_ns, mark.st_ino)
-            at = (folder / pointer.read_text("ascii") / "manifest.json").stat()
+            at = (folder / pointer.read_text("utf-8") / "manifest.json").stat()
             stamp = (*stamp, at.st_mtime_ns, at.st_ino, at.st_size)
         return stamp
 

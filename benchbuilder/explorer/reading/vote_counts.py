@@ -1,68 +1,96 @@
-"""How people voted on a candidate and its paragraphs: numbers of votes for each answer, never who gave them."""
+"""Counts what people voted on a candidate or an item; who voted is never shown."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from benchbuilder.annotation import AnnotationBackend, judgement_requests, make_candidate_tasks
+from benchbuilder.annotation import judgement_requests, make_candidate_tasks
 from benchbuilder.config import load_recipe
-from benchbuilder.core import BenchbuilderError, Candidate, Evidence, Row, create_from_spec
+from benchbuilder.core import BenchbuilderError, Candidate, Evidence, Row, Support
 from benchbuilder.explorer.reading.build_folders import BuildFolder
-from benchbuilder.pipeline import last_overrides
-
-_APP = "app"
-"""The backend whose votes are in a database that experts write to: its own pages show them."""
+from benchbuilder.pipeline import Checksums, last_overrides, make_plan
+from benchbuilder.steps import ReviewStep
 
 
 @dataclass(frozen=True)
-class VoteCount:
-    """The votes on one guiding question about a candidate, or about a paragraph of it, by value."""
+class CountedVotes:
+    """The votes on one question about a candidate or one of its paragraphs (`paragraph` from 1; 0: the candidate).
+
+    `counts` has how many people gave each value, the highest value first. `decided` says if somebody decided a dispute.
+    Answers in words are counted as one value without a name, for people hide in words.
+    """
 
     question: str
-    paragraph: str
-    counts: Mapping[str, int]
-    decided: str = ""
+    paragraph: int
+    counts: tuple[tuple[str, int], ...]
+    decided: bool
 
 
-def vote_counts(build: BuildFolder, rows: Iterable[Row]) -> list[VoteCount]:
-    """The votes on the candidate among `rows` and on its paragraphs; none without votes, or where they are unknown."""
-    known = list(rows)
-    candidates = [row for row in known if isinstance(row, Candidate)][:1]
-    words = build.overrides or tuple(last_overrides(build.store) or ())
-    if not candidates or not words:
-        return []
+def vote_counts(build: BuildFolder, rows: Sequence[Row]) -> tuple[CountedVotes, ...]:
+    """The votes on the first candidate of `rows` and on its paragraphs, question by question.
+
+    Paragraphs have the order of the first row, if it is an item, and else that of `rows`. There are none if nobody
+    judged the candidate, or if the recipe is not as it was.
+    """
+    candidate = next((row for row in rows if isinstance(row, Candidate)), None)
+    words = build.overrides or last_overrides(build.store) or ()
+    if candidate is None or not words:
+        return ()
+    evidence = [row for row in rows if isinstance(row, Evidence) and row.of == candidate.id]
     try:
-        spec = _annotation_of(words, build.built_at)
-        if spec is None or spec.kind == _APP:
-            return []
-        backend: AnnotationBackend = create_from_spec("annotation", spec)
-        if backend.annotation_spec is None:
-            return []
-        tasks = make_candidate_tasks(candidates, [row for row in known if isinstance(row, Evidence)])
-        requests = judgement_requests(tasks.tasks, backend.annotation_spec)
-        votes = backend.collect(requests.keys(), build.store.workplace)
+        for step in _review_steps(build, tuple(words), build.built_at):
+            if counted := _counted(build, step, candidate, _in_order(rows[0], evidence)):
+                return counted
     except BenchbuilderError:
-        return []
-    questions = backend.annotation_spec.questions_about()
-    return [
-        VoteCount(
-            questions[request.question].label or request.question,
-            subject.text if request.subject_kind == "evidence" else "",
-            dict(Counter(str(value) for value in votes.by_subject[subject].values()).most_common()),
-            str(votes.decisions[subject][1]) if subject in votes.decisions else "",
-        )
-        for subject, request in requests.items() if subject in votes.by_subject
-    ]  # fmt: skip
+        pass
+    return ()
 
 
 @lru_cache(maxsize=8)
-def _annotation_of(words: tuple[str, ...], _built_at: Any) -> Any:
-    """The settings of the annotation in a recipe; ``None`` if it cannot be loaded."""
-    try:
-        return load_recipe(words).recipe.annotation
-    except BenchbuilderError:
-        return None
+def _review_steps(build: BuildFolder, words: tuple[str, ...], _built_at: Any) -> tuple[ReviewStep, ...]:
+    """The steps of a build at which people vote, as far as they are those of its recipe still."""
+    store = build.store
+    plan = make_plan(load_recipe(words).whole, store, Checksums(store.checksums).sha256_of)
+    built = build.manifests()
+    return tuple(
+        node.producer
+        for name, node in plan.nodes.items()
+        if isinstance(node.producer, ReviewStep) and name in built and built[name].key == node.key
+    )
+
+
+def _counted(
+    build: BuildFolder, step: ReviewStep, candidate: Row, evidence: Sequence[Evidence]
+) -> tuple[CountedVotes, ...]:
+    annotation = step.backend.annotation_spec
+    if annotation is None:
+        return ()
+    tasks = make_candidate_tasks([candidate], evidence)
+    requests = judgement_requests(tasks.tasks, annotation)
+    votes = step.backend.collect(requests.keys(), build.store.workplace)
+    places = {tasks.paragraph_key_of[row.id]: place for place, row in enumerate(evidence, start=1)}
+    questions = annotation.questions_about()
+    found: list[CountedVotes] = []
+    for subject, request in requests.items():
+        in_words = questions[request.question].answer == "text"
+        if given := votes.by_subject.get(subject, {}):
+            counts = Counter("" if in_words else f"{float(value):g}" for value in given.values())
+            label = str(questions[request.question].label) or request.question
+            found.append(CountedVotes(
+                label, places.get(subject.key, 0), tuple(sorted(counts.items(), reverse=True)),
+                subject in votes.decisions,
+            ))  # fmt: skip
+    return tuple(sorted(found, key=lambda counted: counted.paragraph))
+
+
+def _in_order(row: Any, evidence: list[Evidence]) -> list[Evidence]:
+    """The evidence in the order in which an item shows it, without what it does not show; else as it is."""
+    supports: tuple[Support, ...] = getattr(getattr(row, "payload", None), "evidence", ())
+    if not supports:
+        return evidence
+    order = {support.passage: place for place, support in enumerate(supports)}
+    return sorted((each for each in evidence if each.passage in order), key=lambda each: order[each.passage])
