@@ -64,7 +64,7 @@ def _review_steps(build: BuildFolder, words: tuple[str, ...], _built_at: Any) ->
 
 
 def _counted(
-    build: BuildFolder, step: ReviewStep, candidate: Row, evidence: Sequence[Evidence]
+    build: BuildFolder, step: ReviewStep, candidate: Candidate, evidence: Sequence[Evidence]
 ) -> tuple[CountedVotes, ...]:
     annotation = step.backend.annotation_spec
     if annotation is None:
