@@ -4,6 +4,7 @@ from .analysis.files import analysis_data as analysis_data
 from .analysis.files import write_analysis as write_analysis
 from .analysis.items import wilson_interval as wilson_interval
 from .analysis.plan import ItemPlan as ItemPlan
+from .analysis.read_answers import systems_of_sample as systems_of_sample
 from .analysis.run import Analysis as Analysis
 from .analysis.run import analyse_evaluation as analyse_evaluation
 from .analysis.run import analysis_texts as analysis_texts

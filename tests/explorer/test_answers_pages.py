@@ -52,6 +52,17 @@ def test_means_are_those_of_the_results(pages: ExplorerBrowser, results: dict[st
     assert re.findall(r"<strong>([\d.]+)</strong>", head) == [f"{stated[name]:.2f}" for name in names]
 
 
+def test_made_up_answers_and_ratings_say_so(pages: ExplorerBrowser) -> None:
+    verdicts, ratings = (
+        pages.text("/b/care_mi/answers"), pages.text("/b/care_mi/answers?measure=correctness.ratings")
+    )  # fmt: skip
+    for text in (verdicts, ratings):
+        assert "The answers of model_jia, model_yi, model_bing" in text
+        assert "no expert has checked" in text
+    assert "ratings came with the sample" in ratings
+    assert "ratings came with the sample" not in verdicts
+
+
 def test_the_matrix_has_every_score_of_the_results(pages: ExplorerBrowser, results: dict[str, Any]) -> None:
     entry = next(entry for entry in results["scores"] if (entry["aspect"], entry["scorer"]) == ("verdict", "verdict"))
     ids = [line[0] for line in results["items"]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -165,6 +165,11 @@ def _earlier_system(store: Store, name: str) -> AnsweringSystem:
     group: SystemGroup = "model" if kind == "recorded" else "people" if kind == "people" else "rule"
     label = str(json.loads(parts.get("baseline.model", '""')))
     return AnsweringSystem(name, group, label, _reads_sample(store, f"{ANSWER}.{name}"), earlier=True)
+
+
+def systems_of_sample(store: Store, step: str, systems: Iterable[str]) -> tuple[str, ...]:
+    """Those of `systems` for which `step` read a file that came with a sample: what it holds is made up."""
+    return tuple(name for name in systems if _reads_sample(store, f"{step}.{name}"))
 
 
 def _reads_sample(store: Store, step: str) -> bool:

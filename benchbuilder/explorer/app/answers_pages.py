@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from benchbuilder.evaluation import ANSWER, systems_of_sample
 from benchbuilder.explorer.app.explorer_site import PageRequest, page_request
 from benchbuilder.explorer.app.items_pages import address_with, task_of, whole_number
 from benchbuilder.explorer.reading.answer_texts import AnswerText, ShownScore, answer_scores, answer_texts
@@ -28,6 +29,7 @@ from benchbuilder.explorer.reading.scored_answers import (
     scored_answers,
     sources_of,
 )
+from benchbuilder.pipeline import Store
 
 router = APIRouter()
 
@@ -35,6 +37,8 @@ _PAGE = 50
 _SIDE_BY_SIDE = 20
 _STEPS = 5
 """How many shades a score is shown in."""
+_RATINGS = "ratings"
+"""The step that reads what people rated, for each system."""
 _TO_EXPERTS = Path("analysis") / "to_experts.jsonl"
 
 
@@ -49,6 +53,14 @@ class ScoredLine:
     to_experts: int
     scores: Sequence[float | None]
     answers: Sequence[AnswerText | None] = ()
+
+
+@dataclass(frozen=True)
+class MadeUp:
+    """The systems whose answers came with a sample, and whether ratings did: nobody gave them."""
+
+    systems: Sequence[str]
+    ratings: bool
 
 
 @router.get("/b/{name}/answers")
@@ -83,7 +95,15 @@ def answers_page(request: Request, name: str) -> Response:
         before=address_with(page, at=max(start - size, 0) or "") if start else "",
         following=address_with(page, at=start + size) if start + size < len(places) else "",
         address=partial(address_with, page, at=""),
+        made_up=_made_up(build, task, answers.systems, by_people=measure.by_people),
     )  # fmt: skip
+
+
+def _made_up(build: BuildFolder, task: str, systems: Iterable[str], *, by_people: bool) -> MadeUp:
+    """Which answers, and whether the ratings that are shown, came with a sample."""
+    store = Store(evaluation_folder(build.folder, task))
+    rated = by_people and systems_of_sample(store, _RATINGS, systems)
+    return MadeUp(systems_of_sample(store, ANSWER, systems), bool(rated))
 
 
 def _step(score: float | None) -> int:
@@ -190,6 +210,7 @@ def _answers_of(page: PageRequest, build: BuildFolder, task: str, answers: Score
     ]
     return page.page(
         "answers_item.j2", build=build, here="answers", task=task, item=item, item_id=item_id,
+        made_up=_made_up(build, task, answers.systems, by_people=True),
         answers=[answer for answer in full if answer.answer is not None or answer.scores],
         place=experts_list(build.folder, task).get(item_id, 0), analyse=command_of(build, "analyse"),
         review=command_of(build, "review"),
