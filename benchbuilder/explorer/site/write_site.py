@@ -128,7 +128,9 @@ def _card(markdown: str) -> Markup:
         if token.attrs.pop("style", "") == "text-align:right":
             token.attrSet("class", "number")
     html = parser.renderer.render(tokens, parser.options, {})
-    return Markup(html.replace("<pre>", '<pre tabindex="0">'))  # what scrolls sideways can be reached by keyboard
+    for name in ("pre", "table"):  # what scrolls sideways can be reached by keyboard
+        html = html.replace(f"<{name}>", f'<{name} tabindex="0">')
+    return Markup(html)
 
 
 def _asset(name: str) -> str:
