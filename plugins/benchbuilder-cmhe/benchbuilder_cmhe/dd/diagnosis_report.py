@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 from benchbuilder.config import KindSpec, Spec
-from benchbuilder.core import Item, PageTexts, escape_cell, page_texts, parse_plain_yaml, write_atomically
-from benchbuilder.exporters import Bar, Exporter, FileName, FinishedBuild, bar_chart
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from benchbuilder.core import Item, escape_cell, page_texts, parse_plain_yaml, write_atomically
+from benchbuilder.exporters import Bar, Exporter, FileName, FinishedBuild, bar_chart, render_html
 from pydantic import Field
 
 from benchbuilder_cmhe.dd.case import PatientCase
@@ -87,25 +86,11 @@ class Diagnoses(Exporter):
             for chapter in counts.chapters if chapter.diagnoses
         ]  # fmt: skip
         top = sorted(counts.diseases, key=lambda disease: -disease.cases)[: self.spec.top]
-        return _environment(t).get_template("diagnoses.html.j2").render(
-            t=words, spec=self.spec, card=finished.recipe["card"], recipe=finished.recipe, held=counts, top=top,
+        return render_html(
+            "diagnoses.html.j2", ("benchbuilder_cmhe.dd",), numbers=t, t=words, spec=self.spec, card=finished.recipe["card"], recipe=finished.recipe, held=counts, top=top,
             reviewed=reviewed, published=self.spec.published,
             chart=bar_chart(rows, words["distribution"], _LABEL_WIDTH) if rows else "",
         )  # fmt: skip
-
-
-def _environment(t: PageTexts) -> Environment:
-    loaders = [
-        PackageLoader("benchbuilder_cmhe.dd", "templates"),
-        PackageLoader("benchbuilder.exporters.report", "templates"),
-    ]
-    environment = Environment(
-        loader=ChoiceLoader(loaders), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )  # fmt: skip
-    filters: dict[str, Any] = environment.filters
-    filters.update(n=t.number, pct=t.percent)
-    return environment
 
 
 def _strings(language: str) -> Mapping[str, str]:
