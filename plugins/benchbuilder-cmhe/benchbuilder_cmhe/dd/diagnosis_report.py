@@ -87,7 +87,8 @@ class Diagnoses(Exporter):
         ]  # fmt: skip
         top = sorted(counts.diseases, key=lambda disease: -disease.cases)[: self.spec.top]
         return render_html(
-            "diagnoses.html.j2", ("benchbuilder_cmhe.dd",), numbers=t, t=words, spec=self.spec, card=finished.recipe["card"], recipe=finished.recipe, held=counts, top=top,
+            "diagnoses.html.j2", ("benchbuilder_cmhe.dd",), numbers=t, t=words, spec=self.spec,
+            card=finished.recipe["card"], recipe=finished.recipe, held=counts, top=top,
             reviewed=reviewed, published=self.spec.published,
             chart=bar_chart(rows, words["distribution"], _LABEL_WIDTH) if rows else "",
         )  # fmt: skip
