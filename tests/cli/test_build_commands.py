@@ -174,7 +174,7 @@ def _until_it_serves(command: str) -> str:
     """A script that runs a command which does not end, and stops it once it serves."""
     return (
         f"{command} > served.txt & pid=$!\n"
-        'until grep -q "serving at" served.txt; do kill -0 $pid; sleep 0.2; done\n'
+        'until grep -Eq "serving at| at http://" served.txt; do kill -0 $pid; sleep 0.2; done\n'
         "kill -INT $pid; wait $pid || true; rm served.txt"
     )
 
@@ -189,7 +189,7 @@ def test_the_examples_of_every_help_run_unless_a_page_runs_them(tmp_path: Path, 
         line for page in pages() for block in blocks(page) if not block.skipped for line in block.text.split("\n")
     }
     examples = [
-        _until_it_serves(example) if name == "review" else example
+        _until_it_serves(example) if name in ("review", "view") else example
         for name, command in COMMANDS.items()
         if name not in ("build", *PUBLISHING)
         for example in command.examples
@@ -208,7 +208,7 @@ def test_the_examples_of_every_help_run_unless_a_page_runs_them(tmp_path: Path, 
     script = "\n".join([*examples, *build])
     path = f"{warm_folder}:{Path(sys.executable).parent}:/usr/bin:/bin"
     kept = {name: value for name, value in os.environ.items() if name.endswith(("_NUM_THREADS", "_CACHE"))}
-    environment = {"PATH": path, "HOME": str(tmp_path)} | kept
+    environment = {"PATH": path, "HOME": str(tmp_path), "BROWSER": "true"} | kept
     done = subprocess.run(
         ["bash", "-euc", script], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
     )
