@@ -25,6 +25,7 @@ from benchbuilder.core import (
     fill_template,
     find_all,
     first_match,
+    has_match,
     matches_whole,
     split_words,
     strip_wrapping,
@@ -248,7 +249,7 @@ class AskOe(Writer):
         if statement.answer is None:
             return ()
         asked = with_gap(statement.text.removesuffix(self.spec.stop), statement.answer)
-        return tuple(name for name, pattern in self._tags.items() if find_all(pattern, asked))
+        return tuple(name for name, pattern in self._tags.items() if has_match(pattern, asked))
 
     def _text_around_answer(self, statement: Statement) -> tuple[str, str]:
         """The text before and after the answer, without the stop."""
@@ -268,7 +269,7 @@ class AskOe(Writer):
         if not (matches_whole(phrase.lost, lost_text) and matches_whole(phrase.put, put_text)):
             return False
         places = ((phrase.before, self._text_around_answer(statement)[0]), (phrase.answer, answer_text(statement)))
-        return all(not pattern or find_all(pattern, text) for pattern, text in places)
+        return all(not pattern or has_match(pattern, text) for pattern, text in places)
 
     def _gives_away(self, statement: Statement, put: str, text: str) -> bool:
         """Whether the replacement of the answer has two characters (or a word) of it that are nowhere else."""
@@ -297,8 +298,8 @@ class AskOe(Writer):
             if not before.endswith(end) or cuts_word(before, len(before) - len(end), self.spec.whole_words):
                 continue
             kept = before.removesuffix(end)
-            fits_answer = not rule.answer or find_all(self.spec.shapes[rule.answer], answer.slice_of(text))
-            if fits_answer and (not rule.before or find_all(rule.before, kept)):
+            fits_answer = not rule.answer or has_match(self.spec.shapes[rule.answer], answer.slice_of(text))
+            if fits_answer and (not rule.before or has_match(rule.before, kept)):
                 return None if rule.ask is None else (kept + fill_template(rule.ask, {"end": end})[0], kept)
         return None
 

@@ -81,6 +81,15 @@ def find_all(pattern: str, text: str) -> list[Span]:
     return [Span(start=match.start(), end=match.end()) for match in matches]
 
 
+def has_match(pattern: str, text: str) -> bool:
+    """Whether `pattern` matches anywhere in `text`, found sooner than all matches; DataError if it takes too long.
+
+    >>> has_match("[0-9]+", "a 12 b 3"), has_match("[0-9]+", "a")
+    (True, False)
+    """
+    return _run(pattern, text, lambda compiled: compiled.search(text, timeout=TIMEOUT_S) is not None)
+
+
 def first_match(patterns: Patterns, text: str) -> str | None:
     """The first of `patterns` that occurs in `text`: its name, or an excerpt of the pattern if it has none.
 
@@ -88,7 +97,7 @@ def first_match(patterns: Patterns, text: str) -> str | None:
     ('digits', '[0-9]+', None)
     """
     named = patterns if isinstance(patterns, dict) else {pattern: pattern for pattern in patterns}
-    return next((pattern_excerpt(name) for name, pattern in named.items() if find_all(pattern, text)), None)
+    return next((pattern_excerpt(name) for name, pattern in named.items() if has_match(pattern, text)), None)
 
 
 def matches_whole(pattern: str, text: str) -> bool:

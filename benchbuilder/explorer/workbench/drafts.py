@@ -63,7 +63,7 @@ def read_draft(file: RuleFile, text: str, loaded: LoadedRecipe) -> DraftRules:
         RecipeError: The draft is no file of a recipe, or its values do not fit, with every problem and its line.
     """
     parsed = parse_recipe_text(file.path, file.root, text.encode())
-    before, after = (_plain(parse_plain_yaml(each)) for each in (file.text, text))
+    before, after = file.data, _plain(parse_plain_yaml(text))
     changes = list(_differences(before, after, ()))
     if whole := [change for change in changes if len(change.key) < 2]:
         raise RecipeError([Problem("the rules of a step are a mapping, and stay in the file", where=_place(

@@ -7,9 +7,10 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from benchbuilder.config import LoadedRecipe, RecipeRoot, YamlEditor, display_path, installed_folders
-from benchbuilder.core import Problem, RecipeError, find_kind
+from benchbuilder.core import Problem, RecipeError, find_kind, parse_plain_yaml
 from benchbuilder.steps import Gather, Map
 
 _GROUP = "rules"
@@ -37,6 +38,12 @@ class RuleFile:
     def digest(self) -> str:
         """The digest of the text."""
         return text_digest(self.text)
+
+    @cached_property
+    def data(self) -> dict[str, Any]:
+        """The keys of the text; YAMLError if it is not YAML."""
+        data = parse_plain_yaml(self.text)
+        return data if isinstance(data, dict) else {}
 
     @cached_property
     def is_own(self) -> bool:

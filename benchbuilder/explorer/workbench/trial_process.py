@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import threading
 from contextlib import suppress
@@ -171,6 +172,7 @@ def serve_trials(pipe: Any, settings: BenchSettings, newest: Any, row: Any) -> N
         pipe.send(error)
         return
     row.value = -1
+    gc.freeze()  # garbage collection goes through no row again
     pipe.send(len(bench.rows))
     with suppress(EOFError):
         while True:

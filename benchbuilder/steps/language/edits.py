@@ -91,7 +91,9 @@ def longest_end(text: str, ends: tuple[str, ...]) -> str:
     >>> longest_end("the first choice is", ("is", "choice is"))
     'choice is'
     """
-    return max((end for end in ends if end and text.endswith(end)), key=len, default="")
+    if not text.endswith(ends):
+        return ""
+    return max((end for end in ends if text.endswith(end)), key=len)
 
 
 def cuts_word(text: str, position: int, words: tuple[str, ...]) -> bool:

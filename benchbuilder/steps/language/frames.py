@@ -10,7 +10,7 @@ from typing import Annotated, Self
 import regex
 from pydantic import Field, model_validator
 
-from benchbuilder.core import Casing, FrozenModel, Regex, Span, WordForms, find_all, match_group_spans
+from benchbuilder.core import Casing, FrozenModel, Regex, Span, WordForms, has_match, match_group_spans
 
 GAP = "%answer%"
 """Replaces the answer in a sentence to match."""
@@ -86,7 +86,7 @@ class SentenceFrames:
     def shapes_of(self, answer: str) -> frozenset[str]:
         """The names of the shapes of `answer`."""
         patterns = self._shapes.items()
-        return frozenset(name for name, pattern in patterns if find_all(self._forms.expand(pattern), answer))
+        return frozenset(name for name, pattern in patterns if has_match(self._forms.expand(pattern), answer))
 
     def has(self, name: str) -> bool:
         """Whether a frame has this name."""

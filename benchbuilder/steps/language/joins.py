@@ -9,7 +9,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from benchbuilder.config import Spec
-from benchbuilder.core import Patterns, Regex, Span, find_all, first_match, replace_all
+from benchbuilder.core import Patterns, Regex, Span, find_all, first_match, has_match, replace_all
 from benchbuilder.steps.language.edits import cuts_word, longest_end
 from benchbuilder.steps.language.frames import FramedText, SentenceFrame, SentenceFrames
 
@@ -48,7 +48,7 @@ class Refusal(Spec):
     def fits(self, question: str, answer: str) -> bool:
         """Whether both patterns match; an empty pattern matches anything."""
         pairs = ((self.question, question), (self.answer, answer))
-        return all(not pattern or find_all(pattern, text) for pattern, text in pairs)
+        return all(not pattern or has_match(pattern, text) for pattern, text in pairs)
 
 
 class EndJoin(Spec):
@@ -140,8 +140,11 @@ class Joins:
     ) -> None:
         self._rules, self._joiner, self._frames = rules, joiner, frames
         pairs = ((end, name, join) for name, join in rules.ends.items() if join is not None for end in join.ends)
-        self._ends = sorted(pairs, key=lambda pair: -len(pair[0]))
-        self._seams = (*seams, *(end for end, _, join in self._ends if not join.insert))
+        ends = sorted(pairs, key=lambda pair: -len(pair[0]))
+        self._seams = (*seams, *(end for end, _, join in ends if not join.insert))
+        self._ends_by_last: dict[str, list[tuple[str, str, EndJoin]]] = {}
+        for each in ends:
+            self._ends_by_last.setdefault(each[0][-1], []).append(each)
 
     def frame(self, question: str, answer: str) -> FramedText | None:
         """The text of the first frame that fits; ``None`` without one."""
@@ -171,7 +174,7 @@ class Joins:
         end = longest_end(before, self._seams)
         if len(end) > 1 and end in answer:  # the answer brings the verb once more
             return None
-        if rule.counting and find_all(rule.counting, word) and not find_all(rule.bare_number, answer):
+        if rule.counting and has_match(rule.counting, word) and not has_match(rule.bare_number, answer):
             unit = max((unit for unit in rule.units if rest.startswith(unit)), key=len, default="")
             rest = rest.removeprefix(unit)
         rest = rest[_overlap(answer, rest) :]
@@ -184,7 +187,7 @@ class Joins:
     def follow(self, question: str, answer: str) -> FramedText | None:
         """The question, the word to insert and the answer, if an end or a noun of the joins fits."""
         longest = ""
-        for end, name, join in self._ends:
+        for end, name, join in self._ends_by_last.get(question[-1:], ()):
             start = len(question) - len(end)
             if not start or not question.endswith(end) or cuts_word(question, start, self._rules.whole_words):
                 continue
@@ -206,7 +209,7 @@ class Joins:
         if len(noun) == 1 and not _fits(rule.short_after, question[:-1]):
             return None
         heads = find_all(rule.head, question) if rule.head else [Span(start=0, end=len(question))]
-        if not heads or (rule.unless and find_all(rule.unless, heads[-1].slice_of(question))):
+        if not heads or (rule.unless and has_match(rule.unless, heads[-1].slice_of(question))):
             return None
         return self._joined("head", question, rule.insert, answer, len(question))
 
@@ -222,8 +225,8 @@ class Joins:
         """Whether the answer can replace `word` and `noun`, with `rest` behind it."""
         if rule.needs_noun and not noun:
             return False
-        if rule.counting and find_all(rule.counting, word):
-            return bool(find_all(rule.number, answer))
+        if rule.counting and has_match(rule.counting, word):
+            return has_match(rule.number, answer)
         if not _lacks(rule.rest_not, rest) or not _fits(rule.answer, answer):
             return False
         if first_match(rule.answer_not, answer) is not None:
@@ -248,8 +251,8 @@ def without_opening(pattern: str, text: str) -> str:
 
 
 def _fits(pattern: str, text: str) -> bool:
-    return not pattern or bool(find_all(pattern, text))
+    return not pattern or has_match(pattern, text)
 
 
 def _lacks(pattern: str, text: str) -> bool:
-    return not pattern or not find_all(pattern, text)
+    return not pattern or not has_match(pattern, text)

@@ -76,7 +76,9 @@ def _shapes_of(question: str, unit: LengthUnit, shortest: int) -> Iterator[tuple
         yield "blank", ()
     if tokens and tokens[-1].text in (":", "："):
         yield "colon", ()
-    for size in range(shortest, _LONGEST[unit] + 1):
-        for place, part in (("first", tokens[:size]), ("last", tokens[-size:])):
-            if len(part) == size and sum(token.sort == "word" for token in part) >= shortest:
-                yield place, tuple(token.text for token in part)
+    texts, are_words = tuple(token.text for token in tokens), [token.sort == "word" for token in tokens]
+    for size in range(shortest, min(_LONGEST[unit], len(tokens)) + 1):
+        if sum(are_words[:size]) >= shortest:
+            yield "first", texts[:size]
+        if sum(are_words[-size:]) >= shortest:
+            yield "last", texts[-size:]
