@@ -84,9 +84,14 @@ class Bm25Retriever(_WordRetriever):
 
     def search(self, query: str) -> list[tuple[int, float]]:
         """Positions and scores of the best texts, best first; only scores above zero."""
+        return self.search_many([query])[0]
+
+    def search_many(self, queries: Sequence[str]) -> list[list[tuple[int, float]]]:
+        """Like `search`, with all queries passed to the index together."""
         if self._index is None:
-            return []
-        return self._index.best(self._words.tokens(query), self.spec.top_k, self.spec.ties == "last")
+            return [[] for _ in queries]
+        tokens = map(self._words.tokens, queries)
+        return self._index.best_of_each(tokens, self.spec.top_k, self.spec.ties == "last")
 
     def _make(self, texts: Sequence[str], cache: Path, workers: int) -> tuple[Path, Path]:
         spec, words = self.spec, self._words

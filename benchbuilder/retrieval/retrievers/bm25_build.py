@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import Any, BinaryIO, Literal, NamedTuple
 
 import numpy as np
 
@@ -68,6 +68,15 @@ def weigh_postings(folder: Path, index_folder: Path, index: dict[str, Array], fo
     count = len(starts) - 1
     _put_file(folder, "idf", idf.astype("<f8"))
     return {"weights": ("<f8", [int(starts[-1])]), "best": ("<f8", [count]), "idf": ("<f8", [count])}
+
+
+class IndexedTerm(NamedTuple):
+    """Start and end of the postings of a term, its idf, and its highest weight."""
+
+    start: int
+    end: int
+    idf: float
+    best: float
 
 
 def term_hash(term: bytes) -> int:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from benchbuilder.retrieval.retrievers.array_cache import Array
-from benchbuilder.retrieval.retrievers.bm25_build import Bm25Formula, term_hash
+from benchbuilder.retrieval.retrievers.bm25_build import Bm25Formula, IndexedTerm, term_hash
+
+if TYPE_CHECKING:
+    from benchbuilder.retrieval.retrievers.bm25_loops import Postings
 
 _GROUP = 64
 """Size of the groups of texts of which only the best is considered first."""
@@ -18,16 +21,10 @@ _AT_ONCE = 1 << 22
 """Postings that are summed at a time: a long query may repeat words that every text contains."""
 _REMEMBERED = 1 << 17
 """Size of the cache of terms."""
+_COMPILED_FROM = 1 << 30
+"""Texts and postings that queries have looked at before the rest is left to compiled loops. NumPy needs about a second
+for so many, and so do importing numba and compiling. So short work never waits for a compiler."""
 _ROUNDING = 4 * float(np.finfo(np.float64).eps)
-
-
-class IndexedTerm(NamedTuple):
-    """Start and end of the postings of a term, its idf, and its highest weight."""
-
-    start: int
-    end: int
-    idf: float
-    best: float
 
 
 class Bm25Index:
@@ -41,6 +38,7 @@ class Bm25Index:
         self._weights, self._idf, self._best = weighed["weights"], weighed["idf"], weighed["best"]
         self._plus, self._delta = formula.variant == "plus", formula.delta
         self._known: dict[str, IndexedTerm | None] = {}
+        self._looked_at = 0
         # buffers reused by every query: allocation would take longer than the sums
         self._held, self._added, self._scores = np.empty(0, np.intp), np.empty(0), np.empty(0)
 
@@ -49,7 +47,23 @@ class Bm25Index:
 
         Only texts that contain one of the tokens and score above zero are returned.
         """
-        terms = [term for token in tokens if (term := self._term(token)) is not None]
+        return self.best_of_each([tokens], count, prefer_later)[0]
+
+    def best_of_each(
+        self, queries: Iterable[Sequence[str]], count: int, prefer_later: bool
+    ) -> list[list[tuple[int, float]]]:
+        """The results of `best` for the tokens of each query, by compiled loops once these are worth their start."""
+        asked = [[term for token in tokens if (term := self._term(token)) is not None] for tokens in queries]
+        postings = sum(term.end - term.start for terms in asked for term in terms)
+        self._looked_at += postings + len(asked) * self._count
+        if self._looked_at < _COMPILED_FROM or (loops := self._compiled()) is None:
+            return [self._best_by_numpy(terms, count, prefer_later) for terms in asked]
+        most = min(count, self._count)
+        step = max(1, _AT_ONCE // most)
+        some = (asked[at : at + step] for at in range(0, len(asked), step))
+        return [hits for terms in some for hits in self._best_by_loops(loops, terms, most, prefer_later)]
+
+    def _best_by_numpy(self, terms: Sequence[IndexedTerm], count: int, prefer_later: bool) -> list[tuple[int, float]]:
         if not terms:
             return []
         places, scores = self._candidates(terms, count)
@@ -58,6 +72,25 @@ class Bm25Index:
             places, scores = places[near], scores[near]
         order = np.lexsort((-places if prefer_later else places, -scores))[:count]
         return [(int(places[at]), float(scores[at])) for at in order if scores[at] > 0]
+
+    def _compiled(self) -> Postings | None:
+        """The postings for compiled loops; ``None`` without numba."""
+        from benchbuilder.retrieval.retrievers import bm25_loops  # imports numba
+
+        if not bm25_loops.COMPILED:
+            return None
+        documents = np.asarray(self._documents).view("<u4")
+        return bm25_loops.Postings(documents, np.asarray(self._weights), self._plus, self._delta)
+
+    def _best_by_loops(
+        self, postings: Postings, asked: Sequence[Sequence[IndexedTerm]], count: int, prefer_later: bool
+    ) -> Iterator[list[tuple[int, float]]]:
+        from benchbuilder.retrieval.retrievers.bm25_loops import search_queries
+
+        places, scores = search_queries(postings, asked, self._zeros(), count, -1 if prefer_later else 1)
+        sizes = np.count_nonzero(scores, axis=1).tolist()
+        for size, own_places, own_scores in zip(sizes, places.tolist(), scores.tolist(), strict=True):
+            yield list(zip(own_places[:size], own_scores[:size], strict=True))
 
     def _candidates(self, terms: Sequence[IndexedTerm], count: int) -> tuple[Array, Array]:
         """The texts that may be among the best, and their scores.
@@ -81,11 +114,17 @@ class Bm25Index:
             documents, weights = self._postings(terms)
             places, back = np.unique(documents, return_inverse=True)
             return places, np.bincount(back.reshape(-1), weights)
-        self._scores = np.zeros(self._count) if len(self._scores) != self._count else self._scores
-        self._scores.fill(0.0)
+        scores = self._zeros()
         for some in _runs(terms):
-            np.add.at(self._scores, *self._postings(some))  # sequentially, in the order of the query
-        return None, self._scores
+            np.add.at(scores, *self._postings(some))  # sequentially, in the order of the query
+        return None, scores
+
+    def _zeros(self) -> Array:
+        """The buffer of scores, one zero per text."""
+        if len(self._scores) != self._count:
+            self._scores = np.zeros(self._count)
+        self._scores.fill(0.0)
+        return self._scores
 
     def _postings(self, terms: Sequence[IndexedTerm]) -> tuple[Array, Array]:
         """The texts of each term, term by term, and their weights."""

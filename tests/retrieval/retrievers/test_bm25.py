@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from benchbuilder.core.errors import DataError
-from benchbuilder.retrieval.retrievers import bm25_build, bm25_index
+from benchbuilder.retrieval.retrievers import bm25_build, bm25_index, bm25_loops
 from benchbuilder.retrieval.retrievers.bm25 import Bm25Retriever, Bm25Spec, RankBm25Retriever
 from benchbuilder.retrieval.tokenizers.jieba import JiebaSpec
 from benchbuilder.retrieval.tokenizers.simple import WhitespaceSpec
@@ -88,17 +88,19 @@ def ranked(scores, shared, ties, count):
     query=st.lists(st.sampled_from("abcz") | st.integers(0, 22).map("w{}".format), max_size=8),
     chosen=SETTINGS, ties=st.sampled_from(["first", "last"]), top_k=st.sampled_from([1, 2, 3, 100]),
     grouped=st.sampled_from([2, 64]), sparse=st.sampled_from([1, 64]), postings=st.sampled_from([1, 7, 1 << 21]),
-    at_once=st.sampled_from([1, 5, 1 << 22]),
+    at_once=st.sampled_from([1, 5, 1 << 22]), compiled_from=st.sampled_from([0, 1 << 60]),
 )  # fmt: skip
 @example(
     documents=[["a"]], query=["a", "a"], ties="first", top_k=3, grouped=64, sparse=64, postings=1, at_once=1,
-    chosen={"variant": "okapi", "k1": 1.5, "b": 0.75, "epsilon": 0.25, "delta": 0.5},
+    chosen={"variant": "okapi", "k1": 1.5, "b": 0.75, "epsilon": 0.25, "delta": 0.5}, compiled_from=0,
 )  # fmt: skip
 def test_the_very_scores_of_rank_bm25(
-    tmp_path, monkeypatch, documents, query, chosen, ties, top_k, grouped, sparse, postings, at_once
+    tmp_path, monkeypatch, documents, query, chosen, ties, top_k, grouped, sparse, postings, at_once, compiled_from
 ):
     """Bit by bit, whichever way the best are found, in however many ranges of terms the index is made."""
     with monkeypatch.context() as patch:
+        patch.setattr(bm25_index, "_COMPILED_FROM", compiled_from)
+        patch.setattr(bm25_loops, "COMPILED", True)  # without numba, the loops run as plain Python
         patch.setattr(bm25_index, "_GROUP", grouped)
         patch.setattr(bm25_index, "_SPARSE", sparse)
         patch.setattr(bm25_build, "_RANGE", postings)
@@ -118,9 +120,13 @@ def test_the_very_scores_of_rank_bm25(
     assert hits == oracle(texts, tmp_path, ties=ties, top_k=top_k, **chosen).search(" ".join(query))
 
 
+@pytest.mark.parametrize("way", ["numpy", "loops"])
 @pytest.mark.parametrize("variant", ["okapi", "l", "plus"])
-def test_many_texts_and_queries(variant, tmp_path, monkeypatch):
+def test_many_texts_and_queries(variant, way, tmp_path, monkeypatch):
     """Slices of texts and ranges of terms as with big knowledge bases, words in most of the texts, equal texts."""
+    monkeypatch.setattr(bm25_index, "_COMPILED_FROM", 0 if way == "loops" else 1 << 60)
+    monkeypatch.setattr(bm25_loops, "COMPILED", True)
+    monkeypatch.setattr(bm25_index, "_AT_ONCE", 25)  # three queries at a time
     monkeypatch.setattr("benchbuilder.retrieval.retrievers.token_slices.SLICE", 128)
     monkeypatch.setattr(bm25_build, "_RANGE", 2000)
     chance = np.random.default_rng(7)
@@ -134,11 +140,39 @@ def test_many_texts_and_queries(variant, tmp_path, monkeypatch):
     model = CLASSES[variant](documents, k1=1.5, b=0.75, **own)
     texts = [" ".join(document) for document in documents]
     queries = [chance.choice(words, 12, p=likely / likely.sum()).tolist() for _ in range(15)]
-    queries += [["w0", "w1", "w0"], ["w2999"], ["w2998", "w17", "unknown"]]
+    queries += [["w0", "w1", "w0"], ["w2999"], [], ["w2998", "w17", "unknown"], ["unknown"]]
     found = indexed(texts, tmp_path, variant=variant, top_k=7).search_many([" ".join(query) for query in queries])
     for query, hits in zip(queries, found, strict=True):
         shared = [at for at, document in enumerate(documents) if set(document) & set(query)]
         assert hits == ranked(model.get_scores(query), shared, "first", 7)
+
+
+def test_loops_take_over_when_much_has_been_searched(tmp_path, monkeypatch):
+    monkeypatch.setattr(bm25_loops, "COMPILED", True)
+    monkeypatch.setattr(bm25_index, "_COMPILED_FROM", 40)
+    calls = []
+    monkeypatch.setattr(bm25_loops, "_search", lambda *given, search=bm25_loops._search: calls.append(search(*given)))
+    retriever = indexed(TEXTS, tmp_path)
+    first = retriever.search_many(["placenta", "milk", "the back"])
+    assert not calls
+    assert retriever.search_many(["placenta", "milk", "the back"]) == first
+    assert len(calls) == 1
+    monkeypatch.setattr(bm25_loops, "COMPILED", False)
+    assert retriever.search_many(["placenta", "milk", "the back"]) == first
+    assert len(calls) == 1
+
+
+def test_loops_are_compiled_where_no_folder_for_machine_code_is_writable(monkeypatch):
+    class Numba:
+        def njit(self, nogil, cache=False):
+            if cache:
+                raise RuntimeError("no locator available")
+            return lambda loop: ("compiled", loop)
+
+    monkeypatch.setattr(bm25_loops, "_numba", Numba())
+    assert bm25_loops._compiled(len) == ("compiled", len)
+    monkeypatch.setattr(bm25_loops, "_numba", None)
+    assert bm25_loops._compiled(len) is len
 
 
 def test_terms_are_told_apart_by_their_text(tmp_path, monkeypatch):
