@@ -60,12 +60,12 @@ from .sheets.sheets import csv_bytes as csv_bytes
 from .sheets.sheets import escape_formula as escape_formula
 from .sheets.sheets import fold_whitespace as fold_whitespace
 from .sheets.sheets import unescape_formula as unescape_formula
-from .sheets.workbook import NoSuchWorksheetError as NoSuchWorksheetError
-from .sheets.workbook import UnreadableWorkbookError as UnreadableWorkbookError
 from .sheets.workbook import open_worksheet as open_worksheet
 from .sheets.workbook import read_workbook as read_workbook
 from .sheets.workbook import strip_archive_dates as strip_archive_dates
 from .sheets.workbook import table_workbook_bytes as table_workbook_bytes
+from .sheets.workbook_support import NoSuchWorksheetError as NoSuchWorksheetError
+from .sheets.workbook_support import UnreadableWorkbookError as UnreadableWorkbookError
 from .tasks import CandidateTasks as CandidateTasks
 from .tasks import JudgementRequest as JudgementRequest
 from .tasks import judgement_requests as judgement_requests

@@ -170,6 +170,7 @@ from .stats.kernels import kernel_inverse as kernel_inverse
 from .stats.label_errors import CheckedStratum as CheckedStratum
 from .stats.label_errors import ErrorRate as ErrorRate
 from .stats.label_errors import stratified_error_rate as stratified_error_rate
+from .stats.overlap import CHRF_OF as CHRF_OF
 from .stats.overlap import chrf as chrf
 from .stats.overlap import content_tokens as content_tokens
 from .stats.overlap import relative_closeness as relative_closeness

@@ -11,9 +11,10 @@ import zipfile
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from absent_libraries import remove_library
 from openpyxl import Workbook
 
-from benchbuilder.core.errors import DataError
+from benchbuilder.core.errors import DataError, InstallationError
 from benchbuilder.sources.formats.field_paths import read_field
 
 RECORD = {
@@ -98,6 +99,14 @@ def test_a_worksheet(write, read_source):
     assert "found the worksheets notes, facts" in str(caught.value.why)
     with pytest.raises(DataError, match="wrong shape"):
         read_source("triples", path=write("no.xlsx", "head,tail"), columns=columns)
+
+
+def test_a_worksheet_without_the_library_names_the_file_and_the_extra(write, read_source, monkeypatch):
+    path = write("facts.xlsx", workbook(facts=[["head", "tail"], ["Zinc", "oysters"]]))
+    remove_library(monkeypatch, "openpyxl")
+    with pytest.raises(InstallationError, match=r"benchbuilder\[xlsx\]") as caught:
+        read_source("triples", path=path, columns={"head": "head", "tail": "tail", "relation": "head"})
+    assert caught.value.where == "facts.xlsx"
 
 
 def test_rows_of_a_worksheet_are_as_wide_as_its_first_row_whatever_it_states(write, read_source):

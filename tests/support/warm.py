@@ -65,7 +65,7 @@ def warm(folder: Path, *compositions: Sequence[str]) -> Generator[Path]:
 
 
 _LIBRARIES = (
-    "openai", "aiohttp", "sacrebleu.metrics.chrf", "jieba.finalseg", "pyarrow.parquet", "pyarrow.dataset", "pandas",
+    "openai", "aiohttp", "jieba.finalseg", "pyarrow.parquet", "pyarrow.dataset", "pandas",
     "pyarrow.pandas_compat", "openpyxl", "rich._emoji_codes", "_strptime",
 )  # fmt: skip
 """What commands import when they need it; pandas is what pyarrow imports when it is given a list."""

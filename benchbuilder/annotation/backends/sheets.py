@@ -29,6 +29,7 @@ from benchbuilder.annotation.sheets.sheets import (
     sheet_grid,
     sheet_rows,
 )
+from benchbuilder.annotation.sheets.workbook_support import XLSX_ADVICE, is_xlsx_supported
 from benchbuilder.annotation.tasks import wording_key
 from benchbuilder.config import AnnotationSpec, FileRef, KindSpec, Name, RuntimeOption
 from benchbuilder.core import DataError, StepContext, make_folder, raise_row_errors, special_file
@@ -184,22 +185,26 @@ class SheetsBackend(AnnotationBackend):
         changed += [f"{name} in {label}/{_FORMER_TO_FILL_FOLDER}" for name in former]
         if sheets:
             make_folder(folder / FILLED_FOLDER)
-        books = ", ".join(name for name in sheets if name.endswith(".xlsx"))
+        also_xlsx = is_xlsx_supported()
+        names = ", ".join(name for name in sheets if name.endswith(".xlsx" if also_xlsx else ".csv"))
+        other = "or the .csv of the same name" if also_xlsx else f"for XLSX: {XLSX_ADVICE}"
         warning = ""
         if changed:
             warning = f"{', '.join(changed)} changed since written: if filled in, move to {label}/{FILLED_FOLDER}"
         return AnnotatorInstructions(
             missing=missing,
             where=f"{label}/{TO_FILL_FOLDER} in the folder of the build",
-            next=f"fill in {books} (or the .csv of the same name), put them into {label}/{FILLED_FOLDER}, "
-            "and run the same command again",
+            next=f"fill in {names} ({other}), put them into {label}/{FILLED_FOLDER}, and run the same command again",
             warning=warning,
         )
 
     def _sheet_files(
         self, tasks: Sequence[Task], subjects: Collection[Subject], person: str, seed: int
     ) -> dict[str, Callable[[], bytes]]:
-        """A person's sheet as CSV and XLSX, by file name; the name changes with the content."""
+        """A person's sheet as CSV and, with the extra `xlsx`, as XLSX, by file name.
+
+        The name changes with the content.
+        """
         spec = self.spec
         rows = sheet_rows(tasks, subjects, spec, spec.labels, annotator=person, seed=seed)
         layout = sheet_columns(spec, spec.labels)
@@ -212,7 +217,8 @@ class SheetsBackend(AnnotationBackend):
 
         guide = "\n".join([*spec.labels.instructions, spec.labels.sheet, spec.labels.guide, _LAYOUT_VERSION]).encode()
         stem = f"{person}-{hashlib.blake2b(text + guide, digest_size=4).hexdigest()}"
-        return {f"{stem}.xlsx": book, f"{stem}.csv": lambda: text}
+        books = {f"{stem}.xlsx": book} if is_xlsx_supported() else {}
+        return {**books, f"{stem}.csv": lambda: text}
 
 
 def _files_below(folder: Path, name: str) -> Iterator[tuple[str, Path]]:

@@ -24,7 +24,7 @@ from benchbuilder.annotation.formats.parse_votes import VoteCollector, same_show
 from benchbuilder.annotation.formats.user_table import UserTable
 from benchbuilder.annotation.sheets.reading import SheetContents, read_vote_sheet
 from benchbuilder.annotation.sheets.sheets import csv_bytes, escape_formula, unescape_formula
-from benchbuilder.annotation.sheets.workbook import table_workbook_bytes
+from benchbuilder.annotation.sheets.workbook_support import UnreadableWorkbookError
 from benchbuilder.annotation.tasks import wording_key
 from benchbuilder.core import DataError, csv_rows, show_invisible
 
@@ -49,6 +49,8 @@ def write_vote_csv(export: ExportInput, users: UserTable | None = None) -> VoteE
 
 def write_vote_xlsx(export: ExportInput, users: UserTable | None = None) -> VoteExport:  # noqa: ARG001
     """All votes as XLSX. Texts that are too long for a cell are left out and reported as a loss."""
+    from benchbuilder.annotation.sheets.workbook import table_workbook_bytes  # needs the extra `xlsx`
+
     lines = _table_lines(export)
     if len(lines) > MAX_ROWS:
         raise DataError(f"{len(lines) - 1} votes are more than a sheet of XLSX has rows", next="export them as csv")
@@ -217,7 +219,7 @@ def _csv_lines(name: str, data: bytes, collector: VoteCollector) -> list[list[st
 
 
 def _excel_lines(name: str, data: bytes, collector: VoteCollector) -> list[list[str]]:
-    from benchbuilder.annotation.sheets.workbook import UnreadableWorkbookError, read_workbook
+    from benchbuilder.annotation.sheets.workbook import read_workbook  # needs the extra `xlsx`
 
     try:
         sheets = list(read_workbook(data).values())

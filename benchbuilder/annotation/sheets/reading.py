@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from benchbuilder.annotation.base import Comment, Subject, Value
 from benchbuilder.annotation.sheets.sheets import fold_whitespace, parse_answer_cell, unescape_formula
+from benchbuilder.annotation.sheets.workbook_support import UnreadableWorkbookError
 from benchbuilder.config import GuidingQuestion
 from benchbuilder.core import csv_rows, head_excerpt
 
@@ -53,7 +54,7 @@ def read_vote_sheet(name: str, data: bytes, contents: SheetContents) -> None:
         else:
             read_vote_lines(name, lines, contents)
         return
-    from benchbuilder.annotation.sheets.workbook import UnreadableWorkbookError, read_workbook
+    from benchbuilder.annotation.sheets.workbook import read_workbook  # needs the extra `xlsx`
 
     try:
         sheets = [lines for lines in read_workbook(data).values() if lines and "key" in _markers(lines[0]).values()]

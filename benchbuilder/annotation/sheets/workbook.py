@@ -14,17 +14,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import IO, Any
 
-from openpyxl import Workbook, load_workbook
-from openpyxl.cell import WriteOnlyCell
-from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE, Cell
-from openpyxl.styles import Alignment, Font, NamedStyle, PatternFill, Protection
-from openpyxl.utils import get_column_letter
-from openpyxl.utils.exceptions import InvalidFileException
-from openpyxl.worksheet._write_only import WriteOnlyWorksheet
-from openpyxl.worksheet.datavalidation import DataValidation
-from openpyxl.worksheet.properties import PageSetupProperties
-from openpyxl.worksheet.worksheet import Worksheet
-
 from benchbuilder.annotation.sheets.sheets import (
     CLOSED_CELL,
     AnnotationColumn,
@@ -33,7 +22,26 @@ from benchbuilder.annotation.sheets.sheets import (
     escape_formula,
     sheet_grid,
 )
+from benchbuilder.annotation.sheets.workbook_support import XLSX_ADVICE, NoSuchWorksheetError, UnreadableWorkbookError
 from benchbuilder.config import AnnotationSpec, GuidingQuestion
+from benchbuilder.core import InstallationError
+
+try:
+    from openpyxl import Workbook, load_workbook
+    from openpyxl.cell import WriteOnlyCell
+    from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE, Cell
+    from openpyxl.styles import Alignment, Font, NamedStyle, PatternFill, Protection
+    from openpyxl.utils import get_column_letter
+    from openpyxl.utils.exceptions import InvalidFileException
+    from openpyxl.worksheet._write_only import WriteOnlyWorksheet
+    from openpyxl.worksheet.datavalidation import DataValidation
+    from openpyxl.worksheet.properties import PageSetupProperties
+    from openpyxl.worksheet.worksheet import Worksheet
+except ImportError as error:
+    raise InstallationError(
+        "files of the format XLSX need a library that is not installed", why=str(error),
+        next=f"{XLSX_ADVICE}, or use CSV",
+    ) from error  # fmt: skip
 
 MAX_UNPACKED_BYTES = 512 * 2**20
 """Bytes that an XLSX file may unpack to."""
@@ -48,14 +56,6 @@ _HIDDEN = {"annotator", "key"}
 
 _PIECE_BYTES = 2**20
 _DOCTYPES = tuple("<!DOCTYPE".encode(code) for code in ("utf-8", "utf-16-le", "utf-16-be"))
-
-
-class UnreadableWorkbookError(Exception):
-    """A file that is not XLSX, is damaged, or is not safe to open."""
-
-
-class NoSuchWorksheetError(Exception):
-    """The worksheets that a file has, where another one was asked for."""
 
 
 _DAMAGES = (InvalidFileException, zipfile.BadZipFile, zlib.error, LookupError, ValueError, TypeError, SyntaxError)

@@ -19,8 +19,6 @@ from benchbuilder.annotation import (
     csv_bytes,
     escape_formula,
     fold_whitespace,
-    read_workbook,
-    table_workbook_bytes,
     unescape_formula,
 )
 from benchbuilder.authoring.wordlists.match_counts import SAMPLES, MatchCounts, MatchSample
@@ -113,7 +111,11 @@ def render_word_sheet(
         cells = {**row, "key": key, "keep": earlier.decision or "", "correction": earlier.correction,
                  "comment": earlier.comment, "by": earlier.reviewer}  # fmt: skip
         lines.append([escape_formula(cells.get(name, "")) for name in header])
-    return table_workbook_bytes("words", lines, freeze="C2") if xlsx else csv_bytes(lines)
+    if not xlsx:
+        return csv_bytes(lines)
+    from benchbuilder.annotation import table_workbook_bytes  # needs the extra `xlsx`
+
+    return table_workbook_bytes("words", lines, freeze="C2")
 
 
 def read_word_sheet(path: Path) -> FilledSheet:
@@ -159,7 +161,7 @@ def _read(cells: Mapping[str, str], where: str, filled_sheet: FilledSheet) -> No
 def _lines(path: Path) -> list[list[str]]:
     try:
         data = path.read_bytes()
-        sheets = [csv_rows(data, _is_header)] if path.suffix.lower() != ".xlsx" else list(read_workbook(data).values())
+        sheets = _workbook_lines(data) if path.suffix.lower() == ".xlsx" else [csv_rows(data, _is_header)]
     except (OSError, UnreadableWorkbookError) as error:
         raise DataError("the sheet cannot be read", where=str(path), why=str(error), next="name the sheet") from error
     words = next((lines for lines in sheets if lines and _is_header(lines[0])), None)
@@ -169,6 +171,12 @@ def _lines(path: Path) -> list[list[str]]:
             next="name a sheet that `benchbuild words collect` wrote",
         )  # fmt: skip
     return words
+
+
+def _workbook_lines(data: bytes) -> list[list[list[str]]]:
+    from benchbuilder.annotation import read_workbook  # needs the extra `xlsx`
+
+    return list(read_workbook(data).values())
 
 
 def _is_header(cells: Sequence[str]) -> bool:

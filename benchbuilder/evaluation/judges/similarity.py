@@ -10,6 +10,7 @@ from pydantic import Field
 
 from benchbuilder.config import KindSpec, Slot
 from benchbuilder.core import (
+    CHRF_OF,
     DataError,
     chrf,
     content_tokens,
@@ -19,7 +20,7 @@ from benchbuilder.core import (
     strip_reasoning,
     truncate_for_overlap,
 )
-from benchbuilder.evaluation.judges.base import Case, JudgeSpec, ScoringJudge, library_versions, require_libraries
+from benchbuilder.evaluation.judges.base import Case, JudgeSpec, ScoringJudge
 from benchbuilder.retrieval import Tokenizer
 
 SimilarityMeasure = Literal["chrf", "rouge_l"]
@@ -83,14 +84,9 @@ class SimilarityJudge(ScoringJudge):
         self.spec: SimilarityJudgeSpec = spec
         self._similarity = TextSimilarity([spec.measure], spec.tokenizer, "evaluation.judges")
 
-    def ready(self) -> None:
-        """InstallationError if sacrebleu is missing and needed."""
-        if self.spec.measure == "chrf":
-            require_libraries(["sacrebleu"], self.kind, "pip install sacrebleu, or set measure: rouge_l")
-
     def fingerprint(self) -> Mapping[str, str]:
-        """Versions of the metric library, or of the tokenizer."""
-        return library_versions(["sacrebleu"]) if self.spec.measure == "chrf" else self._similarity.fingerprint()
+        """The library whose chrF is computed, or the version of the tokenizer."""
+        return CHRF_OF if self.spec.measure == "chrf" else self._similarity.fingerprint()
 
     def open(self, folder: Path | None) -> None:  # noqa: ARG002
         """Open the tokenizer."""

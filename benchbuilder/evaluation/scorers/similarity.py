@@ -9,6 +9,7 @@ from pydantic import Field
 
 from benchbuilder.config import KindSpec, Slot
 from benchbuilder.core import (
+    CHRF_OF,
     Answer,
     Item,
     NotApplicable,
@@ -17,7 +18,7 @@ from benchbuilder.core import (
     strip_reasoning,
     truncate_for_overlap,
 )
-from benchbuilder.evaluation.judges.base import Case, library_versions, make_case
+from benchbuilder.evaluation.judges.base import Case, make_case
 from benchbuilder.evaluation.judges.similarity import SimilarityMeasure, TextSimilarity
 from benchbuilder.evaluation.scorers.base import AspectScore, Scorer, ScorerResult
 
@@ -55,9 +56,8 @@ class SimilarityScorer(Scorer):
         self._similarity = TextSimilarity(spec.measures, spec.tokenizer, "evaluation.scorers")
 
     def fingerprint(self) -> Mapping[str, str]:
-        """Versions of the metric libraries, and of the tokenizer."""
-        known = {"sacrebleu": "not installed", **library_versions(["sacrebleu"])}
-        return {**(known if "chrf" in self.spec.measures else {}), **self._similarity.fingerprint()}
+        """The library whose chrF is computed, and the version of the tokenizer."""
+        return {**(CHRF_OF if "chrf" in self.spec.measures else {}), **self._similarity.fingerprint()}
 
     def open(self) -> None:
         """Open the tokenizer."""

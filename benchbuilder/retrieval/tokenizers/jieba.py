@@ -5,15 +5,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 from benchbuilder.config import FileRef, KindSpec, RuntimeOption
 from benchbuilder.core import DataError, InstallationError, load_words
 from benchbuilder.retrieval.base import Tokenizer
-from benchbuilder.retrieval.tokenizers.jieba_compiled import compiled_cut
-from benchbuilder.retrieval.tokenizers.jieba_words import CutFunction, OwnWords, jieba_module, may_be_a_word
+from benchbuilder.retrieval.tokenizers.jieba_compiled import compiled_cut, interpreted_cut
+from benchbuilder.retrieval.tokenizers.jieba_data import JIEBA, is_jieba_installed, jieba_module
+from benchbuilder.retrieval.tokenizers.jieba_words import CutFunction, OwnWords, may_be_a_word
 
 Implementation = Literal["auto", "compiled", "pure"]
 
@@ -34,8 +34,8 @@ class JiebaSpec(KindSpec):
     words: FileRef | None = None
     hmm: bool = True
     implementation: Annotated[Implementation, RuntimeOption()] = "auto"
-    """The code that cuts: ``compiled``, or jieba itself (``pure``); the tokens are the same. ``auto`` is the compiled
-    code, unless it is missing or disagrees with jieba's dictionary."""
+    """The code that cuts: ``compiled``, or jieba itself (``pure``, the extra `jieba`); the tokens are the same.
+    ``auto`` is the compiled code, unless it is missing or disagrees with jieba's dictionary."""
 
 
 class JiebaTokenizer(Tokenizer):
@@ -58,12 +58,12 @@ class JiebaTokenizer(Tokenizer):
         return {**self.__dict__, "_cut": None}
 
     def fingerprint(self) -> Mapping[str, str]:
-        """Version of jieba, and checksums of the recipe's own words.
+        """The version of jieba whose tokens are made, and checksums of the recipe's own words.
 
-        The compiled package is not part of it. It makes the same tokens, which is checked whenever it is opened, so
-        machines with and without it share their results.
+        Which package cuts is not part of it. All make the same tokens: checksums of the dictionary and the model, and a
+        trial of the compiled code, are checked when it is opened. So all machines share their results.
         """
-        known = {"jieba": version("jieba")}
+        known = {"jieba": JIEBA}
         if self.spec.user_dictionary is not None:
             content = "\n".join(f"{word} {count}" for word, count in _user_words(self.spec.user_dictionary.file))
             known["user_dictionary"] = hashlib.sha256(content.encode()).hexdigest()
@@ -110,10 +110,13 @@ def _choose_implementation(own_words: OwnWords, hmm: bool, implementation: Imple
         raise InstallationError(
             "the compiled tokenizer cannot be used here",
             where="tokenizer.implementation",
-            why="jieba-next is not installed, disagrees with jieba, or cannot hold the words of the recipe",
+            why="jieba-next is not installed, cuts otherwise than jieba, or cannot hold the words of the recipe",
             next="pip install jieba-next, or set tokenizer.implementation to auto",
         )
-    return compiled or _pure_cut(own_words, hmm)
+    if compiled is not None:
+        return compiled
+    is_pure = implementation == "pure" or is_jieba_installed()
+    return (_pure_cut if is_pure else interpreted_cut)(own_words, hmm)
 
 
 @cache

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Mapping
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from itertools import islice
 from operator import add
 from typing import Any
 
+from benchbuilder.retrieval.tokenizers.jieba_data import UNSEEN, unknown_words_model
 from benchbuilder.retrieval.tokenizers.jieba_words import (
     BestRoute,
     CutFunction,
@@ -17,7 +17,6 @@ from benchbuilder.retrieval.tokenizers.jieba_words import (
     OwnWords,
     cut_by_dictionary,
     jieba_dictionary,
-    jieba_module,
     pieces,
 )
 
@@ -36,10 +35,19 @@ def compiled_cut(own_words: OwnWords, hmm: bool) -> CutFunction | None:
     search = _search()
     if search is None:
         return None
-    words = jieba_dictionary().with_words(own_words) if own_words else jieba_dictionary()
+    words = jieba_dictionary().with_words(own_words)
     if words.total > _EXACT or _depth(words, own_words) > _OWN_DEPTH:
         return None
-    route: BestRoute = (_frequencies_over(words) if own_words else search).get_dag_and_calc
+    return _cut_along((_frequencies_over(words) if own_words else search).get_dag_and_calc, words, hmm)
+
+
+def interpreted_cut(own_words: OwnWords, hmm: bool) -> CutFunction:
+    """The same function without the compiled search: slower, and there for every dictionary."""
+    words = jieba_dictionary().with_words(own_words)
+    return _cut_along(partial(words.route, max_word_length=words.longest), words, hmm)
+
+
+def _cut_along(route: BestRoute, words: JiebaDictionary, hmm: bool) -> CutFunction:
     return _guessing(words, route) if hmm else lambda text: cut_by_dictionary(text, route)
 
 
@@ -123,11 +131,7 @@ def _depth(words: JiebaDictionary, own_words: OwnWords) -> int:
 
 _SCRIPT = re.compile("([\u4e00-\u9fd5]+)")
 _LETTERS = re.compile(r"([a-zA-Z0-9]+(?:\.\d+)?%?)")
-_NEVER = -3.14e100
-_UNSEEN = (_NEVER,) * 4
 _BEGIN, _MIDDLE, _END, _SINGLE = range(4)
-_NAMES = "BMES"
-_STEPS = ("EB", "SB", "BM", "MM", "BE", "ME", "ES", "SS")
 
 
 def guess_words(text: str) -> list[str]:
@@ -150,33 +154,18 @@ def _cut(run: str) -> list[str]:
     return [*found, run[start:]] if start < len(run) else found
 
 
-@cache
-def _model() -> tuple[tuple[float, ...], tuple[float, ...], dict[str, tuple[float, ...]]]:
-    """Log probabilities: of each start state, of the transitions `_STEPS`, of each character in each state."""
-    jieba_module()
-    from jieba import finalseg  # pyright: ignore[reportMissingModuleSource]
-
-    tables: list[Mapping[str, float]] = [finalseg.emit_P[name] for name in _NAMES]
-    shown = dict.fromkeys(character for table in tables for character in table)
-    return (
-        tuple(finalseg.start_P[name] for name in _NAMES),
-        tuple(finalseg.trans_P[before][after] for before, after in _STEPS),
-        {character: tuple([table.get(character, _NEVER) for table in tables]) for character in shown},
-    )
-
-
 def _states(run: str) -> list[int]:
     """The most likely state of each character (Viterbi).
 
     Of equal probabilities, the state with the later letter wins. Sums are computed in jieba's order, so the result
     equals jieba's to the last bit.
     """
-    first, steps, table = _model()
+    first, steps, table = unknown_words_model()
     end_begin, single_begin, begin_middle, middle_middle, begin_end, middle_end, end_single, single_single = steps
-    b, m, e, s = map(add, first, table.get(run[0], _UNSEEN))
+    b, m, e, s = map(add, first, table.get(run[0], UNSEEN))
     came: list[tuple[int, int, int, int]] = []
     for character in run[1:]:
-        as_begin, as_middle, as_end, as_single = table.get(character, _UNSEEN)
+        as_begin, as_middle, as_end, as_single = table.get(character, UNSEEN)
         e_begin, s_begin = e + end_begin + as_begin, s + single_begin + as_begin
         b_middle, m_middle = b + begin_middle + as_middle, m + middle_middle + as_middle
         b_end, m_end = b + begin_end + as_end, m + middle_end + as_end

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
-import logging
 import re
-import warnings
 from collections.abc import Callable, Iterable
 from functools import cache, cached_property
 from math import log
-from pathlib import Path
-from typing import Any
+
+from benchbuilder.retrieval.tokenizers.jieba_data import dictionary_text
 
 OwnWords = tuple[tuple[str, int | None], ...]
 """Words of a recipe, in order, with their frequencies; ``None``: high enough to keep the word whole."""
@@ -35,16 +32,6 @@ def may_be_a_word(text: str) -> bool:
     return _WORD.fullmatch(text) is not None
 
 
-@cache
-def jieba_module() -> Any:
-    """Import jieba without the warnings of its source and without its log lines."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        module = importlib.import_module("jieba")
-    module.setLogLevel(logging.WARNING)
-    return module
-
-
 class JiebaDictionary:
     """Words with their frequencies, and their sum as jieba computes it."""
 
@@ -59,6 +46,8 @@ class JiebaDictionary:
 
     def with_words(self, own_words: OwnWords) -> JiebaDictionary:
         """Add `own_words` with the frequencies that jieba's `add_word` gives them one after another."""
+        if not own_words:
+            return self
         grown = JiebaDictionary(dict(self.frequencies), self.total)
         beginnings = _beginnings(grown.frequencies)
         longest = max([self.longest, *(len(word) for word, _ in own_words)])
@@ -114,8 +103,7 @@ def cut_by_dictionary(text: str, route: BestRoute) -> list[str]:
 @cache
 def jieba_dictionary() -> JiebaDictionary:
     """The words of jieba's dictionary, parsed once per process (as fast as reading a cache)."""
-    path = Path(jieba_module().__file__).with_name("dict.txt")
-    cells = path.read_text(encoding="utf-8").split()  # a word, its frequency, its part of speech
+    cells = dictionary_text().split()
     counts = list(map(int, cells[1::3]))
     return JiebaDictionary(dict(zip(cells[0::3], counts, strict=True)), sum(counts))
 

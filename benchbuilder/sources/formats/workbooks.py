@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from benchbuilder.annotation import NoSuchWorksheetError, UnreadableWorkbookError, open_worksheet
+from benchbuilder.annotation import NoSuchWorksheetError, UnreadableWorkbookError
 from benchbuilder.sources.formats.delimited import RowCells, TableDialect, header_names, read_layout, select_columns
-from benchbuilder.sources.formats.files import wrong_shape
+from benchbuilder.sources.formats.files import import_library, wrong_shape
 from benchbuilder.sources.formats.tables import Column, RawRow
 
 
@@ -30,6 +30,9 @@ def workbook_names(path: Path, name: str, dialect: TableDialect, sheet: str) -> 
 
 def _sheet_rows(path: Path, name: str, dialect: TableDialect, sheet: str, least: int = 0) -> Iterator[RowCells]:
     """Rows of equal width: that of the first row, or `least`. A worksheet does not say where a row ends."""
+    import_library("openpyxl", "xlsx", name)
+    from benchbuilder.annotation import open_worksheet
+
     try:
         with open_worksheet(path, sheet) as rows:
             width = 0

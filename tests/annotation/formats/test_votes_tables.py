@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import openpyxl
 import pytest
+from absent_libraries import remove_library
 from export_worlds import NASTY, PEOPLE, START, as_set, material_of, materials, spec_of, task_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -20,6 +21,7 @@ from benchbuilder.annotation.formats.sheets import (
 from benchbuilder.annotation.sheets.workbook import read_workbook, table_workbook_bytes
 from benchbuilder.annotation.tasks import judgement_requests
 from benchbuilder.annotation.values import parse_value
+from benchbuilder.core.errors import InstallationError
 from benchbuilder.core.text.tables import csv_rows
 
 SLOW = settings(suppress_health_check=list(HealthCheck))
@@ -52,6 +54,18 @@ def test_votes_survive_a_round_trip_through_xlsx(material):
     assert brought.problems == []
     assert as_set(brought.votes) == as_set(material.votes)
     assert write_vote_xlsx(material).files == export.files
+
+
+def test_without_the_library_votes_are_exchanged_as_csv(monkeypatch):
+    material = advice("多休息")
+    written = write_vote_xlsx(material).files["votes.xlsx"]
+    remove_library(monkeypatch, "openpyxl")
+    with pytest.raises(InstallationError, match=r"(?s)benchbuilder\[xlsx\].*CSV"):
+        write_vote_xlsx(material)
+    with pytest.raises(InstallationError, match=r"benchbuilder\[xlsx\]"):
+        read_vote_table("votes.xlsx", written, material)
+    brought = read_vote_table("votes.csv", write_vote_csv(material).files["votes.csv"], material)
+    assert as_set(brought.votes) == as_set(material.votes)
 
 
 def advice(text, note=""):

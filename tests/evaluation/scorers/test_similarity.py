@@ -11,12 +11,11 @@ from rated_world import answer, item
 from sacrebleu.metrics import CHRF
 
 from benchbuilder.core.context import StepContext
-from benchbuilder.core.errors import DataError, InstallationError
+from benchbuilder.core.errors import DataError
 from benchbuilder.core.records.outcomes import NotApplicable
 from benchbuilder.core.records.payloads import Claim, Item
 from benchbuilder.core.records.roles import Answer
 from benchbuilder.core.registry import create_from_spec
-from benchbuilder.core.stats import overlap
 from benchbuilder.core.stats.overlap import chrf, content_tokens, relative_closeness, rouge_l
 from benchbuilder.evaluation.judges.base import Case
 from benchbuilder.evaluation.judges.similarity import SimilarityJudge, SimilarityJudgeSpec
@@ -64,8 +63,16 @@ def test_chrf_is_that_of_sacrebleu():
         ("a b", "ab"),
         ("不是", "是的"),
     ]
+    rng = random.Random(8)
+    marks = "ab 的是不\t\u3000\x1c\u200b哺乳é"
+    for _ in range(400):
+        text = "".join(rng.choices(marks, k=rng.randint(1, 60)))
+        cut = rng.randint(0, len(text))
+        pairs.append((text, text[cut:] + text[:cut] + rng.choice(marks)))
+        pairs.append((text, "".join(rng.choices(marks, k=rng.randint(1, 9)))))
     for text, reference in pairs:
-        assert chrf(text, reference) == pytest.approx(CHRF().sentence_score(text, [reference]).score / 100)
+        if text.strip() and reference.strip():
+            assert chrf(text, reference) == CHRF().sentence_score(text, [reference]).score / 100
     assert chrf("ab", "ab") == 1
     assert chrf(" ", "ab") == chrf("ab", "") == 0
 
@@ -162,16 +169,6 @@ def test_tokens_are_those_of_the_recipe_s_tokenizer():
     assert set(made("chrf").fingerprint()) | {"jieba"} == set(made().fingerprint()) | {"sacrebleu"}
 
 
-def test_without_sacrebleu_it_says_what_to_install(monkeypatch):
-    import sys
-
-    overlap._chrf.cache_clear()
-    monkeypatch.setitem(sys.modules, "sacrebleu.metrics.chrf", None)
-    with pytest.raises(InstallationError, match="sacrebleu"):
-        chrf("compared by no other test", "b")
-    overlap._chrf.cache_clear()
-
-
 def test_of_a_huge_answer_only_the_beginning_is_compared_and_that_is_said():
     one = answer(ITEM, "多在出生后2～3天出现。" + "哈" * 3_000_000)
     (marks,) = made("chrf").score([(one, ITEM)])
@@ -222,12 +219,9 @@ def test_without_statements_or_text_it_cannot_tell():
     assert judge().score([case(""), case("2～3天", right="", wrong="")]) == [0.5, 0.5]
 
 
-def test_it_needs_no_training_and_says_what_it_needs(monkeypatch):
+def test_it_needs_no_training_and_its_fingerprint_names_what_it_computes():
     assert not SimilarityJudge.trains
     assert set(judge().fingerprint()) == {"sacrebleu"}
     assert set(judge("rouge_l").fingerprint()) == {"jieba"}
     with pytest.raises(DataError, match="no tokenizer"):
         SimilarityJudge(SimilarityJudgeSpec(kind="similarity", aspect="correctness", measure="rouge_l"))
-    monkeypatch.setattr("benchbuilder.evaluation.judges.base.find_spec", lambda name: None)
-    with pytest.raises(InstallationError, match="sacrebleu"):
-        judge()

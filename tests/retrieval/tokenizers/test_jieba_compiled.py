@@ -11,10 +11,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from benchbuilder.core.errors import InstallationError
-from benchbuilder.retrieval.tokenizers import jieba_compiled
+from benchbuilder.retrieval.tokenizers import jieba_compiled, jieba_data
 from benchbuilder.retrieval.tokenizers.jieba import JiebaSpec, JiebaTokenizer
-from benchbuilder.retrieval.tokenizers.jieba_compiled import compiled_cut, guess_words
-from benchbuilder.retrieval.tokenizers.jieba_words import JiebaDictionary, jieba_dictionary, jieba_module
+from benchbuilder.retrieval.tokenizers.jieba_compiled import compiled_cut, guess_words, interpreted_cut
+from benchbuilder.retrieval.tokenizers.jieba_data import jieba_module
+from benchbuilder.retrieval.tokenizers.jieba_words import JiebaDictionary, jieba_dictionary
 
 jieba = jieba_module()
 finalseg = jieba.finalseg
@@ -162,6 +163,59 @@ def test_a_release_that_cuts_otherwise_is_not_used(monkeypatch, fresh):
     monkeypatch.setattr("jieba_next.jieba_next_rust.PrefixDict", Shortest)
     assert compiled_cut((), True) is None
     assert JiebaTokenizer(JiebaSpec(kind="jieba")).tokens("补充叶酸") == ["补充", "叶酸"]
+
+
+@pytest.fixture
+def without_jieba(monkeypatch, fresh):
+    """jieba itself is not installed, jieba-next is."""
+    import importlib.util
+
+    def forget():
+        for cached in (jieba_module, jieba_dictionary, jieba_data.unknown_words_model):
+            cached.cache_clear()
+
+    forget()
+    look = importlib.util.find_spec
+    monkeypatch.setattr(jieba_data, "find_spec", lambda name: None if name == "jieba" else look(name))
+    monkeypatch.setitem(sys.modules, "jieba", None)
+    monkeypatch.setitem(sys.modules, "jieba.finalseg", None)
+    yield
+    forget()
+
+
+TEXT = "子痫前期的孕妇每天补充0.4mg叶酸，羟脯氨酸与胎膜早破（well-known）。"
+
+
+def test_without_jieba_itself_the_compiled_code_cuts(without_jieba):
+    spec = JiebaSpec(kind="jieba")
+    assert JiebaTokenizer(spec).tokens(TEXT) == pure().lcut(TEXT)
+    assert JiebaTokenizer(spec).fingerprint() == {"jieba": "0.42.1"}
+
+
+@pytest.mark.parametrize("hmm", [True, False])
+def test_without_jieba_itself_any_dictionary_can_be_cut_by(tmp_path, without_jieba, hmm):
+    words = tmp_path / "words.txt"
+    deep = [("".join("早破病人甲乙丙丁戊"[:size]), 100) for size in range(1, 10)]
+    words.write_text("".join(f"{word} {count}\n" for word, count in deep), encoding="utf-8")
+    assert compiled_cut(tuple(deep), hmm) is None
+    made = JiebaTokenizer(JiebaSpec(kind="jieba", user_dictionary=str(words), hmm=hmm))
+    chance, known = random.Random(4), list(jieba_dictionary().frequencies)
+    for text in [TEXT, "早破病人甲乙丙丁", *(some_text(chance, known) for _ in range(200))]:
+        assert made.tokens(text) == pure(*deep).lcut(text, HMM=hmm)
+        assert interpreted_cut((), hmm)(text) == pure().lcut(text, HMM=hmm)
+
+
+def test_without_jieba_itself_asking_for_it_names_the_extra(without_jieba):
+    with pytest.raises(InstallationError, match=r"benchbuilder\[jieba\]"):
+        JiebaTokenizer(JiebaSpec(kind="jieba", implementation="pure")).open()
+
+
+@pytest.mark.parametrize("what", ["dictionary", "model of unknown words"])
+def test_another_dictionary_or_model_is_refused(monkeypatch, without_jieba, what):
+    """Tokens would change under the same key."""
+    monkeypatch.setattr(jieba_data, "_DICTIONARY" if what == "dictionary" else "_MODEL", "0" * 32)
+    with pytest.raises(InstallationError, match=rf"(?s)no {what}.*benchbuilder\[jieba\]"):
+        JiebaTokenizer(JiebaSpec(kind="jieba")).tokens("嫐嬲的孕妇")
 
 
 def test_a_route_of_equal_ways_takes_the_longer_word():
