@@ -38,8 +38,11 @@ from .processes import end_with_parent as end_with_parent
 from .processes import end_worker_without_work as end_worker_without_work
 from .records.answered import AnsweredQuestion as AnsweredQuestion
 from .records.answered import QuestionAnswer as QuestionAnswer
+from .records.arrow.batches import GatherPiece as GatherPiece
+from .records.arrow.batches import GatherStream as GatherStream
 from .records.arrow.batches import OutcomeBatch as OutcomeBatch
 from .records.arrow.batches import SourceBatch as SourceBatch
+from .records.arrow.batches import UnusedRows as UnusedRows
 from .records.arrow.batches import pass_through_batch as pass_through_batch
 from .records.arrow.build_rows import child_rows as child_rows
 from .records.arrow.build_rows import combined_column as combined_column

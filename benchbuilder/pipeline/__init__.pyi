@@ -1,9 +1,9 @@
+from .accounting.checks import check_unique as check_unique
+from .accounting.gathers import account_gather as account_gather
 from .accounting.shard import OUTCOME_SCHEMA as OUTCOME_SCHEMA
 from .accounting.shard import Shard as Shard
 from .accounting.shard import account_batch as account_batch
-from .accounting.shard import account_gather as account_gather
 from .accounting.shard import account_map as account_map
-from .accounting.shard import check_unique as check_unique
 from .accounting.shard import filter_outcomes as filter_outcomes
 from .audits import AuditKeeper as AuditKeeper
 from .audits import Auditor as Auditor

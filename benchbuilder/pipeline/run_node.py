@@ -6,7 +6,7 @@ import contextlib
 import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import pyarrow as pa
@@ -24,7 +24,8 @@ from benchbuilder.core import (
 )
 from benchbuilder.models import Conversation, ConversationDriver
 from benchbuilder.pipeline.accounting.failures import failed_row_ids, merge_retried, too_many_failures
-from benchbuilder.pipeline.accounting.shard import Shard, account_gather
+from benchbuilder.pipeline.accounting.gathers import gather_shards
+from benchbuilder.pipeline.accounting.shard import Shard
 from benchbuilder.pipeline.cache_key import describe_key_changes
 from benchbuilder.pipeline.executors.base import Executor
 from benchbuilder.pipeline.memory import peak_memory_mb, release_free_memory, reset_peak_memory
@@ -209,8 +210,12 @@ class NodeRunner:
         lookups = {port: table for port, table in tables.items() if step.ports[port].mode == "lookup"}
         step.prepare(lookups)
         step.open(lookups)
-        draft.commit_shard(0, account_gather(step, tables, step.gather(tables), node.row))
-        return draft, 1
+        count = 0
+        for count, shard in enumerate(gather_shards(step, tables, step.gather(tables), node.row), 1):
+            draft.commit_shard(count - 1, shard)
+            for table in tables.values():
+                table.release()
+        return draft, count
 
     def _run_shards(self, node: Node) -> tuple[StepDraft, int]:
         files = port_files(node, "each", self.store, self.manifests)
@@ -298,10 +303,9 @@ class NodeRunner:
 
     def _table(self, node: Node, step: Step, port: str) -> Table[Any]:
         files = port_files(node, port, self.store, self.manifests)
-        if step.ports[port].mode == "lookup":
-            return files.load()
-        check_union(node, port, plan_shards(files.row, files.parts, self.limits.shard_rows))
-        return replace(files, cache=None).load()
+        if step.ports[port].mode != "lookup":
+            check_union(node, port, plan_shards(files.row, files.parts, self.limits.shard_rows))
+        return files.load()
 
     @contextlib.contextmanager
     def _timed(self, name: str) -> Generator[None]:

@@ -13,6 +13,7 @@ from benchbuilder.core import (
     DataError,
     FilterResult,
     GatherResult,
+    GatherStream,
     Outcome,
     OutcomeBatch,
     ProducedBy,
@@ -187,8 +188,9 @@ class Gather(Step):
     """Needs all rows at once and runs once."""
 
     @abstractmethod
-    def gather(self, tables: Mapping[str, Table[Any]]) -> GatherResult | OutcomeBatch:
+    def gather(self, tables: Mapping[str, Table[Any]]) -> GatherResult | FilterResult | GatherStream:
         """The outcomes of every row of the `each` port, and the unused rows of the `whole` ports.
 
-        A gather without `whole` ports and notes may return its branches as columns, in the order of the rows.
+        A `GatherResult` holds all rows. A gather of many rows returns pieces instead, which are made one by one, or,
+        if it keeps rows as they are or drops them, and has no `whole` ports, what a filter returns.
         """

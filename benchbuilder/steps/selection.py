@@ -10,17 +10,14 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 from pydantic import Field
 
 from benchbuilder.annotation import proportional_sample
 from benchbuilder.config import StepSpec
 from benchbuilder.core import (
     DataError,
-    Dropped,
-    GatherResult,
-    Kept,
-    Outcome,
-    OutcomeBatch,
+    FilterResult,
     Row,
     SpecIssue,
     Table,
@@ -65,7 +62,7 @@ class Sample(Gather):
         if self.spec.by is not None and self.spec.by not in known:
             yield SpecIssue("by", "the rows have no such column", self.spec.by, known)
 
-    def gather(self, tables: Mapping[str, Table[Any]]) -> GatherResult:
+    def gather(self, tables: Mapping[str, Table[Any]]) -> FilterResult:
         """Every row, kept or dropped, in the order of the input."""
         table, drawn_rows = tables["each"], tables.get("without")
         taken: set[str] = set()
@@ -78,15 +75,12 @@ class Sample(Gather):
         drawn = dict(proportional_sample(
             free, size, name=lambda pair: pair[0], group=lambda pair: pair[1], seed=self.context.seed
         ))  # fmt: skip
-
-        def outcome(row: Row) -> Outcome:
-            return Kept(row) if row.id in drawn else Dropped("drawn_elsewhere" if row.id in taken else "not_drawn")
-
-        return GatherResult([(row.id, [outcome(row)]) for row in table])
+        del free, groups
+        reasons = [None if name in drawn else "drawn_elsewhere" if name in taken else "not_drawn" for name in ids]
+        return FilterResult(reasons, constant_column("", len(ids)))
 
 
 _compute: Any = pc
-_WINDOW = 65_536
 
 
 class DeduplicateSpec(StepSpec):
@@ -122,48 +116,66 @@ class Deduplicate(Gather):
             if path not in known:
                 yield SpecIssue(f"fields.{name}", "the rows have no such column", path, known)
 
-    def gather(self, tables: Mapping[str, Table[Any]]) -> OutcomeBatch:
+    def gather(self, tables: Mapping[str, Table[Any]]) -> FilterResult:
         """Every row, kept or dropped, in the order of the input."""
         table = tables["each"]
         stays = self._kept_positions(table)
-        kept = stays == np.arange(len(table))
-        lost = pa.array(stays[~kept])
-        ids, origins = combined_column(table.arrow, "id"), table.arrow.select(["origin"])
-        file, line = (combined_column(origins, f"origin.{name}").take(lost) for name in ("file", "line"))
-        parts = [f"same {', '.join(self.spec.fields)} as ", ids.take(lost), " (", file, ":", line.cast(pa.string()),
-                 ")"]  # fmt: skip
-        mask, empty = pa.array(kept), constant_column("", len(table))
-        details = _compute.replace_with_mask(empty, pa.array(~kept), _compute.binary_join_element_wise(*parts, ""))
-        outcomes = _compute.if_else(mask, "kept", "dropped")
-        reasons = _compute.if_else(mask, "", "duplicate")
-        rows = Table(table.arrow if kept.all() else table.arrow.filter(mask), table.row)
-        return OutcomeBatch(pa.array(np.arange(len(table))), empty, outcomes, reasons, details, rows)
+        mask = stays != np.arange(len(stays))
+        lost: Any = pa.array(mask)
+        empty = constant_column("", len(stays))
+        details = _compute.replace_with_mask(empty, lost, self._details(table, stays[mask]))
+        nothing: Any = pa.scalar(None, pa.string())
+        return FilterResult(_compute.if_else(lost, "duplicate", nothing), details)
 
-    def _kept_positions(self, table: Table[Any]) -> Any:
+    def _details(self, table: Table[Any], kept: NDArray[np.int64]) -> pa.Array[Any]:
+        """What names the rows at the positions `kept`, and what they share with their duplicates."""
+        wanted, back = np.unique(kept, return_inverse=True)
+        texts, first = [pa.array([], pa.string())], 0
+        for batch in table.batches(["id", "origin"]):
+            low, high = np.searchsorted(wanted, [first, first + batch.num_rows])
+            some: Any = batch.take(pa.array(wanted[low:high] - first, pa.int64()))
+            ids, file, line = (combined_column(some, name) for name in ("id", "origin.file", "origin.line"))
+            parts = [f"same {', '.join(self.spec.fields)} as ", ids, " (", file, ":", line.cast(pa.string()), ")"]
+            texts.append(_compute.binary_join_element_wise(*parts, ""))
+            first += batch.num_rows
+        order: Any = pa.array(back.reshape(-1), pa.int64())
+        return pa.concat_arrays(texts).take(order)
+
+    def _kept_positions(self, table: Table[Any]) -> NDArray[np.int64]:
         """For each row, the position of the kept one among its duplicates."""
-        keys = np.concatenate([np.zeros((0, 2), np.uint64), *(
-            _hash_lines([_comparison_values(table.row, part, path) for path in self.spec.fields.values()])
-            for start in range(0, len(table), _WINDOW) if (part := table.arrow.slice(start, _WINDOW))
-        )])  # fmt: skip
-        partitions: Any = combined_column(table.arrow.select(["partition"]), "partition")
-        order: Any = _compute.index_in(partitions, value_set=pa.array(self.spec.prefer, pa.string()))
-        ranks = order.fill_null(len(self.spec.prefer)).to_numpy(zero_copy_only=False)
-        sorted_by = np.lexsort((ranks, keys[:, 1], keys[:, 0]))
-        begins = np.ones(len(keys), bool)
-        begins[1:] = (keys[sorted_by][1:] != keys[sorted_by][:-1]).any(axis=1)
-        stays = np.empty(len(keys), np.int64)
-        stays[sorted_by] = sorted_by[begins][np.cumsum(begins) - 1]
-        return stays
+        keys, ranks = [np.zeros((0, 2), np.uint64)], [np.zeros(0, np.int64)]
+        paths, prefer = tuple(self.spec.fields.values()), pa.array(self.spec.prefer, pa.string())
+        _check_columns(table.row, paths)
+        for batch in table.batches(["partition", *paths]):
+            keys.append(_hash_lines([_comparison_values(batch, path) for path in paths]))
+            order: Any = _compute.index_in(combined_column(batch, "partition"), value_set=prefer)
+            ranks.append(order.fill_null(len(self.spec.prefer)).to_numpy(zero_copy_only=False))
+        return _first_of_equal(np.concatenate(keys), np.concatenate(ranks))
 
 
-def _comparison_values(row: type[Row], table: pa.Table, path: str) -> Any:
+def _first_of_equal(keys: NDArray[np.uint64], ranks: NDArray[np.int64]) -> NDArray[np.int64]:
+    """For each line of `keys`, the position of the equal one with the lowest rank, and of these the first."""
+    sorted_by = np.lexsort((ranks, keys[:, 1], keys[:, 0]))
+    begins = np.ones(len(keys), bool)
+    begins[1:] = (keys[sorted_by][1:] != keys[sorted_by][:-1]).any(axis=1)
+    stays = np.empty(len(keys), np.int64)
+    stays[sorted_by] = sorted_by[begins][np.cumsum(begins) - 1]
+    return stays
+
+
+def _check_columns(row: type[Row], paths: Iterable[str]) -> None:
+    """DataError if rows do not have a column at a dotted path."""
+    for path in paths:
+        if path not in column_names(row):
+            raise DataError(
+                f"rows of {row.name!r} have no column {path!r}",
+                where=path,
+                next="name a column of the rows in the step's `fields`, with dots into structs (payload.question)",
+            )
+
+
+def _comparison_values(table: pa.Table, path: str) -> Any:
     """The values at dotted `path`, prepared for the comparison."""
-    if path not in column_names(row):
-        raise DataError(
-            f"rows of {row.name!r} have no column {path!r}",
-            where=path,
-            next="name a column of the rows in the step's `fields`, with dots into structs (payload.question)",
-        )
     values: Any = combined_column(table, path)
     if pa.types.is_string(values.type):
         return strip_texts(values).fill_null("null")

@@ -21,7 +21,8 @@ from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.outcomes import Dropped, Failed, FilterResult, Kept, NotApplicable, Outcome
 from benchbuilder.core.records.roles import Passage
 from benchbuilder.core.records.row import Origin, ProducedBy
-from benchbuilder.pipeline.accounting.shard import account_batch, account_filter, account_map, check_unique
+from benchbuilder.pipeline.accounting.checks import check_unique
+from benchbuilder.pipeline.accounting.shard import account_batch, account_filter, account_map
 from benchbuilder.steps.base import Filter, Map, Port
 
 MADE = ProducedBy(rule="test")

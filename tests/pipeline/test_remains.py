@@ -62,7 +62,7 @@ def test_copies_of_tables_do_not_outlive_a_build(bench: Bench, monkeypatch: pyte
     copied: list[Path] = []
     monkeypatch.setattr(StoredTable, "_copy", _noting(copied))
     bench.build(refresh=("old", "new"))
-    assert len({path.name for path in copied}) >= 2, "a parent port and a lookup port are copied"
+    assert copied, "a parent port is copied"
     assert not [path for path in copied if path.exists()]
     assert not list(bench.store.cache.glob("*"))
     assert bench.outputs() == whole

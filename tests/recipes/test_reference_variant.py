@@ -18,7 +18,7 @@ from benchbuilder.core.records.outcomes import Dropped, Kept
 from benchbuilder.core.records.payloads import Choice, Fact, Option, Triple
 from benchbuilder.core.records.roles import Statement
 from benchbuilder.core.records.row import Origin, ProducedBy, Span
-from benchbuilder.pipeline.accounting.shard import account_gather
+from benchbuilder.pipeline.accounting.gathers import account_gather
 from benchbuilder.sources.formats.files import SourceFile
 
 FACT, TRIPLE = Fact[Choice], Fact[Triple]

@@ -12,7 +12,7 @@ from benchbuilder.core.records.payloads import Fact, Triple
 from benchbuilder.core.records.roles import Question
 from benchbuilder.core.records.row import Origin, ProducedBy
 from benchbuilder.core.text.ngrams import find_ngrams
-from benchbuilder.pipeline.accounting.shard import account_gather
+from benchbuilder.pipeline.accounting.gathers import account_gather
 from benchbuilder.steps.choose_forms import ChooseForms, ChooseFormsSpec
 from benchbuilder.testing import check_step
 

@@ -8,7 +8,7 @@ from benchbuilder.core.context import StepContext
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.roles import Candidate
 from benchbuilder.core.records.row import Origin, ProducedBy
-from benchbuilder.pipeline.accounting.shard import account_gather
+from benchbuilder.pipeline.accounting.gathers import account_gather
 from benchbuilder.steps.filter_predictable import FilterPredictable, FilterPredictableSpec
 from benchbuilder.testing import check_step
 

@@ -14,7 +14,7 @@ from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.payloads import Choice, Fact, Triple
 from benchbuilder.core.records.row import Origin, ProducedBy
 from benchbuilder.core.text.normalise import compose_characters
-from benchbuilder.pipeline.accounting.shard import account_gather
+from benchbuilder.pipeline.accounting.gathers import account_gather
 from benchbuilder.steps.selection import Sample, SampleSpec
 from benchbuilder.testing import check_step
 

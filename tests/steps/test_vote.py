@@ -19,7 +19,7 @@ from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.payloads import Choice, Claim, Fact, Item, Option, Triple
 from benchbuilder.core.records.row import Origin, ProducedBy
 from benchbuilder.core.registry import row_name
-from benchbuilder.pipeline.accounting.shard import account_gather
+from benchbuilder.pipeline.accounting.gathers import account_gather
 from benchbuilder.steps.vote import VoteOnRows, VoteSpec
 from benchbuilder.testing import check_step
 

@@ -14,7 +14,7 @@ from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.payloads import Claim, Item
 from benchbuilder.core.records.roles import Candidate, Evidence
 from benchbuilder.core.records.row import Origin, ProducedBy
-from benchbuilder.pipeline.accounting.shard import account_gather
+from benchbuilder.pipeline.accounting.gathers import account_gather
 from benchbuilder.steps.annotate import Annotate, AnnotateSpec
 
 MADE = ProducedBy(rule="test")

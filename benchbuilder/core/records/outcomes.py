@@ -53,12 +53,14 @@ class FilterResult:
     """The result of a filter: for each row of a table ``None`` (kept) or a reason, and a detail ("" if kept).
 
     Both are lists or Arrow arrays of strings (null for ``None``), plain or dictionary-encoded. `tallies` counts (tally,
-    partition, key), for instance ("words", "medqa", "infant"), over all rows.
+    partition, key), for instance ("words", "medqa", "infant"), over all rows. `notes` are those of a gather (see
+    `GatherResult`).
     """
 
     reasons: Sequence[str | None] | pa.Array[Any]
     details: Sequence[str] | pa.Array[Any]
     tallies: Counter[tuple[str, str, str]] = field(default_factory=Counter[tuple[str, str, str]])
+    notes: dict[str, Any] = field(default_factory=dict[str, Any])
 
 
 @dataclass(slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -224,3 +224,34 @@ def _check_children(step_name: str, ids: Any, rows: pa.Table) -> None:
         at = int(np.flatnonzero(orphans)[0])
         child = children.slice(at, 1).to_pylist()[0]
         raise _lineage_error(step_name, ids[at].as_py(), child["id"], child["of"])
+
+
+# --- rows of `whole` ports
+
+
+def check_unused_ports(step: Gather, unused: Collection[str], whole: Collection[str]) -> None:
+    """AccountingError if `unused` names ports that are not `whole`."""
+    if strange := set(unused) - set(whole):
+        raise count_error(
+            step.context.step, f"ports {sorted(strange)} have unused rows", "only rows of a `whole` port can be unused"
+        )
+
+
+def check_unused_reasons(step: Gather, reasons: Iterable[Any]) -> None:
+    """AccountingError if the step does not declare one of the reasons."""
+    if unknown := set(reasons) - set(step.reasons):
+        raise count_error(
+            step.context.step, f"undeclared reasons {sorted(unknown)}", f"declared: {', '.join(step.reasons)}"
+        )
+
+
+def vanished_rows_error(step: Gather, port: str, count: int, example: str) -> AccountingError:
+    """The error to raise if rows of a `whole` port are neither parents of an output nor unused."""
+    what = f"{count} rows of port {port} vanish"
+    return count_error(step.context.step, what, f"such as {example}: neither used nor named")
+
+
+def strange_unused_error(step: Gather, port: str, count: int, example: str) -> AccountingError:
+    """The error to raise if unused rows of a `whole` port are used, unknown or named twice."""
+    what = f"port {port} names rows as unused that are used or unknown"
+    return count_error(step.context.step, what, f"{count} of them, such as {example}")

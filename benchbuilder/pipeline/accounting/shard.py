@@ -14,7 +14,6 @@ import pyarrow.compute as pc
 from benchbuilder.core import (
     Dropped,
     FilterResult,
-    GatherResult,
     Kept,
     NotApplicable,
     Outcome,
@@ -31,7 +30,6 @@ from benchbuilder.pipeline.accounting.checks import (
     check_details,
     check_outcome_batch,
     check_outcomes,
-    check_unique,
     count_error,
 )
 from benchbuilder.steps import Filter, Gather, Map
@@ -154,8 +152,8 @@ def _lines(table: pa.Table, kept: Any, out: Any, columns_by_name: Mapping[str, A
     return pa.table([columns[name] for name in OUTCOME_SCHEMA.names], schema=OUTCOME_SCHEMA)
 
 
-def account_filter(step: Filter, table: Table[Any], screened: FilterResult) -> Shard:
-    """The shard of a filter; AccountingError if its counts do not add up."""
+def account_filter(step: Filter | Gather, table: Table[Any], screened: FilterResult) -> Shard:
+    """The shard of rows that are kept as they are or dropped; AccountingError if its counts do not add up."""
     step_name, count = step.context.step, len(table)
     reasons, details = _decode_dictionary(screened.reasons), _decode_dictionary(screened.details)
     if len(reasons) != count or len(details) != count:
@@ -180,69 +178,9 @@ def account_filter(step: Filter, table: Table[Any], screened: FilterResult) -> S
         "detail": details if isinstance(details, pa.Array) else pa.array(details, pa.string()),
     }
     lines = _lines(table.arrow, kept.to_numpy(zero_copy_only=False), combined_column(rows, "id"), columns)
-    return Shard(Table(rows, table.row), lines, screened.tallies)
+    return Shard(Table(rows, table.row), lines, screened.tallies, screened.notes)
 
 
 def _decode_dictionary(texts: Any) -> Any:
     """Texts as a plain array, if they are dictionary-encoded."""
     return texts.dictionary_decode() if isinstance(texts, pa.DictionaryArray) else texts
-
-
-def account_gather(
-    step: Gather, tables: Mapping[str, Table[Any]], gathered: GatherResult | OutcomeBatch, output: type[Row]
-) -> Shard:
-    """The shard of a gather, whose rows of `whole` ports are parents or unused; AccountingError for wrong counts."""
-    step_name = step.context.step
-    if isinstance(gathered, OutcomeBatch):
-        if whole := sorted(port for port in tables if step.ports[port].mode == "whole"):
-            raise count_error(
-                step_name,
-                f"the rows of {', '.join(whole)} have no outcomes",
-                "outcomes as columns are of port `each` only",
-            )
-        return account_batch(step, tables["each"], gathered, output)
-    headers: dict[str, dict[str, dict[str, Any]]] = {}
-    for port, table in tables.items():
-        if step.ports[port].mode != "lookup":
-            columns = table.arrow.select(["id", "partition", "origin"]).to_pylist()
-            headers[port] = {row["id"]: row for row in columns}
-    each, row_ids = headers.pop("each"), [row_id for row_id, _ in gathered.outcomes]
-    check_unique(step_name, row_ids)
-    if missing := set(each).symmetric_difference(row_ids):
-        raise count_error(
-            step_name, f"{len(missing)} rows of port each without outcomes or unknown", f"such as {min(missing)}"
-        )
-    lines: list[dict[str, Any]] = []
-    kept: list[Row] = []
-    for row_id, outcomes in gathered.outcomes:
-        check_outcomes(step, row_id, outcomes, output)
-        lines += [outcome_line("each", each[row_id], outcome) for outcome in outcomes]
-        kept += [outcome.row for outcome in outcomes if isinstance(outcome, Kept)]
-    if strange := set(gathered.unused) - set(headers):
-        raise count_error(
-            step_name, f"ports {sorted(strange)} have unused rows", "only rows of a `whole` port can be unused"
-        )
-    used = {parent for row in kept for parent in row.parents} | {row.id for row in kept}
-    for port, rows in headers.items():
-        lines += _account_whole_port(step, port, rows, used, gathered.unused.get(port, {}))
-    return Shard(Table.of(kept, output), pa.Table.from_pylist(lines, schema=OUTCOME_SCHEMA), notes=gathered.notes)
-
-
-def _account_whole_port(
-    step: Gather, port: str, rows: Mapping[str, dict[str, Any]], used: set[str], unused: Mapping[str, str]
-) -> list[dict[str, Any]]:
-    """The lines of a `whole` port's unused rows; each of its rows is either a parent of an output or unused."""
-    step_name = step.context.step
-    if lost := set(rows) - used - set(unused):
-        raise count_error(
-            step_name, f"{len(lost)} rows of port {port} vanish", f"such as {min(lost)}: neither used nor named"
-        )
-    if both := (set(unused) & used) | (set(unused) - set(rows)):
-        raise count_error(
-            step_name, f"port {port} names rows as unused that are used or unknown", f"such as {min(both)}"
-        )
-    if unknown := set(unused.values()) - set(step.reasons):
-        raise count_error(step_name, f"undeclared reasons {sorted(unknown)}", f"declared: {', '.join(step.reasons)}")
-    return [
-        {**outcome_line(port, rows[row_id], Dropped(reason)), "outcome": "unused"} for row_id, reason in unused.items()
-    ]

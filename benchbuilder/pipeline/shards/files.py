@@ -30,7 +30,8 @@ from benchbuilder.pipeline.accounting.shard import OUTCOME_SCHEMA, Shard
 
 TABLE_COPY = "table-"
 """How the names of memory-mapped copies of tables begin; they are removed when a build ends."""
-_BATCH_ROWS = 65_536
+_BATCH_ROWS, _BATCH_BYTES = 65_536, 32_000_000
+"""The most rows of a piece, and about the most bytes of it."""
 _PARTITION = "partition"
 """The column with few different values."""
 
@@ -152,9 +153,16 @@ def read_batches(path: Path, schema: pa.Schema, names: Sequence[str] | None = No
     """
     with _report_damage(path):
         reader = _open(path)
-        for batch in reader.iter_batches(_BATCH_ROWS, columns=None if names is None else list(names)):
+        rows = _BATCH_ROWS if names is not None else _rows_of_bytes(reader.metadata)
+        for batch in reader.iter_batches(rows, columns=None if names is None else list(names)):
             table = pa.Table.from_batches([batch])
             yield table.cast(schema) if names is None else table
+
+
+def _rows_of_bytes(meta: pq.FileMetaData) -> int:
+    """How many rows of a file a piece has."""
+    size = sum(meta.row_group(group).total_byte_size for group in range(meta.num_row_groups))
+    return max(1, min(_BATCH_ROWS, _BATCH_BYTES * meta.num_rows // max(size, 1)))
 
 
 def read_columns(path: Path, names: Sequence[str], *, by_dictionary: bool = False) -> pa.Table:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import mmap
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -67,6 +68,7 @@ class StoredTable(Table[Any]):
         self._cache = cache
         self._count = sum(count_rows(part) for part in self._parts)
         self._mapped: pa.Table | None = None
+        self._memory: mmap.mmap | None = None
 
     @property
     def arrow(self) -> pa.Table:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -82,6 +84,11 @@ class StoredTable(Table[Any]):
         """The rows, or some columns of them, from the files; columns in structs may be named by dots."""
         for part in self._parts:
             yield from read_batches(part, schema_of(self.row), names)
+
+    def release(self) -> None:
+        """Give back the pages of the memory-mapped copy that were read; where the system cannot, it does so itself."""
+        if self._memory is not None and hasattr(mmap, "MADV_DONTNEED"):
+            self._memory.madvise(mmap.MADV_DONTNEED)
 
     def find(self, ids: Collection[str]) -> Table[Any]:
         """The rows of these ids; of files without any, only the ids are read."""
@@ -101,8 +108,9 @@ class StoredTable(Table[Any]):
             with FileLock(path.with_suffix(".lock")):
                 if not _is_whole(path):
                     self._copy(path)
-        with pa.memory_map(str(path)) as source:
-            return pa.ipc.open_file(source).read_all()
+        with path.open("rb") as file:
+            self._memory = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        return pa.ipc.open_file(pa.BufferReader(pa.py_buffer(self._memory))).read_all()
 
     def _copy(self, path: Path) -> None:
         with atomic_path(path, sync=False) as temporary:

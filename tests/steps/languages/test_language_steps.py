@@ -13,7 +13,7 @@ from benchbuilder.core.records.payloads import Choice, Fact
 from benchbuilder.core.records.roles import Passage
 from benchbuilder.core.records.row import ProducedBy
 from benchbuilder.core.registry import create_from_spec, find_kind
-from benchbuilder.pipeline.accounting.shard import account_gather
+from benchbuilder.pipeline.accounting.gathers import account_gather
 from benchbuilder.steps.writer import ReplyFault
 
 STEM: dict[str, Any] = {

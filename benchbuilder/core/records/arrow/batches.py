@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from benchbuilder.core.records.arrow.build_rows import constant_column
 from benchbuilder.core.records.arrow.table import Table
@@ -44,6 +45,39 @@ class OutcomeBatch:
     reasons: pa.Array[Any]
     details: pa.Array[Any]
     rows: Table[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class GatherPiece:
+    """Some rows of the `each` port of a gather, their `positions` in its table, and their outcomes.
+
+    The `row_position` of a branch counts within `each`.
+    """
+
+    positions: NDArray[np.int64]
+    each: Table[Any]
+    branches: OutcomeBatch
+
+
+@dataclass(frozen=True, slots=True)
+class UnusedRows:
+    """The unused rows of a `whole` port: their positions in its table, and a reason for each."""
+
+    positions: NDArray[np.int64]
+    reasons: pa.Array[Any]
+
+
+@dataclass(slots=True)
+class GatherStream:
+    """The result of a gather, piece by piece: each is written before the next is made.
+
+    Every row of the `each` port is in one piece. `unused` and `notes` are as in `GatherResult`, and may be filled in
+    until the last piece is made.
+    """
+
+    pieces: Iterable[GatherPiece]
+    unused: dict[str, UnusedRows] = field(default_factory=dict[str, UnusedRows])
+    notes: dict[str, Any] = field(default_factory=dict[str, Any])
 
 
 def pass_through_batch(

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from benchbuilder.core.errors import AccountingError
 
@@ -136,19 +138,17 @@ class _IdGroup:
     low: Any
     positions: Any
 
-    def find(self, digits: Any) -> list[int | None]:
-        """The place of each id; `digits` holds the values of its digits, a line for each."""
+    def find(self, digits: Any) -> Any:
+        """The position of each id, -1 for unknown ones; `digits` holds the values of its digits, a line for each."""
         high, low = digits_as_numbers(digits)
         first, after = (np.searchsorted(self.high, high, side=side) for side in ("left", "right"))
         # the first of those with the same beginning is nearly always the right one
         place = np.minimum(first, len(self.high) - 1)
         right = (first < after) & (self.low[place] == low)
-        positions: list[int | None] = np.where(right, self.positions[place], -1).tolist()
-        for index in np.flatnonzero(~right).tolist():
+        positions = np.where(right, self.positions[place], -1)
+        for index in np.flatnonzero(~right & (after - first > 1)).tolist():
             run = range(int(first[index]), int(after[index]))
-            positions[index] = next(
-                (int(self.positions[other]) for other in run if self.low[other] == low[index]), None
-            )
+            positions[index] = next((self.positions[other] for other in run if self.low[other] == low[index]), -1)
         return positions
 
 
@@ -175,19 +175,28 @@ class RowIndex:
 
     def find(self, ids: Sequence[str]) -> list[int | None]:
         """The position of each of these ids; ``None`` for unknown ones."""
-        if not self._others and (same := split_uniform_ids(pa.array(ids, pa.string())) if ids else None) is not None:
-            held = self._alike.get(same[0])
-            return [None] * len(ids) if held is None else held.find(same[1])
-        found = [self._others.get(row) for row in ids]
-        by_name: dict[str, list[tuple[int, str]]] = {}
-        for at, row in enumerate(ids):
-            parts = split_id(row)
-            if parts is not None and parts[0] in self._alike:
-                by_name.setdefault(parts[0], []).append((at, parts[1]))
-        for name, wanted in by_name.items():
-            there = self._alike[name].find(digit_values([digits for _, digits in wanted]))
-            for (at, _), place in zip(wanted, there, strict=True):
-                found[at] = found[at] if place is None else place
+        positions: list[int] = self.positions(pa.array(ids, pa.string())).tolist()
+        return [None if position < 0 else position for position in positions]
+
+    def positions(self, ids: pa.Array[Any]) -> NDArray[np.int64]:
+        """The position of each id of a column; -1 for unknown ones."""
+        found = np.full(len(ids), -1, np.int64)
+        if self._others:
+            found[:] = [self._others.get(str(row), -1) for row in ids.to_pylist()]
+        for name, held in self._alike.items():
+            mask: Any = pc.starts_with(ids, name)
+            there = np.flatnonzero(mask.to_numpy(zero_copy_only=False) & (found < 0))
+            if not len(there):
+                continue
+            chosen: Any = pa.array(there)
+            some: Any = ids if len(there) == len(ids) else ids.take(chosen)
+            if (same := split_uniform_ids(some)) is not None and same[0] == name:
+                found[there] = held.find(same[1])
+                continue
+            parts = [split_id(row) for row in some.to_pylist()]
+            fits = [at for at, part in enumerate(parts) if part is not None and part[0] == name]
+            if fits:
+                found[there[fits]] = held.find(digit_values([part[1] for part in parts if part and part[0] == name]))
         return found
 
 

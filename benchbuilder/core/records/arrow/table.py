@@ -5,7 +5,7 @@ from __future__ import annotations
 import types
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cache
-from typing import Any, Generic, Literal, TypeVar, Union, get_args, get_origin
+from typing import Any, Generic, Literal, TypeVar, Union, cast, get_args, get_origin
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -88,6 +88,17 @@ class Table(Generic[R]):
         for start in range(0, len(self), _BATCH_ROWS):
             yield chosen.slice(start, _BATCH_ROWS)
 
+    def windows(self, rows: int = _BATCH_ROWS) -> Iterator[tuple[int, Table[R]]]:
+        """The rows in pieces of up to `rows`, each with the position of its first row."""
+        first = 0
+        for piece in self.batches():
+            for start in range(0, piece.num_rows, rows):
+                yield first + start, Table(piece.slice(start, rows), self.row)
+            first += piece.num_rows
+
+    def release(self) -> None:
+        """Give back memory that only holds what can be read again."""
+
     def find(self, ids: Collection[str]) -> Table[R]:
         """The rows of these ids, in their order here."""
         wanted = pa.array(sorted(ids), pa.string())
@@ -96,11 +107,13 @@ class Table(Generic[R]):
     def column(self, name: str) -> list[Any]:
         """One column as a list; `name` may go into structs by dots (``payload.head``)."""
         head, *rest = name.split(".")
-        column: Any = self.arrow.column(head)
-        compute: Any = pc
-        for part in rest:
-            column = compute.struct_field(column, part)
-        return list(column.to_pylist())
+        values, compute = list[Any](), cast("Any", pc)
+        for piece in self.batches([name]):
+            column: Any = piece.column(head)
+            for part in rest:
+                column = compute.struct_field(column, part)
+            values += column.to_pylist()
+        return values
 
     def ids(self) -> list[str]:
         """The ids, in row order."""
