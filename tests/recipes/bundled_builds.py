@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from once import Once
+
 from benchbuilder.config.load import LoadedRecipe, load_recipe
 from benchbuilder.evaluation.plan import plan_evaluation
 from benchbuilder.pipeline.build import build_benchmark
@@ -62,10 +64,16 @@ def warnings(recipe: str, *words: str) -> list[str]:
 
 def built(recipe: str, folder: Path, *words: str) -> Built:
     """A build of a recipe."""
-    loaded = load_recipe([f"recipe={recipe}", f"run.dir={folder / 'build'}", *words], cwd=folder, environ={})
+    loaded = load_recipe([f"recipe={recipe}", f"run.dir={folder / 'builds' / recipe}", *words], cwd=folder, environ={})
     store = Store(loaded.recipe.build_folder(folder))
     plan = make_plan(loaded.recipe, store, Checksums(store.checksums).sha256_of)
     return Built(loaded, plan, store, build_benchmark(plan, store, loaded.yaml, Quiet()).manifests)
+
+
+def shared(once: Once, recipe: str, folder: Path) -> Built:
+    """A copy, in `folder`, of the build of a recipe that several tests begin with."""
+    once.copied((f"recipe={recipe}",), folder)
+    return built(recipe, folder)
 
 
 def evaluated(made: Built, folder: Path) -> Built:

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from pathlib import Path
 
-from bundled_builds import ENDS, built, evaluated, warnings
+from bundled_builds import ENDS, built, evaluated, shared, warnings
 
 from benchbuilder.config import load_recipe
 
@@ -15,8 +15,8 @@ def test_check_is_clean():
     assert warnings("claims_en") == []
 
 
-def test_claims_become_items_with_verdicts_and_their_evidence(tmp_path):
-    made = built("claims_en", tmp_path)
+def test_claims_become_items_with_verdicts_and_their_evidence(once, tmp_path):
+    made = shared(once, "claims_en", tmp_path)
     assert made.ends("facts_en") <= ENDS
     assert made.reasons("facts_en") == {"label_skipped": 1}
     items = made.rows("items")

@@ -10,7 +10,7 @@ from typing import Any
 import make_sample_votes as maker
 import pytest
 import regex
-from bundled_builds import ENDS, built, evaluated, warnings
+from bundled_builds import ENDS, evaluated, shared, warnings
 
 from benchbuilder.config.load import load_recipe
 from benchbuilder.core import registry
@@ -26,8 +26,8 @@ SAMPLE = ROOT / "recipes" / "recipe" / "clinic_zu" / "sample"
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    return built("clinic_zu", tmp_path_factory.mktemp("zu"))
+def made(once, tmp_path_factory):
+    return shared(once, "clinic_zu", tmp_path_factory.mktemp("zu"))
 
 
 def test_check_is_clean():

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import make_guideline_replies as maker
 import pytest
-from bundled_builds import ENDS, built, evaluated, warnings
+from bundled_builds import ENDS, evaluated, shared, warnings
 
 from benchbuilder.models.providers.replay import read_replies
 from benchbuilder.steps.language.claim_rules import quote_span
@@ -17,8 +17,8 @@ SAMPLE = Path(__file__).parents[2] / "recipes" / "recipe" / "guideline_zh" / "sa
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    return built("guideline_zh", tmp_path_factory.mktemp("guideline"))
+def made(once, tmp_path_factory):
+    return shared(once, "guideline_zh", tmp_path_factory.mktemp("guideline"))
 
 
 def test_check_is_clean():

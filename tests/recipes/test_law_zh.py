@@ -8,7 +8,7 @@ from pathlib import Path
 
 import make_sample_votes as maker
 import pytest
-from bundled_builds import ENDS, built, evaluated, warnings
+from bundled_builds import ENDS, built, evaluated, shared, warnings
 
 from benchbuilder.config.load import load_recipe
 from benchbuilder.core.text.patterns import find_all, match_groups
@@ -20,8 +20,8 @@ SAMPLE = LAW / "sample"
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
-    return built("law_zh", tmp_path_factory.mktemp("law"))
+def made(once, tmp_path_factory):
+    return shared(once, "law_zh", tmp_path_factory.mktemp("law"))
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from once import Once
 
 from benchbuilder.cli.dispatch import main
 from benchbuilder.config.load import load_recipe
@@ -19,10 +20,8 @@ RULES = Path(__file__).parents[2] / "recipes" / "rules" / "en"
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("medicine_en")
-    assert main(["recipe=medicine_en", f"run.dir={folder}"]) == 0
-    return folder
+def built(once: Once, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return once.copied(("recipe=medicine_en",), tmp_path_factory.mktemp("medicine_en")) / "builds" / "medicine_en"
 
 
 @pytest.fixture(scope="module")

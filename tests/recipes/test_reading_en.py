@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from bundled_builds import ENDS, built, evaluated, warnings
+from bundled_builds import ENDS, evaluated, shared, warnings
 
 SAMPLE = Path(__file__).parents[2] / "recipes" / "recipe" / "reading_en" / "sample"
 
@@ -14,8 +14,8 @@ def test_check_is_clean():
     assert warnings("reading_en") == []
 
 
-def test_wrong_answers_come_from_numbers_and_rows_and_evidence_from_the_page(tmp_path):
-    made = built("reading_en", tmp_path)
+def test_wrong_answers_come_from_numbers_and_rows_and_evidence_from_the_page(once, tmp_path):
+    made = shared(once, "reading_en", tmp_path)
     assert made.ends("reader_en") <= ENDS
     lines = (SAMPLE / "questions.jsonl").read_text("utf-8").splitlines()
     known = {row["question"]: row for row in map(json.loads, lines)}

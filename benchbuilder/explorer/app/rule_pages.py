@@ -20,7 +20,7 @@ from benchbuilder.explorer.workbench.drafts import lists_of_texts, with_entry
 from benchbuilder.explorer.workbench.judged_rows import Drawing, JudgedRow, Judgement, add_judged
 from benchbuilder.explorer.workbench.rule_drafts import drop_rule_draft, keep_rule_draft
 from benchbuilder.explorer.workbench.rule_files import steps_with_rules
-from benchbuilder.explorer.workbench.trials import TrialResult
+from benchbuilder.explorer.workbench.trials import ROW_SORTS, TrialResult
 from benchbuilder.web import PostedForm, posted_form
 
 router = APIRouter()
@@ -161,7 +161,7 @@ def _context(rules: RulesPage, result: TrialResult | None) -> dict[str, Any]:
     page, file, text = rules.page, rules.file, rules.draft().text
     return {
         "t": page.texts, "rules": rules, "step": rules.step, "file": file, "draft": rules.draft(), "result": result,
-        "marked": marked_parts, "line": file.line_of(rules.step), "lists": _lists(text, rules.step),
+        "marked": marked_parts, "sorts": ROW_SORTS, "line": file.line_of(rules.step), "lists": _lists(text, rules.step),
         "known": _known(result), "build": rules.build,
         "drawn": drawn_share(result.judged) if result is not None else None,
     }  # fmt: skip

@@ -67,6 +67,6 @@ def check_judged(loaded: LoadedRecipe) -> list[JudgedSet]:
         producer.open({})
         cls, opened = producer.ports["each"].row, producer
         results = judge_again(rows, lambda judged, opened=opened, cls=cls: tried_row(
-            *rule_outcomes(opened, row_of(judged, cls), {})))  # fmt: skip
+            rule_outcomes(opened, row_of(judged, cls), {})))  # fmt: skip
         found.append(JudgedSet(step, judged_file(rules), tuple(results)))
     return found

@@ -52,7 +52,9 @@ def run_later_steps(
             continue
         step = bench.open_later(name, specs.get(name, bench.loaded.recipe.steps[name]), fresh)
         outcomes = [
-            outcome for row, above in zip(rows, parents, strict=True) for outcome in rule_outcomes(step, row, above)[0]
+            outcome
+            for row, above in zip(rows, parents, strict=True)
+            for outcome in rule_outcomes(step, row, above, bench.reply_to).outcomes
         ]
         fresh[name] = [outcome.row for outcome in outcomes if isinstance(outcome, Kept)]
         later.append(LaterStep(name, len(rows), len(fresh[name]), _reasons(step, outcomes), name in with_rules))

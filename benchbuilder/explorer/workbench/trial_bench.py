@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.config import LoadedRecipe, StepSpec, load_recipe
+from benchbuilder.config import KindSpec, LoadedRecipe, StepSpec, load_recipe
 from benchbuilder.core import (
     DataError,
     Dropped,
@@ -24,7 +25,19 @@ from benchbuilder.core import (
     row_class,
     row_text,
 )
-from benchbuilder.pipeline import Checksums, Manifest, Plan, ShardWorker, Store, make_plan, step_job_of
+from benchbuilder.models import Gateway, Reply, Request
+from benchbuilder.pipeline import (
+    Checksums,
+    Manifest,
+    Plan,
+    ReplyLookup,
+    ShardWorker,
+    Store,
+    empty_lookup,
+    make_plan,
+    replay_conversation,
+    step_job_of,
+)
 from benchbuilder.steps import AskedFact, Map, NeedsModel, PromptedMap, Step, Writer
 
 MOST_ROWS = 50_000
@@ -43,7 +56,8 @@ class TriedRow:
         made: The texts of the rows that it became.
         cause: Why it became none: the reason, and what the detail names before the text.
         rule: The rule that made the first text, or the cause.
-        unhandled: Whether no rule did anything with it: a model would be asked, or it is lost.
+        unhandled: Whether no rule did anything with it: a model wrote, would be asked, or the row is lost.
+        asks: Whether a build would ask a model, whose reply the last build does not have.
         answer: The place of the answer in the first text.
         seam: The place of the predicate in the first text.
     """
@@ -54,6 +68,7 @@ class TriedRow:
     unhandled: bool
     answer: tuple[int, int] | None = None
     seam: tuple[int, int] | None = None
+    asks: bool = False
 
     @property
     def text(self) -> str:
@@ -61,8 +76,13 @@ class TriedRow:
         return "\n".join(self.made)
 
 
-Outcomes = tuple[list[Outcome], bool]
-"""The outcomes of a row, and whether no rule handled it."""
+@dataclass(frozen=True, slots=True)
+class RuleOutcomes:
+    """The outcomes of a row, whether no rule handled it, and whether only a reply that nobody has could tell them."""
+
+    outcomes: Sequence[Outcome]
+    unhandled: bool = False
+    asks: bool = False
 
 
 def given_text(row: Row) -> tuple[str, str]:
@@ -172,33 +192,44 @@ class TrialBench:
 
     def run(
         self, step: Map, positions: Sequence[int], before_row: Callable[[int], None]
-    ) -> Iterator[tuple[int, list[Outcome], bool]]:
+    ) -> Iterator[tuple[int, RuleOutcomes]]:
         """The outcomes of the rows at these positions; `before_row` is called before each."""
         for position in positions:
             before_row(position)
-            outcomes, unhandled = rule_outcomes(step, self.rows[position], self.parents[position])
-            yield position, outcomes, unhandled
+            yield position, rule_outcomes(step, self.rows[position], self.parents[position], self.reply_to)
+
+    @cached_property
+    def _gateway(self) -> Gateway:
+        return Gateway(self.store.journal)
+
+    def reply_to(self, model: KindSpec, request: Request) -> Reply | None:
+        """What a model replied in the last build; no model is asked."""
+        return self._gateway.lookup(model, request)
 
     def asked(self, positions: Sequence[int]) -> list[AskedFact]:
         """The rows at these positions as questions with answers."""
         return [AskedFact(self.rows[position].id, *given_text(self.rows[position])) for position in positions]
 
 
-def rule_outcomes(step: Map, row: Row, parents: Mapping[str, Any]) -> Outcomes:
-    """What an open step makes of a row without asking a model."""
+def rule_outcomes(
+    step: Map, row: Row, parents: Mapping[str, Any], reply_to: ReplyLookup = empty_lookup
+) -> RuleOutcomes:
+    """What an open step makes of a row, with the replies of models that `reply_to` has."""
+    if not isinstance(step, PromptedMap) or (step.model_spec is None and not isinstance(step, Writer)):
+        made = list(step.map(row, parents))
+        return RuleOutcomes(made, unhandled=not any(isinstance(outcome, Kept) for outcome in made))
+    refused = Dropped("needs_model")
     if isinstance(step, Writer):
         outcome = step.without_model(row, parents)
-        if isinstance(outcome, NeedsModel):
-            return [Dropped(outcome.reason, outcome.detail)], True
-        return [outcome], False
-    if isinstance(step, PromptedMap) and step.model_spec is not None:
-        try:
-            next(step.converse(row, parents))
-        except StopIteration as end:
-            return end.value, False
-        return [Dropped("needs_model")], True
-    made = list(step.map(row, parents))
-    return made, not any(isinstance(outcome, Kept) for outcome in made)
+        if not isinstance(outcome, NeedsModel):
+            return RuleOutcomes([outcome])
+        refused = Dropped(outcome.reason, outcome.detail)
+    if (model := step.model_spec) is None:
+        return RuleOutcomes([refused], unhandled=True)
+    transcript = replay_conversation(step.converse(row, parents), lambda request: reply_to(model, request))
+    if transcript.outcomes is None:
+        return RuleOutcomes([refused], unhandled=True, asks=True)
+    return RuleOutcomes(transcript.outcomes, unhandled=bool(transcript.turns))
 
 
 def drawn(ids: Sequence[str], seed: int, count: int) -> list[str]:
@@ -206,17 +237,17 @@ def drawn(ids: Sequence[str], seed: int, count: int) -> list[str]:
     return sorted(ids, key=lambda row: hashlib.sha256(f"{seed}:{row}".encode()).digest())[:count]
 
 
-def tried_row(outcomes: Sequence[Outcome], unhandled: bool) -> TriedRow:
+def tried_row(found: RuleOutcomes) -> TriedRow:
     """What a page needs of the outcomes of a row."""
-    kept = [outcome.row for outcome in outcomes if isinstance(outcome, Kept)]
+    kept = [outcome.row for outcome in found.outcomes if isinstance(outcome, Kept)]
     if kept:
         first: Any = kept[0]
         answer, seam = getattr(first, "answer", None), getattr(first, "seam", None)
         rule = _rule_name(first, seam)
-        return TriedRow(tuple(map(row_text, kept)), "", rule, unhandled=False, answer=_place(answer, first),
-                        seam=_place(seam, first))  # fmt: skip
-    cause = "; ".join(dict.fromkeys(_cause(outcome) for outcome in outcomes))
-    return TriedRow((), cause, cause, unhandled=unhandled)
+        return TriedRow(tuple(map(row_text, kept)), "", rule, unhandled=found.unhandled,
+                        answer=_place(answer, first), seam=_place(seam, first))  # fmt: skip
+    cause = "; ".join(dict.fromkeys(_cause(outcome) for outcome in found.outcomes))
+    return TriedRow((), cause, cause, unhandled=found.unhandled, asks=found.asks)
 
 
 def _rule_name(row: Any, seam: Any) -> str:

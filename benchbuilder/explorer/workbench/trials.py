@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from benchbuilder.config import StepSpec
 from benchbuilder.core import Kept, Outcome, Row, row_class
@@ -34,7 +34,8 @@ from benchbuilder.explorer.workbench.trial_bench import (
 )
 from benchbuilder.steps import Map, ReplyFault, Writer, find_shapes
 
-RowSort = Literal["new", "changed", "lost", "moved"]
+RowSort = Literal["new", "changed", "lost", "moved", "asked"]
+ROW_SORTS: tuple[RowSort, ...] = get_args(RowSort)
 FIRST_ROWS = 300
 """So many rows without a rule, and so many of the others, are tried first."""
 _LISTED = 60
@@ -212,21 +213,21 @@ class RuleTrial:
         return [self.bench.index[row] for row in chosen]
 
     def _tried(self, step: Map, positions: Iterable[int]) -> Iterable[tuple[int, TriedRow]]:
-        for position, outcomes, unhandled in self.bench.run(step, list(positions), self.before_row):
-            yield position, tried_row(outcomes, unhandled)
+        for position, made in self.bench.run(step, list(positions), self.before_row):
+            yield position, tried_row(made)
 
     def _collect(self, step: Map, positions: Sequence[int]) -> _Collected:
-        found = _Collected(sorts={"new": [], "changed": [], "lost": [], "moved": []})
-        for position, outcomes, unhandled in self.bench.run(step, positions, self.before_row):
-            now = found.tried[position] = tried_row(outcomes, unhandled)
+        found = _Collected(sorts={sort: [] for sort in ROW_SORTS})
+        for position, made in self.bench.run(step, positions, self.before_row):
+            now = found.tried[position] = tried_row(made)
             sort = _sort_of(self.saved[position], now)
             if sort is None:
                 continue
             found.sorts[sort].append(position)
             if sort in ("new", "changed"):
-                if len(found.rows) < _CHECKED and (fault := self._fault(step, position, outcomes)):
+                if len(found.rows) < _CHECKED and (fault := self._fault(step, position, made.outcomes)):
                     found.faults[position] = fault
-                found.rows += [outcome.row for outcome in outcomes if isinstance(outcome, Kept)]
+                found.rows += [outcome.row for outcome in made.outcomes if isinstance(outcome, Kept)]
         return found
 
     def _fault(self, step: Map, position: int, outcomes: Sequence[Outcome]) -> str:
@@ -280,8 +281,8 @@ class RuleTrial:
         """What the rules make of a judged row: of the build, or as it was kept; None if its ancestors are not known."""
         position = self.bench.index.get(judged.row)
         if position is not None:
-            outcomes, unhandled = rule_outcomes(step, self.bench.rows[position], self.bench.parents[position])
-            return tried_row(outcomes, unhandled)
+            row, parents = self.bench.rows[position], self.bench.parents[position]
+            return tried_row(rule_outcomes(step, row, parents, self.bench.reply_to))
         return try_kept_row(self.bench, step, judged)
 
 
@@ -290,11 +291,12 @@ def try_kept_row(bench: TrialBench, step: Map, judged: JudgedRow) -> TriedRow | 
     if any(port.mode == "parent" for port in step.ports.values()) or not judged.data:
         return None
     row = row_of(judged, row_class(bench.manifests[bench.node.inputs["each"][0]].row))
-    outcomes, unhandled = rule_outcomes(step, row, {})
-    return tried_row(outcomes, unhandled)
+    return tried_row(rule_outcomes(step, row, {}, bench.reply_to))
 
 
 def _sort_of(before: TriedRow, after: TriedRow) -> RowSort | None:
+    if after.asks:
+        return None if before.asks else "asked"
     if before.made and after.made:
         return "changed" if before.made != after.made else None
     if after.made:

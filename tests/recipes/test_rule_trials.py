@@ -1,0 +1,27 @@
+"""A trial of the rules of every bundled recipe makes of each row what a build makes of it."""
+
+from __future__ import annotations
+
+import pytest
+from once import Once
+from trial_rows import unequal_rows
+
+from benchbuilder.config import bundled_folder, load_recipe
+from benchbuilder.explorer.workbench.rule_files import steps_with_rules
+
+OTHERS = sorted({path.stem for path in (bundled_folder("recipes") / "recipe").glob("*.yaml")} - {"care_mi"})
+"""The bundled recipes besides that of the quick suite."""
+FEWEST = {"clinic_zu": 7, "guideline_zh": 4, "law_zh": 12, "medicine_en": 10, "reading_en": 1}
+"""How many steps of a recipe have rules, at least; the other recipes have none."""
+
+
+@pytest.mark.parametrize("recipe", OTHERS)
+def test_a_trial_of_every_step_equals_the_build_row_by_row(once: Once, recipe: str) -> None:
+    steps = steps_with_rules(load_recipe([f"recipe={recipe}"]))
+    assert len(steps) >= FEWEST[recipe] if recipe in FEWEST else not steps
+    if not steps:
+        return
+    folder = once.after((f"recipe={recipe}",)) / "builds" / recipe
+    tried = {step: unequal_rows([f"recipe={recipe}"], folder, step) for step in steps}
+    assert {step: rows for step, (_, rows) in tried.items() if rows} == {}
+    assert all(count for count, _ in tried.values())
