@@ -43,7 +43,7 @@ from .records.arrow.batches import GatherStream as GatherStream
 from .records.arrow.batches import OutcomeBatch as OutcomeBatch
 from .records.arrow.batches import SourceBatch as SourceBatch
 from .records.arrow.batches import UnusedRows as UnusedRows
-from .records.arrow.batches import pass_through_batch as pass_through_batch
+from .records.arrow.batches import kept_batch as kept_batch
 from .records.arrow.build_rows import child_rows as child_rows
 from .records.arrow.build_rows import combined_column as combined_column
 from .records.arrow.build_rows import constant_column as constant_column
@@ -59,6 +59,10 @@ from .records.arrow.flatten import flat_records as flat_records
 from .records.arrow.flatten import text_names as text_names
 from .records.arrow.lazy_texts import LazyTexts as LazyTexts
 from .records.arrow.lazy_texts import take_rows as take_rows
+from .records.arrow.payload_columns import cell_texts as cell_texts
+from .records.arrow.payload_columns import convert_texts as convert_texts
+from .records.arrow.payload_columns import holds_text as holds_text
+from .records.arrow.payload_columns import is_by_field as is_by_field
 from .records.arrow.row_ids import RowIndex as RowIndex
 from .records.arrow.row_ids import UniqueIds as UniqueIds
 from .records.arrow.table import Table as Table
@@ -72,6 +76,8 @@ from .records.outcomes import Kept as Kept
 from .records.outcomes import NotApplicable as NotApplicable
 from .records.outcomes import Outcome as Outcome
 from .records.outcomes import SourceUnit as SourceUnit
+from .records.payload_base import FieldPayload as FieldPayload
+from .records.payload_base import Payload as Payload
 from .records.payloads import ANSWER_FORM as ANSWER_FORM
 from .records.payloads import STATEMENT_FORM as STATEMENT_FORM
 from .records.payloads import Choice as Choice
@@ -81,7 +87,6 @@ from .records.payloads import Item as Item
 from .records.payloads import LabelledClaim as LabelledClaim
 from .records.payloads import MultipleAnswerChoice as MultipleAnswerChoice
 from .records.payloads import Option as Option
-from .records.payloads import Payload as Payload
 from .records.payloads import Support as Support
 from .records.payloads import Term as Term
 from .records.payloads import Triple as Triple

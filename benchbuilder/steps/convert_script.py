@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,21 +18,24 @@ from benchbuilder.core import (
     Outcome,
     OutcomeBatch,
     Payload,
+    ProducedBy,
     Table,
+    cell_texts,
+    child_rows,
     combined_column,
+    constant_column,
     convert_script,
-    pass_through_batch,
+    convert_texts,
+    is_by_field,
+    kept_batch,
+    rewrite_texts,
     script_version,
-    text_leaves,
     to_normal_form,
 )
 from benchbuilder.steps.base import Map, Port
 
-_END = "\0"
-"""Possibly the end of a text for OpenCC."""
-_LINE = "\n"
-"""Separates texts that are converted at once: no entry of a dictionary of OpenCC (a line of a file) contains it, and it
-combines with no mark."""
+_compute: Any = pc
+_CELL_MARK = "\t"
 
 
 class ConvertScriptSpec(StepSpec):
@@ -70,27 +73,32 @@ class ConvertScript(Map):
         return {} if self.spec.convert is None else {"opencc": script_version()}
 
     def map_columns(self, table: Table[Any]) -> OutcomeBatch | None:
-        """The rows with changed texts, one by one; all others stay as they are."""
+        """The rows with changed texts as new ones; all others stay as they are."""
         if not self.spec.part_names():
-            return pass_through_batch(table, [], [])
+            return kept_batch(table, np.zeros(0, np.int64), table)
         payload: Any = table.row.model_fields["payload"].annotation
-        if not (isinstance(payload, type) and issubclass(payload, Payload) and payload.by_field):
+        if not is_by_field(payload):
             return None
-        places = self._changed_positions(combined_column(table.arrow, "payload"))
-        rows = Table(table.arrow.take(pa.array(places)), table.row) if len(places) else ()
-        return pass_through_batch(table, places.tolist(), [list(self.map(row, {})) for row in rows])
+        facts = table.arrow
+        converted, places = convert_texts(payload, combined_column(facts, "payload"), self._convert)
+        if not len(places):
+            return kept_batch(table, places, table)
+        changed: Any = pa.array(places)
+        facts = facts.take(changed)
+        original: Any = combined_column(facts, "original")
+        cells = cell_texts(payload, combined_column(facts, "payload"), _CELL_MARK)
+        fields = {
+            "payload": converted.take(changed),
+            "original": _compute.if_else(_compute.equal(original, ""), cells, original),
+        }
+        slots = constant_column("", len(places))
+        return kept_batch(table, places, child_rows(table.row, facts, self._rule(), slots, fields))
 
-    def _changed_positions(self, payloads: pa.Array[Any]) -> Any:
-        """The positions of payloads with a text that changes."""
-        leaves = list(text_leaves(payloads))
-        texts: Any = pa.chunked_array([part for _, part in leaves], pa.string()).unique().drop_null()
-        changed = pa.array(_changing_texts(texts.to_pylist(), self.spec.convert_text), pa.string())
-        if not len(changed):
-            return np.zeros(0, np.int64)
-        masks: list[Any] = [pc.is_in(part, value_set=changed) for _, part in leaves]
-        return np.unique(np.concatenate([
-            rows[mask.to_numpy(zero_copy_only=False)] for (rows, _), mask in zip(leaves, masks, strict=True)
-        ]))  # fmt: skip
+    def _convert(self, texts: Sequence[str]) -> list[str]:
+        return rewrite_texts(texts, self.spec.convert_text)
+
+    def _rule(self) -> ProducedBy:
+        return self.produced_by("+".join(self.spec.part_names()))
 
     def map(self, row: Fact[Any], parents: Mapping[str, Any]) -> Iterable[Outcome]:  # noqa: ARG002
         """The converted fact."""
@@ -99,17 +107,5 @@ class ConvertScript(Map):
         payload: Payload = row.payload.map_texts(self.spec.convert_text)
         if payload == row.payload:
             return [Kept(row)]
-        original = row.original or "\t".join(row.payload.flat_cells().values())
-        produced_by = self.produced_by("+".join(self.spec.part_names()))
-        return [Kept(type(row).child(row, produced_by=produced_by, payload=payload, original=original))]
-
-
-def _changing_texts(texts: list[str], convert: Callable[[str], str]) -> list[str]:
-    """Those of `texts` that `convert` changes."""
-    plain = [text for text in texts if _LINE not in text and _END not in text]
-    joined = _LINE.join(plain)
-    converted = convert(joined)
-    changed: list[str] = []
-    if converted != joined:
-        changed = [text for text, new in zip(plain, converted.split(_LINE), strict=True) if text != new]
-    return changed + [text for text in texts if (_LINE in text or _END in text) and text != convert(text)]
+        original = row.original or _CELL_MARK.join(row.payload.flat_cells().values())
+        return [Kept(type(row).child(row, produced_by=self._rule(), payload=payload, original=original))]

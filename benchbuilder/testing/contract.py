@@ -5,13 +5,12 @@ from __future__ import annotations
 import atexit
 import inspect
 import multiprocessing
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import cache
 from typing import Any, TypeVar
 
-import pyarrow as pa
 from pydantic import ValidationError
 
 from benchbuilder.config import KindSpec
@@ -23,8 +22,12 @@ from benchbuilder.core import (
     Row,
     Table,
     begin_worker_process,
+    cell_texts,
+    combined_column,
+    convert_texts,
+    holds_text,
+    is_by_field,
     schema_of,
-    text_leaves,
 )
 
 
@@ -144,6 +147,8 @@ def check_payload(cls: type[Payload]) -> None:
     table = Table.of(facts, generic)
     check_table(who, table, generic)
     require([fact.payload for fact in table] == list(examples), f"examples of {who} change on the way through Arrow")
+    if is_by_field(cls):
+        _check_columns(who, cls, combined_column(table.arrow, "payload"), examples)
     names = set(examples[0].texts())
     for payload in examples:
         require(set(payload.texts()) == names, f"{who} names other texts for each example")
@@ -159,20 +164,21 @@ def _check_texts(who: str, payload: Payload) -> None:
     texts = payload.texts()
     require(any(any(values) for values in texts.values()), f"{who} has no text")
     require(payload.map_texts(lambda text: text) == payload, f"{who} is changed by a conversion that changes nothing")
-    if payload.by_field:
-        _check_fields(who, payload)
     marked = payload.map_texts(lambda text: f"<{text}>").texts()
     for name, values in texts.items():
         expected = tuple(f"<{value}>" for value in values)
         require(marked[name] == expected, f"{who} does not convert its text {name!r}: {marked[name]}")
 
 
-def _check_fields(who: str, payload: Payload) -> None:
-    converted: list[str] = []
-    payload.map_texts(lambda text: (converted.append(text), text)[1])
-    fields = [data for _, column in text_leaves(pa.array([payload.model_dump()])) for data in column.to_pylist()]
-    unknown = sorted(set(converted) - set(fields))
-    require(not unknown, f"{who} declares that it converts by field, but converts {unknown}, which no field contains")
+def _check_columns(who: str, cls: Any, column: Any, examples: Sequence[Payload]) -> None:
+    for field in (*cls.text_fields, *cls.cell_fields.values()):
+        require(holds_text(column.type, field), f"{who} names the field {field!r}, which is no text")
+    converted, _ = convert_texts(cls, column, lambda texts: [f"<{text}>" for text in texts])
+    expected = [payload.map_texts(lambda text: f"<{text}>") for payload in examples]
+    require([cls.model_validate(data) for data in converted.to_pylist()] == expected,
+            f"{who} converts its texts by column otherwise than by row")  # fmt: skip
+    joined = ["\t".join(payload.flat_cells().values()) for payload in examples]
+    require(cell_texts(cls, column, "\t").to_pylist() == joined, f"{who} has other cells by column than by row")
 
 
 def _check_frozen(who: str, payload: Payload) -> None:

@@ -9,10 +9,21 @@ from hypothesis import strategies as st
 from preparation_rows import choice, make, triple, zh
 from pydantic import ValidationError
 
+from benchbuilder.core.records.answered import QuestionAnswer
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.outcomes import Dropped, Kept
-from benchbuilder.core.records.payloads import Choice, Fact, Term, Triple
-from benchbuilder.core.text.normalise import Conversion, convert_script
+from benchbuilder.core.records.payloads import (
+    Choice,
+    Fact,
+    LabelledClaim,
+    MultipleAnswerChoice,
+    Option,
+    Term,
+    Triple,
+)
+from benchbuilder.core.records.procedures import Procedure
+from benchbuilder.core.records.row import Origin, ProducedBy
+from benchbuilder.core.text.normalise import Conversion, convert_script, rewrite_texts
 from benchbuilder.pipeline.accounting.shard import account_batch, account_map
 
 # --- convert script --------------------------------------------------------------------------------------------------
@@ -86,9 +97,40 @@ def test_questions_are_converted_by_the_column_where_only_an_option_changes():
     assert [row.produced_by.rule for row in shard.rows] == ["reader", "convert_script/t2s", "reader"]
 
 
+WORD = st.text(
+    st.sampled_from(["濕", "疹", "著", "名", "慰", "藉", "e", "\u0301", "\x1f", "\x00", " ", "甲"]), max_size=6
+)
+WORDS = st.lists(WORD, max_size=3).map(tuple)
+OPTIONS = st.lists(WORD.map(lambda text: Option(key="A", text=text)), max_size=3).map(tuple)
+PAYLOADS = {
+    Choice: st.builds(Choice, context=WORD, question=WORD, options=OPTIONS, answer_key=st.just("A"), answer=WORD,
+                      category=WORD),
+    LabelledClaim: st.builds(LabelledClaim, text=WORD, label=st.just("true"), premise=WORD, quote=WORD, gold=WORDS),
+    Procedure: st.builds(Procedure, title=WORD, steps=st.lists(WORD, min_size=2, max_size=4).map(tuple)),
+    QuestionAnswer: st.builds(QuestionAnswer, question=WORD, answers=st.lists(WORD, min_size=1, max_size=3).map(tuple),
+                              wrong=WORDS, gold=WORDS),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("payload", PAYLOADS, ids=lambda cls: cls.kind)
+@settings(max_examples=40)
+@given(st.data(), DONE, st.integers(0, 2))
+def test_every_payload_of_fields_is_converted_by_the_column_as_row_by_row(payload, data, done, start):
+    payloads = data.draw(st.lists(PAYLOADS[payload], max_size=6))
+    rows = [
+        Fact[payload].build(
+            origin=Origin(file="made.jsonl", line=line), produced_by=ProducedBy(rule="reader"), language="zh",
+            partition="made", payload=one, original="before" if line % 3 == 0 else "",
+        )
+        for line, one in enumerate(payloads)
+    ]  # fmt: skip
+    table = Table(Table.of(rows, Fact[payload]).arrow.slice(start), Fact[payload])
+    by_the_column(make("convert_script", **done), table)
+
+
 def test_a_payload_that_does_not_convert_by_field_is_looked_at_row_by_row():
-    terms = Table.of([], Fact[Term])
-    assert make("convert_script", convert="t2s").map_columns(terms) is None
+    for payload in (Term, MultipleAnswerChoice):
+        assert make("convert_script", convert="t2s").map_columns(Table.of([], Fact[payload])) is None
 
 
 def test_a_table_in_which_nothing_changes_is_not_copied():
@@ -104,7 +146,7 @@ PIECES = ["慰藉", "憑藉", "深沈", "PN接面", "SQL隱碼攻擊", "價效�
 @given(st.lists(st.lists(st.sampled_from(PIECES).flatmap(lambda p: st.integers(0, len(p)).map(lambda n: p[n:] or p)),
                          max_size=4).map("".join), max_size=6))  # fmt: skip
 def test_texts_converted_at_one_go_do_not_touch_each_other(conversion, texts):
-    at_once = convert_script("\n".join(texts), conversion).split("\n") if texts else []
+    at_once = rewrite_texts(texts, lambda text: convert_script(text, conversion))
     assert at_once == [convert_script(text, conversion) for text in texts]
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Annotated, ClassVar, Protocol, Self
 
 from pydantic import Field
 
-from benchbuilder.core.records.payloads import Payload
+from benchbuilder.core.records.payload_base import FIRST, FieldPayload
 
 
 class AnsweredQuestion(Protocol):
@@ -37,7 +37,7 @@ class AnsweredQuestion(Protocol):
         ...
 
 
-class QuestionAnswer(Payload):
+class QuestionAnswer(FieldPayload):
     """A question with the answers that are known to be right; the first one is shown.
 
     `wrong` are wrong answers, which come `wrong_from` somewhere: ``listed`` in the source, ``number`` (a number of the
@@ -46,7 +46,14 @@ class QuestionAnswer(Payload):
     """
 
     kind: ClassVar[str] = "question_answer"
-    by_field: ClassVar[bool] = True
+    text_fields = ("context", "question", "answers", "wrong")  # not `gold`, which names passages
+    cell_fields = {
+        "context": "context",
+        "question": "question",
+        "answer": f"answers{FIRST}",
+        "answers": "answers",
+        "wrong": "wrong",
+    }
 
     context: str = ""
     question: str
@@ -67,17 +74,6 @@ class QuestionAnswer(Payload):
     def texts(self) -> dict[str, tuple[str, ...]]:
         """Natural-language fields by name."""
         return {"context": (self.context,), "question": (self.question,), "answers": self.answers, "wrong": self.wrong}
-
-    def map_texts(self, convert: Callable[[str], str]) -> Self:
-        """The payload with every text converted; `gold` stays, for it names passages."""
-        single = {name: convert(getattr(self, name)) for name in ("context", "question")}
-        several = {name: tuple(map(convert, getattr(self, name))) for name in ("answers", "wrong")}
-        return self.model_copy(update={**single, **several})
-
-    def flat_cells(self) -> dict[str, str]:
-        """One cell per column."""
-        cells = {"context": self.context, "question": self.question, "answer": self.answers[0]}
-        return {**cells, "answers": " | ".join(self.answers), "wrong": " | ".join(self.wrong)}
 
     @classmethod
     def examples(cls) -> Sequence[Self]:

@@ -1,11 +1,11 @@
-"""Payloads of facts and items: the base class, and the built-in kinds."""
+"""Payloads of facts and items: the built-in kinds."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
 
+from benchbuilder.core.records.payload_base import FieldPayload, Payload
 from benchbuilder.core.records.row import FrozenModel, Row
 
 STATEMENT_FORM = "statement"
@@ -13,50 +13,6 @@ STATEMENT_FORM = "statement"
 
 ANSWER_FORM = "answer"
 """The form of statements that are the answer to a question which is shown."""
-
-
-class Payload(FrozenModel):
-    """Domain data inside a Fact or an Item; a frozen model registered as a kind of the slot `payload`.
-
-    Fields are strings, numbers, booleans, nested frozen models or tuples of these. Only optional fields have defaults.
-    A table of payloads therefore has one exact Arrow schema.
-    """
-
-    kind: ClassVar[str]
-    by_field: ClassVar[bool] = False
-    """Whether `map_texts` converts whole fields, never parts of them or several joined. Rows in which no field would
-    change are then skipped."""
-
-    @abstractmethod
-    def texts(self) -> dict[str, tuple[str, ...]]:
-        """Natural-language fields by name, for topic filters, screens and script conversion."""
-
-    @abstractmethod
-    def map_texts(self, convert: Callable[[str], str]) -> Self:
-        """The same payload with `convert` applied to every natural-language text."""
-
-    @abstractmethod
-    def flat_cells(self) -> dict[str, str]:
-        """One cell per column of a TSV or CSV."""
-
-    def prompt_fields(self) -> dict[str, Any]:
-        """The variables of prompts for models that answer the item: plain data, never the answer.
-
-        Every row has the same keys.
-        """
-        texts = self.texts()
-        question = "".join((*texts.get("context", ()), *texts.get("question", ())))
-        return {"question": question, "type": str(getattr(self, "type", ""))}
-
-    def display_fields(self) -> tuple[tuple[str, str], ...]:
-        """Names and texts of the fields that annotators see; the first is the subject."""
-        fields = ((name, "\n".join(filter(None, parts))) for name, parts in self.texts().items())
-        return tuple((name, text) for name, text in fields if text)
-
-    @classmethod
-    @abstractmethod
-    def examples(cls) -> Sequence[Self]:
-        """A few rows for the contract suite."""
 
 
 P = TypeVar("P", bound=Payload)
@@ -72,11 +28,12 @@ class Fact(Row, Generic[P]):
     original: str = ""
 
 
-class Triple(Payload):
+class Triple(FieldPayload):
     """A knowledge-graph edge. `head_terms` and `tail_terms` are all names of the concept, the displayed one first."""
 
     kind: ClassVar[str] = "triple"
-    by_field: ClassVar[bool] = True
+    text_fields = ("head", "relation", "tail", "head_type", "tail_type", "head_terms", "tail_terms")
+    cell_fields = {name: name for name in ("head", "relation", "tail", "head_type", "tail_type")}
 
     head: str
     relation: str
@@ -90,16 +47,6 @@ class Triple(Payload):
         """Natural-language fields by name."""
         single = {"head": (self.head,), "tail": (self.tail,)}
         return {**single, "head_terms": self.head_terms, "tail_terms": self.tail_terms}
-
-    def map_texts(self, convert: Callable[[str], str]) -> Self:
-        """The payload with every text converted."""
-        single = {name: convert(text) for name, text in self.flat_cells().items()}
-        terms = {name: tuple(map(convert, getattr(self, name))) for name in ("head_terms", "tail_terms")}
-        return self.model_copy(update={**single, **terms})
-
-    def flat_cells(self) -> dict[str, str]:
-        """One cell per column."""
-        return {name: getattr(self, name) for name in ("head", "relation", "tail", "head_type", "tail_type")}
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
@@ -118,8 +65,11 @@ class Option(FrozenModel):
     text: str
 
 
-class _OptionsPayload(Payload):
+class _OptionsPayload(FieldPayload):
     """What multiple-choice questions have in common; `context` precedes the question."""
+
+    text_fields = ("context", "question", "options.text")
+    cell_fields = {name: name for name in ("context", "question", "options")}
 
     context: str = ""
     question: str
@@ -130,23 +80,13 @@ class _OptionsPayload(Payload):
         options = tuple(option.text for option in self.options)
         return {"context": (self.context,), "question": (self.question,), "options": options}
 
-    def map_texts(self, convert: Callable[[str], str]) -> Self:
-        """The payload with every text converted."""
-        options = tuple(Option(key=option.key, text=convert(option.text)) for option in self.options)
-        changed = {"context": convert(self.context), "question": convert(self.question), "options": options}
-        return self.model_copy(update=changed)
-
-    def flat_cells(self) -> dict[str, str]:
-        """One cell per column."""
-        options = " | ".join(f"{option.key}. {option.text}" for option in self.options)
-        return {"context": self.context, "question": self.question, "options": options}
-
 
 class Choice(_OptionsPayload):
     """A multiple-choice question with one right option; `context` precedes the question."""
 
     kind: ClassVar[str] = "choice"
-    by_field: ClassVar[bool] = True
+    text_fields = (*_OptionsPayload.text_fields, "answer")
+    cell_fields = {**_OptionsPayload.cell_fields, "answer": "answer"}
 
     answer_key: str
     answer: str
@@ -173,14 +113,6 @@ class Choice(_OptionsPayload):
     def texts(self) -> dict[str, tuple[str, ...]]:
         """Natural-language fields by name."""
         return {**super().texts(), "answer": (self.answer,)}
-
-    def map_texts(self, convert: Callable[[str], str]) -> Self:
-        """The payload with every text converted."""
-        return super().map_texts(convert).model_copy(update={"answer": convert(self.answer)})
-
-    def flat_cells(self) -> dict[str, str]:
-        """One cell per column."""
-        return {**super().flat_cells(), "answer": self.answer}
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
@@ -218,7 +150,7 @@ class MultipleAnswerChoice(_OptionsPayload):
         )
 
 
-class LabelledClaim(Payload):
+class LabelledClaim(FieldPayload):
     """A sentence, or a yes/no question (`asked`), that is labelled as true, false or unknown.
 
     It is `about` the world, or about a text (`premise`). `gold` are keys of the passages that show the label, or their
@@ -227,7 +159,8 @@ class LabelledClaim(Payload):
     """
 
     kind: ClassVar[str] = "labelled_claim"
-    by_field: ClassVar[bool] = True
+    text_fields = ("text", "premise", "quote")
+    cell_fields = {name: name for name in ("text", "label", "premise", "quote", "as_of")}
 
     text: str
     label: Literal["true", "false", "unknown"]
@@ -242,14 +175,6 @@ class LabelledClaim(Payload):
     def texts(self) -> dict[str, tuple[str, ...]]:
         """Natural-language fields by name."""
         return {"text": (self.text,), "premise": (self.premise,), "quote": (self.quote,)}
-
-    def map_texts(self, convert: Callable[[str], str]) -> Self:
-        """The payload with every text converted."""
-        return self.model_copy(update={name: convert(getattr(self, name)) for name in ("text", "premise", "quote")})
-
-    def flat_cells(self) -> dict[str, str]:
-        """One cell per column."""
-        return {name: getattr(self, name) for name in ("text", "label", "premise", "quote", "as_of")}
 
     @classmethod
     def examples(cls) -> Sequence[Self]:

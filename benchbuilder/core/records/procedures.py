@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Annotated, ClassVar, Self
 
 from pydantic import Field
 
-from benchbuilder.core.records.payloads import Payload
+from benchbuilder.core.records.payload_base import FieldPayload
 
 
-class Procedure(Payload):
+class Procedure(FieldPayload):
     """The steps of a procedure, in the order in which they are done."""
 
     kind: ClassVar[str] = "procedure"
-    by_field: ClassVar[bool] = True
+    text_fields = ("title", "steps")
+    cell_fields = {"title": "title", "steps": "steps"}
 
     title: str = ""
     steps: Annotated[tuple[str, ...], Field(min_length=2)]
@@ -22,14 +23,6 @@ class Procedure(Payload):
     def texts(self) -> dict[str, tuple[str, ...]]:
         """Natural-language fields by name."""
         return {"title": (self.title,), "steps": self.steps}
-
-    def map_texts(self, convert: Callable[[str], str]) -> Self:
-        """The payload with every text converted."""
-        return self.model_copy(update={"title": convert(self.title), "steps": tuple(map(convert, self.steps))})
-
-    def flat_cells(self) -> dict[str, str]:
-        """One cell per column."""
-        return {"title": self.title, "steps": " | ".join(self.steps)}
 
     @classmethod
     def examples(cls) -> Sequence[Self]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Sequence
 from functools import cache
 from importlib.metadata import version
+from itertools import accumulate
 from typing import Any, Literal
 
 Fold = Literal["case", "marks"]
@@ -122,24 +124,21 @@ def rewrite_texts(texts: Sequence[str], write: Callable[[str], str]) -> list[str
     >>> rewrite_texts(["\\u6f22", "", "a"], lambda text: convert_script(text, "t2s")) == ["\\u6c49", "", "a"]
     True
     """
-    written = list(texts)
-    together: list[int] = []
-    size = 0
-    for place, text in enumerate(texts):
-        if _BETWEEN in text or _END in text:
-            written[place] = write(text)
-            continue
-        together.append(place)
-        size += len(text) + 1
-        if size >= _AT_ONCE:
-            _rewrite(written, together, write)
-            together, size = [], 0
-    _rewrite(written, together, write)
+    written: list[str] = []
+    ends = list(accumulate(map(len, texts)))
+    start = 0
+    while start < len(texts):
+        before = ends[start - 1] if start else 0
+        end = bisect_left(ends, before + _AT_ONCE, start) + 1
+        written += _rewrite(texts[start:end], write)
+        start = end
     return written
 
 
-def _rewrite(texts: list[str], places: Sequence[int], write: Callable[[str], str]) -> None:
-    if places:
-        made = write(_BETWEEN.join([texts[place] for place in places])).split(_BETWEEN)
-        for place, text in zip(places, made, strict=True):
-            texts[place] = text
+def _rewrite(texts: Sequence[str], write: Callable[[str], str]) -> list[str]:
+    joined = _BETWEEN.join(texts)
+    if joined.count(_BETWEEN) == len(texts) - 1 and _END not in joined:
+        return write(joined).split(_BETWEEN)
+    plain = [text for text in texts if _BETWEEN not in text and _END not in text]
+    rewritten = iter(_rewrite(plain, write) if plain else ())
+    return [write(text) if _BETWEEN in text or _END in text else next(rewritten) for text in texts]

@@ -12,12 +12,12 @@ from typing import Any, ClassVar, Self
 import pyarrow as pa
 
 from benchbuilder.config.spec.base import FileRef, StepSpec
-from benchbuilder.core.records.arrow.batches import OutcomeBatch, SourceBatch, pass_through_batch
+from benchbuilder.core.records.arrow.batches import OutcomeBatch, SourceBatch
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.outcomes import Dropped, EndOfFile, FilterResult, GatherResult, Kept, Outcome, SourceUnit
-from benchbuilder.core.records.payloads import Payload
+from benchbuilder.core.records.payload_base import FieldPayload, Payload
 from benchbuilder.core.records.roles import Passage
-from benchbuilder.core.records.row import Origin, ProducedBy, Row
+from benchbuilder.core.records.row import FrozenModel, Origin, ProducedBy, Row
 from benchbuilder.exporters.base import Exporter, FinishedBuild
 from benchbuilder.retrieval.base import Retriever, Tokenizer
 from benchbuilder.sources.base import Source, SourceSpec
@@ -94,8 +94,17 @@ class Columns(Copy):
 
     def map_columns(self, table: Table[Any]) -> OutcomeBatch:
         rows = list(table)[:: -1 if self.spec.how == "backwards" else 1]
-        outcomes = [[Dropped("odd")] if self.spec.how == "drops" else list(self.map(row, {})) for row in rows]
-        return pass_through_batch(table, range(len(rows)), outcomes)
+        drops = self.spec.how == "drops"
+        outcomes = [[Dropped("odd")] if drops else list(self.map(row, {})) for row in rows]
+        made = [(place, outcome) for place, of_row in enumerate(outcomes) for outcome in of_row]
+        kept = [outcome.row for _, outcome in made if isinstance(outcome, Kept)]
+        names = ["kept" if isinstance(outcome, Kept) else "dropped" for _, outcome in made]
+        reasons = ["" if isinstance(outcome, Kept) else outcome.reason for _, outcome in made]
+        columns = ([outcome.slot for _, outcome in made], names, reasons, [""] * len(made))
+        return OutcomeBatch(
+            pa.array([place for place, _ in made], pa.int64()), *(pa.array(texts, pa.string()) for texts in columns),
+            Table.of(kept, table.row),
+        )  # fmt: skip
 
 
 class First(Filter):
@@ -257,6 +266,13 @@ class Note(Payload):
         return [cls(title="a", text="b"), cls(title="c", text="d")]
 
 
+class Remark(FrozenModel):
+    """A remark on a page."""
+
+    text: str
+    page: int
+
+
 class ForgetfulNote(Note):
     """Forgets to convert its title."""
 
@@ -264,14 +280,34 @@ class ForgetfulNote(Note):
         return self.model_copy(update={"text": convert(self.text)})
 
 
-class JoinedNote(Note):
-    """Declares that it converts by field, but converts both fields as one text."""
+class FieldNote(FieldPayload):
+    """A text with a title and remarks, described by its fields."""
 
-    by_field = True
+    kind: ClassVar[str] = "note"
+    text_fields = ("title", "remarks.text")
+    cell_fields = {"title": "title"}
 
-    def map_texts(self, convert: Any) -> Self:
-        title, _, text = convert(f"{self.title}|{self.text}").partition("|")
-        return self.model_copy(update={"title": title, "text": text})
+    title: str
+    remarks: tuple[Remark, ...]
+
+    def texts(self) -> dict[str, tuple[str, ...]]:
+        return {"title": (self.title,), "remarks": tuple(remark.text for remark in self.remarks)}
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        return [cls(title="a", remarks=(Remark(text="b", page=1), Remark(text="", page=2))), cls(title="c", remarks=())]
+
+
+class WrongCellNote(FieldNote):
+    """Shows the number of a page in a cell."""
+
+    cell_fields = {"title": "title", "remarks": "remarks"}
+
+
+class WrongTextNote(FieldNote):
+    """Converts a field that it does not have."""
+
+    text_fields = ("title", "remarks.texts")
 
 
 class TwinNote(Note):

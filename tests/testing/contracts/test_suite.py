@@ -179,9 +179,11 @@ def test_exporters(how: str, message: str) -> None:
 
 def test_payloads() -> None:
     check_payload(broken.Note)
+    check_payload(broken.FieldNote)
     for cls, message in (
         (broken.ForgetfulNote, "does not convert its text 'title'"),
-        (broken.JoinedNote, "declares that it converts by field"),
+        (broken.WrongTextNote, "names the field 'remarks.texts', which is no text"),
+        (broken.WrongCellNote, "names the field 'remarks', which is no text"),
         (broken.TwinNote, "are equal"),
         (broken.NumberNote, "not a string"),
     ):

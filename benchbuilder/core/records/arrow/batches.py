@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from benchbuilder.core.records.arrow.build_rows import constant_column
 from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Dropped, Failed, Kept, NotApplicable, Outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,41 +79,17 @@ class GatherStream:
     notes: dict[str, Any] = field(default_factory=dict[str, Any])
 
 
-def pass_through_batch(
-    table: Table[Any], positions: Sequence[int], outcomes_by_row: Sequence[Sequence[Outcome]]
-) -> OutcomeBatch:
-    """The branches of a table whose rows pass unchanged, under the one slot "", except those at `positions` (rising).
+def kept_batch(table: Table[Any], positions: NDArray[np.int64], rows: Table[Any]) -> OutcomeBatch:
+    """The branches of a table whose rows all are kept, under the one slot "".
 
-    Those have the outcomes of `outcomes_by_row`.
+    They pass unchanged, except those at `positions` (rising): `rows` take their places.
     """
     count = len(table)
-    changed = [outcome for _, outcomes in zip(positions, outcomes_by_row, strict=True) for outcome in outcomes]
-    if not len(positions):
-        empty = constant_column("", count)
-        return OutcomeBatch(pa.array(np.arange(count)), empty, constant_column("kept", count), empty, empty, table)
-    branches, passes = np.ones(count, np.int64), np.ones(count, bool)
-    branches[np.asarray(positions)] = [len(outcomes) for outcomes in outcomes_by_row]
-    passes[np.asarray(positions)] = False
-    row = np.repeat(np.arange(count), branches)
-    # each branch's place in `fields`: 0 if its row passes
-    place: Any = np.where(passes[row], 0, np.cumsum(~passes[row]))
-    fields = [("", "kept", "", ""), *((outcome.slot, *_outcome_fields(outcome)) for outcome in changed)]
-    columns = (pa.array(texts, pa.string()).take(pa.array(place)) for texts in zip(*fields, strict=True))
-    slots, outcomes, reasons, details = columns
-    kept = np.array([True, *(isinstance(outcome, Kept) for outcome in changed)])[place]
-    children = Table.of([outcome.row for outcome in changed if isinstance(outcome, Kept)], table.row).arrow
-    order: Any = pa.array(np.where(place == 0, row, count + np.cumsum(kept & (place > 0)) - 1)[kept])
-    rows: pa.Table = pa.concat_tables([table.arrow, children]).take(order)
-    return OutcomeBatch(pa.array(row), slots, outcomes, reasons, details, Table(rows, table.row))
-
-
-def _outcome_fields(outcome: Outcome) -> tuple[str, str, str]:
-    """The name, reason and detail of an outcome."""
-    if isinstance(outcome, Kept):
-        return "kept", "", ""
-    if isinstance(outcome, Dropped):
-        return "dropped", outcome.reason, outcome.detail
-    if isinstance(outcome, NotApplicable):
-        return "not_applicable", outcome.reason, ""
-    assert isinstance(outcome, Failed)
-    return "failed", "", outcome.error
+    kept = rows if len(positions) == count else table
+    if 0 < len(positions) < count:
+        places = np.arange(count)
+        places[positions] = count + np.arange(len(positions))
+        order: Any = pa.array(places)
+        kept = Table(pa.concat_tables([table.arrow, rows.arrow]).take(order), table.row)
+    empty = constant_column("", count)
+    return OutcomeBatch(pa.array(np.arange(count)), empty, constant_column("kept", count), empty, empty, kept)

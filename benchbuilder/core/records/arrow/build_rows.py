@@ -147,6 +147,12 @@ def _lists(offsets: NDArray[np.int64], values: Any) -> pa.Array[Any]:
     return pa.ListArray.from_arrays(places, values)
 
 
+def value_lists(lists: Any, values: Any) -> pa.Array[Any]:
+    """Lists as long as `lists`, which has no nulls, of other `values`."""
+    lengths = _compute.list_value_length(lists).to_numpy(zero_copy_only=False)
+    return _lists(np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)]), values)
+
+
 def _comma_separated(fields: list[Any]) -> list[Any]:
     """Pairs of name and value with commas between them."""
     parts: list[Any] = []
@@ -168,10 +174,7 @@ def _json(array: Any) -> Any:
         fields = [part for name in names for part in (f"{_JSON(name)}:", _json(_compute.struct_field(array, name)))]
         return _joined(["{", *_comma_separated(fields), "}"])
     if pa.types.is_list(array.type) and array.null_count == 0:
-        lengths = _compute.list_value_length(array).to_numpy(zero_copy_only=False)
-        offsets = np.concatenate([np.zeros(1, np.int32), np.cumsum(lengths, dtype=np.int32)])
-        texts = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), _json(array.flatten()))
-        return _joined(["[", _compute.binary_join(texts, ","), "]"])
+        return _joined(["[", _compute.binary_join(value_lists(array, _json(array.flatten())), ","), "]"])
     return pa.array([_JSON(value) for value in array.to_pylist()], pa.string())
 
 
