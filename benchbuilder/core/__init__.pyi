@@ -280,6 +280,7 @@ from .text.patterns import find_word as find_word
 from .text.patterns import first_match as first_match
 from .text.patterns import group_names as group_names
 from .text.patterns import has_match as has_match
+from .text.patterns import match_count as match_count
 from .text.patterns import match_group_spans as match_group_spans
 from .text.patterns import match_groups as match_groups
 from .text.patterns import matches_whole as matches_whole

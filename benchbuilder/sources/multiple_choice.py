@@ -19,6 +19,7 @@ from benchbuilder.core import (
     Regex,
     Row,
     find_all,
+    has_match,
     normalise_space,
 )
 from benchbuilder.sources.base import SourceSpec
@@ -215,7 +216,7 @@ class MultipleChoice(RowSource[MultipleChoiceSpec]):
         spec, text = self.spec, parsed.context + parsed.question
         if spec.options_count is not None and len(parsed.options) != spec.options_count:
             return Dropped("options_count", f"{len(parsed.options)} options, expected {spec.options_count}")
-        if spec.blank is not None and not find_all(spec.blank, parsed.question):
+        if spec.blank is not None and not has_match(spec.blank, parsed.question):
             return Dropped("no_blank", "")
         if spec.needs_image is not None and (spans := find_all(spec.needs_image, text)):
             return Dropped("needs_image", spans[0].slice_of(text))

@@ -23,9 +23,9 @@ from benchbuilder.core import (
     Table,
     comparison_form,
     fill_template,
-    find_all,
     first_match,
     has_match,
+    match_count,
     matches_whole,
     split_words,
     strip_wrapping,
@@ -204,7 +204,7 @@ class AskOe(Writer):
         if question is None:
             return NeedsModel(statement.text)
         text, kept, *frame = question
-        if any(find_all(pattern, text) for pattern in spec.unsafe):
+        if any(has_match(pattern, text) for pattern in spec.unsafe):
             return NeedsModel(text)
         if fault := self._fault(statement, text, kept):
             return Dropped(fault, statement.context + text)
@@ -233,7 +233,7 @@ class AskOe(Writer):
             return ReplyFault("no_question_word")
         if self._leaks_answer(statement, text):
             return ReplyFault("leaks_answer", answer_text(statement))
-        if any(find_all(pattern, text) for pattern in spec.unsafe):
+        if any(has_match(pattern, text) for pattern in spec.unsafe):
             return ReplyFault("reads_otherwise")
         texts = (text.removesuffix(spec.mark), *outside)
         lost, put, lost_after = text_between(*(comparison_form_without(part, spec.loose) for part in texts))
@@ -259,7 +259,7 @@ class AskOe(Writer):
 
     def _count_question_words(self, text: str) -> int:
         """The number of question words in `text`."""
-        return sum(len(find_all(pattern, text)) for pattern in self.spec.question_words)
+        return sum(match_count(pattern, text) for pattern in self.spec.question_words)
 
     def _leaks_answer(self, statement: Statement, text: str) -> bool:
         answer = answer_text(statement)

@@ -22,7 +22,8 @@ from benchbuilder.core import (
     Table,
     all_numbers,
     fill_template,
-    find_all,
+    has_match,
+    match_count,
     strip_wrapping,
     template_faults,
 )
@@ -175,7 +176,7 @@ class AskTf(Writer):
     def _applies(self, form: TfForm, texts: Sequence[str]) -> bool:
         if not form.harmless:
             texts = [mask_harmless(text, self.spec.harmless) for text in texts]
-        return not form.when or any(find_all(form.when, text) for text in texts)
+        return not form.when or any(has_match(form.when, text) for text in texts)
 
     def prompt_values(self, row: Any, parents: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002
         """Context and statement."""
@@ -197,7 +198,7 @@ class AskTf(Writer):
             return ReplyFault("not_one_question")
         if not text.endswith(spec.ending):
             return ReplyFault("not_true_or_false", spec.ending)
-        if any(len(find_all(pattern, text)) > len(find_all(pattern, statement.text)) for pattern in spec.verdicts):
+        if any(match_count(pattern, text) > match_count(pattern, statement.text) for pattern in spec.verdicts):
             return ReplyFault("leaks_verdict")
         if answer not in text:
             return ReplyFault("answer_missing", answer)

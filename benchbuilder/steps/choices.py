@@ -21,6 +21,7 @@ from benchbuilder.core import (
     Regex,
     Row,
     find_all,
+    has_match,
     normalise_space,
     replace_all,
     sentence_spans,
@@ -73,7 +74,7 @@ class SplitAnswers(Map):
         """A branch for each right option, or one drop without any."""
         payload = row.payload
         question, rule, right = payload.question, "as_asked", set(payload.answer_keys)
-        turn = next((turn for turn in self.spec.turned if find_all(turn.find, question)), None)
+        turn = next((turn for turn in self.spec.turned if has_match(turn.find, question)), None)
         if turn is not None:
             question, rule = replace_all(turn.find, turn.put, question), "turned"
             right = {option.key for option in payload.options} - right
@@ -254,5 +255,5 @@ class SplitStem(Map):
     def _leans(self, rest: str, clause: str) -> bool:
         """Whether `clause` says nothing without `rest`, or the place of the answer is in `rest`."""
         spec = self.spec
-        return any(pattern is not None and find_all(pattern, text)
+        return any(pattern is not None and has_match(pattern, text)
                    for pattern, text in ((spec.not_alone, clause), (spec.gap, rest)))  # fmt: skip

@@ -20,8 +20,8 @@ from benchbuilder.core import (
     Table,
     Triple,
     create_from_spec,
-    find_all,
     group_names,
+    has_match,
     match_groups,
     normalise_space,
     split_sentences,
@@ -134,7 +134,9 @@ class Definitions(Map):
             if groups is None:
                 continue
             head, tail = normalise_space(groups["head"]), normalise_space(groups["tail"])
-            if any(find_all(bad, head) for bad in spec.not_heads) or any(find_all(bad, tail) for bad in spec.not_tails):
+            if any(has_match(bad, head) for bad in spec.not_heads) or any(
+                has_match(bad, tail) for bad in spec.not_tails
+            ):
                 continue
             return name, (head, tail)
         return None

@@ -20,7 +20,7 @@ from benchbuilder.core import (
     Row,
     comparison_form,
     end_with,
-    find_all,
+    match_count,
     strip_wrapping,
     text_length,
 )
@@ -139,7 +139,7 @@ class FalseClaims(Writer):
         after = end_with(reply, spec.stop, spec.marks)
         if "\n" in reply or not is_one_sentence(after, spec.stop, spec.ends):
             return ReplyFault("not_one_sentence")
-        if any(len(find_all(pattern, after)) > len(find_all(pattern, before)) for pattern in spec.verdicts):
+        if any(match_count(pattern, after) > match_count(pattern, before) for pattern in spec.verdicts):
             return ReplyFault("leaks_verdict")
         edit = single_edit(before, after, None)
         if edit is None or comparison_form(before) == comparison_form(after):
@@ -147,7 +147,7 @@ class FalseClaims(Writer):
         old, new = edit[0].slice_of(before), edit[1]
         if not new or max(text_length(part, spec.unit) for part in (old, new)) > spec.max_edit:
             return ReplyFault("changed_elsewhere", before)
-        if any(len(find_all(pattern, after)) != len(find_all(pattern, before)) for pattern in spec.hedges):
+        if any(match_count(pattern, after) != match_count(pattern, before) for pattern in spec.hedges):
             return ReplyFault("hedged", before)
         counted = (count_negations(each, spec.negations, spec.harmless) for each in (before, after))
         if len(set(counted)) > 1:

@@ -25,6 +25,8 @@ from benchbuilder.core import (
     fill_template,
     find_all,
     find_word,
+    has_match,
+    match_count,
     strip_wrapping,
     template_faults,
     word_boundaries,
@@ -235,7 +237,7 @@ class Negate(Writer):
         edit = single_edit(true.text, text, true.answer)
         if edit is None or max(edit[0].end - edit[0].start, len(edit[1])) > spec.max_edit:
             return ReplyFault("changed_elsewhere", true.text)
-        if any(len(find_all(pattern, text)) > len(find_all(pattern, true.text)) for pattern in spec.hedges):
+        if any(match_count(pattern, text) > match_count(pattern, true.text) for pattern in spec.hedges):
             return ReplyFault("hedged", true.text)
         if not self._negates_once(true, *edit):
             return ReplyFault("not_one_negation_more", true.text)
@@ -296,10 +298,10 @@ class Negate(Writer):
     def _negate_predicate(self, true: Statement) -> tuple[Span, str] | None:
         """The span of the predicate before the answer and its negated form."""
         end = self._predicate_end(true)
-        if end is None or any(find_all(pattern, true.text[:end]) for pattern in self.spec.blocked):
+        if end is None or any(has_match(pattern, true.text[:end]) for pattern in self.spec.blocked):
             return None
         words: tuple[str, ...] = self.spec.whole_words
-        if any(find_all(pattern, answer_text(true)) for pattern in self.spec.blocked_answers):
+        if any(has_match(pattern, answer_text(true)) for pattern in self.spec.blocked_answers):
             return None
         rules = [
             rule

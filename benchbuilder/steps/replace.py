@@ -25,7 +25,7 @@ from benchbuilder.core import (
     Table,
     comparison_key,
     contains_text,
-    find_all,
+    has_match,
     is_on_boundaries,
     last_whole_match,
     locate_answer,
@@ -168,7 +168,7 @@ class Replace(Map):
     def _can_replace(self, option: str, answer: str) -> bool:
         """Whether nothing but the statement can speak against the option."""
         option, answer = strip_marks(option, self.spec.marks), strip_marks(answer, self.spec.marks)
-        if not option or any(find_all(pattern, option) for pattern in self.spec.not_options):
+        if not option or any(has_match(pattern, option) for pattern in self.spec.not_options):
             return False
         return self._shapes.shapes_of(option) == self._shapes.shapes_of(answer)
 
@@ -182,7 +182,7 @@ class Replace(Map):
         side, after = bound_before(true.text[: span.start], spec.bounds), true.text[span.end :]
         reason, nearest = "no_wrong_option", ""
         for option in options:
-            if not option or option == answer or any(find_all(pattern, option) for pattern in spec.not_options):
+            if not option or option == answer or any(has_match(pattern, option) for pattern in spec.not_options):
                 continue
             key = comparison_key(option, spec.ignore)
             if spec.strict and key == accepted:

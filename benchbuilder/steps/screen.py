@@ -21,8 +21,8 @@ from benchbuilder.core import (
     Table,
     check_regex,
     create_from_spec,
-    find_all,
     find_pattern,
+    has_match,
     text_length,
 )
 from benchbuilder.retrieval import Tokenizer, word_boundary_problem
@@ -169,7 +169,7 @@ class Screen(Filter):
                 continue
             for form in wording.find:
                 if spans := find_pattern(form, text, check.mode, tokens):
-                    if any(find_all(pattern, text) for pattern in wording.unless):
+                    if any(has_match(pattern, text) for pattern in wording.unless):
                         break
                     return spans[0].slice_of(text) if check.quoted else name
         return None

@@ -31,6 +31,7 @@ from benchbuilder.core import (
     end_with,
     find_all,
     first_match,
+    has_match,
     is_on_boundaries,
     is_whole_token,
     last_whole_match,
@@ -358,7 +359,7 @@ class StateChoice(Writer):
     def _contains_question(self, statement: str, answer: Span | None) -> bool:
         """Whether there is a question word outside the answer."""
         around = statement if answer is None else replace_span(statement, answer, _GAP)
-        return any(find_all(pattern, around) for pattern in self.spec.asking)
+        return any(has_match(pattern, around) for pattern in self.spec.asking)
 
     def _answer_span(self, fact: Fact[Choice], answer: str, text: str) -> Span | None:
         """The span of the answer in a model's text, with the allowed edits; never one that may mean another option."""

@@ -22,8 +22,8 @@ from benchbuilder.core import (
     Statement,
     check_regex,
     fill_template,
-    find_all,
     group_names,
+    has_match,
     match_groups,
     strip_marks,
     strip_marks_right,
@@ -126,10 +126,10 @@ class StateOption(Map):
         if not fitting:
             return [NotApplicable("no_form")]
         name, form, groups = next(
-            ((n, f, g) for n, f, g in fitting if not f.option or find_all(spec.expand_parts(f.option), option)),
+            ((n, f, g) for n, f, g in fitting if not f.option or has_match(spec.expand_parts(f.option), option)),
             ("", None, {}),
         )
-        if form is None or not option or any(find_all(pattern, option) for pattern in spec.not_options):
+        if form is None or not option or any(has_match(pattern, option) for pattern in spec.not_options):
             return [Dropped("not_a_statement", option)]
         text, places = fill_template(form.text, {**groups, "option": option})
         context, _ = fill_template(form.context, {**groups, "context": row.payload.context})

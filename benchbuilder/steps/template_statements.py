@@ -20,7 +20,7 @@ from benchbuilder.core import (
     Statement,
     Triple,
     fill_template,
-    find_all,
+    has_match,
 )
 from benchbuilder.steps.base import Map, Port
 from benchbuilder.steps.language.edits import (
@@ -114,7 +114,7 @@ class NegateTriple(RelationStep):
         ends = (fact.payload.head, fact.payload.tail, answer_text(before))
         if any(count_negations(end, spec.negations, spec.harmless) for end in ends):
             return [Dropped("already_negative", before.text)]
-        if any(find_all(pattern, answer_text(before)) for pattern in spec.blocked_answers):
+        if any(has_match(pattern, answer_text(before)) for pattern in spec.blocked_answers):
             return [Dropped("unclear_scope", before.text)]
         negated = self._negate_by_search(before) if spec.method == "search" else self._negate_by_table(before, fact)
         if isinstance(negated, Dropped):

@@ -21,7 +21,7 @@ from benchbuilder.core import (
     Term,
     compose_characters,
     create_from_spec,
-    find_all,
+    has_match,
     normalise_space,
     same_language,
     text_length,
@@ -127,7 +127,7 @@ class Translate(Writer):
         """The word in a reply."""
         spec = self.spec
         text = text.rstrip(spec.ends) if spec.ends else text
-        if (match := next((pattern for pattern in spec.not_words if find_all(pattern, text)), None)) is not None:
+        if (match := next((pattern for pattern in spec.not_words if has_match(pattern, text)), None)) is not None:
             return ReplyFault("no_word", match)
         if (length := text_length(text, spec.unit)) > spec.max_length:
             return ReplyFault("too_long", f"{length} {spec.unit}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from difflib import SequenceMatcher
+from functools import lru_cache
 
 import regex
 from rapidfuzz.distance import Levenshtein
@@ -22,6 +23,7 @@ _LATIN = re.compile(r"[A-Za-z]+")
 _ZEROS = re.compile(r"(?<=\d)\.0+(?!\d)|(\.\d*?[1-9])0+(?!\d)")
 
 
+@lru_cache(maxsize=4096)
 def comparison_key(text: str, ignore: str) -> str:
     """The form in which answers are compared.
 

@@ -11,11 +11,14 @@ from pydantic import AfterValidator
 
 from benchbuilder.core.errors import DataError
 from benchbuilder.core.records.row import Span
-from benchbuilder.core.text.pattern_limits import costly_construct
+from benchbuilder.core.text.pattern_limits import SHORT_TEXT, pattern_cost
 
 TIMEOUT_S = 2.0
 """Most seconds that one pattern may take on one text."""
 
+_FEW_PATHS = 1 << 14
+"""A pattern with so few ways to match ends soon on a short text: there it runs without a clock, which takes longer."""
+_TIMED = {"timeout": TIMEOUT_S}
 _SHOWN = 80
 """Most characters of a pattern that a message shows."""
 
@@ -65,10 +68,12 @@ class _TooCostly(Exception):
 
 
 @cache
-def _compiled(pattern: str) -> Any:
-    if (refused := costly_construct(pattern)) is not None:
-        raise _TooCostly(*refused)
-    return regex.compile(pattern)
+def _compiled(pattern: str) -> tuple[Any, int]:
+    """The compiled pattern, and the length of the texts on which it needs no time limit: it has few ways to match."""
+    cost = pattern_cost(pattern)
+    if cost.refusal is not None:
+        raise _TooCostly(*cost.refusal)
+    return regex.compile(pattern), SHORT_TEXT if cost.paths <= _FEW_PATHS else -1
 
 
 def find_all(pattern: str, text: str) -> list[Span]:
@@ -77,8 +82,16 @@ def find_all(pattern: str, text: str) -> list[Span]:
     >>> find_all("[0-9]+", "a 12 b 3")
     [Span(start=2, end=4), Span(start=7, end=8)]
     """
-    matches = _run(pattern, text, lambda compiled: list(compiled.finditer(text, timeout=TIMEOUT_S)))
-    return [Span(start=match.start(), end=match.end()) for match in matches]
+    return [Span(start=start, end=end) for start, end in _run(pattern, text, _spans)]
+
+
+def match_count(pattern: str, text: str) -> int:
+    """How often the regular expression `pattern` matches in `text`; DataError if it takes too long.
+
+    >>> match_count("[0-9]+", "a 12 b 3")
+    2
+    """
+    return len(_run(pattern, text, _spans))
 
 
 def has_match(pattern: str, text: str) -> bool:
@@ -87,7 +100,7 @@ def has_match(pattern: str, text: str) -> bool:
     >>> has_match("[0-9]+", "a 12 b 3"), has_match("[0-9]+", "a")
     (True, False)
     """
-    return _run(pattern, text, lambda compiled: compiled.search(text, timeout=TIMEOUT_S) is not None)
+    return _run(pattern, text, _search) is not None
 
 
 def first_match(patterns: Patterns, text: str) -> str | None:
@@ -106,7 +119,7 @@ def matches_whole(pattern: str, text: str) -> bool:
     >>> matches_whole("[0-9]*", "12"), matches_whole("[0-9]*", "12 b")
     (True, False)
     """
-    return bool(find_all(rf"\A(?:{pattern})\Z", text))
+    return has_match(rf"\A(?:{pattern})\Z", text)
 
 
 def match_groups(pattern: str, text: str) -> dict[str, str] | None:
@@ -127,7 +140,7 @@ def may_begin_match(pattern: str, text: str) -> bool:
     >>> may_begin_match("this is wrong", "this is"), may_begin_match("this is wrong", "that is")
     (True, False)
     """
-    return bool(_run(pattern, text, lambda compiled: compiled.fullmatch(text, partial=True, timeout=TIMEOUT_S)))
+    return bool(_run(pattern, text, lambda compiled, text, limit: compiled.fullmatch(text, partial=True, **limit)))
 
 
 def match_group_spans(pattern: str, text: str) -> dict[str, tuple[str, int]] | None:
@@ -138,7 +151,7 @@ def match_group_spans(pattern: str, text: str) -> dict[str, tuple[str, int]] | N
     >>> match_group_spans("(?P<a>x)?(?P<n>[0-9]+)", "12")
     {'a': ('', -1), 'n': ('12', 0)}
     """
-    match = _run(pattern, text, lambda compiled: compiled.fullmatch(text, timeout=TIMEOUT_S))
+    match = _run(pattern, text, _match_whole)
     return None if match is None else {name: (match[name] or "", match.start(name)) for name in match.groupdict()}
 
 
@@ -148,7 +161,7 @@ def group_names(pattern: str) -> tuple[str, ...]:
     >>> group_names("(?P<n>[0-9]+) (?P<unit>b)")
     ('n', 'unit')
     """
-    return tuple(_compiled(pattern).groupindex)
+    return tuple(_compiled(pattern)[0].groupindex)
 
 
 def replace_all(pattern: str, replacement: str, text: str) -> str:
@@ -157,13 +170,26 @@ def replace_all(pattern: str, replacement: str, text: str) -> str:
     >>> replace_all(r"(a)b", r"\\1", "abab")
     'aa'
     """
-    return _run(pattern, text, lambda compiled: compiled.sub(replacement, text, timeout=TIMEOUT_S))
+    return _run(pattern, text, lambda compiled, text, limit: compiled.sub(replacement, text, **limit))
 
 
-def _run(pattern: str, text: str, match: Callable[[Any], Any]) -> Any:
-    """The result of `match` for the compiled pattern; DataError if it takes too long."""
+def _spans(compiled: Any, text: str, limit: dict[str, float]) -> list[tuple[int, int]]:
+    return [match.span() for match in compiled.finditer(text, **limit)]
+
+
+def _search(compiled: Any, text: str, limit: dict[str, float]) -> Any:
+    return compiled.search(text, **limit)
+
+
+def _match_whole(compiled: Any, text: str, limit: dict[str, float]) -> Any:
+    return compiled.fullmatch(text, **limit)
+
+
+def _run(pattern: str, text: str, match: Callable[[Any, str, dict[str, float]], Any]) -> Any:
+    """The result of `match` for the compiled pattern, a text and a time limit; DataError if it takes too long."""
     try:
-        return match(_compiled(pattern))
+        compiled, untimed = _compiled(pattern)
+        return match(compiled, text, {} if len(text) <= untimed else _TIMED)
     except _TooCostly as error:
         why = f"{error.reason}; patterns that a recipe gives are put together"
         next = "make the patterns in the recipe shorter, or lower their counts"

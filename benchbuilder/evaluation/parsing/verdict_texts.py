@@ -8,7 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from benchbuilder.core import convert_script, find_all, replace_all
+from benchbuilder.core import (
+    convert_script,
+    find_all,
+    has_match,
+    replace_all,
+)
 from benchbuilder.evaluation.parsing.restated_claims import ClaimFinder
 from benchbuilder.evaluation.parsing.score_replies import unique_object
 from benchbuilder.evaluation.parsing.verdict_tables import CLAIM, CONTRARY, FALSE, OTHER, QUESTION, TRUE, VerdictTable
@@ -149,7 +154,7 @@ class VerdictTexts:
         text = " ".join(text.strip(_AROUND).split())
         if not text or len(text) > self._longest:
             return Clause("", position, sentence, is_retraction=False)
-        turned = bool(self._turns and find_all(rf"\A(?:(?:{self._openers})\s*)*?(?:{self._turns})", text))
+        turned = bool(self._turns and has_match(rf"\A(?:(?:{self._openers})\s*)*?(?:{self._turns})", text))
         return Clause(replace_all(rf"\A(?:(?:{self._openers})\s*)+", "", text), position, sentence, turned)
 
 

@@ -12,6 +12,7 @@ from typing import Literal
 from benchbuilder.core import (
     DataError,
     find_all,
+    has_match,
     match_groups,
     may_begin_match,
     replace_all,
@@ -137,7 +138,7 @@ class VerdictReader:
         question = self._question(yes_no_question)
         said = self._texts.mask_quotes(self._texts.first_speaker(said), question.masks)
         marks = sorted(self._marks(said, question, is_cut), key=lambda mark: mark.position)
-        if not marks and self._refuse and find_all(self._refuse, said):
+        if not marks and self._refuse and has_match(self._refuse, said):
             return VerdictReading("", "refusal", words=_excerpt(truncate_code_points(said, 80)))
         return _final_reading(_without_echoes(marks, question.declares))
 
@@ -176,7 +177,7 @@ class VerdictReader:
     def _asks_for(self, field: str, text: str) -> bool:
         """Whether the pattern `field` of a table is found in `text`."""
         patterns = [table.expand_parts(getattr(table, field)) for table in self._tables if getattr(table, field)]
-        return any(find_all(pattern, text) for pattern in patterns)
+        return any(has_match(pattern, text) for pattern in patterns)
 
     def _marks(self, text: str, question: _Question, is_cut: bool) -> Iterator[_FoundVerdict]:
         turned = False

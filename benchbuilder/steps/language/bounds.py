@@ -13,7 +13,7 @@ from benchbuilder.config import Spec
 from benchbuilder.core import (
     Regex,
     comparison_key,
-    find_all,
+    has_match,
     has_number_sign,
     number_range,
     replace_all,
@@ -76,7 +76,7 @@ class _Amount:
 
 def bound_before(before: str, bounds: Sequence[NumericBound]) -> Side:
     """The side on which a number is wrong behind the text `before`: that of the first bound that fits."""
-    found = next((bound for bound in bounds if bound.before and find_all(bound.before, before)), None)
+    found = next((bound for bound in bounds if bound.before and has_match(bound.before, before)), None)
     return found.wrong if found is not None else ""
 
 
@@ -133,7 +133,7 @@ def _unit_of(text: str, rules: NumberRules) -> tuple[str, NumberUnit | None]:
 
 def _bound_in(text: str, rules: NumberRules) -> NumericBound | None:
     """The first bound that is written in an answer; `text` goes on behind it."""
-    return next((bound for bound in rules.bounds if bound.answer and find_all(bound.answer, text)), None)
+    return next((bound for bound in rules.bounds if bound.answer and has_match(bound.answer, text)), None)
 
 
 def _amount(text: str, after: str, side: Side, rules: NumberRules) -> _Amount | None:

@@ -17,6 +17,7 @@ from benchbuilder.core import (
     all_numbers,
     find_all,
     has_markup,
+    has_match,
     odd_characters,
     split_sentences,
     split_words,
@@ -168,7 +169,7 @@ class ClaimCheck:
     def _hedges(self, claim: str, quote: str, read: ReadText) -> tuple[str, str] | None:  # noqa: ARG002
         """Words of doubt that the quote has and the claim has not."""
         for pattern in self._rules.hedges:
-            if (match := self._first((pattern,), quote)) and not find_all(pattern, claim):
+            if (match := self._first((pattern,), quote)) and not has_match(pattern, claim):
                 return "hedge_lost", match
         return None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Literal, Self
 
 from pydantic import model_validator
@@ -15,7 +16,7 @@ from benchbuilder.core import (
     Span,
     Statement,
     comparison_form,
-    find_all,
+    match_count,
     replace_all,
     template_faults,
     to_half_width,
@@ -102,11 +103,17 @@ def cuts_word(text: str, position: int, words: tuple[str, ...]) -> bool:
     >>> cuts_word("its reaction is", 6, ("reaction",))
     True
     """
-    for word in words:
-        start = text.find(word, max(0, position - len(word) + 1), position + len(word) - 1)
-        if start >= 0 and start < position < start + len(word):
-            return True
-    return False
+    known, lengths = _words_and_lengths(words)
+    return any(
+        text[start : start + length] in known
+        for length in lengths
+        for start in range(max(0, position - length + 1), position)
+    )
+
+
+@lru_cache(maxsize=64)
+def _words_and_lengths(words: tuple[str, ...]) -> tuple[frozenset[str], tuple[int, ...]]:
+    return frozenset(words), tuple(sorted({len(word) for word in words}))
 
 
 def single_edit(before: str, after: str, keep: Span | None) -> tuple[Span, str] | None:
@@ -205,7 +212,7 @@ def count_negations(text: str, negations: Sequence[Regex], harmless: Sequence[Re
     if not negations:
         return 0
     pattern = "|".join(f"(?:{pattern})" for pattern in negations)
-    return len(find_all(pattern, mask_harmless(text, harmless)))
+    return match_count(pattern, mask_harmless(text, harmless))
 
 
 def mask_harmless(text: str, harmless: Sequence[Regex]) -> str:

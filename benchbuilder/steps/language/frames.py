@@ -5,12 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated, Self
 
 import regex
 from pydantic import Field, model_validator
 
-from benchbuilder.core import Casing, FrozenModel, Regex, Span, WordForms, has_match, match_group_spans
+from benchbuilder.core import (
+    Casing,
+    FrozenModel,
+    Regex,
+    Span,
+    WordForms,
+    has_match,
+    match_group_spans,
+)
 
 GAP = "%answer%"
 """Replaces the answer in a sentence to match."""
@@ -82,9 +91,13 @@ class SentenceFrames:
         self._before = before or {}
         self._frames = [(name, frame) for name, frame in frames.items() if frame is not None]
         self._shapes, self._forms, self._casing = shapes, forms, casing
+        self._shapes_of = lru_cache(maxsize=4096)(self._match_shapes)
 
     def shapes_of(self, answer: str) -> frozenset[str]:
         """The names of the shapes of `answer`."""
+        return self._shapes_of(answer)
+
+    def _match_shapes(self, answer: str) -> frozenset[str]:
         patterns = self._shapes.items()
         return frozenset(name for name, pattern in patterns if has_match(self._forms.expand(pattern), answer))
 

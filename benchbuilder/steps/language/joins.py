@@ -9,7 +9,15 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from benchbuilder.config import Spec
-from benchbuilder.core import Patterns, Regex, Span, find_all, first_match, has_match, replace_all
+from benchbuilder.core import (
+    Patterns,
+    Regex,
+    Span,
+    find_all,
+    first_match,
+    has_match,
+    replace_all,
+)
 from benchbuilder.steps.language.edits import cuts_word, longest_end
 from benchbuilder.steps.language.frames import FramedText, SentenceFrame, SentenceFrames
 

@@ -8,7 +8,14 @@ from typing import Annotated
 from pydantic import Field
 
 from benchbuilder.config import Spec
-from benchbuilder.core import LengthUnit, Regex, comparison_key, find_all, rouge_l, split_words
+from benchbuilder.core import (
+    LengthUnit,
+    Regex,
+    comparison_key,
+    has_match,
+    rouge_l,
+    split_words,
+)
 
 
 class Rewording(Spec):
@@ -30,7 +37,7 @@ class Rewording(Spec):
 
     def fits(self, option: str, answer: str, statement: str, unit: LengthUnit, ignore: str) -> bool:
         """Whether `option` is a rewording of `answer` in the true `statement`."""
-        if any(find_all(pattern, text) for pattern in self.unless for text in (statement, option)):
+        if any(has_match(pattern, text) for pattern in self.unless for text in (statement, option)):
             return False
         left, right = (_pieces(text, unit, ignore) for text in (option, answer))
         if min(len(left), len(right)) < self.least:

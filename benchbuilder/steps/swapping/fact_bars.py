@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from benchbuilder.core import Dropped, compose_characters, find_all, pattern_excerpt
+from benchbuilder.core import (
+    Dropped,
+    compose_characters,
+    has_match,
+    pattern_excerpt,
+)
 from benchbuilder.steps.swapping.facts import SwapFact
 from benchbuilder.steps.swapping.names import NameForms
 from benchbuilder.steps.swapping.popularity import Popularity
@@ -26,7 +31,7 @@ class FactBars:
         if not names.isdisjoint(self._open) or (self._checkable and names.isdisjoint(self._checkable)):
             return Dropped("open_relation", fact.relation)
         for pattern in self._spec.bar.generic:
-            if find_all(pattern, fact.answer):
+            if has_match(pattern, fact.answer):
                 return Dropped("generic_answer", f"{fact.answer}: {pattern_excerpt(pattern)}")
         if self._spec.bar.shared_letters == "both_sides":
             shared = self._forms.letters(fact.concept) & self._forms.letters(fact.answer)

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 import yaml
-from benchbuilder.core.text.patterns import find_all
+from benchbuilder.core.text.patterns import (
+    has_match,
+)
 
 import benchbuilder_cmhe
 
@@ -43,5 +45,5 @@ def patterns() -> dict[str, str]:
     ],
 )
 def test_patterns_name_what_tells_who_somebody_is(text: str, name: str) -> None:
-    found = [known for known, pattern in patterns().items() if find_all(pattern, text)]
+    found = [known for known, pattern in patterns().items() if has_match(pattern, text)]
     assert found == ([name] if name else [])

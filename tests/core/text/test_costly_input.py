@@ -10,7 +10,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchbuilder.core.text.pattern_limits import MAX_COPIES, costly_construct
+from benchbuilder.core.text.pattern_limits import MANY_PATHS, MAX_COPIES, SHORT_TEXT, pattern_cost
 from benchbuilder.core.text.patterns import check_regex, find_all
 from benchbuilder.core.text.plain_yaml import parse_plain_yaml
 
@@ -40,7 +40,7 @@ def test_patterns_without_an_end_are_refused_at_once(pattern: str) -> None:
 )  # fmt: skip
 def test_ordinary_patterns_pass(pattern: str) -> None:
     regex.compile(pattern)
-    assert costly_construct(pattern) is None
+    assert pattern_cost(pattern).refusal is None
 
 
 @given(st.recursive(st.sampled_from("ab"), lambda inner: st.tuples(inner, st.integers(1, 300), st.sampled_from(
@@ -50,7 +50,7 @@ def test_nested_counts_are_never_below_what_is_copied(pattern: str) -> None:
     product = 1
     for count in regex.findall(r"\{(?:1,)?(\d+)\}", pattern):
         product *= int(count)
-    assert product <= MAX_COPIES or costly_construct(pattern) is not None
+    assert product <= MAX_COPIES or pattern_cost(pattern).refusal is not None
 
 
 def test_the_place_is_named() -> None:
@@ -81,3 +81,42 @@ def test_yaml_that_grows_is_refused(text: str, said: str) -> None:
 def test_plain_yaml_is_read_as_ever() -> None:
     text = "{a: 1, b: 1.5, c: [x, null, true], d: 0x1F, e: 2001-02-03, f: 1:30}"
     assert parse_plain_yaml(text) == yaml.safe_load(text)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "paths"),
+    [("abc", 1), ("a|b|cd", 3), ("a?b?", 4), ("a{2,4}", 3), ("(?:a|b){3}", 8), ("(?:a|b)?c", 3), ("x*", SHORT_TEXT + 1),
+     ("[^a|b*]+?", SHORT_TEXT + 1), (r"(?<!a|b)c(?=d|e)", 4), (r"a\|b\*", 1), ("(?i)a{,2}+", 3), ("(?:ab){2,}", 65)],
+)  # fmt: skip
+def test_the_ways_of_a_pattern_to_match_are_counted(pattern: str, paths: int) -> None:
+    assert pattern_cost(pattern).paths == paths
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["(a+)+$", "(?:a|aa)*$", "(?:a?){30}$", "(a|a)" * 30 + "$", "(?:a{0,9}){0,9}$", ".*.*.*x", "(?:a*b?)*$", "((a)"],
+)  # fmt: skip
+def test_patterns_with_many_ways_keep_their_time_limit(pattern: str) -> None:
+    assert pattern_cost(pattern).paths > 1 << 14
+    assert pattern_cost("(a+)+").paths == MANY_PATHS
+
+
+_PARTS = st.recursive(
+    st.sampled_from(["a", "[ab]", ".", "aa"]),
+    lambda inner: st.one_of(
+        st.tuples(inner, inner).map("".join),
+        st.tuples(inner, inner).map(lambda pair: f"(?:{pair[0]}|{pair[1]})"),
+        st.tuples(inner, st.sampled_from(["?", "*", "+", "{0,3}", "*?", "{2}"])).map(
+            lambda pair: f"(?:{pair[0]}){pair[1]}"
+        ),
+    ),
+    max_leaves=8,
+)
+
+
+@given(_PARTS)
+def test_what_runs_without_a_clock_ends_soon(pattern: str) -> None:
+    begin = time.process_time()
+    text = "a" * (SHORT_TEXT - 1) + "x"
+    assert find_all(f"{pattern}y", text) == []
+    assert time.process_time() - begin < 20

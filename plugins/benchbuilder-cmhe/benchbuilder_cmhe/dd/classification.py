@@ -10,7 +10,15 @@ from pathlib import Path
 from typing import Annotated
 
 from benchbuilder.config import FileRef, Spec
-from benchbuilder.core import DataError, Regex, fill_template, find_all, replace_all, template_faults
+from benchbuilder.core import (
+    DataError,
+    Regex,
+    fill_template,
+    find_all,
+    has_match,
+    replace_all,
+    template_faults,
+)
 from pydantic import Field, field_validator
 
 from benchbuilder_cmhe.dd.hierarchy import CodePlace, Hierarchy, category_of
@@ -205,7 +213,7 @@ class Classification:
 
     def _denies_complications(self, code: str, denied: str) -> bool:
         own = (self.names.name_of(code), *self.names.names_of(code), self.hierarchy.title(code))
-        return any(find_all(denied, text) for text in own)
+        return any(has_match(denied, text) for text in own)
 
     def _find_by_parts(self, name: str) -> list[CodeMatch]:
         if not self.spec.separators:

@@ -6,7 +6,18 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from benchbuilder.config import StepSpec
-from benchbuilder.core import Choice, Dropped, Fact, Kept, Outcome, Regex, Row, find_all, normalise_space, replace_all
+from benchbuilder.core import (
+    Choice,
+    Dropped,
+    Fact,
+    Kept,
+    Outcome,
+    Regex,
+    Row,
+    has_match,
+    normalise_space,
+    replace_all,
+)
 from benchbuilder.steps import Map, Port
 
 from benchbuilder_cmhe.dd.case import Diagnosis, PatientCase
@@ -94,7 +105,7 @@ class ExamCase(Map):
 
 
 def _is_match(pattern: str | None, text: str) -> bool:
-    return bool(pattern) and bool(find_all(pattern or "", text))
+    return bool(pattern) and has_match(pattern or "", text)
 
 
 def _first_match(patterns: Mapping[str, str | None], text: str) -> str:

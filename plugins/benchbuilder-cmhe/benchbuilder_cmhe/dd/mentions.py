@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from benchbuilder.core import find_all
+from benchbuilder.core import (
+    find_all,
+    has_match,
+)
 
 from benchbuilder_cmhe.dd.classification import Classification
 from benchbuilder_cmhe.dd.names import CodeMatch
@@ -122,7 +125,7 @@ class MentionFinder:
 
 
 def _matches_any(patterns: Sequence[str], text: str) -> bool:
-    return any(find_all(pattern, text) for pattern in patterns)
+    return any(has_match(pattern, text) for pattern in patterns)
 
 
 def _inside_word(text: str, start: int, end: int) -> bool:

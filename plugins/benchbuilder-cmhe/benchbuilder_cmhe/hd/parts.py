@@ -10,7 +10,13 @@ from re import escape
 from typing import Annotated, Literal
 
 from benchbuilder.config import FileRef, Name, Spec
-from benchbuilder.core import DataError, Regex, Span, find_all
+from benchbuilder.core import (
+    DataError,
+    Regex,
+    Span,
+    find_all,
+    has_match,
+)
 from pydantic import Field, model_validator
 
 _DIGITS = r"[0-9]+(?:\.[0-9]+)?"
@@ -174,7 +180,7 @@ class PartFinder:
                 if (
                     any(span.start < one.span.end and one.span.start < span.end for one in found)
                     or not self.counts(text, part)
-                    or (self.rule.unless and find_all(self.rule.unless, _clause(text, span, stops)))
+                    or (self.rule.unless and has_match(self.rule.unless, _clause(text, span, stops)))
                 ):
                     continue
                 around = (_end(frame.before, text[: span.start]), _start(frame.after, text[span.end :]))

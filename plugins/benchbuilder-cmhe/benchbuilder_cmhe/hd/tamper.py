@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
-from benchbuilder.core import Fact, Outcome, ProducedBy, Regex, Row, find_all
+from benchbuilder.core import (
+    Fact,
+    Outcome,
+    ProducedBy,
+    Regex,
+    Row,
+    find_all,
+    match_count,
+)
 from benchbuilder.steps import MODEL_REASONS, NeedsModel, Port, ReplyFault, Writer, WriterSpec, single_edit
 from pydantic import Field
 from rapidfuzz.distance import Indel
@@ -85,7 +93,7 @@ class Tamper(Writer):
         if kept < spec.kept:
             return ReplyFault("form_changed", f"{kept:.2f} kept")
         for pattern in spec.telltales:
-            if len(found := find_all(pattern, text)) > len(find_all(pattern, answer)):
+            if len(found := find_all(pattern, text)) > match_count(pattern, answer):
                 return ReplyFault("telltale", found[0].slice_of(text))
         change = AnswerChange(rule="model", before=edit[0].slice_of(answer), after=edit[1])
         payload = row.payload.model_copy(update={"answer": text, "changes": (*row.payload.changes, change)})
