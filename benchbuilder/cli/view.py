@@ -90,7 +90,8 @@ def _builds(args: argparse.Namespace) -> list[BuildFolder]:
         own = load_recipe(overrides, recipes=args.recipes).recipe.build_folder(Path.cwd())
         folders.insert(0, own)
     folders = folders or [Path(_BUILDS)]
-    builds = find_builds(folders, {own: tuple(overrides)} if own is not None else {})
+    words = {own: tuple(overrides)} if own is not None else {}
+    builds = find_builds(folders, words, keeps_indexes=not args.read_only)
     if not builds:
         where = ", ".join(map(display_path, folders))
         raise DataError(f"there is no build in {where}", where="command line", why="no folder below has a store",

@@ -90,6 +90,7 @@ from .spec.scorecard import ScorecardSpec as ScorecardSpec
 from .trust import trust_always as trust_always
 from .trust import trusted_folders as trusted_folders
 from .trust import trusting as trusting
+from .trust import user_cache_folder as user_cache_folder
 from .trust import user_folder as user_folder
 from .validate import read_kind_spec as read_kind_spec
 from .validation_errors import explain_validation as explain_validation

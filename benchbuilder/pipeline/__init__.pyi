@@ -55,6 +55,7 @@ from .run_node import RowChooser as RowChooser
 from .run_node import ShardLimits as ShardLimits
 from .run_node import create_executor as create_executor
 from .shards.files import count_rows as count_rows
+from .shards.files import may_hold as may_hold
 from .shards.files import read_columns as read_columns
 from .shards.files import read_footer as read_footer
 from .shards.files import read_part as read_part

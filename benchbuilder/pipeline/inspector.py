@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, Protocol, cast
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +17,7 @@ from benchbuilder.core import DataError, Row, combined_column, row_class, row_te
 from benchbuilder.pipeline.accounting.shard import OUTCOME_SCHEMA
 from benchbuilder.pipeline.inspected_flow import InspectedFlow
 from benchbuilder.pipeline.plan import Plan
-from benchbuilder.pipeline.shards.files import read_columns, read_part, read_slice
+from benchbuilder.pipeline.shards.files import may_hold, read_columns, read_part, read_slice
 from benchbuilder.pipeline.store.folder import Store
 from benchbuilder.pipeline.store.manifest import Manifest
 
@@ -42,6 +42,19 @@ class TracedBranch:
         return f"{' > '.join(self.path)}: {self.ending()}"
 
 
+class RowFinder(Protocol):
+    """Knows where ids are in large steps, so that an inspector need not read them whole."""
+
+    def places(
+        self, manifest: Manifest, column: Literal["id", "row"], ids: Set[str]
+    ) -> Mapping[str, Sequence[tuple[int, int]]] | None:  # fmt: skip
+        """The parts and lines where a column (``id`` of the rows, ``row`` of the outcomes) has each of these ids.
+
+        ``None`` if the step has no index.
+        """
+        ...
+
+
 _MOST_KEPT = 10_000
 """An inspector remembers the lines of so many questions about outcomes."""
 
@@ -50,10 +63,11 @@ class Inspector:
     """Reads the committed steps of a flow; DataError if there are none."""
 
     def __init__(
-        self, flow: InspectedFlow, manifests: Mapping[str, Manifest], store: Store, *, compares: bool = True
+        self, flow: InspectedFlow, manifests: Mapping[str, Manifest], store: Store, *, compares: bool = True,
+        index: RowFinder | None = None,
     ) -> None:  # fmt: skip
         """`compares` says whether files are compared with their checksums before they are read."""
-        self.flow, self.store, self._compares = flow, store, compares
+        self.flow, self.store, self._compares, self._index = flow, store, compares, index
         self._asked: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
         self.manifests: dict[str, Manifest] = dict(manifests)
         if not self.manifests:
@@ -218,9 +232,12 @@ class Inspector:
 
     def _row_positions(self, name: str, rows: Set[str]) -> dict[str, tuple[Path, int]]:
         """The file and position of the rows of these ids in a step."""
+        files, indexed = self._row_files(name), self._indexed(name, "id", rows)
+        if indexed is not None:
+            return {row: (files[places[0][0]], places[0][1]) for row, places in indexed.items()}
         positions: dict[str, tuple[Path, int]] = {}
         wanted = pa.array(sorted(rows), pa.string())
-        for part in self._row_files(name):
+        for part in files:
             ids = combined_column(read_columns(part, ["id"]), "id")
             for position in _true_positions(pc.is_in(ids, value_set=wanted)):
                 positions[ids[position].as_py()] = part, position
@@ -241,15 +258,37 @@ class Inspector:
         asked = (name, *sorted(values.items()))
         if asked in self._asked:
             return self._asked[asked]
-        lines, compute = list[dict[str, Any]](), cast("Any", pc)
-        for part in self._outcome_files(name):
-            columns = read_columns(part, list(values))
-            masks = [compute.equal(combined_column(columns, name), value) for name, value in values.items()]
-            if positions := _true_positions(functools.reduce(compute.and_, masks)):
-                lines += read_part(part, OUTCOME_SCHEMA).take(positions).to_pylist()
+        lines = list[dict[str, Any]]()
+        for part, positions in self._outcome_places(name, values):
+            near: list[dict[str, Any]] = read_part(part, OUTCOME_SCHEMA).take(positions).to_pylist()
+            lines += [line for line in near if all(line[column] == value for column, value in values.items())]
         if len(self._asked) < _MOST_KEPT:
             self._asked[asked] = lines
         return lines
+
+    def _outcome_places(self, name: str, values: Mapping[str, str | int]) -> Iterator[tuple[Path, list[int]]]:
+        """Each file with outcomes that may have these values, and their positions; by the index if there is one."""
+        files = self._outcome_files(name)
+        row = values.get("row")
+        indexed = self._indexed(name, "row", {row}) if isinstance(row, str) else None
+        if indexed is not None:
+            places = next(iter(indexed.values()), ())
+            for part in sorted({part for part, _ in places}):
+                yield files[part], [line for at, line in places if at == part]
+            return
+        compute = cast("Any", pc)
+        for part in files:
+            if not all(may_hold(part, column, (values[column],)) for column in ("line", "file") if column in values):
+                continue
+            columns = read_columns(part, list(values))
+            masks = [compute.equal(combined_column(columns, column), value) for column, value in values.items()]
+            if positions := _true_positions(functools.reduce(compute.and_, masks)):
+                yield part, positions
+
+    def _indexed(
+        self, name: str, column: Literal["id", "row"], ids: Set[str]
+    ) -> Mapping[str, Sequence[tuple[int, int]]] | None:  # fmt: skip
+        return None if self._index is None else self._index.places(self.manifests[name], column, ids)
 
     def _unknown_row_error(self, row: str) -> DataError:
         return DataError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from benchbuilder.explorer.reading.step_parts import InputRows, StepParts
+from benchbuilder.explorer.reading.row_places import input_places, output_lines
+from benchbuilder.explorer.reading.step_parts import StepParts
 from benchbuilder.explorer.reading.text_search import BoolArray, TextQuery, rows_with_text, text_leaves
 
 PAGE_ROWS = 50
@@ -145,12 +146,12 @@ def matching_lines(parts: StepParts, part: int, chosen: BranchFilter) -> np.ndar
     wanted = chosen.wanted()
     if wanted and not parts.may_hold(part, wanted):
         return np.empty(0, np.int64)
-    facets = parts.facets(part)
+    facets = parts.facets(part, list(dict.fromkeys(("outcome", *wanted))))
     keep = ~_is_one_of(facets, "outcome", ("unused",))
     for name, values in wanted.items():
         keep &= _is_one_of(facets, name, values)
     if chosen.query is not None and keep.any():
-        keep &= _lines_with_text(parts, part, facets, keep, chosen.query)
+        keep &= _lines_with_text(parts, part, _is_one_of(facets, "outcome", ("kept",)), keep, chosen.query)
     return np.flatnonzero(keep)
 
 
@@ -160,84 +161,55 @@ def _is_one_of(table: pa.Table, name: str, values: Sequence[str]) -> BoolArray:
     return np.asarray(found.to_numpy())
 
 
-def _lines_with_text(parts: StepParts, part: int, facets: pa.Table, keep: BoolArray, query: TextQuery) -> BoolArray:
+def _lines_with_text(parts: StepParts, part: int, kept: BoolArray, keep: BoolArray, query: TextQuery) -> BoolArray:
     """Which branches hold the query: in the row that came out, in the one that was lost, or in the detail."""
-    kept = _is_one_of(facets, "outcome", ("kept",))
-    details = parts.outcome_columns(part, ["detail", "row", "out"])
-    found = rows_with_text(details.select(["detail"]), query)
+    found = rows_with_text(parts.outcome_columns(part, ["detail"]), query)
     if (kept & keep).any():
         texts = rows_with_text(parts.row_columns(part, text_leaves(parts.schema)), query)
-        places = _out_places(parts, part, details.column("out"), kept)
-        found[kept] |= np.where(places >= 0, texts[places], False) if len(texts) else False
-    lost: list[int] = np.flatnonzero(~kept & keep & ~found).tolist()
-    if lost:
-        ids = [str(row) for row in details.column("row").take(pa.array(lost, pa.int64())).to_pylist()]
-        with_text = _inputs_with_text(parts, part, ids, query)
-        found[lost] |= np.array([row in with_text for row in ids], dtype=bool)
+        if texts.any():
+            lines = output_lines(parts, part, kept)
+            found[kept] |= np.where(lines >= 0, texts[lines], False)
+    lost = np.flatnonzero(~kept & keep & ~found)
+    if len(lost):
+        places = input_places(parts, part, lost)
+        for step, at, those in places.by_part():
+            texts = rows_with_text(step.row_columns(at, text_leaves(step.schema)), query)
+            found[lost[those]] = texts[places.lines[those]]
     return found
-
-
-def _out_places(parts: StepParts, part: int, outs: Any, kept: BoolArray) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """For each kept branch, the line of its row in the part: the rows stand in the order of the branches."""
-    ids: Any = parts.row_columns(part, ["id"]).column("id").combine_chunks()
-    wanted: Any = outs.combine_chunks().filter(pa.array(kept))
-    if len(wanted) == len(ids) and wanted.equals(ids):
-        return np.arange(len(ids))
-    places = pc.call_function("index_in", [wanted], pc.SetLookupOptions(ids))
-    return np.asarray(pc.call_function("coalesce", [places, pa.scalar(-1, pa.int32())]).to_numpy()).astype(np.int64)
-
-
-def _inputs_with_text(parts: StepParts, part: int, ids: Sequence[str], query: TextQuery) -> set[str]:
-    """Which of the rows `ids`, that went into a step, hold the query."""
-    found: set[str] = set()
-    for table, names in _read_inputs(parts, part, ids, leaves=True):
-        hits = rows_with_text(table, query)
-        found |= {name for name, hit in zip(names, hits.tolist(), strict=True) if hit}
-    return found
-
-
-def _read_inputs(
-    parts: StepParts, part: int, ids: Sequence[str], *, leaves: bool
-) -> Iterator[tuple[pa.Table, list[str]]]:  # fmt: skip
-    """The rows of these ids among the inputs of a step, file by file, with their ids."""
-    wanted = [row for row in dict.fromkeys(ids) if row]
-    if not wanted:
-        return
-    places = InputRows(parts).find(wanted, parts.outcome_start(part))
-    by_file: dict[tuple[int, int], list[str]] = {}
-    steps: dict[int, StepParts] = {}
-    for row, (step, at, _) in places.items():
-        steps[id(step)] = step
-        by_file.setdefault((id(step), at), []).append(row)
-    for (step_id, at), rows in by_file.items():
-        step = steps[step_id]
-        names = text_leaves(step.schema) if leaves else [*shown_fields(step.schema)]
-        lines = [places[row][2] for row in rows]
-        yield step.row_columns(at, names).take(pa.array(lines, pa.int64())), rows
 
 
 def read_branches(parts: StepParts, part: int, lines: np.ndarray[Any, np.dtype[np.int64]]) -> list[BranchRow]:
     """The branches at some lines of a part, with the texts of their rows."""
     if not len(lines):
         return []
-    outcomes = parts.outcome_columns(part, _COLUMNS)
-    places = pa.array(list(map(int, lines)), pa.int64())
     facets = parts.facets(part)
-    both = zip(outcomes.take(places).to_pylist(), facets.take(places).to_pylist(), strict=True)
-    chosen = [line | facet for line, facet in both]
+    kept = _is_one_of(facets, "outcome", ("kept",))
+    names = [name for name in _COLUMNS if name != "out" or kept[lines].any()]
+    outcomes: list[dict[str, Any]] = parts.outcome_columns(part, names).take(lines).to_pylist()
+    both = zip(outcomes, facets.take(lines).to_pylist(), strict=True)
+    chosen = [{"out": ""} | outcome | facet for outcome, facet in both]
     texts: dict[str, dict[str, str]] = {}
     outs = [line["out"] for line in chosen if line["out"]]
     if outs:
-        kept = _is_one_of(facets, "outcome", ("kept",))
-        rows = _out_places(parts, part, outcomes.column("out"), kept)
-        at: list[int] = rows[np.cumsum(kept)[lines[kept[lines]]] - 1].tolist()
-        names = shown_fields(parts.schema)
-        table = parts.row_columns(part, names).take(pa.array(at, pa.int64()))
+        at = output_lines(parts, part, kept)[np.cumsum(kept)[lines[kept[lines]]] - 1]
+        table = parts.row_columns(part, shown_fields(parts.schema)).take(at)
         texts |= {out: shown_texts(row) for out, row in zip(outs, table.to_pylist(), strict=True)}
-    lost = [line["row"] for line in chosen if not line["out"] and line["row"]]
-    for table, ids in _read_inputs(parts, part, lost, leaves=False):
-        texts |= {row: shown_texts(data) for row, data in zip(ids, table.to_pylist(), strict=True)}
-    return [_branch(part, int(at), line, texts) for at, line in zip(lines, chosen, strict=True)]
+    numbers: list[int] = lines.tolist()
+    lost = {line["row"]: at for line, at in zip(chosen, numbers, strict=True) if line["row"] and not line["out"]}
+    texts |= _texts_of_inputs(parts, part, lost)
+    return [_branch(part, at, line, texts) for at, line in zip(numbers, chosen, strict=True)]
+
+
+def _texts_of_inputs(parts: StepParts, part: int, branches: Mapping[str, int]) -> dict[str, dict[str, str]]:
+    """The texts of rows that went into a step, by their ids; each is given with the line of a branch of it."""
+    texts: dict[str, dict[str, str]] = {}
+    if not branches:
+        return texts
+    rows, places = list(branches), input_places(parts, part, np.array(list(branches.values()), np.int64))
+    for step, at, those in places.by_part():
+        table = step.row_columns(at, shown_fields(step.schema)).take(places.lines[those])
+        texts |= {rows[place]: shown_texts(data) for place, data in zip(those, table.to_pylist(), strict=True)}
+    return texts
 
 
 def _branch(part: int, at: int, line: Mapping[str, Any], texts: Mapping[str, Mapping[str, str]]) -> BranchRow:

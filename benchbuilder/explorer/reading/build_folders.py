@@ -31,11 +31,13 @@ class BuildFolder:
     """A build in `folder`, under the `name` that addresses of pages use.
 
     `overrides` are the words of the recipe that it was opened with, if it was: pages that write rules need them.
+    `keeps_indexes` says whether indexes of its ids may be written to the user's cache folder.
     """
 
     name: str
     folder: Path
     overrides: tuple[str, ...] = ()
+    keeps_indexes: bool = True
     _read: dict[str, tuple[tuple[int, ...], Manifest | None]] = field(default_factory=dict, compare=False, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, compare=False, repr=False)
 
@@ -170,11 +172,11 @@ def is_build(folder: Path) -> bool:
 
 
 def find_builds(
-    folders: Iterable[Path], overrides: Mapping[Path, tuple[str, ...]] | None = None
+    folders: Iterable[Path], overrides: Mapping[Path, tuple[str, ...]] | None = None, *, keeps_indexes: bool = True
 ) -> list[BuildFolder]:  # fmt: skip
     """The builds in and below `folders`; each has a name of its own, after its folder.
 
-    `overrides` are the words of the recipes by the folders that they build into.
+    `overrides` are the words of the recipes by the folders that they build into. `keeps_indexes`: see `BuildFolder`.
     """
     opened_with = {folder.resolve(): words for folder, words in (overrides or {}).items()}
     found: dict[Path, None] = {}
@@ -185,7 +187,7 @@ def find_builds(
     for folder in found:
         taken = {build.name for build in builds}
         name = next(name for name in _names_of(folder) if name not in taken)
-        builds.append(BuildFolder(name, folder, opened_with.get(folder, ())))
+        builds.append(BuildFolder(name, folder, opened_with.get(folder, ()), keeps_indexes))
     return builds
 
 

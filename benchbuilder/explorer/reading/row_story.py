@@ -10,6 +10,7 @@ from benchbuilder.core import Row, schema_of
 from benchbuilder.explorer.reading.branch_pages import shown_fields, shown_texts
 from benchbuilder.explorer.reading.build_folders import BuildFolder
 from benchbuilder.explorer.reading.build_summaries import items_steps
+from benchbuilder.explorer.reading.step_indexes import StepIndexes
 from benchbuilder.explorer.reading.text_diff import DiffPiece, diff_texts
 from benchbuilder.pipeline import InspectedFlow, Inspector, TracedBranch
 
@@ -60,8 +61,9 @@ def inspector_of(build: BuildFolder) -> Inspector:
     """An inspector of a build as it is now; it compares no checksums."""
     manifests = build.manifests()
     return Inspector(
-        InspectedFlow.of_build(manifests, items_steps(build.recipe)), manifests, build.store, compares=False
-    )
+        InspectedFlow.of_build(manifests, items_steps(build.recipe)), manifests, build.store, compares=False,
+        index=StepIndexes(build),
+    )  # fmt: skip
 
 
 def read_story(build: BuildFolder, row_id: str) -> RowStory:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -68,15 +69,16 @@ def _rows_with_bytes(texts: pa.Array[Any], wanted: bytes) -> BoolArray:
         return found
     kind = np.int64 if is_large else np.int32
     offsets = np.frombuffer(memoryview(offsets_buffer), dtype=kind)[texts.offset : texts.offset + len(texts) + 1]
-    held, first, end = data.to_pybytes(), int(offsets[0]), int(offsets[-1])
-    at = held.find(wanted, first, end)
+    held, ends, end = data.to_pybytes(), offsets.data, int(offsets[-1])
+    at, row, rows = held.find(wanted, int(offsets[0]), end), 0, list[int]()
     while at >= 0:
-        row = int(np.searchsorted(offsets, at, side="right")) - 1
-        if at + len(wanted) <= offsets[row + 1]:
-            found[row] = True
-            at = held.find(wanted, int(offsets[row + 1]), end)
+        row = bisect_right(ends, at, row) - 1
+        if at + len(wanted) <= ends[row + 1]:
+            rows.append(row)
+            at = held.find(wanted, ends[row + 1], end)
         else:
             at = held.find(wanted, at + 1, end)
+    found[rows] = True
     return found
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -181,6 +181,17 @@ def read_footer(path: Path) -> pq.FileMetaData:
 def count_rows(path: Path) -> int:
     """How many rows a Parquet file holds; DamagedError if it is damaged."""
     return read_footer(path).num_rows
+
+
+def may_hold(path: Path, name: str, values: Collection[Any]) -> bool:
+    """Whether a column of a Parquet file may have one of `values`, by the statistics in its footer."""
+    footer = read_footer(path)
+    names = {footer.schema.column(place).path: place for place in range(footer.num_columns)}
+    for group in range(footer.num_row_groups):
+        stats = footer.row_group(group).column(names[name]).statistics
+        if stats is None or not stats.has_min_max or any(stats.min <= value <= stats.max for value in values):
+            return True
+    return False
 
 
 def is_damage(error: OSError) -> bool:
