@@ -194,7 +194,7 @@ def read_branches(parts: StepParts, part: int, lines: np.ndarray[Any, np.dtype[n
         at = output_lines(parts, part, kept)[np.cumsum(kept)[lines[kept[lines]]] - 1]
         table = parts.row_columns(part, shown_fields(parts.schema)).take(at)
         texts |= {out: shown_texts(row) for out, row in zip(outs, table.to_pylist(), strict=True)}
-    numbers: list[int] = lines.tolist()
+    numbers = [int(line) for line in lines]
     lost = {line["row"]: at for line, at in zip(chosen, numbers, strict=True) if line["row"] and not line["out"]}
     texts |= _texts_of_inputs(parts, part, lost)
     return [_branch(part, at, line, texts) for at, line in zip(numbers, chosen, strict=True)]
