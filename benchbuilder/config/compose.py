@@ -6,7 +6,7 @@ A failure is described by facts (`CompositionFault`), which `benchbuilder.config
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from functools import lru_cache
 from pathlib import Path
@@ -51,7 +51,12 @@ _FLOAT = re.compile(r"[-+]?\d+(_\d+)*(\.[\d_]*)?[eE][-+]?\d+\Z")
 """Numbers that YAML 1.1 takes for texts, and OmegaConf does not."""
 
 
-def compose_recipe(overrides: Sequence[str], roots: Sequence[RecipeRoot], files: str | None = None) -> ComposedRecipe:
+def compose_recipe(
+    overrides: Sequence[str],
+    roots: Sequence[RecipeRoot],
+    files: str | None = None,
+    drafts: Mapping[Path, str] | None = None,
+) -> ComposedRecipe:
     """Compose ``recipe=NAME key=value ...`` from the files below `roots`.
 
     Groups come first, then the recipe, its variant, local files, and the command line.
@@ -60,12 +65,13 @@ def compose_recipe(overrides: Sequence[str], roots: Sequence[RecipeRoot], files:
         overrides: the command line.
         roots: the folders of recipes.
         files: the digest of their files; merges of the same files are then kept in this process.
+        drafts: texts that stand for those of files; without `files`.
 
     Raises:
         CompositionError: overrides cannot be read, or a choice does not exist.
         RecipeError: a file is malformed, or is found in two roots.
     """
-    return _compose(overrides, roots, _merged_files(tuple(roots), files) if files else {})
+    return _compose(overrides, RecipeIndex(roots, drafts), _merged_files(tuple(roots), files) if files else {})
 
 
 MergedFiles = dict[tuple[Any, ...], DictConfig]
@@ -78,8 +84,7 @@ def _merged_files(roots: tuple[RecipeRoot, ...], files: str) -> MergedFiles:  # 
     return {}
 
 
-def _compose(texts: Sequence[str], roots: Sequence[RecipeRoot], merged: MergedFiles) -> ComposedRecipe:
-    index = RecipeIndex(roots)
+def _compose(texts: Sequence[str], index: RecipeIndex, merged: MergedFiles) -> ComposedRecipe:
     overrides = _parse(texts, index)
     recipe = _chosen_name(overrides, "recipe")
     if recipe is None:
@@ -253,7 +258,7 @@ class HydraInternals(ConfigRepository):
 
     def __init__(self, index: RecipeIndex) -> None:
         self.index = index
-        self.sources: list[ConfigSource] = [_RecipeFolder("benchbuild", f"file://{root.path}") for root in index.roots]
+        self.sources: list[ConfigSource] = [_RecipeFolder(root.path, index) for root in index.roots]
 
     def list_files(self, overrides: list[Override]) -> tuple[list[ResultDefault], list[Override]]:
         """The files that `overrides` choose, in the order of merging, and the overrides that set keys."""
@@ -266,7 +271,7 @@ class HydraInternals(ConfigRepository):
         file = self.index.open_file(config_path)
         if file is None:
             return None
-        key = (config_path, file.path, file.path.read_bytes())
+        key = (config_path, file.path, self.index.text_of(file.path))
         if key not in _LOADED:
             if len(_LOADED) >= _MOST_LOADED:
                 _LOADED.clear()
@@ -288,12 +293,16 @@ class HydraInternals(ConfigRepository):
 class _RecipeFolder(ConfigSource):
     """A folder of recipes, as a source of configuration for Hydra."""
 
+    def __init__(self, folder: Path, index: RecipeIndex) -> None:
+        super().__init__("benchbuild", f"file://{folder}")
+        self._index = index
+
     @staticmethod
     def scheme() -> str:
         return "file"
 
     def load_config(self, config_path: str) -> ConfigResult:
-        text = Path(self.path, f"{config_path}.yaml").read_text(encoding="utf-8")
+        text = self._index.text_of(Path(self.path, f"{config_path}.yaml")).decode()
         header: Any = self._get_header_dict(text[:512])
         config = OmegaConf.create() if (data := parse_yaml(text)) is None else OmegaConf.create(data)
         return ConfigResult(config=config, path=f"file://{self.path}", provider=self.provider, header=header)

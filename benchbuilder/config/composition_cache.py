@@ -49,7 +49,10 @@ class Composition:
 
 
 def composed_recipe(
-    overrides: Sequence[str], roots: Sequence[RecipeRoot], environ: Mapping[str, str] | None = None
+    overrides: Sequence[str],
+    roots: Sequence[RecipeRoot],
+    environ: Mapping[str, str] | None = None,
+    drafts: Mapping[Path, str] | None = None,
 ) -> Composition:
     """What `compose_recipe` makes of ``recipe=NAME key=value ...``; the same overrides over the same files only once.
 
@@ -57,13 +60,14 @@ def composed_recipe(
         overrides: the command line.
         roots: the folders of recipes.
         environ: the environment, unless it is the one of this process; it says where the cache lies.
+        drafts: texts that stand for those of files; such a recipe is not kept.
 
     Raises:
         CompositionError: overrides cannot be read, or a choice does not exist.
         RecipeError: a file is malformed, or is found in two roots.
     """
-    if (files := digest_of_files(roots)) is None:
-        return Composition(_compose(overrides, roots), None)
+    if drafts or (files := digest_of_files(roots)) is None:
+        return Composition(_compose(overrides, roots, drafts=drafts), None)
     folder = user_cache_folder(os.environ if environ is None else environ) / "composed"
     made = _composed(tuple(overrides), tuple(roots), files, _message_folder(roots), folder)
     own = replace(made.recipe, data=deepcopy(made.recipe.data), origins=made.recipe.origins.copy())
@@ -82,10 +86,15 @@ def _composed(
     return Composition(_compose(overrides, roots, files), file)
 
 
-def _compose(overrides: Sequence[str], roots: Sequence[RecipeRoot], files: str | None = None) -> ComposedRecipe:
+def _compose(
+    overrides: Sequence[str],
+    roots: Sequence[RecipeRoot],
+    files: str | None = None,
+    drafts: Mapping[Path, str] | None = None,
+) -> ComposedRecipe:
     from benchbuilder.config.compose import compose_recipe  # hydra takes a third of the time of a kept recipe
 
-    return compose_recipe(overrides, roots, files)
+    return compose_recipe(overrides, roots, files, drafts)
 
 
 def _read(file: Path, roots: Sequence[RecipeRoot]) -> ComposedRecipe | None:

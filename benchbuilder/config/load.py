@@ -71,6 +71,7 @@ def load_recipe(
     recipes: Sequence[str] | None = None,
     cwd: Path | None = None,
     environ: Mapping[str, str] | None = None,
+    drafts: Mapping[Path, str] | None = None,
 ) -> LoadedRecipe:
     """Find, compose and validate ``recipe=NAME key=value ...``, and explain what is wrong.
 
@@ -81,6 +82,7 @@ def load_recipe(
         recipes: further folders to search (``--recipes``).
         cwd: the current folder, unless it is the one of this process.
         environ: the environment, unless it is the one of this process.
+        drafts: texts that stand for those of files, to see what saving them would give.
 
     Raises:
         RecipeError: all problems at once.
@@ -88,11 +90,11 @@ def load_recipe(
     here = cwd or Path.cwd()
     roots = find_roots(recipes or (), cwd=here, environ=environ)
     try:
-        composition = composed_recipe(overrides, roots, environ)
+        composition = composed_recipe(overrides, roots, environ, drafts)
     except CompositionError as error:
         problems = explain_composition(error, overrides)
         hidden = _problems_behind_open_choice(problems, overrides, error.index, lambda more: load_recipe(
-            more, recipes=recipes, cwd=cwd, environ=environ))  # fmt: skip
+            more, recipes=recipes, cwd=cwd, environ=environ, drafts=drafts))  # fmt: skip
         raise RecipeError([*problems, *hidden], next=_NEXT if hidden else "") from None
     composed = composition.recipe
     unresolved = [explain_unresolved(value, composed.origins) for value in composed.unresolved]

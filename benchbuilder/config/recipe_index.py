@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
 from benchbuilder.config.search_path import RecipeRoot, display_path
-from benchbuilder.config.yaml_source import DefaultsChoice, RecipeFile, excerpt_of, read_recipe_file
+from benchbuilder.config.yaml_source import DefaultsChoice, RecipeFile, excerpt_of, parse_recipe_text
 from benchbuilder.core import Problem, RecipeError
 
 
@@ -20,11 +20,11 @@ def did_you_mean(text: str, known: Sequence[str] | dict[str, object]) -> str:
 class RecipeIndex:
     """The recipe files by name, as Hydra names them: ``group/name`` without ``.yaml``.
 
-    `opened_files` holds the files that were opened so far.
+    `opened_files` holds the files that were opened so far. `drafts` holds texts that stand for those of files.
     """
 
-    def __init__(self, roots: Sequence[RecipeRoot]) -> None:
-        self.roots = tuple(roots)
+    def __init__(self, roots: Sequence[RecipeRoot], drafts: Mapping[Path, str] | None = None) -> None:
+        self.roots, self.drafts = tuple(roots), dict(drafts or {})
         self.opened_files: dict[str, RecipeFile] = {}
 
     def paths_of(self, name: str) -> list[tuple[Path, RecipeRoot]]:
@@ -49,11 +49,15 @@ class RecipeIndex:
         if not root.trusts(path) and not path.resolve().is_relative_to(root.path):
             message = "a link leads this file out of its folder of recipes"
             raise RecipeError([Problem(message, where=display_path(path), actual=str(path.resolve()))])
-        file = read_recipe_file(path, root)
+        file = parse_recipe_text(path, root, self.text_of(path))
         if problems := [problem for choice in file.choices if (problem := self._misplaced(choice, file))]:
             raise RecipeError(problems)
         self.opened_files[name] = file
         return file
+
+    def text_of(self, path: Path) -> bytes:
+        """The text of a file, or its draft."""
+        return self.drafts[path].encode() if path in self.drafts else path.read_bytes()
 
     def _misplaced(self, choice: DefaultsChoice, file: RecipeFile) -> Problem | None:
         """The problem of an entry of `defaults` that Hydra would reject for another reason, or accept silently."""

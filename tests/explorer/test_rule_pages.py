@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,15 @@ from typing import Any
 import pytest
 from explorer_browser import ExplorerBrowser
 from once import BUILT, Once
-from own_rules import write_own_recipe
+from own_rules import write_own_recipe, write_recipe_with_bundled_rules
 
-from benchbuilder.config import bundled_folder
+from benchbuilder.config import bundled_folder, load_recipe
+from benchbuilder.core import RecipeError
 from benchbuilder.explorer import BuildFolder
 from benchbuilder.explorer.workbench.judged_rows import read_judged
+from benchbuilder.explorer.workbench.rule_drafts import RuleDraft
+from benchbuilder.explorer.workbench.rule_files import open_rule_file, steps_with_rules
+from benchbuilder.explorer.workbench.rule_saving import save_rules
 
 STEP = "/b/own/work/state_choice"
 SEAMS, MORE = "  seams: [是, 的,", "  seams: [是, 为, 的,"
@@ -141,6 +146,54 @@ def test_bundled_rules_are_tried_and_never_written(once: Once) -> None:
     assert not rules.with_name("zh_claims_judged.tsv").exists()
     assert not (folder / "workbench").exists()
     browser.site.trials.close()
+
+
+def test_the_first_save_of_bundled_rules_copies_them_to_where_they_win(
+    once: Once, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipes = write_recipe_with_bundled_rules(tmp_path)
+    shutil.copytree(once.after(BUILT) / "builds" / "care_mi", tmp_path / "builds" / "own")
+    monkeypatch.chdir(tmp_path)
+    bundled, copy = bundled_folder("recipes") / "rules" / "zh_claims.yaml", recipes / "rules" / "own_zh_claims.yaml"
+    before = bundled.read_bytes()
+    author = Author(tmp_path, bundled)
+    draft = author.draft(MORE, "  seams: [是, 的,")
+    page = author.post("try", text=draft).text
+    assert "recipes/rules/own_zh_claims.yaml, where your recipe uses them" in page
+    row, made = re.search(r'name="row" value="(\S+)">.*?name="made" value="([^"]+)"', page, re.DOTALL).groups()  # type: ignore[union-attr]
+    assert author.post("judge", row=row, judged="good", chosen="drawn", made=unescape(made)).status_code == 200
+    assert not copy.exists()
+    difference = author.post("difference", text=draft).text
+    assert "Saving copies them to recipes/rules/own_zh_claims.yaml" in difference
+    assert author.save(difference).status_code == 200
+    assert (copy.read_text("utf-8"), bundled.read_bytes()) == (draft, before)
+    assert [judged.row for judged in read_judged(copy.with_name("own_zh_claims_judged.tsv"))] == [row]
+    loaded = load_recipe(["recipe=own"])
+    assert steps_with_rules(loaded)["state_choice"] == copy
+    assert "为" not in loaded.recipe.steps["state_choice"].seams  # type: ignore[attr-defined]
+    page = author.post("try", text=draft).text
+    assert "1 judged row" in page, "judgements of before are beside the copy"
+    assert "where your recipe uses them" not in page
+    author.browser.site.trials.close()
+
+
+def test_tables_that_rules_name_are_copied_too_and_a_failed_save_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipes = write_recipe_with_bundled_rules(tmp_path, "medicine_en")
+    monkeypatch.chdir(tmp_path)
+    loaded = load_recipe(["recipe=own"])
+    file = open_rule_file(loaded, "state_choice")
+    assert (file.home, file.path.name) == (recipes / "rules" / "own_en_claims.yaml", "en_claims.yaml")
+    draft = RuleDraft(str(file.path), file.digest, file.text, file.text.replace("{end: ' is',", "{end: 3,", 1))
+    with pytest.raises(RecipeError):
+        save_rules(loaded, file, draft, tmp_path / "build", ())
+    assert [path for path in (recipes / "rules").rglob("*") if path.is_file()] == []
+    saved = save_rules(loaded, file, replace(draft, text=f"{file.text}# own\n"), tmp_path / "build", ())
+    assert saved.file == "recipes/rules/own_en_claims.yaml"
+    again = load_recipe(["recipe=own"])
+    assert {ref.file.parent for _, ref in again.files if ref.file.name == "verbs.tsv"} == {recipes / "rules" / "en"}
+    assert open_rule_file(again, "state_choice").home == recipes / "rules" / "own_en_claims.yaml"
 
 
 def test_read_only_and_a_build_without_its_recipe_have_no_route_that_writes(once: Once) -> None:

@@ -14,7 +14,7 @@ from trial_rows import unequal_rows
 from benchbuilder.config import load_recipe
 from benchbuilder.core import DataError, RecipeError
 from benchbuilder.explorer.workbench.drafts import read_draft
-from benchbuilder.explorer.workbench.rule_files import steps_with_rules
+from benchbuilder.explorer.workbench.rule_files import files_of_steps, open_rule_file, steps_with_rules
 from benchbuilder.explorer.workbench.trial_bench import TrialBench
 from benchbuilder.explorer.workbench.trial_process import BenchSettings, TrialProcess
 from benchbuilder.explorer.workbench.trials import RuleTrial, TrialRequest
@@ -90,11 +90,36 @@ def test_a_key_that_links_to_a_changed_one_changes_too(trial: RuleTrial) -> None
 
 
 @pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("  negations: [", "  negations: ['${steps.state_choice.stop}', "),
+        ("  prompt: zh/qa2d.j2", "  prompt: zh/negate.j2"),
+        ("  openers: ${steps.state_choice.openers}", "  openers: ${steps.state_choice.labels}"),
+        ("  seams: [是, 的,", "  seams: [是, 的, 为,"),
+    ],
+)
+def test_a_draft_gives_the_specs_that_a_saved_file_gives(own: Path, trial: RuleTrial, old: str, new: str) -> None:
+    """Links, prompts and files need the whole recipe; other values do not."""
+    text = trial.file.text.replace(old, new, 1)
+    assert text != trial.file.text
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(own)
+        tried = read_draft(trial.file, text, trial.bench.loaded).specs
+        before = trial.bench.loaded.recipe.steps
+        trial.file.path.write_text(text, "utf-8")
+        try:
+            saved = load_recipe(["recipe=own"]).recipe.steps
+        finally:
+            trial.file.path.write_text(trial.file.text, "utf-8")
+    assert {name: spec for name, spec in saved.items() if spec != before[name]} == tried
+    assert tried
+
+
+@pytest.mark.parametrize(
     ("old", "new", "told"),
     [
         ("  seams: [", "  seam: [", "did you mean 'seams'?"),
         ("'几(?![乎何内丁])'", "'几((?![乎何内丁])'", "is not a regular expression"),
-        ("  seams: [是,", "  seams: ['${paths.words}',", "tried only after it is saved"),
         ("\nstate_choice:\n", "\nstate_choice: 3\nother:\n", "a mapping"),
     ],
 )
@@ -159,6 +184,19 @@ def test_a_process_that_hangs_is_ended_and_starts_again(own: Path, monkeypatch: 
         assert process.try_draft(text, whole=True) is not None
     finally:
         process.close()
+
+
+def test_a_step_with_rules_in_two_files_opens_either() -> None:
+    loaded = load_recipe(["recipe=law_zh"])
+    assert [file.stem for file in files_of_steps(loaded)["state_choice"]] == ["zh_claims", "zh_law"]
+    first, second = open_rule_file(loaded, "state_choice"), open_rule_file(loaded, "state_choice", "zh_law")
+    assert (first.path.stem, second.path.stem) == ("zh_claims", "zh_law")
+    assert first.judged == second.judged, "a step has one set of judged rows"
+    draft = read_draft(second, second.text.replace("构成, 侵犯了, ", "侵犯了, ", 1), loaded)
+    assert draft.changed == ("state_choice.joins.ends.law.ends",)
+    assert "构成" not in draft.specs["state_choice"].joins.ends["law"].ends  # type: ignore[attr-defined]
+    with pytest.raises(RecipeError, match="has no rules of the step"):
+        open_rule_file(loaded, "state_choice", "zh_options")
 
 
 def test_a_step_without_rows_says_why(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,15 +12,23 @@ RULES = "own_claims"
 
 def write_own_recipe(folder: Path) -> Path:
     """Write the recipe ``own`` and its rules below `folder`; gives the file of rules."""
-    bundled = bundled_folder("recipes")
-    text = (bundled / "recipe" / "care_mi.yaml").read_text("utf-8")
-    text = text.replace("\nname: care_mi\n", "\nname: own\n").replace(
-        "zh_claims]\n  - override /source", f"{RULES}]\n  - override /source"
-    )
-    recipes = folder / "recipes"
-    shutil.copytree(bundled / "recipe" / "care_mi", recipes / "recipe" / "care_mi")
-    (recipes / "recipe" / "own.yaml").write_text(text, "utf-8")
-    rules = recipes / "rules" / f"{RULES}.yaml"
+    rules = _write_recipe(folder, "care_mi", f"{RULES}]") / "rules" / f"{RULES}.yaml"
     rules.parent.mkdir()
-    rules.write_bytes((bundled / "rules" / "zh_claims.yaml").read_bytes())
+    rules.write_bytes((bundled_folder("recipes") / "rules" / "zh_claims.yaml").read_bytes())
     return rules
+
+
+def write_recipe_with_bundled_rules(folder: Path, origin: str = "care_mi") -> Path:
+    """Write the recipe ``own`` below `folder`, with the bundled rules of `origin`; gives the folder."""
+    return _write_recipe(folder, origin, "zh_claims]")
+
+
+def _write_recipe(folder: Path, origin: str, rules: str) -> Path:
+    bundled, recipes = bundled_folder("recipes"), folder / "recipes"
+    text = (bundled / "recipe" / f"{origin}.yaml").read_text("utf-8")
+    text = text.replace(f"\nname: {origin}\n", "\nname: own\n").replace(
+        "zh_claims]\n  - override /source", f"{rules}\n  - override /source"
+    )
+    shutil.copytree(bundled / "recipe" / origin, recipes / "recipe" / origin)
+    (recipes / "recipe" / "own.yaml").write_text(text, "utf-8")
+    return recipes

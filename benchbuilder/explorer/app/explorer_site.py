@@ -75,7 +75,7 @@ class PageRequest:
 
     def post_url(self, path: str) -> str:
         """The address for a form that is sent by POST: it holds the token without which the server refuses."""
-        return f"{path}?token={self.site.post_token}"
+        return f"{path}{'&' if '?' in path else '?'}token={self.site.post_token}"
 
 
 def page_request(request: Request) -> PageRequest:

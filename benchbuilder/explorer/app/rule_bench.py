@@ -6,6 +6,8 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
+from urllib.parse import urlencode
 
 import numpy as np
 from starlette.exceptions import HTTPException
@@ -18,7 +20,7 @@ from benchbuilder.explorer.app.page_templates import path_part
 from benchbuilder.explorer.reading.build_folders import BuildFolder
 from benchbuilder.explorer.workbench.judged_rows import JudgedResult
 from benchbuilder.explorer.workbench.rule_drafts import RuleDraft, keep_rule_draft, read_rule_draft
-from benchbuilder.explorer.workbench.rule_files import RuleFile, open_rule_file, steps_with_rules
+from benchbuilder.explorer.workbench.rule_files import RuleFile, files_of_steps, open_rule_file
 from benchbuilder.explorer.workbench.trial_bench import TriedRow
 from benchbuilder.explorer.workbench.trial_process import BenchSettings, TrialProcess
 from benchbuilder.web import PostedForm
@@ -29,11 +31,12 @@ _FEWEST_FOR_SHARE = 20
 
 @dataclass(frozen=True)
 class RulesPage:
-    """A request about the rules of a step of a build."""
+    """A request about the rules of a step of a build, in the file `stem` or in that with most of them."""
 
     page: PageRequest
     build: BuildFolder
     step: str
+    stem: str = ""
 
     @cached_property
     def loaded(self) -> LoadedRecipe:
@@ -43,9 +46,19 @@ class RulesPage:
     @cached_property
     def file(self) -> RuleFile:
         """The file with the rules of the step; 404 if it has none."""
-        if self.step not in steps_with_rules(self.loaded):
+        if self.step not in self.files_of_steps or (self.stem and self.stem not in self.stems):
             raise HTTPException(404)
-        return open_rule_file(self.loaded, self.step)
+        return open_rule_file(self.loaded, self.step, self.stem)
+
+    @cached_property
+    def files_of_steps(self) -> dict[str, tuple[Path, ...]]:
+        """The files of rules by step."""
+        return files_of_steps(self.loaded)
+
+    @property
+    def stems(self) -> list[str]:
+        """The names of the files with rules of the step, without their suffixes."""
+        return [file.stem for file in self.files_of_steps[self.step]]
 
     @property
     def settings(self) -> BenchSettings:
@@ -53,7 +66,7 @@ class RulesPage:
         stamp = f"{self.file.digest} {self.build.built_at}"
         trust = tuple(str(folder) for folder in trusted_folders(os.environ) if folder.is_dir())
         site, build = self.page.site, self.build
-        return BenchSettings(build.overrides, site.recipes, build.folder, self.step, stamp, trust)
+        return BenchSettings(build.overrides, site.recipes, build.folder, self.step, self.stem, stamp, trust)
 
     @property
     def process(self) -> TrialProcess:
@@ -76,9 +89,12 @@ class RulesPage:
         keep_rule_draft(self.build.folder, self.file, draft)
         return draft
 
-    def address(self, part: str = "") -> str:
-        """The address of a page about the rules of the step."""
-        return f"/b/{path_part(self.build.name)}/work/{path_part(self.step)}{part}"
+    def address(self, part: str = "", stem: str | None = None, **query: str) -> str:
+        """The address of a page about the rules of the step, in the file `stem` or in this one."""
+        query = {"file": self.stem if stem is None else stem, **query}
+        words = urlencode({name: value for name, value in query.items() if value})
+        path = f"/b/{path_part(self.build.name)}/work/{path_part(self.step)}{part}"
+        return f"{path}?{words}" if words else path
 
     def post_address(self, part: str) -> str:
         """The address of a form about the rules of the step."""
@@ -91,7 +107,7 @@ def rules_page(request: Request, name: str, step: str) -> RulesPage:
     build = page.build(name)
     if not build.overrides:
         raise HTTPException(404)
-    return RulesPage(page, build, step)
+    return RulesPage(page, build, step, request.query_params.get("file", ""))
 
 
 def marked_parts(tried: TriedRow) -> list[tuple[str, str]]:

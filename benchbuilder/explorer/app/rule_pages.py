@@ -73,7 +73,7 @@ def judge_row(request: Request, name: str, step: str, form: Form) -> Response:
     judged, chosen = form("judged"), form("chosen") or "picked"
     if judged not in get_args(Judgement) or chosen not in get_args(Drawing):
         raise HTTPException(400)
-    if not rules.file.is_own:
+    if rules.file.home is None:
         return _refused(rules, "bundled")
     data = rules.process.judgement_data(form("row"))
     if data is None:

@@ -16,8 +16,10 @@ from benchbuilder.explorer.workbench.rule_drafts import RuleDraft, drop_rule_dra
 from benchbuilder.explorer.workbench.rule_files import text_digest
 from benchbuilder.explorer.workbench.rule_saving import (
     ChangedMeanwhileError,
-    require_own_file,
+    RulesCopy,
+    copy_of_rules,
     save_rules,
+    saved_place,
     text_difference,
 )
 from benchbuilder.web import PostedForm, posted_form
@@ -51,6 +53,7 @@ def save(request: Request, name: str, step: str, form: Form) -> Response:
         return _difference(rules, draft, fault=str(error), status=400)
     drop_rule_draft(rules.build.folder, rules.file)
     rules.page.site.trials.forget(rules.settings)
+    rules.page.site.memory.forget(rules.build.overrides, rules.page.site.recipes)
     return rules.page.page("rule_saved.j2", build=rules.build, here="work", rules=rules, step=step, saved=saved)
 
 
@@ -83,15 +86,19 @@ def _broken(rules: RulesPage, draft: RuleDraft) -> bool:
 def _difference(rules: RulesPage, draft: RuleDraft, fault: str = "", status: int = 200) -> Response:
     judged, why = _judged(rules, draft)
     fault = fault or why
+    copy: RulesCopy | None = None
     try:
-        require_own_file(rules.loaded, rules.file)
+        saved_place(rules.loaded, rules.file)
+        copy = copy_of_rules(rules.loaded, rules.file)
     except (RecipeError, DataError) as error:
         fault = str(error)
+    chosen = "" if copy is None else text_difference(copy.before, copy.after, copy.recipe.name)
     lines = text_difference(rules.file.text, draft.text, rules.file.path.name).splitlines()
     broken = [result for result in judged if result.verdict == "broken"]
     return rules.page.page(
         "rule_difference.j2", status, build=rules.build, here="work", rules=rules, step=rules.step, file=rules.file,
         lines=lines, broken=broken, judged=judged, fault=fault, shown=text_digest(draft.text),
+        copy=copy, chosen=chosen.splitlines(),
     )  # fmt: skip
 
 

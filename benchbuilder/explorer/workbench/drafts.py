@@ -19,6 +19,7 @@ from benchbuilder.config import (
     explain_validation,
     leaves_of,
     list_file_refs,
+    load_recipe,
     parse_recipe_text,
 )
 from benchbuilder.core import Problem, RecipeError, parse_plain_yaml, pattern_excerpt
@@ -57,7 +58,8 @@ class DraftRules:
 def read_draft(file: RuleFile, text: str, loaded: LoadedRecipe) -> DraftRules:
     """The rules of a draft.
 
-    Only keys whose value differs from the file replace those of the resolved recipe, and what links to them.
+    Only keys whose value differs from the file replace those of the resolved recipe, and what links to them. If a value
+    has a link, or names another file, the whole recipe is composed, as if the draft were saved.
 
     Raises:
         RecipeError: The draft is no file of a recipe, or its values do not fit, with every problem and its line.
@@ -68,12 +70,13 @@ def read_draft(file: RuleFile, text: str, loaded: LoadedRecipe) -> DraftRules:
     if whole := [change for change in changes if len(change.key) < 2]:
         raise RecipeError([Problem("the rules of a step are a mapping, and stay in the file", where=_place(
             change.key, parsed), key=dotted_key(change.key)) for change in whole])  # fmt: skip
-    unresolved = [change for change in changes if _LINK in repr(change.value) and not change.reordered]
-    if unresolved:
-        raise RecipeError([_unresolvable(change, parsed) for change in unresolved])
     overridden = [(change, origin) for change in changes if (origin := _winner(change, file, loaded))]
     effective = [change for change in changes if change not in [lost for lost, _ in overridden]]
-    specs = _changed_specs([*effective, *_linked(effective, loaded)], parsed, loaded)
+    specs = None
+    if not any(_LINK in repr(change.value) and not change.reordered for change in changes):
+        specs = _changed_specs([*effective, *_linked(effective, loaded)], parsed, loaded)
+    if specs is None:
+        specs = _composed_specs(file, text, loaded)
     return DraftRules(
         specs, tuple(dotted_key(change.key) for change in changes), tuple(_new_texts(before, changes)),
         tuple((dotted_key(change.key), origin) for change, origin in overridden),
@@ -126,13 +129,6 @@ def _new_texts(before: Mapping[str, Any], changes: Iterable[DraftChange]) -> Ite
                 yield f"{dotted_key(key)}: {pattern_excerpt(text)}"
 
 
-def _unresolvable(change: DraftChange, parsed: RecipeFile) -> Problem:
-    return Problem(
-        "a value with ${...} is tried only after it is saved", key=dotted_key(change.key),
-        where=_place(change.key, parsed), hint="write the value itself, or save and build",
-    )  # fmt: skip
-
-
 def _place(key: KeyPath, parsed: RecipeFile) -> str:
     """The line of a key in a draft, or of the nearest key above."""
     marks = (parsed.marks[key[:end]].line for end in range(len(key), 0, -1) if key[:end] in parsed.marks)
@@ -165,12 +161,21 @@ def _linked(changes: list[DraftChange], loaded: LoadedRecipe) -> Iterator[DraftC
                     yield DraftChange(own, value)
 
 
-def _changed_specs(changes: list[DraftChange], parsed: RecipeFile, loaded: LoadedRecipe) -> dict[str, StepSpec]:
+def _composed_specs(file: RuleFile, text: str, loaded: LoadedRecipe) -> dict[str, StepSpec]:
+    """The specs that differ in the recipe with the draft in the place of the file."""
+    draft = load_recipe(loaded.overrides, recipes=loaded.search_paths, drafts={file.path: text})
+    before = loaded.recipe.steps
+    return {name: spec for name, spec in draft.recipe.steps.items() if name in before and spec != before[name]}
+
+
+def _changed_specs(changes: list[DraftChange], parsed: RecipeFile, loaded: LoadedRecipe) -> dict[str, StepSpec] | None:
+    """The specs with changed values; ``None`` if one of them names another file."""
     by_step: dict[str, list[DraftChange]] = {}
     for change in changes:
         by_step.setdefault(str(change.key[0]), []).append(change)
     specs: dict[str, StepSpec] = {}
     problems: list[Problem] = []
+    names_files = False
     for step, own in by_step.items():
         spec = loaded.recipe.steps.get(step)
         if spec is None:
@@ -190,11 +195,10 @@ def _changed_specs(changes: list[DraftChange], parsed: RecipeFile, loaded: Loade
             ]
             continue
         if any(not ref.resolved_path for ref in list_file_refs(specs[step])):
-            problems.append(Problem("another file is named: it is read only after the rules are saved", key=step,
-                                    where=_place((step,), parsed), hint="save and build"))  # fmt: skip
+            names_files = True
     if problems:
         raise RecipeError(problems)
-    return specs
+    return None if names_files else specs
 
 
 def _put(data: dict[str, Any], path: KeyPath, change: DraftChange) -> None:

@@ -56,7 +56,7 @@ def check_judged(loaded: LoadedRecipe) -> list[JudgedSet]:
     found: list[JudgedSet] = []
     recipe, nowhere = loaded.recipe, Path()
     for step, rules in steps_with_rules(loaded).items():
-        rows = read_judged(judged_file(rules), step)
+        rows = read_judged(judged_file(loaded, rules), step)
         if not rows:
             continue
         context = StepContext(seed=recipe.seed, language=recipe.language, step=step, cache=nowhere, workplace=nowhere)
@@ -68,5 +68,5 @@ def check_judged(loaded: LoadedRecipe) -> list[JudgedSet]:
         cls, opened = producer.ports["each"].row, producer
         results = judge_again(rows, lambda judged, opened=opened, cls=cls: tried_row(
             rule_outcomes(opened, row_of(judged, cls), {})))  # fmt: skip
-        found.append(JudgedSet(step, judged_file(rules), tuple(results)))
+        found.append(JudgedSet(step, judged_file(loaded, rules), tuple(results)))
     return found

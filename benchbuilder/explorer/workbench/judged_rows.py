@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from benchbuilder.config import display_path
-from benchbuilder.core import DataError, Row, escape_cell, unescape_cell, write_atomically
+from benchbuilder.core import DataError, Row, escape_cell, make_folder, unescape_cell, write_atomically
 from benchbuilder.explorer.workbench.trial_bench import TriedRow
 
 Judgement = Literal["good", "bad", "unsure"]
@@ -138,6 +138,7 @@ def add_judged(path: Path, new: JudgedRow) -> None:
     writer.writerow(COLUMNS)
     for key in sorted(rows):
         writer.writerow([escape_cell(str(getattr(rows[key], name))) for name in COLUMNS])
+    make_folder(path.parent)
     write_atomically(path, lines.getvalue())
 
 

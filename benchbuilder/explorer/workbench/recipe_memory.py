@@ -31,6 +31,11 @@ class RecipeMemory:
             self._known[key] = _stamps(loaded), loaded
         return loaded
 
+    def forget(self, overrides: Sequence[str], recipes: Sequence[str]) -> None:
+        """Load the recipe anew next time: a file was added that may win over another."""
+        with self._lock:
+            self._known.pop((tuple(overrides), tuple(recipes)), None)
+
 
 def _stamps(loaded: LoadedRecipe) -> Stamps:
     """Size and time of every file that set a value."""

@@ -27,12 +27,16 @@ _NAMED = 3
 
 @dataclass(frozen=True)
 class BenchSettings:
-    """What a process needs to open the rows of a step: see `TrialBench`. With another `stamp`, it opens them anew."""
+    """What a process needs to open the rows of a step: see `TrialBench`. With another `stamp`, it opens them anew.
+
+    `file` is the name of the file of rules, without its suffix; empty: that with most rules of the step.
+    """
 
     overrides: tuple[str, ...]
     recipes: tuple[str, ...]
     folder: Path
     step: str
+    file: str = ""
     stamp: str = ""
     trust: tuple[str, ...] = ()
 
@@ -164,22 +168,22 @@ def serve_trials(pipe: Any, settings: BenchSettings, newest: Any, row: Any) -> N
         if at_work[0] and newest.value != at_work[0]:
             raise TrialStoppedError
 
-    try:
-        with trusting(settings.trust):
+    with trusting(settings.trust):
+        try:
             bench = TrialBench(settings.overrides, settings.recipes, settings.folder, settings.step)
-        trial = RuleTrial(bench, before_row)
-    except BenchbuilderError as error:
-        pipe.send(error)
-        return
-    row.value = -1
-    gc.freeze()  # garbage collection goes through no row again
-    pipe.send(len(bench.rows))
-    with suppress(EOFError):
-        while True:
-            what, value = pipe.recv()
-            at_work[0] = value.number if what == "run" else 0
-            pipe.send(_answered(trial, what, value, pipe))
-            row.value = -1
+            trial = RuleTrial(bench, before_row, settings.file)
+        except BenchbuilderError as error:
+            pipe.send(error)
+            return
+        row.value = -1
+        gc.freeze()  # garbage collection goes through no row again
+        pipe.send(len(bench.rows))
+        with suppress(EOFError):
+            while True:
+                what, value = pipe.recv()
+                at_work[0] = value.number if what == "run" else 0
+                pipe.send(_answered(trial, what, value, pipe))
+                row.value = -1
 
 
 def _answered(trial: RuleTrial, what: str, value: Any, pipe: Any) -> Any:

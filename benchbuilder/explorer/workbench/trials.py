@@ -144,12 +144,13 @@ class RuleTrial:
     """Tries drafts of a step's rules; what the saved rules make of every row is known from the start.
 
     `before_row` is called with the position of each row before a rule works on it, and with -1 after the last: it may
-    raise `TrialStoppedError`.
+    raise `TrialStoppedError`. `file` is the name of the file of rules, if it is not that with most of them.
     """
 
-    def __init__(self, bench: TrialBench, before_row: Callable[[int], None]) -> None:
+    def __init__(self, bench: TrialBench, before_row: Callable[[int], None], file: str = "") -> None:
         self.bench, self.before_row = bench, before_row
-        self.file = open_rule_file(bench.loaded, bench.step)
+        self.file = open_rule_file(bench.loaded, bench.step, file)
+        self._read: tuple[str, DraftRules] = ("", DraftRules())
         self.saved_spec: StepSpec = bench.loaded.recipe.steps[bench.step]
         self.saved = dict(self._tried(bench.base_step, range(len(bench.rows))))
 
@@ -159,7 +160,9 @@ class RuleTrial:
         `on_read` gets the draft before any rule works.
         """
         start = time.perf_counter()
-        draft = read_draft(self.file, request.text, self.bench.loaded)
+        if self._read[0] != request.text:
+            self._read = request.text, read_draft(self.file, request.text, self.bench.loaded)
+        draft = self._read[1]
         if on_read is not None:
             on_read(draft)
         spec = draft.specs.get(self.bench.step, self.saved_spec)
