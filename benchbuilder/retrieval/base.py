@@ -5,7 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from benchbuilder.config import KindSpec
 from benchbuilder.core import SpecIssue
@@ -56,6 +59,20 @@ class Retriever(ABC):
         return [self.search(query) for query in queries]
 
 
+class TokenColumns(NamedTuple):
+    """The tokens of many texts.
+
+    Attributes:
+        lengths: Number of tokens per text, shape (texts,).
+        tokens: Index into `terms` of every token, shape (tokens,).
+        terms: The distinct tokens, in order of first occurrence.
+    """
+
+    lengths: NDArray[Any]
+    tokens: NDArray[Any]
+    terms: list[str]
+
+
 class Tokenizer(ABC):
     """Cuts text into tokens whose concatenation is the text (white space may be left out).
 
@@ -80,6 +97,17 @@ class Tokenizer(ABC):
     @abstractmethod
     def tokens(self, text: str) -> list[str]:
         """The tokens of `text`, in order."""
+
+    def token_columns(self, texts: Sequence[str]) -> TokenColumns:
+        """The tokens of many texts: the same as `tokens` of each. Opens the tokenizer."""
+        self.open()
+        known: dict[str, int] = {}
+        number, tokens, lengths = known.setdefault, list[int](), list[int]()
+        for text in texts:
+            found = self.tokens(text)
+            lengths.append(len(found))
+            tokens += [number(token, len(known)) for token in found]
+        return TokenColumns(np.array(lengths, "<i4"), np.array(tokens, "<i4"), list(known))
 
 
 def word_boundary_problem(tokenizer: Tokenizer | None) -> Iterator[SpecIssue]:

@@ -102,6 +102,12 @@ def check_tokenizer(make: Callable[[], Tokenizer], texts: Sequence[str]) -> None
             require("".join("".join(tokens).split()) == "".join(text.split()), f"{who} makes {tokens} of {text!r}")
         require(all(tokens), f"{who} makes an empty token of {text!r}")
     require(not tokenizer.tokens(""), f"{who} makes tokens of an empty text")
+    lengths, numbers, terms = make().token_columns(texts)
+    counts = list(map(len, tokens_of_texts))
+    joined = [token for tokens in tokens_of_texts for token in tokens]
+    same = lengths.tolist() == counts and [terms[at] for at in numbers.tolist()] == joined
+    require(same, f"{who} cuts many texts together in another way")
+    require(terms == list(dict.fromkeys(joined)), f"{who} does not list its terms by first occurrence")
     reversed_tokens = [tokenizer.tokens(text) for text in reversed(texts)]
     require(reversed_tokens == tokens_of_texts[::-1], f"{who} depends on earlier texts")
     elsewhere = in_worker_process(_tokenise_all, unopened, list(texts))

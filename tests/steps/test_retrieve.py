@@ -205,12 +205,12 @@ def test_no_candidates_and_no_passages_by_the_column(tmp_path):
 
 def test_indices_are_made_once_and_only_for_bases_that_changed(tmp_path, monkeypatch):
     cut = []
-    words = "benchbuilder.retrieval.retrievers.token_slices.IndexTerms.tokens"
-    tokens = Retrieve._make_retriever(stage(tmp_path))._words.tokens
+    words = "benchbuilder.retrieval.retrievers.token_slices.IndexTerms.columns"
+    columns = Retrieve._make_retriever(stage(tmp_path))._words.columns
 
-    def noted(self, text):
-        cut.append(text)
-        return tokens(text)
+    def noted(self, texts):
+        cut.extend(texts)
+        return columns(texts)
 
     monkeypatch.setattr(words, noted)
     rows = [passage("textbook", n, text) for n, text in enumerate(BOOK)]

@@ -90,8 +90,7 @@ class Bm25Retriever(_WordRetriever):
         """Like `search`, with all queries passed to the index together."""
         if self._index is None:
             return [[] for _ in queries]
-        tokens = map(self._words.tokens, queries)
-        return self._index.best_of_each(tokens, self.spec.top_k, self.spec.ties == "last")
+        return self._index.best(self._words.columns(queries), self.spec.top_k, self.spec.ties == "last")
 
     def _make(self, texts: Sequence[str], cache: Path, workers: int) -> tuple[Path, Path]:
         spec, words = self.spec, self._words

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from benchbuilder.retrieval.base import TokenColumns
 from benchbuilder.retrieval.retrievers.array_cache import Array
 from benchbuilder.retrieval.retrievers.bm25_build import Bm25Formula, IndexedTerm, term_hash
 
@@ -42,18 +43,13 @@ class Bm25Index:
         # buffers reused by every query: allocation would take longer than the sums
         self._held, self._added, self._scores = np.empty(0, np.intp), np.empty(0), np.empty(0)
 
-    def best(self, tokens: Sequence[str], count: int, prefer_later: bool) -> list[tuple[int, float]]:
-        """Positions and scores of the best texts, best first; ties go to the earlier (or later) text.
+    def best(self, queries: TokenColumns, count: int, prefer_later: bool) -> list[list[tuple[int, float]]]:
+        """Positions and scores of the best texts for each query, best first; ties go to the earlier (or later) text.
 
-        Only texts that contain one of the tokens and score above zero are returned.
+        Only texts that contain one of the tokens and score above zero are returned. Compiled loops search once there
+        has been enough to search that they are worth their start.
         """
-        return self.best_of_each([tokens], count, prefer_later)[0]
-
-    def best_of_each(
-        self, queries: Iterable[Sequence[str]], count: int, prefer_later: bool
-    ) -> list[list[tuple[int, float]]]:
-        """The results of `best` for the tokens of each query, by compiled loops once these are worth their start."""
-        asked = [[term for token in tokens if (term := self._term(token)) is not None] for tokens in queries]
+        asked = self._asked(queries)
         postings = sum(term.end - term.start for terms in asked for term in terms)
         self._looked_at += postings + len(asked) * self._count
         if self._looked_at < _COMPILED_FROM or (loops := self._compiled()) is None:
@@ -62,6 +58,15 @@ class Bm25Index:
         step = max(1, _AT_ONCE // most)
         some = (asked[at : at + step] for at in range(0, len(asked), step))
         return [hits for terms in some for hits in self._best_by_loops(loops, terms, most, prefer_later)]
+
+    def _asked(self, queries: TokenColumns) -> list[list[IndexedTerm]]:
+        """The terms of each query that the index has, in order."""
+        known = [self._term(token) for token in queries.terms]
+        terms, ends = [known[number] for number in queries.tokens.tolist()], np.cumsum(queries.lengths).tolist()
+        return [
+            [term for term in terms[start:end] if term is not None]
+            for start, end in zip([0, *ends], ends, strict=False)
+        ]
 
     def _best_by_numpy(self, terms: Sequence[IndexedTerm], count: int, prefer_later: bool) -> list[tuple[int, float]]:
         if not terms:

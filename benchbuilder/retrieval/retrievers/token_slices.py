@@ -28,8 +28,8 @@ from benchbuilder.core import (
     load_words,
     name_file_in_errors,
 )
-from benchbuilder.retrieval.base import Tokenizer
-from benchbuilder.retrieval.retrievers.array_cache import Array, encoded_blocks, memory_map
+from benchbuilder.retrieval.base import TokenColumns, Tokenizer
+from benchbuilder.retrieval.retrievers.array_cache import encoded_blocks, memory_map
 
 SLICE = 4096
 """Texts that are cut together."""
@@ -37,22 +37,7 @@ _BYTES_PER_WORKER = 1 << 21
 """Bytes of text per additional process, as starting one takes about a second."""
 
 
-@dataclass(frozen=True)
-class TokenSlice:
-    """Tokens of consecutive texts.
-
-    Attributes:
-        lengths: Number of tokens per text, shape (texts,).
-        tokens: Index into `terms` of every token, shape (tokens,).
-        terms: The distinct terms, in order of first occurrence.
-    """
-
-    lengths: Array
-    tokens: Array
-    terms: list[str]
-
-
-def token_slices(texts: Sequence[str], words: IndexTerms, workers: int, folder: Path) -> Iterator[TokenSlice]:
+def token_slices(texts: Sequence[str], words: IndexTerms, workers: int, folder: Path) -> Iterator[TokenColumns]:
     """Cut all texts, in order. Processes exchange files in `folder`, which is empty again at the end.
 
     Raises:
@@ -68,17 +53,7 @@ def token_slices(texts: Sequence[str], words: IndexTerms, workers: int, folder: 
         finally:
             spilled.remove()
     for start in range(0, len(texts), SLICE):
-        yield _cut(texts[start : start + SLICE], words)
-
-
-def _cut(texts: Sequence[str], words: IndexTerms) -> TokenSlice:
-    known: dict[str, int] = {}
-    number, tokens, lengths = known.setdefault, list[int](), list[int]()
-    for text in texts:
-        found = words.tokens(text)
-        lengths.append(len(found))
-        tokens += [number(token, len(known)) for token in found]
-    return TokenSlice(np.array(lengths, "<i4"), np.array(tokens, "<i4"), list(known))
+        yield words.columns(texts[start : start + SLICE])
 
 
 @dataclass(frozen=True)
@@ -123,7 +98,7 @@ class _SpilledTexts:
             path.unlink(missing_ok=True)
 
 
-def _spread(texts: _SpilledTexts, words: IndexTerms, workers: int) -> Iterator[TokenSlice]:
+def _spread(texts: _SpilledTexts, words: IndexTerms, workers: int) -> Iterator[TokenColumns]:
     """Cut in several processes, with a few pending slices at a time."""
     context = multiprocessing.get_context("spawn")
     pending: deque[Future[Path]] = deque()
@@ -159,7 +134,7 @@ def _init_worker(texts: _SpilledTexts, words: IndexTerms) -> None:
 def _write(start: int, stop: int) -> Path:
     """Cut some of the texts and return the file with their tokens."""
     texts, words = _worker_input[0]
-    made = _cut(texts.read(start, stop), words)
+    made = words.columns(texts.read(start, stop))
     encoded = [term.encode() for term in made.terms]
     sizes = np.fromiter(map(len, encoded), "<i4", len(encoded))
     path = texts.folder / f"slice-{start}.npz"
@@ -169,13 +144,13 @@ def _write(start: int, stop: int) -> Path:
     return path
 
 
-def _read(path: Path) -> TokenSlice:
+def _read(path: Path) -> TokenColumns:
     with np.load(path, allow_pickle=False) as found:
         arrays: dict[str, Any] = {name: found[name] for name in found.files}
     path.unlink()
     data, bounds = arrays["terms"].tobytes(), [0, *np.cumsum(arrays["sizes"]).tolist()]
     terms = [data[low:high].decode() for low, high in pairwise(bounds)]
-    return TokenSlice(arrays["lengths"], arrays["tokens"], terms)
+    return TokenColumns(arrays["lengths"], arrays["tokens"], terms)
 
 
 _FOLDING = 2
@@ -217,12 +192,29 @@ class IndexTerms:
         text = json.dumps(settings, ensure_ascii=False, sort_keys=True)
         return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
+    def columns(self, texts: Sequence[str]) -> TokenColumns:
+        """The index terms of many texts."""
+        lengths, tokens, spelled = self._tokenizer.token_columns([compose_characters(text) for text in texts])
+        if self._fold:
+            spelled = [fold_text(token, self._fold) for token in spelled]
+        known: dict[str, int] = {}
+        # tokens are in order of first occurrence, so terms are too; -1 is no term
+        terms = [known.setdefault(token, len(known)) if self._is_term(token) else -1 for token in spelled]
+        numbers = np.array(terms, "<i4")[tokens]
+        kept = numbers >= 0
+        ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(kept)])
+        counts = np.diff(ends[np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])])
+        return TokenColumns(counts.astype("<i4"), numbers[kept], list(known))
+
     def tokens(self, text: str) -> list[str]:
-        """The tokens of `text`, in order."""
+        """The index terms of `text`, in order."""
         if not self._opened:
             self._tokenizer.open()
             self._opened = True
         tokens = self._tokenizer.tokens(compose_characters(text))
         if self._fold:
             tokens = [fold_text(token, self._fold) for token in tokens]
-        return [token for token in tokens if token.strip() and token not in self._stop]
+        return [token for token in tokens if self._is_term(token)]
+
+    def _is_term(self, token: str) -> bool:
+        return bool(token.strip()) and token not in self._stop

@@ -17,7 +17,9 @@ from benchbuilder.core.errors import ServiceError
 from benchbuilder.core.records.arrow.lazy_texts import LazyTexts
 from benchbuilder.retrieval.retrievers import token_slices
 from benchbuilder.retrieval.retrievers.bm25 import Bm25Retriever, Bm25Spec
+from benchbuilder.retrieval.retrievers.token_slices import IndexTerms
 from benchbuilder.retrieval.tokenizers.jieba import JiebaSpec
+from benchbuilder.retrieval.tokenizers.simple import WhitespaceSpec
 from benchbuilder.testing.contract import in_new_process
 
 QUERIES = ["placenta ages", "milk", "folic acid back", "the"]
@@ -38,10 +40,10 @@ def answers(texts, cache):
 @pytest.fixture
 def never_tokenised(monkeypatch):
     def forbid():
-        def refuse(self, text):
+        def refuse(self, texts):
             raise AssertionError("tokenised again")
 
-        monkeypatch.setattr("benchbuilder.retrieval.retrievers.token_slices.IndexTerms.tokens", refuse)
+        monkeypatch.setattr("benchbuilder.retrieval.retrievers.token_slices.IndexTerms.columns", refuse)
 
     return forbid
 
@@ -204,7 +206,7 @@ class Dying:
     def checksum(self):
         return "dying"
 
-    def tokens(self, text):
+    def columns(self, texts):
         os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -223,9 +225,9 @@ class Slow:
     def checksum(self):
         return "slow"
 
-    def tokens(self, text):
-        time.sleep(0.2)
-        return text.split()
+    def columns(self, texts):
+        time.sleep(0.2 * len(texts))
+        return IndexTerms("bm25", WhitespaceSpec(kind="whitespace"), None, ()).columns(texts)
 
 
 def build_slowly(cache):
