@@ -11,6 +11,8 @@ from .base import Subject as Subject
 from .base import Task as Task
 from .base import Value as Value
 from .base import Votes as Votes
+from .candidate_evidence import CandidateEvidence as CandidateEvidence
+from .candidate_evidence import EvidenceWindow as EvidenceWindow
 from .collect import CollectedVotes as CollectedVotes
 from .collect import collect_votes as collect_votes
 from .collect import decision_method as decision_method

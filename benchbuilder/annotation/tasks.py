@@ -75,15 +75,20 @@ def make_candidate_tasks(candidates: Iterable[Candidate], evidence: Iterable[Evi
         about = (("partition", candidate.partition), ("candidate", candidate.id))
         tasks.setdefault(key, Task(key, _fields(candidate), about=about))
     paragraph_of: dict[str, str] = {}
-    paragraphs: dict[str, dict[str, ShownParagraph]] = {key: {} for key in tasks}
-    for row in sorted(evidence, key=lambda row: row.place):
+    placed: dict[str, list[tuple[Any, ShownParagraph]]] = {key: [] for key in tasks}
+    for row in evidence:
         if row.of not in claim_of:
             continue
         claim = claim_of[row.of]
         key = paragraph_of[row.id] = paragraph_key(claim, row.text)
-        paragraphs[claim].setdefault(key, ShownParagraph(key, row.base, row.title, row.text))
-    shown = tuple(replace(task, paragraphs=tuple(paragraphs[key].values())) for key, task in tasks.items())
-    return CandidateTasks(shown, claim_of, paragraph_of)
+        placed[claim].append((row.place, ShownParagraph(key, row.base, row.title, row.text)))
+    shown: list[Task] = []
+    for key, task in tasks.items():
+        paragraphs: dict[str, ShownParagraph] = {}
+        for _, paragraph in sorted(placed.pop(key), key=lambda one: one[0]):
+            paragraphs.setdefault(paragraph.key, paragraph)
+        shown.append(replace(task, paragraphs=tuple(paragraphs.values())))
+    return CandidateTasks(tuple(shown), claim_of, paragraph_of)
 
 
 def make_row_tasks(rows: Iterable[Any], fields: Iterable[str]) -> tuple[tuple[Task, ...], dict[str, str]]:

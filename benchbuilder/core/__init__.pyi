@@ -48,7 +48,6 @@ from .records.arrow.build_rows import child_rows as child_rows
 from .records.arrow.build_rows import combined_column as combined_column
 from .records.arrow.build_rows import constant_column as constant_column
 from .records.arrow.build_rows import content_digests as content_digests
-from .records.arrow.build_rows import joined_ancestors as joined_ancestors
 from .records.arrow.build_rows import source_rows as source_rows
 from .records.arrow.build_rows import text_leaves as text_leaves
 from .records.arrow.flatten import cells_of as cells_of
@@ -59,6 +58,8 @@ from .records.arrow.flatten import flat_records as flat_records
 from .records.arrow.flatten import text_names as text_names
 from .records.arrow.lazy_texts import LazyTexts as LazyTexts
 from .records.arrow.lazy_texts import take_rows as take_rows
+from .records.arrow.lineages import joined_ancestors as joined_ancestors
+from .records.arrow.lineages import joined_lists as joined_lists
 from .records.arrow.payload_columns import cell_texts as cell_texts
 from .records.arrow.payload_columns import convert_texts as convert_texts
 from .records.arrow.payload_columns import holds_text as holds_text

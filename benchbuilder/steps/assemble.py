@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from pydantic import Field
 
 from benchbuilder.config import Spec, StepSpec
 from benchbuilder.core import (
-    STATEMENT_FORM,
     Candidate,
-    Dropped,
-    GatherResult,
-    Kept,
-    NotApplicable,
-    Outcome,
+    GatherPiece,
+    GatherStream,
     Question,
     Row,
     Statement,
     Table,
+    child_rows,
+    combined_column,
+    constant_column,
+    joined_ancestors,
+    joined_lists,
+    take_rows,
 )
+from benchbuilder.steps.assembly.pairs import AnswerPairs
+from benchbuilder.steps.assembly.statements import SORTS, Numbers, Statements, fact_codes, is_text
 from benchbuilder.steps.base import Gather, Port
 
+_WINDOW = 16_384
+_compute: Any = pc
 FalseStatementSort = Literal["negated", "replaced"]
 
 
@@ -85,125 +93,94 @@ class Assemble(Gather):
         "other_form": "The fact is asked in another form, which the recipe prefers.",
     }
 
-    def gather(self, tables: Mapping[str, Table[Any]]) -> GatherResult:
+    def gather(self, tables: Mapping[str, Table[Any]]) -> GatherStream:
         """The outcome of each question, and the statements that no candidate uses."""
-        book = _Statements(tables)
-        built = [(question, self._outcome(question, book)) for question in tables["each"]]
-        chosen = self._chosen_forms(built)
-        outcomes: list[tuple[str, list[Outcome]]] = []
-        questioned, used, answered, left_out = set[str](), set[str](), set[str](), set[tuple[str, str]]()
-        counts = Counter[str]()
-        for question, outcome in built:
-            form = book.form_of(question)
-            questioned.add(question.fact)
-            if isinstance(outcome, Kept) and question.form not in chosen[question.fact, question.type]:
-                left_out.add((question.fact, form))
-                outcomes.append((question.id, [NotApplicable("other_form")]))
+        questions = tables["each"]
+        ports = [port for port in (*SORTS, "denied") if port in tables]
+        (asked, *stated), count = fact_codes([questions, *(tables[port] for port in ports)])
+        statements = Statements(tables, dict(zip(ports, stated, strict=True)), count)
+        pairs = self._pair(questions, asked, statements)
+        self._choose_forms(pairs, count)
+        stream = GatherStream([], notes={"forms": pairs.count_forms()})
+        stream.pieces = self._pieces(questions, pairs, statements, stream, count)
+        return stream
+
+    def _pair(self, questions: Table[Any], facts: Numbers, statements: Statements) -> AnswerPairs:
+        """The right and the wrong statement of each question."""
+        pairs = AnswerPairs(facts)
+        start = 0
+        for batch in questions.batches(["of", "type", "form", "expected"]):
+            found = slice(start, start := start + batch.num_rows)
+            of, sort, form, expected = (combined_column(batch, name) for name in ("of", "type", "form", "expected"))
+            claims, denials, no = statements.with_ids(of), statements.denials_of(of), is_text(expected, "no")
+            pairs.tf[found] = is_text(sort, "tf")
+            pairs.forms[found] = pairs.form_codes.of_column(form)
+            pairs.statement_forms[found] = statements.forms_at(claims)
+            keys = [statements.key(facts[found], pairs.statement_forms[found], true) for true in (False, True)]
+            right, wrong = statements.ports["stated"].first_with(keys[1]), np.full(len(claims), -1, np.int64)
+            asked_wrong = statements.with_ids(of, ("replaced",))
+            fits = no & (asked_wrong >= 0) & (statements.keys_at(asked_wrong) == keys[0])
+            wrong[fits] = asked_wrong[fits]
+            for is_tf, order in ((True, self.spec.wrong_tf), (False, self.spec.wrong_oe)):
+                for port in (statements.ports[name] for name in order if name in statements.ports):
+                    open_ones = (pairs.tf[found] == is_tf) & (wrong < 0)
+                    wrong[open_ones] = port.first_with(keys[0][open_ones])
+            own = pairs.tf[found] & (denials >= 0) & (claims >= 0)  # a claim of its own: itself and its denial
+            pairs.right[found] = np.where(own, np.where(is_text(expected, "yes"), claims, denials), right)
+            pairs.wrong[found] = np.where(own, np.where(is_text(expected, "yes"), denials, claims), wrong)
+        pairs.find_equal_answers(statements.rows, statements.release)
+        return pairs
+
+    def _choose_forms(self, pairs: AnswerPairs, facts: int) -> None:
+        """Mark the questions in forms that the recipe prefers, by fact and type."""
+        for is_tf, choices in ((True, self.spec.forms.tf), (False, self.spec.forms.oe)):
+            kinds = pairs.tf == is_tf
+            if choices == "all":
+                pairs.chosen |= kinds
                 continue
-            outcomes.append((question.id, [outcome]))
-            if isinstance(outcome, Kept):
-                used.update(outcome.row.parents)
-                answered.add(question.fact)
-                counts[f"{question.type} {question.form}"] += 1
-        unused = {
-            port: {
-                row.id: _why_unused(row, questioned, answered, left_out)
-                for rows in by_fact.values()
-                for row in rows
-                if row.id not in used
-            }
-            for port, by_fact in book.by_port.items()
-        }
-        return GatherResult(outcomes=outcomes, unused=unused, notes={"forms": dict(sorted(counts.items()))})
+            undecided = np.ones(facts, bool)
+            for choice in choices:
+                codes = [pairs.form_codes.of(form) for form in ((choice,) if isinstance(choice, str) else choice)]
+                group, had = kinds & np.isin(pairs.forms, codes), np.zeros(facts, bool)
+                had[pairs.facts[group & pairs.complete]] = True
+                pairs.chosen |= group & (had & undecided)[pairs.facts]
+                undecided &= ~had
 
-    def _outcome(self, question: Question, book: _Statements) -> Outcome:
-        """The candidate of one question, whatever its form."""
-        denial, claim = book.denials.get(question.of), book.by_id.get(question.of)
-        if question.type == "tf" and denial is not None and claim is not None:
-            right, wrong = (claim, denial) if question.expected == "yes" else (denial, claim)
-            return self._build_candidate(question, right, wrong, book)
-        right = next(iter(book.find("stated", question, "true")), None)
-        if right is None:
-            return Dropped("no_right_answer", question.text)
-        wrong = self._wrong_statement(question, book)
-        if wrong is None:
-            return Dropped("no_wrong_answer", question.text)
-        return self._build_candidate(question, right, wrong, book)
+    def _pieces(
+        self, questions: Table[Any], pairs: AnswerPairs, statements: Statements, stream: GatherStream, facts: int
+    ) -> Iterator[GatherPiece]:
+        """The questions with their candidates; then the unused statements are known."""
+        for first, window in questions.windows(_WINDOW):
+            places = np.arange(first, first + len(window))
+            kept = pairs.complete[places] & pairs.chosen[places]
+            at = places[kept]
+            right, wrong = (take_rows(statements.rows, side[at]) for side in (pairs.right, pairs.wrong))
+            rows = self._candidates(window.arrow.filter(pa.array(kept)), right, wrong,
+                                    statements.families_of(pairs.facts[at]))  # fmt: skip
+            for name in ("id", "parents"):
+                ids: Any = combined_column(rows.arrow, name)
+                statements.mark_used(ids.flatten() if name == "parents" else ids)
+            yield GatherPiece(places, window, pairs.branches(window.arrow, places, statements.rows, rows))
+        stream.unused = pairs.unused_rows(statements, facts)
 
-    def _chosen_forms(self, built: Sequence[tuple[Question, Outcome]]) -> Mapping[tuple[str, str], Collection[str]]:
-        """The forms in which each fact is asked, by fact and type."""
-        had: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
-        for question, outcome in built:
-            forms = had[question.fact, question.type]
-            if isinstance(outcome, Kept):
-                forms.add(question.form)
-        return {key: self._first_of(key[1], forms) for key, forms in had.items()}
-
-    def _first_of(self, question_type: str, had: Collection[str]) -> Collection[str]:
-        choices: FormChoices = self.spec.forms.tf if question_type == "tf" else self.spec.forms.oe
-        if choices == "all":
-            return had
-        groups = ({choice} if isinstance(choice, str) else set(choice) for choice in choices)
-        return next((group for group in groups if group.intersection(had)), ())
-
-    def _build_candidate(self, question: Question, right: Statement, wrong: Statement, book: _Statements) -> Outcome:
-        if wrong.text == right.text:
-            return Dropped("same_answers", right.text)
-        candidate = Candidate.child(
-            question, right, wrong, produced_by=self.produced_by(wrong.joined), type=question.type,
-            expected=question.expected, context=question.context, question=question.text, answer=right.text,
-            answer_wrong=wrong.text, fact=question.fact,
-            family=question.family or book.families.get(question.fact, question.fact), negated=question.negated,
-            checks=tuple(dict.fromkeys((*question.checks, *right.checks, *wrong.checks))), form=question.form,
-            asked=question.asked, wrong_from=wrong.wrong_from, verdict_only=right.joined == "verdict",
-            tags=tuple(dict.fromkeys((*question.tags, *right.tags, *wrong.tags))),
+    def _candidates(self, questions: pa.Table, right: pa.Table, wrong: pa.Table, families: Any) -> Table[Any]:
+        """A candidate of each question with its statements, which come in the same order."""
+        sides = (questions, right, wrong)
+        checks, tags = (joined_lists(*(combined_column(side, name) for side in sides)) for name in ("checks", "tags"))
+        kept = ("type", "expected", "context", "fact", "negated", "form", "asked")
+        fields: dict[str, Any] = {name: combined_column(questions, name) for name in kept}
+        own = combined_column(questions, "family")
+        family = _compute.coalesce(families, fields["fact"])
+        joined = combined_column(wrong, "joined")
+        fields |= {
+            "question": combined_column(questions, "text"), "answer": combined_column(right, "text"),
+            "answer_wrong": combined_column(wrong, "text"), "checks": checks, "tags": tags,
+            "family": _compute.if_else(_compute.equal(own, ""), family, own),
+            "wrong_from": combined_column(wrong, "wrong_from"),
+            "verdict_only": _compute.equal(combined_column(right, "joined"), "verdict"),
+        }  # fmt: skip
+        rules = _compute.binary_join_element_wise(constant_column(self.kind, len(joined)), joined, "/")
+        return child_rows(
+            Candidate, questions, self.produced_by(), constant_column("", len(joined)), fields,
+            joined_ancestors(*sides), rules,
         )  # fmt: skip
-        return Kept(candidate)
-
-    def _wrong_statement(self, question: Question, book: _Statements) -> Statement | None:
-        replaced = book.find("replaced", question, "false")
-        asked = next((row for row in replaced if row.id == question.of and question.expected == "no"), None)
-        if asked is not None:
-            return asked
-        order: tuple[FalseStatementSort, ...] = self.spec.wrong_oe if question.type == "oe" else self.spec.wrong_tf
-        return next((row for sort in order for row in book.find(sort, question, "false")), None)
-
-
-class _Statements:
-    """The statements of each port by fact, and what is known of facts and questions by them."""
-
-    def __init__(self, tables: Mapping[str, Table[Any]]) -> None:
-        self.by_port: dict[str, dict[str, list[Statement]]] = {}
-        self.families: dict[str, str] = {}
-        self.by_id: dict[str, Statement] = {}
-        for port in (name for name in ("stated", "negated", "replaced") if name in tables):
-            by_fact = self.by_port.setdefault(port, {})
-            for statement in tables[port]:
-                self.by_id[statement.id] = statement
-                by_fact.setdefault(statement.fact, []).append(statement)
-                if statement.family:
-                    self.families[statement.fact] = statement.family
-        self.denials = {denial.of: denial for denial in tables["denied"]} if "denied" in tables else {}
-        for denial in self.denials.values():
-            self.by_port.setdefault("denied", {}).setdefault(denial.fact, []).append(denial)
-
-    def form_of(self, question: Question) -> str:
-        """The form of the statement that a question asks about."""
-        asked = self.by_id.get(question.of)
-        return STATEMENT_FORM if asked is None else asked.form
-
-    def find(self, port: str, question: Question, polarity: str) -> Sequence[Statement]:
-        """The statements of a port about the fact of a question, in the form that it asks about."""
-        form = self.form_of(question)
-        rows = self.by_port.get(port, {}).get(question.fact, ())
-        return [row for row in rows if row.form == form and row.polarity == polarity]
-
-
-def _why_unused(
-    row: Statement, asked: Collection[str], answered: Collection[str], left_out: Collection[tuple[str, str]]
-) -> str:
-    if row.fact not in asked:
-        return "no_question"
-    if (row.fact, row.form) in left_out:
-        return "other_form"
-    return "not_chosen" if row.fact in answered else "no_candidate"

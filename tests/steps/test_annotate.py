@@ -1,4 +1,5 @@
 import pickle
+import random
 
 import pytest
 from filled_sheets import write_sample_votes
@@ -6,6 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from judged_world import World, candidate, paragraphs
 
+from benchbuilder.annotation import candidate_evidence
 from benchbuilder.annotation.aggregate import aggregate_votes, count_missing
 from benchbuilder.annotation.backends.sheets import SheetsSpec
 from benchbuilder.annotation.base import AnnotatorInstructions, NoBackendSpec, Votes
@@ -447,3 +449,18 @@ def test_a_sample_divides_no_family(world):
     with pytest.raises(WaitingForPeople) as waiting:
         world.run(stage)
     assert waiting.value.missing["a: claim"] == 5 * 5
+
+
+def test_any_number_of_candidates_at_a_time_gives_the_same(world, monkeypatch):
+    """The evidence of a candidate may stand anywhere in its table."""
+    doubted = {row.id for row in world.evidence[::3]}
+    world.votes(lambda person, row, paragraph, question: int(paragraph is None or paragraph.id not in doubted))
+    stage = world.stage()
+    stage.spec = stage.spec.model_copy(update={"sample": 4})
+    items, outcomes, notes = world.run(stage)
+    assert any(len(item.payload.evidence) < 4 for item in items)
+    random.Random(1).shuffle(world.evidence)
+    for size in (1, 2):
+        monkeypatch.setattr(candidate_evidence, "_WINDOW_ROWS", size)
+        again = world.run(stage)
+        assert again == (items, outcomes, notes)

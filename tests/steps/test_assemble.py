@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 from claim_rows import RULES, choice, kept, make, tokenizer
+from gathered_rows import run_gather
 
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.outcomes import Kept
 from benchbuilder.core.records.roles import Question, Statement
+from benchbuilder.steps import assemble
+from benchbuilder.steps.assembly import pairs
 
 STATE = make("state_choice", RULES["state_choice"])
 NEGATE = make("negate", {**RULES["negate_choice"], "tokenizer": tokenizer("whitespace")})
@@ -29,7 +32,7 @@ def built(facts, *, replaced=True, ask=("tf", "oe"), wrong_tf=("replaced",)):
         "negated": Table.of(no, Statement),
         "replaced": Table.of(other, Statement),
     }
-    return make("assemble", {**RULES["candidates"], "wrong_tf": list(wrong_tf)}).gather(tables), tables
+    return run_gather(make("assemble", {**RULES["candidates"], "wrong_tf": list(wrong_tf)}), tables), tables
 
 
 FACTS = [choice(f"第{n}组患儿首选的药物是", "甲药", "乙药", "丙药", context="背景。") for n in range(20)]
@@ -83,7 +86,7 @@ def test_both_answers_are_affirmed_whatever_the_form_of_the_question():
     questions = [outcome.row for row in statements for outcome in ask.map(row, {}) if isinstance(outcome, Kept)]
     tables = {"each": Table.of(questions, Question), "stated": Table.of(true, Statement),
               "negated": Table.of(negated, Statement), "replaced": Table.of(replaced, Statement)}  # fmt: skip
-    gathered = make("assemble", RULES["candidates"]).gather(tables)
+    gathered = run_gather(make("assemble", RULES["candidates"]), tables)
     rows = [outcome.row for _, outcomes in gathered.outcomes for outcome in outcomes if isinstance(outcome, Kept)]
     texts = {row.fact: row.text for row in true}, {row.fact: row.text for row in replaced}
     assert len(rows) == 16
@@ -102,3 +105,11 @@ def test_candidates_name_the_form_of_their_question_and_the_origin_of_their_wron
     result, _ = built(FACTS[:2])
     rows = [outcome.row for _, outcomes in result.outcomes for outcome in outcomes if isinstance(outcome, Kept)]
     assert {(row.form, row.wrong_from, row.verdict_only) for row in rows} == {("statement", "listed", False)}
+
+
+def test_any_number_of_rows_at_a_time_gives_the_same(monkeypatch):
+    whole, _ = built(FACTS, wrong_tf=["replaced", "negated"])
+    monkeypatch.setattr(assemble, "_WINDOW", 3)
+    monkeypatch.setattr(pairs, "_WINDOW", 2)
+    result, _ = built(FACTS, wrong_tf=["replaced", "negated"])
+    assert result == whole

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from claim_rows import REFERENCE, RULES, choice, kept, make, model_made, reason
+from gathered_rows import run_gather
 from pydantic import ValidationError
 
 from benchbuilder.core.records.arrow.table import Table
@@ -335,7 +336,7 @@ def assembled(denied):
     rows = {port: Table.of(found, Statement) for port, found in tables.items()}
     if denied:
         rows["denied"] = Table.of([kept(make("deny", DENY).map(row, {})) for row in every], Statement)
-    gathered = make("assemble", RULES["candidates"]).gather({"each": Table.of(questions, Question), **rows})
+    gathered = run_gather(make("assemble", RULES["candidates"]), {"each": Table.of(questions, Question), **rows})
     return (
         [outcome.row for _, outcomes in gathered.outcomes for outcome in outcomes if isinstance(outcome, Kept)],
         gathered,

@@ -8,6 +8,7 @@ import pytest
 import regex
 import yaml
 from claim_rows import RULES, choice, envelope, kept, make
+from gathered_rows import run_gather
 from pydantic import ValidationError
 
 from benchbuilder.config import FormsSpec
@@ -268,7 +269,7 @@ def assembled(forms):
     tables = {"each": Table.of([plain, *shown], Question), "stated": Table.of([true, answers[0]], Statement),
               "replaced": Table.of([false, answers[1]], Statement)}  # fmt: skip
     spec = {"wrong_tf": ["replaced"], "wrong_oe": ["replaced"], **({} if forms is None else {"forms": forms})}
-    result = make("assemble", spec).gather(tables)
+    result = run_gather(make("assemble", spec), tables)
     rows = [outcome for _, outcomes in result.outcomes for outcome in outcomes]
     return rows, result
 

@@ -54,27 +54,41 @@ class TableDigest:
         return self._hash.hexdigest()
 
     def _window(self, pieces: Sequence[pa.Table]) -> None:
-        window = pa.concat_tables(pieces).combine_chunks()
+        window = pa.concat_tables(pieces)
         for column in window.columns:
-            _feed(self._hash, column.chunk(0))  # pyright: ignore[reportArgumentType]
+            _feed(self._hash, column.chunks)
 
 
-def _feed(digest: Any, array: pa.Array[Any]) -> None:
-    digest.update(np.packbits(array.is_valid().to_numpy(zero_copy_only=False)).tobytes())
-    dense: Any = array.drop_null()
-    if pa.types.is_struct(dense.type):
-        for index in range(dense.type.num_fields):
-            _feed(digest, dense.field(index))
-    elif pa.types.is_list(dense.type):
-        digest.update(pc.list_value_length(dense).to_numpy(zero_copy_only=False).astype("<i4").tobytes())
-        _feed(digest, dense.flatten())
-    elif pa.types.is_string(dense.type):
-        lengths = pc.binary_length(dense).to_numpy(zero_copy_only=False).astype("<i4")
-        digest.update(lengths.tobytes())
-        _, offsets, data = dense.buffers()
-        if len(dense):
-            starts = np.frombuffer(offsets, dtype="<i4")
-            first, last = int(starts[dense.offset]), int(starts[dense.offset + len(dense)])
-            digest.update(memoryview(data or b"")[first:last])
+def _feed(digest: Any, chunks: Sequence[Any]) -> None:
+    """Feed a column that comes in chunks, as if it were in one piece."""
+    masks = [chunk.is_valid().to_numpy(zero_copy_only=False) for chunk in chunks]
+    digest.update(np.packbits(np.concatenate(masks)).tobytes())
+    dense = [chunk.drop_null() if chunk.null_count else chunk for chunk in chunks]
+    if pa.types.is_struct(dense[0].type):
+        for index in range(dense[0].type.num_fields):
+            _feed(digest, [chunk.field(index) for chunk in dense])
+    elif pa.types.is_list(dense[0].type):
+        for chunk in dense:
+            digest.update(_lengths(pc.list_value_length(chunk)))
+        _feed(digest, [chunk.flatten() for chunk in dense])
+    elif pa.types.is_string(dense[0].type):
+        for chunk in dense:
+            digest.update(_lengths(pc.binary_length(chunk)))
+        for chunk in dense:
+            digest.update(_text_bytes(chunk))
     else:
-        digest.update(np.ascontiguousarray(dense.to_numpy(zero_copy_only=False)).tobytes())
+        for chunk in dense:
+            digest.update(np.ascontiguousarray(chunk.to_numpy(zero_copy_only=False)).tobytes())
+
+
+def _lengths(lengths: Any) -> bytes:
+    return lengths.to_numpy(zero_copy_only=False).astype("<i4").tobytes()
+
+
+def _text_bytes(texts: Any) -> Any:
+    """The bytes of all texts of an array, without those beside it."""
+    _, offsets, data = texts.buffers()
+    if not len(texts):
+        return b""
+    starts = np.frombuffer(offsets, dtype="<i4")
+    return memoryview(data or b"")[int(starts[texts.offset]) : int(starts[texts.offset + len(texts)])]

@@ -74,11 +74,12 @@ def child_rows(
     slots: pa.Array[Any],
     fields: Mapping[str, pa.Array[Any]],
     lineage: pa.Array[Any] | None = None,
+    rules: pa.Array[Any] | None = None,
 ) -> Table[Any]:
     """Rows made of `parents` (one line per child), with the columns `fields` of their role.
 
     They keep origin, language and partition. `lineage` has the ancestors of each, nearest first, if there are others
-    than the parent and its ancestors.
+    than the parent and its ancestors, and `rules` the rule that made each, if they differ.
     """
     ids = combined_column(parents, "id")
     identity = {name: fields[name] for name in row.identity}
@@ -87,7 +88,7 @@ def child_rows(
         "of": ids,
         "parents": _prepend_ids(ids, combined_column(parents, "parents")) if lineage is None else lineage,
         "slot": slots,
-        "produced_by": _produced_by_column(produced_by, parents.num_rows),
+        "produced_by": _produced_by_column(produced_by, parents.num_rows, rules),
         **{name: combined_column(parents, name) for name in ("origin", "language", "partition")},
     }
     return _table(row, {**envelope, **fields})
@@ -115,10 +116,9 @@ def constant_column(value: str, count: int) -> pa.Array[Any]:
     return pa.StringArray.from_buffers(count, *buffers[1:])  # pyright: ignore[reportArgumentType]
 
 
-def _produced_by_column(produced_by: ProducedBy, count: int) -> pa.Array[Any]:
-    return pa.StructArray.from_arrays(
-        [constant_column(produced_by.rule, count), constant_column(produced_by.version, count)], ["rule", "version"]
-    )
+def _produced_by_column(produced_by: ProducedBy, count: int, rules: pa.Array[Any] | None = None) -> pa.Array[Any]:
+    rule = constant_column(produced_by.rule, count) if rules is None else rules
+    return pa.StructArray.from_arrays([rule, constant_column(produced_by.version, count)], ["rule", "version"])
 
 
 def _table(row: type[Row], columns: Mapping[str, pa.Array[Any]]) -> Table[Any]:
@@ -223,43 +223,6 @@ def _hashed(prefix: str, texts: Any) -> pa.Array[Any]:
     ids[:, len(begin) + 1 :: 2] = _HEX[hashed & 15]
     starts = np.arange(count + 1, dtype=np.int32) * width
     return pa.StringArray.from_buffers(count, pa.py_buffer(starts.tobytes()), pa.py_buffer(ids.tobytes()))
-
-
-def joined_ancestors(parents: pa.Table, other_parents: pa.Table) -> pa.Array[Any]:
-    """The ancestors of rows made of matching lines of `parents` and `other_parents`, as in `Row.child`.
-
-    These are both parents, then the ancestors of the first, then those of the other, each once.
-    """
-    count = parents.num_rows
-    lists: list[Any] = [combined_column(table, "parents") for table in (parents, other_parents)]
-    sizes = [_compute.list_value_length(one).to_numpy(zero_copy_only=False).astype(np.int64) for one in lists]
-    values: Any = pa.concat_arrays([*(combined_column(table, "id") for table in (parents, other_parents)),
-                                    *(one.flatten() for one in lists)])  # fmt: skip
-    starts = np.zeros(count + 1, np.int64)
-    np.cumsum(sizes[0] + sizes[1] + 2, out=starts[1:])
-    places = np.empty(int(starts[-1]), np.int64)
-    places[starts[:-1]] = np.arange(count)
-    places[starts[:-1] + 1] = count + np.arange(count)
-    first, at = 2 * count, starts[:-1] + 2
-    for size in sizes:
-        before = np.cumsum(size) - size
-        running = np.arange(int(size.sum()))
-        places[np.repeat(at - before, size) + running] = first + running
-        first, at = first + len(running), at + size
-    return _each_once(values.take(pa.array(places)), starts)
-
-
-def _each_once(values: Any, starts: np.ndarray[Any, Any]) -> pa.Array[Any]:
-    """The lists of values that begin at `starts`, without duplicates within a list."""
-    codes = values.dictionary_encode().indices.to_numpy(zero_copy_only=False).astype(np.int64)
-    rows = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    _, kept = np.unique(rows * (len(codes) + 1) + codes, return_index=True)
-    if len(kept) < len(codes):
-        kept.sort()
-        values = values.take(pa.array(kept))
-        starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.bincount(rows[kept], minlength=len(starts) - 1))])
-    offsets: Any = pa.array(starts.astype(np.int32))
-    return pa.ListArray.from_arrays(offsets, values)
 
 
 def text_leaves(array: pa.Array[Any], rows: Any = None) -> Iterator[tuple[Any, Any]]:
