@@ -68,14 +68,9 @@ class YamlEditor:
 
     def find_entry(self, key: KeyPath) -> tuple[yaml.Node, yaml.Node] | None:
         """The nodes of a key and of its value; None if the file does not hold it."""
-        node, entry = self.tree, None
-        for part in key:
-            pairs = node.value if isinstance(node, yaml.MappingNode) else ()
-            entry = next(((name, value) for name, value in pairs if name.value == part), None)
-            if entry is None:
-                return None
-            node = entry[1]
-        return entry
+        above, name = (self._node(key[:-1]), str(key[-1])) if key else (None, "")
+        pairs = above.value if isinstance(above, yaml.MappingNode) else ()
+        return next(((found, value) for found, value in pairs if found.value == name), None)
 
     def children(self, key: KeyPath) -> list[str]:
         """The names below a key; the empty key is the file itself."""
@@ -116,8 +111,15 @@ class YamlEditor:
             self.replace_span(line, after, "")
 
     def _node(self, key: KeyPath) -> yaml.Node | None:
-        entry = self.find_entry(key)
-        return self.tree if not key else None if entry is None else entry[1]
+        """The node of a value; a number in the key is the position in a list."""
+        node = self.tree
+        for part in key:
+            if isinstance(node, yaml.SequenceNode):
+                node = node.value[part] if isinstance(part, int) and part < len(node.value) else None
+            else:
+                pairs = node.value if isinstance(node, yaml.MappingNode) else ()
+                node = next((value for name, value in pairs if name.value == str(part)), None)
+        return node
 
     def lists(self, key: KeyPath) -> Iterator[yaml.SequenceNode]:
         """Every list below a key."""
@@ -160,6 +162,26 @@ class YamlEditor:
             return False
         start = entry[0].start_mark
         self.insert(start.index, f"{text}, " if is_flow(above) else f"{text}\n{' ' * start.column}")
+        return True
+
+    def append_entry(self, key: KeyPath, text: str) -> bool:
+        """Write the entry `text` (``name: value``) as the last of the mapping at `key`; False if it has no entry.
+
+        >>> editor = YamlEditor("a:\\n  b: 1 # why\\nc: {d: 2}\\n")
+        >>> editor.append_entry(("a",), "x: 0"), editor.append_entry(("c",), "y: 3")
+        (True, True)
+        >>> editor.edited_text()
+        'a:\\n  b: 1 # why\\n  x: 0\\nc: {d: 2, y: 3}\\n'
+        """
+        node = self._node(key)
+        if not isinstance(node, yaml.MappingNode) or not node.value:
+            return False
+        name, last = node.value[-1]
+        if is_flow(node):
+            self.insert(_end(last, self.text), f", {text}")
+        else:
+            line_end = self.text.find("\n", _end(last, self.text))
+            self.insert(len(self.text) if line_end < 0 else line_end, f"\n{' ' * name.start_mark.column}{text}")
         return True
 
     def insert(self, index: int, text: str) -> None:

@@ -124,10 +124,44 @@ def test_a_wrong_draft_is_kept_as_a_draft_and_never_saved(author: Author) -> Non
 
 def test_an_ending_of_a_group_is_added_to_the_draft(author: Author) -> None:
     page = author.post("add", list="seams", entry="为").text
-    assert re.search(r'badge new">new <strong>18<', page)
     assert ", 选择, 为]" in page
+    page = author.post("try", text=author.draft(", 选择]", ", 选择, 为]")).text
+    assert re.search(r'badge new">new <strong>18<', page)
     assert SEAMS in author.rules.read_text("utf-8")
-    assert author.post("add", list="nothing", entry="x").status_code == 400
+    for name in ("nothing", "not_questions", "joins.ends"):
+        assert author.post("add", list=name, entry="x").status_code == 400
+    page = author.browser.text(f"{STEP}/rule?place=last&words=为")
+    assert '<option value="joins.ends.names.ends">' in page
+    page = unescape(author.post("add", list="joins.ends.names.ends", entry="叫做").text)
+    assert re.search(r", 叫做\s*\]", page)
+
+
+def test_a_negation_for_an_ending_and_a_frame_are_written_by_forms(author: Author) -> None:
+    negate = "/b/own/work/negate_choice"
+    page = unescape(author.browser.text(f"{negate}/rule?place=last&words=称为"))
+    entry = re.search(
+        r'name="list" value="seams">.*?name="entry" value="(\{end: 称为, negated: [^"]+\})"', page, re.DOTALL
+    )
+    assert entry is not None, page
+    address = f"{negate}/add?token={author.browser.site.post_token}"
+    fields = {"list": "seams", "entry": "{end: 称为, negated: 不称为}"}
+    page = author.browser.client.post(address, data=fields, follow_redirects=True).text
+    assert "- {end: 称为, negated: 不称为}" in unescape(page)
+    page = unescape(author.browser.text(f"{STEP}/rule?place=last&words=为"))
+    assert 'name="match" value="(?i)(?P<head>.*)为"' in page
+    frame = {"key": "frames", "name": "added", "match": "(?P<head>.*)为", "write": "{head}为{answer}", "before": ""}
+    page = unescape(author.post("frame", **frame).text)
+    assert "  frames:\n    added: {match: '(?P<head>.*)为', write: '{head}为{answer}'}\n  seams: [" in page
+    later = unescape(author.post("frame", **{**frame, "name": "first", "before": "added"}).text)
+    assert re.search(r"frames:\n    first: .*\n    added: ", later)
+    assert author.post("frame", **frame).status_code == 400, "the name is taken"
+    assert author.post("frame", **{**frame, "name": "Not a name"}).status_code == 400
+    assert author.post("frame", **{**frame, "key": "seams"}).status_code == 400
+    text = re.search(r'dir="ltr" data-line="\d+">\n(.*?)</textarea>', unescape(later), re.DOTALL)
+    assert text is not None
+    tried = unescape(author.post("try", text=text[1]).text)
+    assert re.search(r'badge new">new <strong>\d', tried)
+    assert 'role="alert" class="card bench-fault" hidden' in tried
 
 
 def test_bundled_rules_are_tried_and_never_written(once: Once) -> None:

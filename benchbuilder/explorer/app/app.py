@@ -20,6 +20,7 @@ from benchbuilder.explorer.app import (
     items_pages,
     row_page,
     rows_page,
+    rule_form_pages,
     rule_pages,
     rule_saving_pages,
     settings_pages,
@@ -33,7 +34,7 @@ HOSTS = ("127.0.0.1", "localhost", "::1")
 _READING = (
     entrance, settings_pages, builds_page, flow_page, rows_page, row_page, items_pages, answers_pages, compare_pages,
 )  # fmt: skip
-_WRITING = (rule_pages, rule_saving_pages)
+_WRITING = (rule_pages, rule_form_pages, rule_saving_pages)
 
 
 def create_explorer(site: ExplorerSite) -> FastAPI:

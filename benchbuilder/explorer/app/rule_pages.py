@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime
 from typing import Annotated, Any, cast, get_args
 
-import yaml
 from fastapi import APIRouter, Depends
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -16,20 +14,15 @@ from benchbuilder.core import BenchbuilderError, DataError, RecipeError
 from benchbuilder.explorer.app.explorer_site import page_request
 from benchbuilder.explorer.app.page_templates import render_page
 from benchbuilder.explorer.app.rule_bench import RulesPage, drawn_share, marked_parts, rules_page
-from benchbuilder.explorer.workbench.drafts import lists_of_texts, with_entry
 from benchbuilder.explorer.workbench.judged_rows import Drawing, JudgedRow, Judgement, add_judged
-from benchbuilder.explorer.workbench.rule_drafts import drop_rule_draft, keep_rule_draft
+from benchbuilder.explorer.workbench.rule_drafts import drop_rule_draft
 from benchbuilder.explorer.workbench.rule_files import steps_with_rules
+from benchbuilder.explorer.workbench.rule_forms import ending_lists
 from benchbuilder.explorer.workbench.trials import ROW_SORTS, TrialResult
 from benchbuilder.web import PostedForm, posted_form
 
 router = APIRouter()
 Form = Annotated[PostedForm, Depends(posted_form)]
-
-_ENDINGS = ("seams", "ends")
-"""The lists of endings, to which the shape of a group can be added."""
-_PLAIN = re.compile(r"[^\W\d_][\w ]*")
-_YAML_WORDS = {"true", "false", "yes", "no", "on", "off", "null", "y", "n"}
 
 
 @router.get("/b/{name}/work/")
@@ -55,7 +48,7 @@ def work_page(request: Request, name: str) -> Response:
 @router.get("/b/{name}/work/{step}")
 def bench_page(request: Request, name: str, step: str) -> Response:
     """The rules of a step, to be tried."""
-    return _bench(rules_page(request, name, step))
+    return show_bench(rules_page(request, name, step))
 
 
 @router.post("/b/{name}/work/{step}/try")
@@ -63,7 +56,7 @@ def try_rules(request: Request, name: str, step: str, form: Form) -> Response:
     """Keep a draft and try it, on the first rows or on all; a page, or parts of one for a script."""
     rules = rules_page(request, name, step)
     rules.kept_draft(form)
-    return _tried(rules, whole=form("rows") != "first")
+    return show_trial(rules, whole=form("rows") != "first")
 
 
 @router.post("/b/{name}/work/{step}/judge")
@@ -83,21 +76,9 @@ def judge_row(request: Request, name: str, step: str, form: Form) -> Response:
     add_judged(rules.file.judged, JudgedRow(
         step, form("row"), cast("Judgement", judged), cast("Drawing", chosen), at, question, answer, form("made"), row,
     ))  # fmt: skip
-    if _for_script(request):
+    if for_script(request):
         return JSONResponse({"state": "judged", "judged": judged})
-    return _tried(rules, whole=True)
-
-
-@router.post("/b/{name}/work/{step}/add")
-def add_entry(request: Request, name: str, step: str, form: Form) -> Response:
-    """Write an entry at the end of a list of the draft."""
-    rules = rules_page(request, name, step)
-    draft = rules.kept_draft(form) if form("text") else rules.draft()
-    text = with_entry(draft.text, step, form("list"), yaml_text(form("entry")))
-    if text is None:
-        raise HTTPException(400)
-    keep_rule_draft(rules.build.folder, rules.file, type(draft)(draft.file, draft.begun, draft.base, text))
-    return _tried(rules, whole=True) if not _for_script(request) else JSONResponse({"state": "added", "text": text})
+    return show_trial(rules, whole=True)
 
 
 @router.post("/b/{name}/work/{step}/drop")
@@ -108,28 +89,19 @@ def drop_draft(request: Request, name: str, step: str, form: Form) -> Response: 
     return RedirectResponse(rules.address(), 303)
 
 
-def yaml_text(text: str) -> str:
-    """A text as YAML, in quotes where it needs them.
-
-    >>> yaml_text("the choice is"), yaml_text("no"), yaml_text("it's: so")
-    ('the choice is', "'no'", "'it''s: so'")
-    """
-    plain = _PLAIN.fullmatch(text) and text == text.strip() and text.lower() not in _YAML_WORDS
-    return text if plain else "'" + text.replace("'", "''") + "'"
-
-
-def _for_script(request: Request) -> bool:
+def for_script(request: Request) -> bool:
+    """Whether a script asks for parts of a page."""
     return request.headers.get("accept", "") == "application/json"
 
 
 def _refused(rules: RulesPage, reason: str) -> Response:
     text = rules.page.texts(f"workbench.refused.{reason}", name=rules.loaded.recipe.name)
-    if _for_script(rules.page.request):
+    if for_script(rules.page.request):
         return JSONResponse({"state": "refused", "message": text}, 403)
-    return _bench(rules, fault=text, status=403)
+    return show_bench(rules, fault=text, status=403)
 
 
-def _tried(rules: RulesPage, *, whole: bool) -> Response:
+def show_trial(rules: RulesPage, *, whole: bool) -> Response:
     """The result of the draft: a page, or for a script its parts."""
     result: TrialResult | None = None
     fault = ""
@@ -137,8 +109,8 @@ def _tried(rules: RulesPage, *, whole: bool) -> Response:
         result = rules.process.try_draft(rules.draft().text, whole=whole)
     except (RecipeError, DataError) as error:
         fault = _told(error)
-    if not _for_script(rules.page.request):
-        return _bench(rules, result, fault)
+    if not for_script(rules.page.request):
+        return show_bench(rules, result, fault)
     if fault:
         return JSONResponse({"state": "fault", "message": fault})
     if result is None:
@@ -161,7 +133,8 @@ def _context(rules: RulesPage, result: TrialResult | None) -> dict[str, Any]:
     page, file, text = rules.page, rules.file, rules.draft().text
     return {
         "t": page.texts, "rules": rules, "step": rules.step, "file": file, "draft": rules.draft(), "result": result,
-        "marked": marked_parts, "sorts": ROW_SORTS, "line": file.line_of(rules.step), "lists": _lists(text, rules.step),
+        "marked": marked_parts, "sorts": ROW_SORTS, "line": file.line_of(rules.step),
+        "endings": ending_lists(text, rules.step),
         "known": _known(result), "build": rules.build,
         "drawn": drawn_share(result.judged) if result is not None else None,
     }  # fmt: skip
@@ -174,15 +147,8 @@ def _known(result: TrialResult | None) -> dict[str, str]:
     return {each.judged.row: each.judged.judged for each in judged if each.verdict in same}
 
 
-def _lists(text: str, step: str) -> list[str]:
-    """The lists that an entry can be added to; none while the draft is no YAML."""
-    try:
-        return [name for name in lists_of_texts(text, step) if name in _ENDINGS]
-    except yaml.YAMLError:
-        return []
-
-
-def _bench(rules: RulesPage, result: TrialResult | None = None, fault: str = "", status: int = 200) -> Response:
+def show_bench(rules: RulesPage, result: TrialResult | None = None, fault: str = "", status: int = 200) -> Response:
+    """The page of a step's rules."""
     context = _context(rules, result)
     context.pop("t")
     context.pop("build")

@@ -14,7 +14,6 @@ from benchbuilder.config import (
     LoadedRecipe,
     RecipeFile,
     StepSpec,
-    YamlEditor,
     dotted_key,
     explain_validation,
     leaves_of,
@@ -81,23 +80,6 @@ def read_draft(file: RuleFile, text: str, loaded: LoadedRecipe) -> DraftRules:
         specs, tuple(dotted_key(change.key) for change in changes), tuple(_new_texts(before, changes)),
         tuple((dotted_key(change.key), origin) for change, origin in overridden),
     )  # fmt: skip
-
-
-def with_entry(text: str, step: str, name: str, entry: str) -> str | None:
-    """A draft with one more entry at the end of the list `name` of a step; None if there is no such list."""
-    editor = YamlEditor(text)
-    return editor.edited_text() if editor.append((step, name), entry) else None
-
-
-def lists_of_texts(text: str, step: str) -> list[str]:
-    """The keys of a step whose value is a list of plain texts, to which an ending can be added."""
-    data = _plain(parse_plain_yaml(text)).get(step)
-    entries: Mapping[str, Any] = data if isinstance(data, dict) else {}
-    return [name for name, value in entries.items() if isinstance(value, list) and _texts(value)]
-
-
-def _texts(value: list[Any]) -> bool:
-    return bool(value) and all(isinstance(entry, str) for entry in value)
 
 
 def _plain(data: Any) -> dict[str, Any]:
