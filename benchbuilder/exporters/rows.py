@@ -4,28 +4,33 @@ from __future__ import annotations
 
 import csv
 import hashlib
-import io
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from benchbuilder.config import KindSpec
 from benchbuilder.core import (
     DataError,
     Row,
     Table,
+    atomic_path,
     cells_of,
     escape_cell,
     flat_names,
     flat_record_schema,
     flat_records,
-    write_atomically,
+    take_rows,
 )
 from benchbuilder.exporters.base import Exporter, FileName, FinishedBuild
+
+_WINDOW_ROWS, _WINDOW_BYTES = 16_384, 16_000_000
+"""The most rows that are held at a time, and about the most bytes of them; as objects they take several times that."""
 
 
 class RowsSpec(KindSpec):
@@ -58,13 +63,22 @@ class RowsExporter(Exporter):
         """Its rows."""
         return finished.tables[self.source_step(finished)]
 
-    def positions(self, finished: FinishedBuild) -> list[int]:
+    def windows(self, finished: FinishedBuild) -> Iterator[Table[Any]]:
+        """The rows in the order of the file, some at a time; an empty table is one window."""
+        table = self.table(finished)
+        positions = self._positions(table, finished.recipe["seed"])
+        size = max(1, min(_WINDOW_ROWS, _WINDOW_BYTES * len(table) // max(table.arrow.nbytes, 1)))
+        for start in range(0, max(len(table), 1), size):
+            yield Table(take_rows(table.arrow, positions[start : start + size]), table.row)
+            table.release()
+
+    def _positions(self, table: Table[Any], seed: int) -> NDArray[np.int64]:
         """The positions of the rows in the table, in the order of the file."""
-        ids = self.table(finished).ids()
+        ids = table.ids()
         if self.spec.order == "table":
-            return list(range(len(ids)))
-        keys = [random_order_key(finished.recipe["seed"], row_id) for row_id in ids]
-        return sorted(range(len(ids)), key=keys.__getitem__)
+            return np.arange(len(ids))
+        keys = [random_order_key(seed, row_id) for row_id in ids]
+        return np.array(sorted(range(len(ids)), key=keys.__getitem__), np.int64)
 
 
 def random_order_key(seed: int, row_id: str) -> bytes:
@@ -83,9 +97,12 @@ class Jsonl(RowsExporter):
 
     def write(self, finished: FinishedBuild, folder: Path) -> list[Path]:
         """Write the rows in the chosen order."""
-        lines = [json.dumps(record, ensure_ascii=False) for record in flat_records(self.table(finished))]
-        text = "".join(f"{lines[place]}\n" for place in self.positions(finished))
-        return [write_atomically(folder / self.spec.file, text, sync=False)]
+        path = folder / self.spec.file
+        with atomic_path(path, sync=False) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as stream:
+            for window in self.windows(finished):
+                for record in flat_records(window):
+                    stream.write(json.dumps(record, ensure_ascii=False) + "\n")
+        return [path]
 
 
 class Parquet(RowsExporter):
@@ -96,12 +113,14 @@ class Parquet(RowsExporter):
 
     def write(self, finished: FinishedBuild, folder: Path) -> list[Path]:
         """Write the rows in the chosen order."""
-        table = self.table(finished)
-        arrow = pa.Table.from_pylist(list(flat_records(table)), schema=flat_record_schema(table.row))
-        arrow = arrow.take(pa.array(self.positions(finished), pa.int64())).combine_chunks()
-        buffer = io.BytesIO()
-        pq.write_table(arrow, buffer, compression="zstd", version="2.6")
-        return [write_atomically(folder / self.spec.file, buffer.getvalue(), sync=False)]
+        path, schema = folder / self.spec.file, flat_record_schema(self.table(finished).row)
+        with (
+            atomic_path(path, sync=False) as temporary,
+            pq.ParquetWriter(temporary, schema, compression="zstd", version="2.6") as writer,
+        ):
+            for window in self.windows(finished):
+                writer.write_table(pa.Table.from_pylist(list(flat_records(window)), schema=schema))
+        return [path]
 
 
 _HEADER_COLUMNS = ("id", "source", "origin", "language", "produced-by")
@@ -130,17 +149,16 @@ class Tsv(RowsExporter):
 
     def write(self, finished: FinishedBuild, folder: Path) -> list[Path]:
         """Write the rows in the chosen order; DataError if a column is not there."""
-        table = self.table(finished)
-        columns = self._columns(table.row)
-        stream = io.StringIO(newline="")
-        writer = csv.writer(stream, delimiter="\t", lineterminator="\n")
-        writer.writerow(columns)
-        lines: list[list[str]] = []
-        for row, record in zip(table, flat_records(table), strict=True):
-            cells = {**record, **cells_of(row)}
-            lines.append([escape_cell(str(cells[name])) for name in columns])
-        writer.writerows(lines[place] for place in self.positions(finished))
-        return [write_atomically(folder / self.spec.file, stream.getvalue(), sync=False)]
+        columns = self._columns(self.table(finished).row)
+        path = folder / self.spec.file
+        with atomic_path(path, sync=False) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
+            writer = csv.writer(stream, delimiter="\t", lineterminator="\n")
+            writer.writerow(columns)
+            for window in self.windows(finished):
+                for row, record in zip(window, flat_records(window), strict=True):
+                    cells = {**record, **cells_of(row)}
+                    writer.writerow([escape_cell(str(cells[name])) for name in columns])
+        return [path]
 
     def _columns(self, cls: type[Row]) -> Sequence[str]:
         own = [name for name in _ROW_COLUMNS if name in cls.model_fields]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
@@ -18,7 +18,6 @@ from typing import Any
 from benchbuilder import __version__
 from benchbuilder.config import Recipe, display_path
 from benchbuilder.core import (
-    Table,
     Waiting,
     create_from_spec,
     file_checksum,
@@ -43,7 +42,7 @@ from benchbuilder.pipeline.foreign_files import (
 from benchbuilder.pipeline.ledger import write_ledger
 from benchbuilder.pipeline.plan import Plan
 from benchbuilder.pipeline.rechecks import read_recheck, recheck_checksums
-from benchbuilder.pipeline.shards.worker import TableFiles
+from benchbuilder.pipeline.step_tables import StepTables
 from benchbuilder.pipeline.store.checksums import Checksums
 from benchbuilder.pipeline.store.folder import Store
 from benchbuilder.pipeline.store.manifest import Manifest
@@ -317,10 +316,6 @@ def _manifest_hashes(manifests: Mapping[str, Manifest]) -> dict[str, str]:
     }
 
 
-_CACHED_ROWS = 50_000
-"""The largest table whose rows are kept in memory for the next exporter."""
-
-
 def finished_build(
     plan: Plan,
     store: Store,
@@ -361,40 +356,3 @@ def _step_counts(manifest: Manifest, inputs: Mapping[str, tuple[str, ...]]) -> S
         notes=manifest.notes,
         reasons=manifest.reasons,
     )
-
-
-class StepTables(Mapping[str, Table[Any]]):
-    """The tables of committed steps by name, each read when it is first used."""
-
-    def __init__(self, store: Store, manifests: Mapping[str, Manifest]) -> None:
-        self._store, self._manifests = store, manifests
-        self._cached: dict[str, Table[Any]] = {}
-
-    def __getitem__(self, name: str) -> Table[Any]:
-        if name not in self._cached:
-            manifest = self._manifests[name]
-            table = TableFiles(manifest.row, self._store.parts(manifest), self._store.cache).load()
-            self._cached[name] = _CachedTable(table) if len(table) <= _CACHED_ROWS else table
-        return self._cached[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._manifests  # without reading the table
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._manifests)
-
-    def __len__(self) -> int:
-        return len(self._manifests)
-
-
-class _CachedTable(Table[Any]):
-    """A table that several exporters read: its rows are made once."""
-
-    def __init__(self, table: Table[Any]) -> None:
-        super().__init__(table.arrow, table.row)
-        self._rows: list[Any] | None = None
-
-    def __iter__(self) -> Iterator[Any]:
-        if self._rows is None:
-            self._rows = list(super().__iter__())
-        return iter(self._rows)

@@ -14,6 +14,7 @@ from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.payloads import Claim, Item, Payload
 from benchbuilder.core.records.row import Origin, ProducedBy
 from benchbuilder.core.text.tables import unescape_cell
+from benchbuilder.exporters import rows as rows_module
 from benchbuilder.exporters.rows import Jsonl, Parquet, RowsSpec, Tsv, TsvSpec
 
 COLUMNS = ("q-type", "source", "full-question", "answer", "answer-wrong", "evidence", "id", "expected")
@@ -208,3 +209,18 @@ def test_payloads_that_no_exporter_knows_are_written_as_they_flatten_themselves(
     assert tsv(build, tmp_path, ()) == [["id", "source", "dish", "how"], [row.id, "kitchen", "soup", "boil / eat"]]
     (path,) = Parquet(RowsSpec(kind="parquet", file="d.parquet")).write(build, tmp_path)
     assert pq.read_table(path).to_pylist() == [record]
+
+
+@pytest.mark.parametrize("order", ["random", "table"])
+def test_any_number_of_rows_at_a_time_gives_the_same(tmp_path, monkeypatch, order):
+    kinds = (Jsonl(RowsSpec(kind="jsonl", file="rows.jsonl", order=order)),
+             Tsv(TsvSpec(kind="tsv", file="rows.tsv", order=order)))  # fmt: skip
+    parquet = Parquet(RowsSpec(kind="parquet", file="rows.parquet", order=order))
+    build = finished()
+    texts = [kind.write(build, tmp_path)[0].read_bytes() for kind in kinds]
+    whole = pq.read_table(parquet.write(build, tmp_path)[0])
+    monkeypatch.setattr(rows_module, "_WINDOW_ROWS", 7)
+    assert [kind.write(build, tmp_path)[0].read_bytes() for kind in kinds] == texts
+    (path,) = parquet.write(build, tmp_path)
+    assert pq.ParquetFile(path).num_row_groups > 1
+    assert pq.read_table(path).equals(whole)

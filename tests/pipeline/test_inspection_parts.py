@@ -14,7 +14,7 @@ from benchbuilder.core.records.roles import Passage
 from benchbuilder.core.records.row import Origin, ProducedBy
 from benchbuilder.pipeline import inspector as trace
 from benchbuilder.pipeline.inspector import Inspector
-from benchbuilder.pipeline.outputs import StepTables
+from benchbuilder.pipeline.step_tables import StepTables
 from benchbuilder.pipeline.shards.worker import StoredTable
 
 STEPS = {
@@ -58,7 +58,11 @@ def test_peeking_reads_no_file_beyond_what_it_shows(tmp_path: Path, monkeypatch:
 def test_whether_a_table_is_there_is_known_without_reading_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     inspector = looking(tmp_path, 2)
     tables = StepTables(inspector.store, inspector.manifests)
-    monkeypatch.setattr(StepTables, "__getitem__", lambda *_: pytest.fail("it was read"))
+
+    def refuse(*_: object) -> None:
+        pytest.fail("it was read")
+
+    monkeypatch.setattr(StepTables, "__getitem__", refuse)
     assert "lines" in tables
     assert "nothing" not in tables
 

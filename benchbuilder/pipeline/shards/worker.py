@@ -30,11 +30,18 @@ from benchbuilder.core import (
 )
 from benchbuilder.models import Conversation
 from benchbuilder.pipeline.accounting.shard import Shard, account_batch, account_filter, account_map
-from benchbuilder.pipeline.shards.files import TABLE_COPY, count_rows, read_batches, read_columns, read_part
+from benchbuilder.pipeline.shards.files import (
+    TABLE_COPY,
+    count_rows,
+    read_batches,
+    read_columns,
+    read_footer,
+    read_part,
+)
 from benchbuilder.steps import Filter, Map, PromptedMap, Step
 
-_FEW_ROWS = 20_000
-"""Tables of up to so many rows are loaded into memory."""
+_FEW_ROWS, _FEW_BYTES = 20_000, 32_000_000
+"""Tables of up to so many rows and about so many bytes are loaded into memory."""
 
 
 @dataclass(frozen=True)
@@ -48,11 +55,16 @@ class TableFiles:
     def load(self) -> Table[Any]:
         """The table: small ones in memory, others as a `StoredTable`."""
         cls = row_class(self.row)
-        if self.cache is not None and sum(count_rows(part) for part in self.parts) > _FEW_ROWS:
+        if self.cache is not None and not self._is_small():
             return StoredTable(cls, self.parts, self.cache)
         schema = schema_of(cls)
         tables = [read_part(part, schema) for part in self.parts]
         return Table(pa.concat_tables([schema.empty_table(), *tables]), cls)
+
+    def _is_small(self) -> bool:
+        footers = [read_footer(part) for part in self.parts]
+        size = sum(file.row_group(group).total_byte_size for file in footers for group in range(file.num_row_groups))
+        return sum(file.num_rows for file in footers) <= _FEW_ROWS and size <= _FEW_BYTES
 
 
 class StoredTable(Table[Any]):
