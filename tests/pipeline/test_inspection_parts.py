@@ -14,8 +14,8 @@ from benchbuilder.core.records.roles import Passage
 from benchbuilder.core.records.row import Origin, ProducedBy
 from benchbuilder.pipeline import inspector as trace
 from benchbuilder.pipeline.inspector import Inspector
-from benchbuilder.pipeline.step_tables import StepTables
 from benchbuilder.pipeline.shards.worker import StoredTable
+from benchbuilder.pipeline.step_tables import StepTables
 
 STEPS = {
     "faces": {"kind": "t_faces", "from": "sources.lines"},
