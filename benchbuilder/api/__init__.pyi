@@ -10,6 +10,9 @@ from .building import build_opened as build_opened
 from .checking import CheckedRecipe as CheckedRecipe
 from .checking import check as check
 from .checking import check_overrides as check_overrides
+from .cleaning import OpenedStore as OpenedStore
+from .cleaning import OpenedStores as OpenedStores
+from .cleaning import open_stores as open_stores
 from .correcting import ErrataLog as ErrataLog
 from .correcting import errata as errata
 from .evaluating import EvaluationResult as EvaluationResult

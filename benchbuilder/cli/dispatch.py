@@ -91,6 +91,11 @@ _GROUPS: dict[str, dict[str, Command]] = {"Build": {
         "shapes", "show how questions begin and end, and what rules of a speaker's examples make of them",
         ("benchbuild shapes recipe=exam_any", "benchbuild shapes --most 5 recipe=exam_any variant=hi"),
     ),
+    "clean": Command(
+        "clean", "show what a build's store holds by recipe state, and remove what no recipe in use needs",
+        ("benchbuild clean recipe=care_mi",
+         "benchbuild clean recipe=care_mi --keep 'recipe=care_mi retriever.top_k=2' --yes"),
+    ),
     "sweep": Command(
         "sweep", "build several recipes or settings, and compare the results in one table",
         (

@@ -22,6 +22,13 @@ from .cache_key import describe_key_changes as describe_key_changes
 from .cache_key import spec_key_inputs as spec_key_inputs
 from .check import check_recipe as check_recipe
 from .check import require_libraries as require_libraries
+from .cleaning import OUTPUTS_STATE as OUTPUTS_STATE
+from .cleaning import StoreContents as StoreContents
+from .cleaning import StoredStep as StoredStep
+from .cleaning import StoreState as StoreState
+from .cleaning import read_contents as read_contents
+from .cleaning import remove_older as remove_older
+from .cleaning import size_of as size_of
 from .executors.base import Executor as Executor
 from .executors.base import StepWork as StepWork
 from .inspected_flow import InspectedFlow as InspectedFlow

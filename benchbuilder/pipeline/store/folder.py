@@ -139,6 +139,10 @@ class Store:
         """The folder of a step under a key."""
         return self.steps / step / key[:_KEY_CHARACTERS]
 
+    def draft_folder(self, folder: Path) -> Path:
+        """Where a step in the making is that will be in `folder`."""
+        return folder.with_name(folder.name + _DRAFT)
+
     def manifest(self, step: str, key: str) -> Manifest | None:
         """The manifest of a step under a key, if this version committed it; DamagedError if it is damaged."""
         return read_manifest(self.step_folder(step, key))
@@ -330,6 +334,29 @@ def _read_latest(step_folder: Path) -> str | None:
     except (FileNotFoundError, UnicodeDecodeError):
         return None
     return key if key.isalnum() else None
+
+
+def is_draft(folder: Path) -> bool:
+    """Whether a folder holds a step in the making."""
+    return folder.name.endswith(_DRAFT)
+
+
+def is_replaced(folder: Path) -> bool:
+    """Whether a folder holds what a step in the same place replaces just now."""
+    return folder.name.endswith(_OLD)
+
+
+def restore_latest(step_folder: Path, folder: Path | None) -> None:
+    """After folders of a step were removed: `latest` names one that is there, `folder` if it is, or it goes."""
+    latest = _read_latest(step_folder)
+    if latest is not None and (step_folder / latest).exists():
+        return
+    if folder is not None and folder.exists():
+        mark_latest(folder)
+        return
+    (step_folder / "latest").unlink(missing_ok=True)
+    with suppress(OSError):  # drafts may be left
+        step_folder.rmdir()
 
 
 def mark_latest(folder: Path) -> None:
