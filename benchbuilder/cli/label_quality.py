@@ -11,7 +11,6 @@ from rich.console import Console
 from rich.table import Table
 
 from benchbuilder.annotation import DATABASE_FILE, AppSpec, csv_bytes, escape_formula, row_decisions
-from benchbuilder.cli.annotation_session import open_annotation_session
 from benchbuilder.cli.session import Session, open_session
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import Recipe, ReviewProjectSpec, display_path
@@ -26,7 +25,6 @@ from benchbuilder.core import (
     page_texts,
     write_atomically,
 )
-from benchbuilder.evaluation import TO_EXPERTS
 from benchbuilder.exporters import (
     AnnotationSummary,
     CheckedPart,
@@ -142,6 +140,9 @@ def _write_second_look(session: Session, judged: Mapping[str, AnnotationSummary]
 
 def _print_recheck(session: Session, name: str, spec: ReviewProjectSpec, console: Console) -> None:
     """The rate of wrong labels by the votes on a recheck, kept in a file once there are votes."""
+    from benchbuilder.cli.annotation_session import open_annotation_session  # builds do without both
+    from benchbuilder.evaluation import TO_EXPERTS
+
     recipe, store = session.plan.recipe, session.store
     part = recipe.for_task(spec.rows.task) if spec.rows.task else recipe
     manifest = committed_manifests(session.plan, store)[part.items]

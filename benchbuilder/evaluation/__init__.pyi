@@ -120,7 +120,7 @@ from .plan import chooses_model as chooses_model
 from .plan import evaluation_tables as evaluation_tables
 from .plan import judges_folder as judges_folder
 from .plan import plan_evaluation as plan_evaluation
-from .results.exporter import ResultsSpec as ResultsSpec
+from .results.page_spec import ResultsSpec as ResultsSpec
 from .results.side_by_side import write_side_by_side as write_side_by_side
 from .scorers.base import AspectScore as AspectScore
 from .scorers.base import Scorer as Scorer

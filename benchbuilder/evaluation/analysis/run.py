@@ -17,7 +17,7 @@ from benchbuilder.evaluation.analysis.section import AnalysisSection, AnalysisSe
 from benchbuilder.evaluation.analysis.sections import SECTIONS
 from benchbuilder.evaluation.benchmark import folder_of_benchmark
 from benchbuilder.evaluation.plan import Evaluation, asked_items, plan_evaluation
-from benchbuilder.evaluation.results.exporter import ResultsSpec
+from benchbuilder.evaluation.results.page_spec import ResultsSpec
 from benchbuilder.exporters import PageSpec
 from benchbuilder.pipeline import Store
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from benchbuilder.config import EvaluationSpec, KindSpec
-from benchbuilder.evaluation.results.exporter import ResultsSpec
+from benchbuilder.evaluation.results.page_spec import ResultsSpec
 from benchbuilder.evaluation.results.run import VERDICT
 
 _LAST = 9

@@ -20,7 +20,7 @@ from benchbuilder.evaluation.results.context import (
     table_columns,
     table_line,
 )
-from benchbuilder.evaluation.results.exporter import RESULTS_SCHEMA
+from benchbuilder.evaluation.results.files import RESULTS_SCHEMA
 from benchbuilder.exporters import (
     ResultTable,
     TableCell,

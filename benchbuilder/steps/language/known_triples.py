@@ -19,7 +19,7 @@ TRIPLE_COLUMNS = ("head", "relation", "tail", "head_terms", "tail_terms")
 _SCHEMA = pa.schema(
     [pa.field(name, pa.list_(pa.string()) if name.endswith("terms") else pa.string()) for name in TRIPLE_COLUMNS]
 )
-EMPTY_TRIPLES = _SCHEMA.empty_table()
+EMPTY_TRIPLES = pa.Table.from_batches([], _SCHEMA)  # `empty_table` would import pandas, where it is installed
 _SIDES = (("head", "head_terms"), ("tail", "tail_terms"))
 
 

@@ -6,7 +6,8 @@ from dataclasses import replace
 from finished_evaluation import Evaluation, item
 from test_results import lines, near, write
 
-from benchbuilder.evaluation.results.exporter import ResultsExporter, ResultsSpec
+from benchbuilder.evaluation.results.exporter import ResultsExporter
+from benchbuilder.evaluation.results.page_spec import ResultsSpec
 from benchbuilder.exporters import StepCounts
 
 PUBLISHED = """

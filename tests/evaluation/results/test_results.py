@@ -15,7 +15,8 @@ from benchbuilder.core.errors import DataError
 from benchbuilder.core.stats.prediction_powered import clustered_prediction_powered_mean
 from benchbuilder.evaluation.published import load_published_results
 from benchbuilder.evaluation.results.compare import holm_adjusted, samples_needed
-from benchbuilder.evaluation.results.exporter import ResultsExporter, ResultsSpec
+from benchbuilder.evaluation.results.exporter import ResultsExporter
+from benchbuilder.evaluation.results.page_spec import ResultsSpec
 
 
 def write(tmp_path, build, language="en", **said):
