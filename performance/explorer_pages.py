@@ -227,7 +227,7 @@ def measure(folder: Path, rows: int, cache: Path, passes: int = PASSES) -> dict[
     try:
         for page, address in pages.items():
             slow = page in ("row", "sample", "search: regular expression")
-            figures[page] = _timed(reader, page, address, 4 if slow else passes)
+            figures[page] = timed(reader, page, address, 4 if slow else passes)
         figures["search: count"] = {"first": _count(reader, f"{base}/count?step={STEP}&q={quote('糖尿病')}")}
         print(f"{'search: count':<28} {figures['search: count']['first']:.0f} ms")
     finally:
@@ -237,13 +237,14 @@ def measure(folder: Path, rows: int, cache: Path, passes: int = PASSES) -> dict[
         reader.text(row_address(0))
         while rows > LARGE_STEP and len(list(cache.glob("ids/*.ids"))) < INDEXES:
             time.sleep(0.2)
-        figures["row, with the index"] = _timed(reader, "row, with the index", row_address, passes)
+        figures["row, with the index"] = timed(reader, "row, with the index", row_address, passes)
     finally:
         reader.close()
     return figures
 
 
-def _timed(reader: Reader, page: str, address: Callable[[int], str], passes: int) -> dict[str, float]:
+def timed(reader: Reader, page: str, address: Callable[[int], str], passes: int) -> dict[str, float]:
+    """Read a page so often, print how long that took, and return it."""
     times = [reader.milliseconds(address(number)) for number in range(passes)]
     later = sorted(times[1:])
     figures = {"first": times[0], "median": statistics.median(later), "p95": later[int(len(later) * 0.95)],

@@ -39,6 +39,8 @@ class BuildFolder:
     overrides: tuple[str, ...] = ()
     keeps_indexes: bool = True
     _read: dict[str, tuple[tuple[int, ...], Manifest | None]] = field(default_factory=dict, compare=False, repr=False)
+    _kept: dict[str, tuple[tuple[Any, ...], Any]] = field(default_factory=dict, compare=False, repr=False)
+    """What was made of files, by name, with the stamp that the files had then."""
     _lock: threading.Lock = field(default_factory=threading.Lock, compare=False, repr=False)
 
     @property
@@ -49,11 +51,8 @@ class BuildFolder:
     @property
     def recipe(self) -> Mapping[str, Any]:
         """The resolved recipe as plain data; empty if no build wrote it yet, or it is not readable."""
-        with suppress(OSError, UnicodeDecodeError, yaml.YAMLError):
-            data = parse_plain_yaml((self.folder / "recipe.yaml").read_text("utf-8"))
-            if isinstance(data, dict):
-                return data
-        return {}
+        path = self.folder / "recipe.yaml"
+        return self._made_once("recipe", (file_stamp(path),), lambda: _read_recipe(path))
 
     @property
     def built_at(self) -> datetime | None:
@@ -69,10 +68,22 @@ class BuildFolder:
         Of a finished build, the steps of the last one; else those that were made of each other as they are now.
         """
         found = {name: manifest for name in self._step_names() if (manifest := self._latest(name)) is not None}
+        stamps = tuple((name, self._read[name][0]) for name in found)
+        files = [file_stamp(self.folder / name) for name in ("recipe.yaml", "store/outputs.json")]
+        return dict(self._made_once("manifests", (*stamps, *files), lambda: self._as_they_are_now(found)))
+
+    def _as_they_are_now(self, found: Mapping[str, Manifest]) -> dict[str, Manifest]:
         recorded = recorded_steps(self.folder)
         if recorded and recorded == {name for name in recorded if name in found and _was_recorded(self, found[name])}:
             found = {name: found[name] for name in found if name in recorded}
         return _in_flow_order(_current(found), self.recipe)
+
+    def _made_once(self, name: str, stamp: tuple[Any, ...], make: Callable[[], T]) -> T:
+        """What `make` returns, called again only after the stamp of the files behind it changed."""
+        kept = self._kept.get(name)
+        if kept is None or kept[0] != stamp:
+            kept = self._kept[name] = stamp, make()
+        return kept[1]
 
     def manifest(self, step: str) -> Manifest:
         """The manifest of `step`; DataError if the build does not have it."""
@@ -123,6 +134,22 @@ class BuildFolder:
             at = (folder / pointer.read_text("utf-8") / "manifest.json").stat()
             stamp = (*stamp, at.st_mtime_ns, at.st_ino, at.st_size)
         return stamp
+
+
+def file_stamp(path: Path) -> tuple[int, ...]:
+    """What tells whether a file is another one: its time, number and size; empty if there is none."""
+    with suppress(OSError):
+        mark = path.stat()
+        return mark.st_mtime_ns, mark.st_ino, mark.st_size
+    return ()
+
+
+def _read_recipe(path: Path) -> Mapping[str, Any]:
+    with suppress(OSError, UnicodeDecodeError, yaml.YAMLError):
+        data = parse_plain_yaml(path.read_text("utf-8"))
+        if isinstance(data, dict):
+            return data
+    return {}
 
 
 def _was_recorded(build: BuildFolder, manifest: Manifest) -> bool:
