@@ -61,6 +61,7 @@ _E2E = (
     "recipes/test_law_zh.py",
     "recipes/test_medicine_en.py",
     "recipes/test_reading_en.py",
+    "recipes/test_explorer_rows.py",
     "recipes/test_rule_trials.py",
 )
 """Folders and files whose tests are slow and end to end: the quick suite leaves them out."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, ClassVar
 
@@ -104,6 +105,8 @@ class SheetsBackend(AnnotationBackend):
     spec_class: ClassVar[type[KindSpec]] = SheetsSpec
 
     spec: SheetsSpec
+    _kept: tuple[tuple[tuple[str, int, int, int], ...], SheetContents] | None = None
+    """What was in the files when they had these names, sizes, times and numbers."""
 
     def external_inputs(self, workplace: Path) -> Mapping[str, str]:
         """SHA-256 of each filled sheet."""
@@ -132,18 +135,29 @@ class SheetsBackend(AnnotationBackend):
 
     def collect(self, subjects: Collection[Subject], workplace: Path) -> Votes:
         """Every vote on `subjects`; others are counted as stale. DataError lists all problems by file and row."""
-        reading = SheetContents(self.spec.people(), {wording_key(q): q for q in self.spec.questions_about().values()})
-        for name, path in self._files(workplace):
-            if path.suffix.lower() in _SHEETS:
-                read_vote_sheet(name, path.read_bytes(), reading)
-            elif path.suffix.lower() not in _IGNORED:
-                reading.problems.append(f"{name}: annotation sheets are .xlsx or .csv; save it as one of these")
+        reading = self._read(workplace)
         votes = self._count_votes(reading, subjects)
         raise_row_errors(
             reading.problems, "the annotation sheets cannot be used",
             "correct the cells or remove the files, then run the same command again; no vote was counted",
         )  # fmt: skip
         return votes
+
+    def _read(self, workplace: Path) -> SheetContents:
+        """What is in the files; they are read again only when one of them changed."""
+        files = tuple(self._files(workplace))
+        stamps = tuple((name, mark.st_size, mark.st_mtime_ns, mark.st_ino) for name, path in files
+                       for mark in [path.stat()])  # fmt: skip
+        if self._kept is None or self._kept[0] != stamps:
+            questions = {wording_key(q): q for q in self.spec.questions_about().values()}
+            reading = SheetContents(self.spec.people(), questions)
+            for name, path in files:
+                if path.suffix.lower() in _SHEETS:
+                    read_vote_sheet(name, path.read_bytes(), reading)
+                elif path.suffix.lower() not in _IGNORED:
+                    reading.problems.append(f"{name}: annotation sheets are .xlsx or .csv; save it as one of these")
+            self._kept = stamps, reading
+        return replace(self._kept[1], problems=list(self._kept[1].problems))
 
     def _count_votes(self, contents: SheetContents, subjects: Collection[Subject]) -> Votes:
         """The votes by subject and person; adds contradictions and misplaced keys to the problems of `contents`."""

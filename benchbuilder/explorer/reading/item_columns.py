@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from benchbuilder.core import Row, Table, row_class, schema_of
 from benchbuilder.explorer.reading.build_folders import BuildFolder
-from benchbuilder.pipeline import Manifest, read_columns
+from benchbuilder.pipeline import Manifest, count_rows, read_columns, read_slice
 
 _compute: Any = pc
 _HEADER = ("id", "partition", "form", "family", "fact", "reviewed", "tags")
@@ -29,8 +28,6 @@ _LISTED = {"source": "partition", **{name: name for name in (
 _SEARCHED = ("context", "question", "answer", "answer_wrong")
 _KEPT_TABLES = 2
 """How many builds' columns stay in memory."""
-_PIECE = 2048
-"""Rows that are read at once to find one row."""
 
 
 @dataclass(frozen=True)
@@ -181,17 +178,12 @@ class BrowsedItems:
         return _compute.indices_nonzero(_compute.equal(self.columns["family"], name)).to_pylist()
 
     def whole_row(self, number: int) -> Row:
-        """An item with everything that is known of it; its part is read as far as the item."""
+        """An item with everything that is known of it."""
         for part in self.parts:
-            reader = pq.ParquetFile(part, memory_map=True)
-            if number >= reader.metadata.num_rows:
-                number -= reader.metadata.num_rows
-                continue
-            for batch in reader.iter_batches(_PIECE):
-                if number < batch.num_rows:
-                    arrow = pa.Table.from_batches([batch.slice(number, 1)]).cast(schema_of(self.row))
-                    return next(iter(Table(arrow, self.row)))
-                number -= batch.num_rows
+            if number < (rows := count_rows(part)):
+                arrow = read_slice(part, schema_of(self.row), number, 1)
+                return next(iter(Table(arrow, self.row)))
+            number -= rows
         raise IndexError(number)
 
 

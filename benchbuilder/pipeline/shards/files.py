@@ -32,6 +32,10 @@ TABLE_COPY = "table-"
 """How the names of memory-mapped copies of tables begin; they are removed when a build ends."""
 _BATCH_ROWS, _BATCH_BYTES = 65_536, 32_000_000
 """The most rows of a piece, and about the most bytes of it."""
+_GROUP_BYTES = 16_000_000
+"""About so many bytes, before compression, are in a row group: of one row, its group is read."""
+_SLICE_ROWS = 8_192
+"""So many rows are in memory while a slice is looked for."""
 _PARTITION = "partition"
 """The column with few different values."""
 
@@ -64,13 +68,19 @@ def write_shard(folder: Path, index: int, shard: Shard) -> tuple[str, ...]:
         # ids and texts are all different: dictionaries would make the files larger, and slower to write and to read
         with atomic_path(folder / name, sync=False) as path:
             dictionary: Any = [_PARTITION]
-            pq.write_table(table, path, compression="lz4", use_dictionary=dictionary, write_page_checksum=True)
+            pq.write_table(table, path, _group_rows(table), compression="lz4", use_dictionary=dictionary,
+                           write_page_checksum=True)  # fmt: skip
             checksums[name] = file_checksum(path)
     tallies = [[*names, n] for names, n in sorted(shard.tallies.items())]
     counts = [[*names, n] for names, n in sorted(shard.counts().items())]
     receipt = {"tallies": tallies, "notes": shard.notes, "counts": counts, "files": checksums}
     write_atomically(folder / receipt_name(index), seal_json(receipt), sync=False)
     return part_name(index), outcomes_name(index), receipt_name(index)
+
+
+def _group_rows(table: pa.Table) -> int:
+    """How many rows a row group of this table holds."""
+    return max(1, table.num_rows * _GROUP_BYTES // max(1, table.nbytes))
 
 
 def read_shard(folder: Path, index: int, row: type[Row]) -> Shard:
@@ -125,7 +135,7 @@ def _open(path: Path, **options: Any) -> pq.ParquetFile:
 
 
 def read_slice(path: Path, schema: pa.Schema, start: int, count: int) -> pa.Table:
-    """Consecutive rows of a Parquet file, of which only the row groups that hold them are read.
+    """Consecutive rows of a Parquet file; of the row groups that hold them, no more is read than up to the last one.
 
     DamagedError if it is damaged.
     """
@@ -139,7 +149,15 @@ def read_slice(path: Path, schema: pa.Schema, start: int, count: int) -> pa.Tabl
                 first = first if groups else position
                 groups.append(group)
             position = end
-        return _check_schema(reader.read_row_groups(groups, use_threads=False), schema).slice(start - first, count)
+        pieces: list[pa.RecordBatch] = []
+        for batch in reader.iter_batches(_SLICE_ROWS, row_groups=groups, use_threads=False) if groups else ():
+            if first >= start + count:
+                break
+            begin = max(0, start - first)
+            if begin < batch.num_rows:
+                pieces.append(batch.slice(begin, start + count - first - begin))
+            first += batch.num_rows
+        return _check_schema(pa.Table.from_batches(pieces, reader.schema_arrow), schema)
 
 
 def _check_schema(table: pa.Table, schema: pa.Schema) -> pa.Table:
