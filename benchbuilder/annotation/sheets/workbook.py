@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
@@ -37,6 +38,7 @@ try:
     from openpyxl.worksheet.datavalidation import DataValidation
     from openpyxl.worksheet.properties import PageSetupProperties
     from openpyxl.worksheet.worksheet import Worksheet
+    from openpyxl.writer.excel import ExcelWriter
 except ImportError as error:
     raise InstallationError(
         "files of the format XLSX need a library that is not installed", why=str(error),
@@ -81,7 +83,8 @@ def workbook_bytes(
 def _saved(book: Workbook) -> bytes:
     book.properties.creator, book.properties.created = "benchbuilder", _EPOCH
     stream = io.BytesIO()
-    book.save(stream)
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:  # it is compressed without its dates
+        ExcelWriter(book, archive).save()
     return strip_archive_dates(stream.getvalue())
 
 
@@ -104,11 +107,11 @@ def _styles() -> list[NamedStyle]:
 def _fill_sheet(
     sheet: Worksheet, layout: Sequence[AnnotationColumn], rows: Sequence[SheetRow], spec: AnnotationSpec
 ) -> None:
-    lines = sheet_grid(layout, rows)
+    lines, styles = sheet_grid(layout, rows), dict[str, Cell]()
     for number, line in enumerate(lines, start=1):
         row = rows[number - 2] if number > 1 else None
         for index, (column, text) in enumerate(zip(layout, line, strict=True), start=1):
-            _write_cell(sheet, number, index, text, _style(column, text, row))
+            _write_cell(sheet, number, index, text, _style(column, text, row), styles)
         sheet.row_dimensions[number].height = _height(layout, line) if row else 4 * _LINE_POINTS
     for index, column in enumerate(layout, start=1):
         dimension = sheet.column_dimensions[get_column_letter(index)]
@@ -123,13 +126,18 @@ def _fill_sheet(
     sheet.print_title_rows = "1:1"
 
 
-def _write_cell(sheet: Worksheet, row: int, column: int, text: str, style: str) -> None:
+def _write_cell(sheet: Worksheet, row: int, column: int, text: str, style: str, styles: dict[str, Cell]) -> None:
+    """Write a cell; `styles` has a cell of each style, as a style is costly to find by its name."""
     if not text and style not in {"open", "closed", "free", "claim"}:
         return
     cell = sheet.cell(row, column)
     if not isinstance(cell, Cell):
         raise TypeError("no cells are merged here")
-    cell.style = style
+    if style in styles:
+        cell._style = styles[style]._style  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue]
+    else:
+        cell.style = style
+        styles[style] = cell
     if style == "open" and _NUMBER.fullmatch(text):
         cell.value = float(text) if "." in text else int(text)
     elif text:
@@ -185,10 +193,12 @@ def _height(layout: Sequence[AnnotationColumn], line: Sequence[str]) -> float:
 
 
 def _line_count(text: str, width: int) -> int:
-    return sum(
-        1 + sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in part) // max(1, width - 4)
-        for part in text.split("\n")
-    )
+    return sum(1 + sum(map(_character_width, part)) // max(1, width - 4) for part in text.split("\n"))
+
+
+@cache
+def _character_width(character: str) -> int:
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
 def _fill_guide(sheet: Worksheet, spec: AnnotationSpec, labels: SheetLabels) -> None:
@@ -198,9 +208,10 @@ def _fill_guide(sheet: Worksheet, spec: AnnotationSpec, labels: SheetLabels) -> 
         lines.append((question.label, question.text))
         lines += [(str(value), meaning) for value, meaning in sorted(question.options.items())]
         lines += [(f"{band.low:g} – {band.high:g}", band.text) for band in question.anchors()]
+    styles: dict[str, Cell] = {}
     for number, (name, text) in enumerate(lines, start=1):
-        _write_cell(sheet, number, 1, escape_formula(name), "claim")
-        _write_cell(sheet, number, 2, escape_formula(text), "paragraph")
+        _write_cell(sheet, number, 1, escape_formula(name), "claim", styles)
+        _write_cell(sheet, number, 2, escape_formula(text), "paragraph", styles)
         sheet.row_dimensions[number].height = _LINE_POINTS * max(_line_count(name, 24), _line_count(text, 96)) + 3
     sheet.column_dimensions["A"].width, sheet.column_dimensions["B"].width = 24, 96
     sheet.protection.sheet = True
