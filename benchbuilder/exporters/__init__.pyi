@@ -52,6 +52,7 @@ from .report.annotation import voter_model_lines as voter_model_lines
 from .report.audit import AuditSentences as AuditSentences
 from .report.audit import shown_charts as shown_charts
 from .report.charts import ChartColours as ChartColours
+from .report.counts import types_of as types_of
 from .report.dataset_card import DatasetCard as DatasetCard
 from .report.dataset_card import DatasetCardSpec as DatasetCardSpec
 from .report.dataset_card import PromptingStep as PromptingStep
@@ -62,6 +63,5 @@ from .report.entries import ReportEntry as ReportEntry
 from .report.entries import candidate_entries as candidate_entries
 from .report.entries import entry_of as entry_of
 from .report.entries import item_entries as item_entries
-from .report.entries import types_of as types_of
 from .report.funnel import holds_sample_votes as holds_sample_votes
 from .rows import random_order_key as random_order_key

@@ -16,14 +16,13 @@ from benchbuilder.exporters.render.svg import (
 )
 from benchbuilder.exporters.report import funnel
 from benchbuilder.exporters.report.annotation import annotation_summaries
-from benchbuilder.exporters.report.entries import (
-    candidate_entries,
-    entry_ancestors,
-    entry_of,
-    item_entries,
-    polarity_counts,
-    sample_entries,
-    score_blind_baselines,
+from benchbuilder.exporters.report.counts import polarity_counts, sample_entries, score_blind_baselines
+from benchbuilder.exporters.report.entries import candidate_entries, entry_ancestors, entry_of, item_entries
+from benchbuilder.exporters.report.summaries import (
+    candidate_summaries,
+    item_summaries,
+    load_entries,
+    summary_of,
 )
 
 
@@ -34,13 +33,13 @@ def test_names_that_nobody_translated_stay_as_they_are():
 
 
 def test_examples_are_spread_and_depend_on_the_seed_alone():
-    entries = item_entries(finished(200))
+    entries = item_summaries(finished(200))
     drawn = sample_entries(entries, 20, 11)
     groups = {(entry.source, entry.type) for entry in entries}
     assert {(entry.source, entry.type) for entry in drawn} == groups
     assert drawn == sample_entries(list(reversed(entries)), 20, 11)
     assert drawn != sample_entries(entries, 20, 12)
-    assert sample_entries(entries[:3], 20, 11) == sorted(entries[:3], key=lambda e: (e.source, e.type, e.row.id))
+    assert sample_entries(entries[:3], 20, 11) == sorted(entries[:3], key=lambda e: (e.source, e.type, e.id))
     assert sample_entries([], 20, 11) == []
 
 
@@ -57,6 +56,19 @@ def test_candidates_carry_what_was_retrieved_for_them():
     retrieved = list(build.tables["evidence"])
     for entry in candidate_entries(build):
         assert [p.text for p in entry.evidence] == [row.text for row in retrieved if row.of == entry.row.id]
+
+
+@pytest.mark.parametrize("state", ["done", "waiting"])
+def test_summaries_say_of_entries_what_counts(state):
+    build = finished(30, state=state)
+    find, entries = (
+        (item_summaries, item_entries(build)) if state == "done" else (candidate_summaries, candidate_entries(build))
+    )
+    summaries = find(build, ["不"])
+    assert summaries == [summary_of(entry, ["不"]) for entry in entries]
+    assert {entry.has_cue for entry in summaries} == {True, False}
+    assert load_entries(build, summaries[5:2:-1]) == entries[5:2:-1]
+    assert load_entries(build, []) == []
 
 
 def test_branches_follow_each_source_through_its_steps():
@@ -104,22 +116,24 @@ def test_a_word_that_the_tally_counts_zero_times_is_silent():
 
 
 def test_polarity_and_baselines():
-    entries = item_entries(finished(200))
+    entries = item_summaries(finished(200), ["不"])
     asked = [entry for entry in entries if entry.expected]
     rows = polarity_counts(entries, ["medqa", "bios", "nobody"])
     assert [row.source for row in rows] == ["medqa", "bios"]
     assert sum(row.total for row in rows) == sum(e.source in ("medqa", "bios") for e in asked)
-    found = {(row.name, row.source): row for row in score_blind_baselines(entries, ["bios"], ["不"])}
+    found = {(row.name, row.source): row for row in score_blind_baselines(entries, ["bios"], cue_words=True)}
     assert found["always_yes", ""].correct + found["always_no", ""].correct == len(asked)
     assert found["cue", "bios"].score == 1.0
-    assert score_blind_baselines([], ["bios"], []) == []
+    assert score_blind_baselines([], ["bios"]) == []
     assert ("longest", "") not in found
 
 
 def test_where_answers_are_proposed_the_longer_one_is_a_baseline():
     rows = [row.model_copy(update={"form": "verify"}) for row in (entry.row for entry in item_entries(finished(40)))]
     entries = [entry_of(row) for row in rows]
-    (longest,) = (row for row in score_blind_baselines(entries, [], []) if row.name == "longest")
+    (longest,) = (
+        row for row in score_blind_baselines([summary_of(entry, []) for entry in entries], []) if row.name == "longest"
+    )
     asked = [entry for entry in entries if entry.expected]
     right = sum(len(e.cells["answer"]) > len(e.cells["answer-wrong"]) for e in asked)
     tied = sum(len(e.cells["answer"]) == len(e.cells["answer-wrong"]) and e.expected == "yes" for e in asked)

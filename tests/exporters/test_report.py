@@ -15,9 +15,11 @@ from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.payloads import Claim, Item
 from benchbuilder.exporters.base import FinishedBuild
 from benchbuilder.exporters.report import funnel
+from benchbuilder.exporters.report.counts import groups_of
 from benchbuilder.exporters.report.dataset_card import DatasetCard, DatasetCardSpec
-from benchbuilder.exporters.report.entries import ReportEntry, groups_of, item_entries, sources_of
+from benchbuilder.exporters.report.entries import ReportEntry, item_entries, sources_of
 from benchbuilder.exporters.report.report import Report, ReportSpec
+from benchbuilder.exporters.report.summaries import item_summaries
 
 
 def report(tmp_path, build=None, language="en", examples=20, cue_words=(), **said):
@@ -220,8 +222,8 @@ def page(build: FinishedBuild, folder: Path) -> str:
 
 
 def test_items_count_under_their_classes(build: FinishedBuild, tmp_path: Path) -> None:
-    assert set(groups_of(item_entries(build), sources_of(build))) == {"plain", "odd"}
-    assert groups_of(item_entries(finished(60)), ["bios", "cpubmed", "medqa", "mlecqa", "none"])[-1] == "none"
+    assert set(groups_of(item_summaries(build), sources_of(build))) == {"plain", "odd"}
+    assert groups_of(item_summaries(finished(60)), ["bios", "cpubmed", "medqa", "mlecqa", "none"])[-1] == "none"
     classes = [branch for branch in funnel.source_funnels(build, ["odd", "plain"]) if branch.role == "group"]
     assert [(b.source, [(s.step, s.outcomes.kept, s.outcomes.dropped) for s in b.steps]) for b in classes] == [
         ("odd", [("items", 10, 4), ("again", 10, 0)]), ("plain", [("items", 30, 0)]),

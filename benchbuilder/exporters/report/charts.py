@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import statistics
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from benchbuilder.core import PageTexts, text_length
+from benchbuilder.core import PageTexts
 from benchbuilder.exporters.render.svg import Bar, Series, axis_ticks, bar_chart, column_chart, ribbon_chart
 from benchbuilder.exporters.report.annotation import ThresholdCounts
-from benchbuilder.exporters.report.entries import ReportEntry
 from benchbuilder.exporters.report.funnel import OutcomeCounts, SourceFunnel
+from benchbuilder.exporters.report.summaries import EntrySummary
 
 
 @dataclass(frozen=True)
@@ -43,11 +44,11 @@ class ChartColours:
         return self._types.get(name, "all")
 
 
-def question_lengths(entries: Sequence[ReportEntry], sources: Sequence[str]) -> list[QuestionLengths]:
+def question_lengths(entries: Sequence[EntrySummary], sources: Sequence[str]) -> list[QuestionLengths]:
     """Over all entries (source ""), then by source."""
     found: list[QuestionLengths] = []
     for source in ("", *sources):
-        sizes = [text_length(entry.question) for entry in entries if source in ("", entry.source)]
+        sizes = [entry.length for entry in entries if source in ("", entry.source)]
         if sizes:
             mean, median = statistics.fmean(sizes), float(statistics.median(sizes))
             found.append(QuestionLengths(source, len(sizes), mean, median, min(sizes), max(sizes)))
@@ -63,15 +64,17 @@ def length_bars(rows: Sequence[QuestionLengths], colours: ChartColours, t: PageT
     return bar_chart(drawn, t("report.length_mean"))
 
 
-def length_columns(entries: Sequence[ReportEntry], types: Sequence[str], colours: ChartColours, t: PageTexts) -> Markup:
+def length_columns(
+    entries: Sequence[EntrySummary], types: Sequence[str], colours: ChartColours, t: PageTexts
+) -> Markup:
     """How many questions are how long, by type."""
-    scale = axis_ticks(max((text_length(entry.question) for entry in entries), default=0) + 1, 18)
+    scale = axis_ticks(max((entry.length for entry in entries), default=0) + 1, 18)
     step = int(scale[1])
     layers = [
         Series(
             name,
             colours.type(name),
-            _binned((text_length(e.question) for e in entries if e.type == name), step, len(scale) - 1),
+            _binned((e.length for e in entries if e.type == name), step, len(scale) - 1),
         )
         for name in types
     ]
@@ -87,15 +90,16 @@ def _binned(sizes: Iterable[int], step: int, count: int) -> list[int]:
 
 
 def evidence_columns(
-    entries: Sequence[ReportEntry], sources: Sequence[str], colours: ChartColours, t: PageTexts
+    entries: Sequence[EntrySummary], sources: Sequence[str], colours: ChartColours, t: PageTexts
 ) -> Markup:
     """How many entries have how many paragraphs, by source."""
-    top = max((len(entry.evidence) for entry in entries), default=0)
+    top = max((len(entry.bases) for entry in entries), default=0)
+    counts = Counter((entry.source, len(entry.bases)) for entry in entries)
     layers = [
         Series(
             source,
             colours.source(source),
-            [sum(e.source == source and len(e.evidence) == n for e in entries) for n in range(top + 1)],
+            [counts[source, n] for n in range(top + 1)],
         )
         for source in sources
     ]

@@ -17,16 +17,10 @@ from benchbuilder.exporters.render.templates import markdown_text, render_markdo
 from benchbuilder.exporters.report import funnel
 from benchbuilder.exporters.report.annotation import LabelTexts, annotation_summaries
 from benchbuilder.exporters.report.audit import AuditSentences
+from benchbuilder.exporters.report.counts import count_entries, groups_of, score_blind_baselines, types_of
 from benchbuilder.exporters.report.coverage import claim_dates
-from benchbuilder.exporters.report.entries import (
-    ReportEntry,
-    count_entries,
-    groups_of,
-    item_entries,
-    score_blind_baselines,
-    sources_of,
-    types_of,
-)
+from benchbuilder.exporters.report.entries import sources_of
+from benchbuilder.exporters.report.summaries import EntrySummary, item_summaries
 from benchbuilder.models import Model
 
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
@@ -78,7 +72,9 @@ class DatasetCard(Exporter):
             fields: The columns that the files have, instead of those of the build.
         """
         t = self.spec.texts(finished.recipe)
-        context = _context(finished, item_entries(finished), self.spec, t) | {"release": Markup(release)}
+        context = _context(finished, item_summaries(finished, self.spec.cue_words), self.spec, t) | {
+            "release": Markup(release)
+        }
         if front_matter:
             context["front_matter"] = Markup(front_matter.strip())
         if fields:
@@ -97,7 +93,7 @@ def texts_as_markdown(t: PageTexts) -> Callable[..., Markup]:
 
 
 def _context(
-    finished: FinishedBuild, made: Sequence[ReportEntry], spec: DatasetCardSpec, t: PageTexts
+    finished: FinishedBuild, made: Sequence[EntrySummary], spec: DatasetCardSpec, t: PageTexts
 ) -> dict[str, Any]:
     sources = groups_of(made, sources_of(finished))
     judged = annotation_summaries(finished)
@@ -124,7 +120,7 @@ def _context(
         "labels": LabelTexts(t),
         "recheck": finished.recheck,
         "audit": None if finished.audit is None else AuditSentences(finished.audit, t),
-        "baselines": score_blind_baselines(made, sources, spec.cue_words),
+        "baselines": score_blind_baselines(made, sources, cue_words=bool(spec.cue_words)),
         "cue_words": spec.cue_words,
         "sample_votes": funnel.holds_sample_votes(finished.recipe),
         "fields": flat_record_schema(finished.tables[finished.items].row).names,

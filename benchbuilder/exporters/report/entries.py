@@ -1,17 +1,14 @@
-"""The entries of a report (items, or candidates while there are none), and the scores of rules without knowledge."""
+"""The entries of a report: items, or candidates while there are none."""
 
 from __future__ import annotations
 
-import random
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from benchbuilder.core import STATEMENT_FORM, Claim, Item, Row, Support, cells_of
 from benchbuilder.exporters.base import FinishedBuild
-
-_TYPES = ("TF", "OE")
 
 
 @dataclass(frozen=True)
@@ -81,9 +78,14 @@ def item_entries(finished: FinishedBuild) -> list[ReportEntry]:
     return [entry_of(row) for row in finished.tables[finished.items]]
 
 
-def entry_of(row: Row) -> ReportEntry:
-    """The entry of an item."""
-    return ReportEntry(row, cells_of(row), _support(row))
+def entry_of(row: Row, evidence: tuple[Support, ...] | None = None) -> ReportEntry:
+    """The entry of an item, or of a candidate with its `evidence`."""
+    return ReportEntry(row, cells_of(row), _support(row) if evidence is None else evidence)
+
+
+def supports_of(rows: Iterable[Any]) -> tuple[Support, ...]:
+    """Rows of evidence as the paragraphs of an entry."""
+    return tuple(Support(**{name: getattr(row, name) for name in Support.model_fields}) for row in rows)
 
 
 def candidate_entries(finished: FinishedBuild) -> list[ReportEntry]:
@@ -91,13 +93,12 @@ def candidate_entries(finished: FinishedBuild) -> list[ReportEntry]:
     step = candidate_step(finished)
     if step not in finished.tables:
         return []
-    found: defaultdict[str, list[Support]] = defaultdict(list)
+    found: defaultdict[str, list[Any]] = defaultdict(list)
     for account in finished.step_counts:
         if account.role == "evidence" and account.step in finished.tables:
             for row in finished.tables[account.step]:
-                fields = {name: getattr(row, name) for name in Support.model_fields}
-                found[row.of].append(Support(**fields))
-    return [ReportEntry(row, cells_of(row), tuple(found[row.id])) for row in finished.tables[step]]
+                found[row.of].append(row)
+    return [entry_of(row, supports_of(found[row.id])) for row in finished.tables[step]]
 
 
 def _support(row: Row) -> tuple[Support, ...]:
@@ -108,35 +109,6 @@ def _support(row: Row) -> tuple[Support, ...]:
 def sources_of(finished: FinishedBuild) -> list[str]:
     """Names of the sources that items are made from, in flow order; knowledge bases are not among them."""
     return [account.step for account in finished.step_counts if not account.inputs and account.role != "passage"]
-
-
-def groups_of(entries: Iterable[ReportEntry], sources: Sequence[str]) -> list[str]:
-    """The groups of entries: `sources`, or the classes that steps sorted them into, as they first occur."""
-    present = list(dict.fromkeys(entry.source for entry in entries))
-    return list(sources) if set(present) <= set(sources) else present
-
-
-def types_of(entries: Iterable[ReportEntry]) -> list[str]:
-    """The types that occur: true/false, open-ended, then others by name."""
-    present = {entry.type for entry in entries}
-    return [name for name in _TYPES if name in present] + sorted(present - set(_TYPES))
-
-
-def count_entries(entries: Iterable[ReportEntry]) -> Counter[tuple[str, str]]:
-    """How many entries each (source, type) has."""
-    return Counter((entry.source, entry.type) for entry in entries)
-
-
-def sample_entries(entries: Sequence[ReportEntry], count: int, seed: int) -> list[ReportEntry]:
-    """`count` entries drawn at random by `seed`, spread evenly over sources and types."""
-    groups: defaultdict[tuple[str, str], list[ReportEntry]] = defaultdict(list)
-    for entry in sorted(entries, key=lambda entry: entry.row.id):
-        groups[entry.source, entry.type].append(entry)
-    for (source, kind), group in groups.items():
-        random.Random(f"{seed}:{source}:{kind}").shuffle(group)
-    turns = sorted((turn, key) for key, group in groups.items() for turn in range(len(group)))
-    drawn = [groups[key][turn] for turn, key in turns[:count]]
-    return sorted(drawn, key=lambda entry: (entry.source, entry.type, entry.row.id))
 
 
 def entry_ancestors(finished: FinishedBuild, entries: Sequence[ReportEntry]) -> dict[str, list[EntryAncestor]]:
@@ -164,73 +136,3 @@ def _text_of(row: Any) -> str:
     if text:
         return f"{getattr(row, 'context', '')}{text}"
     return " · ".join(cell for cell in cells_of(row).values() if cell)
-
-
-@dataclass(frozen=True)
-class BlindBaseline:
-    """A rule that answers without knowledge: how many of `total` items of `source` ("" for all) it gets right."""
-
-    name: str
-    source: str
-    correct: int
-    total: int
-
-    @property
-    def score(self) -> float:
-        """The proportion of right answers."""
-        return self.correct / self.total
-
-
-@dataclass(frozen=True)
-class PolarityCounts:
-    """How many true/false items of a source have the answer yes, and how many no."""
-
-    source: str
-    yes: int
-    no: int
-
-    @property
-    def total(self) -> int:
-        """All of them."""
-        return self.yes + self.no
-
-
-def polarity_counts(entries: Iterable[ReportEntry], sources: Sequence[str]) -> list[PolarityCounts]:
-    """Expected verdicts by source, for the sources that have any."""
-    seen = Counter((entry.source, entry.expected) for entry in entries)
-    rows = [PolarityCounts(source, seen[source, "yes"], seen[source, "no"]) for source in sources]
-    return [row for row in rows if row.total]
-
-
-def score_blind_baselines(
-    entries: Iterable[ReportEntry], sources: Sequence[str], cue_words: Sequence[str]
-) -> list[BlindBaseline]:
-    """The scores of ``always_yes``, ``always_no`` and, with `cue_words`, ``cue``: over all, then by source.
-
-    ``cue`` answers no to a question with one of the words and yes to any other: it measures what the wording alone
-    gives away. Where questions are shown with an answer, ``longest`` says yes if that is not the shorter of the two.
-    """
-    asked = [entry for entry in entries if entry.expected]
-    answers = {
-        "always_yes": [True] * len(asked),
-        "always_no": [False] * len(asked),
-        "cue": [not any(word in entry.question for word in cue_words) for entry in asked],
-    }
-    names = ["always_yes", "always_no", *(["cue"] if cue_words else [])]
-    if any(entry.form != STATEMENT_FORM for entry in asked):
-        names.append("longest")
-        answers["longest"] = [_proposes_longer(entry) for entry in asked]
-    found: list[BlindBaseline] = []
-    for name in names:
-        right = [answer == (e.expected == "yes") for answer, e in zip(answers[name], asked, strict=True)]
-        for source in ("", *sources):
-            chosen = [ok for ok, e in zip(right, asked, strict=True) if source in ("", e.source)]
-            if chosen:
-                found.append(BlindBaseline(name, source, sum(chosen), len(chosen)))
-    return found
-
-
-def _proposes_longer(entry: ReportEntry) -> bool:
-    """Whether the proposed answer is as long as the other one, or longer."""
-    right, wrong = (len(entry.cells.get(name, "")) for name in ("answer", "answer-wrong"))
-    return right >= wrong if entry.expected == "yes" else wrong >= right

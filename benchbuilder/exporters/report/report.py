@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,19 +17,21 @@ from benchbuilder.exporters.render.templates import render_html
 from benchbuilder.exporters.report import charts, funnel
 from benchbuilder.exporters.report.annotation import LabelTexts, annotation_summaries
 from benchbuilder.exporters.report.audit import AuditSentences, shown_charts
-from benchbuilder.exporters.report.coverage import section_coverage
-from benchbuilder.exporters.report.entries import (
-    ReportEntry,
-    candidate_entries,
+from benchbuilder.exporters.report.counts import (
     count_entries,
-    entry_ancestors,
     groups_of,
-    item_entries,
     polarity_counts,
     sample_entries,
     score_blind_baselines,
-    sources_of,
     types_of,
+)
+from benchbuilder.exporters.report.coverage import section_coverage
+from benchbuilder.exporters.report.entries import entry_ancestors, sources_of
+from benchbuilder.exporters.report.summaries import (
+    EntrySummary,
+    candidate_summaries,
+    item_summaries,
+    load_entries,
 )
 
 
@@ -74,13 +77,13 @@ class Tile:
 
 
 def _context(finished: FinishedBuild, spec: ReportSpec, t: PageTexts) -> dict[str, Any]:
-    made, proposed = item_entries(finished), candidate_entries(finished)
+    made, proposed = (find(finished, spec.cue_words) for find in (item_summaries, candidate_summaries))
     shown = made or proposed
     origins, types = sources_of(finished), types_of([*made, *proposed])
     sources = groups_of([*made, *proposed], origins)
     colours = charts.ChartColours([*origins, *(name for name in sources if name not in origins)], types)
-    drawn = sample_entries(shown, spec.examples, int(finished.recipe["seed"]))
-    bases = {p.base for entry in shown for p in entry.evidence}
+    drawn = load_entries(finished, sample_entries(shown, spec.examples, int(finished.recipe["seed"])))
+    bases = {base for entry in shown for base in entry.bases}
     judged = annotation_summaries(finished)
     return {
         "finished": finished,
@@ -101,7 +104,7 @@ def _context(finished: FinishedBuild, spec: ReportSpec, t: PageTexts) -> dict[st
             (t("report.funnel_items"), count_entries(made)),
         ],
         "polarity": polarity_counts(shown, sources),
-        "baselines": score_blind_baselines(shown, sources, spec.cue_words),
+        "baselines": score_blind_baselines(shown, sources, cue_words=bool(spec.cue_words)),
         "sample_votes": funnel.holds_sample_votes(finished.recipe),
         "lengths": _lengths(shown, sources, types, colours, t),
         "words": funnel.word_matches(finished),
@@ -132,7 +135,7 @@ def _partitions(finished: FinishedBuild, sources: Sequence[str]) -> list[str]:
 
 
 def _tiles(
-    finished: FinishedBuild, items: Sequence[ReportEntry], candidates: Sequence[ReportEntry], t: PageTexts
+    finished: FinishedBuild, items: Sequence[EntrySummary], candidates: Sequence[EntrySummary], t: PageTexts
 ) -> list[Tile]:
     units = sum(b.units.total for b in funnel.source_funnels(finished) if b.role != "passage")
     tiles = [Tile(units, t("report.tile_units", n=units), t("report.tile_sources", n=len(sources_of(finished))))]
@@ -140,16 +143,16 @@ def _tiles(
         tiles.append(Tile(len(candidates), t("report.tile_candidates", n=len(candidates)), _by_type(candidates)))
     tiles.append(Tile(len(items) if items else "–", t("report.tile_items", n=len(items)), _by_type(items)))
     shown = items or candidates
-    if paragraphs := sum(len(entry.evidence) for entry in shown):
+    if paragraphs := sum(len(entry.bases) for entry in shown):
         mean = paragraphs / len(shown)
         tiles.append(Tile(mean, t("report.tile_evidence"), t("report.tile_evidence_note", n=paragraphs)))
-    if always := [b for b in score_blind_baselines(shown, [], []) if b.name == "always_yes"]:
+    if always := [b for b in score_blind_baselines(shown, []) if b.name == "always_yes"]:
         score = f"{always[0].score * 100:.1f} %"
         tiles.append(Tile(score, t("report.tile_always_yes"), t("report.tile_always_yes_note", n=always[0].total)))
     return tiles
 
 
-def _by_type(entries: Sequence[ReportEntry]) -> str:
+def _by_type(entries: Sequence[EntrySummary]) -> str:
     counts = [(name, sum(entry.type == name for entry in entries)) for name in types_of(entries) if name]
     return " · ".join(f"{n:,} {name}" for name, n in counts)
 
@@ -174,8 +177,8 @@ def _funnel_views(
     finished: FinishedBuild,
     groups: Sequence[str],
     colours: charts.ChartColours,
-    made: Sequence[ReportEntry],
-    proposed: Sequence[ReportEntry],
+    made: Sequence[EntrySummary],
+    proposed: Sequence[EntrySummary],
 ) -> list[FunnelView]:
     ways: list[FunnelView] = []
     for branch in funnel.source_funnels(finished, groups):
@@ -202,7 +205,7 @@ def _funnel_views(
 
 
 def _lengths(
-    shown: Sequence[ReportEntry],
+    shown: Sequence[EntrySummary],
     sources: Sequence[str],
     types: Sequence[str],
     colours: charts.ChartColours,
@@ -219,7 +222,7 @@ def _lengths(
 
 
 def _evidence(
-    shown: Sequence[ReportEntry],
+    shown: Sequence[EntrySummary],
     sources: Sequence[str],
     bases: Sequence[str],
     colours: charts.ChartColours,
@@ -227,9 +230,7 @@ def _evidence(
 ) -> Mapping[str, Any] | None:
     if not bases:
         return None
-    rows = [
-        (base, sum(p.base == base for e in shown for p in e.evidence),
-         sum(any(p.base == base for p in e.evidence) for e in shown))
-        for base in bases
-    ]  # fmt: skip
+    paragraphs = Counter(base for entry in shown for base in entry.bases)
+    holding = Counter(base for entry in shown for base in set(entry.bases))
+    rows = [(base, paragraphs[base], holding[base]) for base in bases]
     return {"rows": rows, "total": len(shown), "chart": charts.evidence_columns(shown, sources, colours, t)}
