@@ -15,6 +15,8 @@ TARGETS = {
 PEAK_MB, EXPONENT, AGAIN, START = 1_500.0, 1.05, 0.02, 3.0
 """Of the largest build: memory of the whole process tree, growth of the time, a second build's share of the time. Of
 ``--help``: times the start of bare Python with argparse and hydra."""
+NIGHT_H = 10.0
+"""Hours that a build of ten times the largest size may take, by the law of the measured sizes."""
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scale.fits import growing, with_constant
-from scale.sizes import AGAIN, EXPONENT, PEAK_MB, START, TARGETS
+from scale.fits import Fit, growing, with_constant
+from scale.sizes import AGAIN, EXPONENT, NIGHT_H, PEAK_MB, START, TARGETS
 
 README = Path(__file__).parents[2] / "README.md"
 MARK = "benchmarks"
@@ -114,12 +114,21 @@ def _big(tasks: Tasks) -> Iterator[Line]:
         relation = f"exponent {fit.exponent:.2f} from {fit.first:,.0f} triples on{above}"
         met = fit.exponent <= EXPONENT
         yield Line(f"{name}: growth of the time", "", _seconds(first["seconds"]), relation, f"≤ {EXPONENT}", met)
+        yield _extrapolated(fit, sizes, tasks)
     share = again["seconds"] / first["seconds"]
     opened = again["sources_opened"]
     unread = "unknown" if opened is None else f"sources opened: {opened['opened']}"
     met = share < AGAIN and not (opened and opened["opened"])
     ours, relation = _seconds(again["seconds"]), f"{share:.2%} of the first; {unread}"
     yield Line("the same again with nothing changed", "", ours, relation, f"< {AGAIN:.0%}, none opened", met)
+
+
+def _extrapolated(fit: Fit, sizes: Sequence[int], tasks: Tasks) -> Line:
+    """Ten times the largest size, by the law of the measured ones; the store and the sources on the disk grow evenly."""
+    most, last = 10 * sizes[-1], tasks[f"triples.{sizes[-1]}"]["first"]
+    disk = f"; disk: {(last['stored_mb'] + last['sources_mb']) / 100:,.0f} GB" if "stored_mb" in last else ""
+    what, hours = f"{most:,} triples, not run: by the same law", fit.at(most) / 3600
+    return Line(what, "", f"{hours:.1f} h", f"extrapolated{disk}", f"≤ {NIGHT_H:g} h", hours <= NIGHT_H)
 
 
 def _start(tasks: Tasks) -> Iterator[Line]:
