@@ -124,7 +124,7 @@ def _big(tasks: Tasks) -> Iterator[Line]:
 
 
 def _extrapolated(fit: Fit, sizes: Sequence[int], tasks: Tasks) -> Line:
-    """Ten times the largest size, by the law of the measured ones; the store and the sources on the disk grow evenly."""
+    """Ten times the largest size, by the law of the measured ones; what is on the disk grows evenly."""
     most, last = 10 * sizes[-1], tasks[f"triples.{sizes[-1]}"]["first"]
     disk = f"; disk: {(last['stored_mb'] + last['sources_mb']) / 100:,.0f} GB" if "stored_mb" in last else ""
     what, hours = f"{most:,} triples, not run: by the same law", fit.at(most) / 3600
