@@ -1,7 +1,7 @@
-"""Takes the pictures of the tutorials and of a how-to anew: it does what they say.
+"""Takes the pictures of the tutorials and of how-to guides anew: it does what they say.
 
 It needs playwright, Pillow and Chromium: ``python docs/tutorials/take_pictures.py [NAME ...]``. The names are review,
-evaluation, analysis and explorer; without one, all are taken.
+evaluation, analysis, explorer and rules; without one, all are taken.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from typing import Any
 from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from benchbuilder.config import bundled_folder
+
 PICTURES = Path(__file__).resolve().parent / "pictures"
 PROGRAM = str(Path(sys.executable).with_name("benchbuild"))
 WORDS = ["recipe=care_mi", "annotation=app", "steps.items.sample=6"]
@@ -37,6 +39,12 @@ VIEWED = {
     "side-by-side": "/answers?measure=correctness.ratings&left=model_jia&right=model_bing",
 }
 """The pages of the explorer that pictures show, by the name of the picture."""
+OWN_RECIPE = """# @package _global_
+defaults: [care_mi, {override /rules: [zh_preparation, my_field_claims]}, _self_]
+name: my_field
+"""
+MISSING_ENDING = "为"
+"""The ending that the rules of the picture lack, and that is added."""
 PHONE: dict[str, Any] = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
 
 
@@ -161,7 +169,7 @@ def explorer(browser: Browser) -> None:
     with tempfile.TemporaryDirectory() as folder:
         for words in ((), ("evaluate",), ("audit",), ("analyse",)):
             benchbuild(folder, *words, recipe=SAMPLE)
-        with viewed(folder) as entrance:
+        with viewed(folder, "--read-only") as entrance:
             page = browser.new_context(locale="en-GB", **DESK).new_page()
             page.goto(entrance)
             build = entrance.partition("/enter/")[0] + "/b/care_mi"
@@ -184,10 +192,53 @@ def explorer(browser: Browser) -> None:
         picture(page, "site")
 
 
+def rules(browser: Browser) -> None:
+    """Take those of the rule workbench, and of two builds compared: before and after a rule was written."""
+    with tempfile.TemporaryDirectory() as folder:
+        recipes = Path(folder) / "recipes"
+        text = (bundled_folder("recipes") / "rules" / "zh_claims.yaml").read_text("utf-8")
+        for place, content in (("recipe/my_field", OWN_RECIPE), ("rules/my_field_claims", _without_ending(text))):
+            file = recipes / f"{place}.yaml"
+            file.parent.mkdir(parents=True)
+            file.write_text(content, "utf-8")
+        own = ["recipe=my_field"]
+        benchbuild(folder, recipe=own)
+        with viewed(folder, *own) as entrance:
+            page = browser.new_context(locale="en-GB", viewport={"width": 1400, "height": 860}).new_page()
+            page.goto(entrance)
+            page.goto(entrance.partition("/enter/")[0] + "/b/my_field/work/state_choice")
+            page.locator(".bench-group a").first.click()
+            page.locator(".bench-form").first.wait_for()
+            picture(page, "rule-form")
+            page.go_back()
+            page.locator(".bench-add button").first.click()
+            page.locator(".bench-later").wait_for()
+            page.evaluate("scrollTo(0, 0)")
+            picture(page, "rules")
+            page.keyboard.press("Control+s")
+            page.locator("pre.bench-diff .added").first.wait_for()
+            picture(page, "rule-difference", clip={"x": 0, "y": 0, "width": 1400, "height": 620})
+            page.locator("button.primary").click()
+            page.get_by_text("benchbuild recipe=my_field").wait_for()
+        benchbuild(folder, "run.dir=builds/with_a_rule", recipe=own)
+        with viewed(folder, "--read-only") as entrance:
+            page = browser.new_context(locale="en-GB", **DESK).new_page()
+            page.goto(entrance)
+            page.goto(entrance.partition("/enter/")[0] + "/b/my_field/compare/with_a_rule")
+            picture(page, "compare")
+
+
+def _without_ending(rules: str) -> str:
+    seams = re.search(r"^  seams: \[.*$", rules, re.MULTILINE)
+    if seams is None or f" {MISSING_ENDING}," not in seams[0]:
+        raise SystemExit("the bundled rules have no such ending")
+    return rules.replace(seams[0], seams[0].replace(f" {MISSING_ENDING},", ""), 1)
+
+
 @contextmanager
-def viewed(folder: str) -> Generator[str]:
+def viewed(folder: str, *words: str) -> Generator[str]:
     """The explorer, while this is open: the address that lets a browser in."""
-    command = [PROGRAM, "view", "--no-browser", "--read-only"]
+    command = [PROGRAM, "view", "--no-browser", *words]
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True, encoding="utf-8")
     try:
         line = "" if process.stdout is None else process.stdout.readline()
@@ -202,7 +253,7 @@ def viewed(folder: str) -> Generator[str]:
 
 def main() -> None:
     """Take all pictures, or those that are named."""
-    takes = {"review": review, "evaluation": evaluation, "analysis": analysis, "explorer": explorer}
+    takes = {"review": review, "evaluation": evaluation, "analysis": analysis, "explorer": explorer, "rules": rules}
     with sync_playwright() as running:
         chromium = running.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         for name in sys.argv[1:] or takes:

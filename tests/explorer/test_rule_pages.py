@@ -133,7 +133,7 @@ def test_an_ending_of_a_group_is_added_to_the_draft(author: Author) -> None:
     page = author.browser.text(f"{STEP}/rule?place=last&words=为")
     assert '<option value="joins.ends.names.ends">' in page
     page = unescape(author.post("add", list="joins.ends.names.ends", entry="叫做").text)
-    assert re.search(r", 叫做\s*\]", page)
+    assert ", 显示, 叫做,\n" in page, "the list ends with a comma, as before"
 
 
 def test_a_negation_for_an_ending_and_a_frame_are_written_by_forms(author: Author) -> None:

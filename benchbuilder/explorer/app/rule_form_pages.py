@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from benchbuilder.config import parse_key
+from benchbuilder.core import DataError, RecipeError
 from benchbuilder.explorer.app.rule_bench import RulesPage, rules_page
 from benchbuilder.explorer.app.rule_pages import for_script
 from benchbuilder.explorer.workbench.rule_drafts import keep_rule_draft
@@ -24,6 +25,7 @@ from benchbuilder.explorer.workbench.rule_forms import (
     with_entry,
     with_frame,
 )
+from benchbuilder.explorer.workbench.trials import RowGroup
 from benchbuilder.web import PostedForm, posted_form
 
 router = APIRouter()
@@ -69,11 +71,14 @@ def add_frame(request: Request, name: str, step: str, form: Form) -> Response:
 
 
 def _written(rules: RulesPage, text: str) -> Response:
-    """Keep a draft with this text, and lead back to the rules."""
-    keep_rule_draft(rules.build.folder, rules.file, replace(rules.draft(), text=text))
+    """Keep a draft with this text, and lead back to the line that changed."""
+    draft = rules.draft()
+    keep_rule_draft(rules.build.folder, rules.file, replace(draft, text=text))
     if for_script(rules.page.request):
         return JSONResponse({"state": "added", "text": text})
-    return RedirectResponse(rules.address(), 303)
+    lines = zip(draft.text.splitlines(), text.splitlines(), strict=False)
+    changed = next((number for number, (old, new) in enumerate(lines, 1) if old != new), 1)
+    return RedirectResponse(rules.address(line=str(changed)), 303)
 
 
 def _page(rules: RulesPage, typed: NewFrame | None = None, fault: str = "", status: int = 200) -> Response:
@@ -85,7 +90,18 @@ def _page(rules: RulesPage, typed: NewFrame | None = None, fault: str = "", stat
     return rules.page.page(
         "rule_form.j2", status, build=rules.build, here="work", rules=rules, step=rules.step, fault=fault, words=words,
         endings=ending_lists(text, rules.step) if place in ("last", "") else [], frames=frames, proposed=proposed,
+        group=_group(rules, place, words),
     )  # fmt: skip
+
+
+def _group(rules: RulesPage, place: str, words: str) -> RowGroup | None:
+    """The rows of a shape that no rule of the draft handles; ``None`` if there are none, or the draft is wrong."""
+    try:
+        result = rules.process.try_draft(rules.draft().text, whole=True)
+    except (RecipeError, DataError):
+        return None
+    groups = () if result is None else result.groups
+    return next((group for group in groups if (group.place, group.words) == (place, words)), None)
 
 
 def _writes_of_statements(rules: RulesPage) -> bool:

@@ -23,6 +23,8 @@ from benchbuilder.web import PostedForm, posted_form
 
 router = APIRouter()
 Form = Annotated[PostedForm, Depends(posted_form)]
+_LONGEST_LINE = 7
+"""So many digits, at most, has the number of a line."""
 
 
 @router.get("/b/{name}/work/")
@@ -133,11 +135,17 @@ def _context(rules: RulesPage, result: TrialResult | None) -> dict[str, Any]:
     page, file, text = rules.page, rules.file, rules.draft().text
     return {
         "t": page.texts, "rules": rules, "step": rules.step, "file": file, "draft": rules.draft(), "result": result,
-        "marked": marked_parts, "sorts": ROW_SORTS, "line": file.line_of(rules.step),
+        "marked": marked_parts, "sorts": ROW_SORTS, "line": _line(rules),
         "endings": ending_lists(text, rules.step),
         "known": _known(result), "build": rules.build,
         "drawn": drawn_share(result.judged) if result is not None else None,
     }  # fmt: skip
+
+
+def _line(rules: RulesPage) -> int:
+    """The line at which the editor begins: that of the address, or the first with rules of the step."""
+    given = rules.page.request.query_params.get("line", "")
+    return int(given) if given.isdecimal() and len(given) < _LONGEST_LINE else rules.file.line_of(rules.step)
 
 
 def _known(result: TrialResult | None) -> dict[str, str]:

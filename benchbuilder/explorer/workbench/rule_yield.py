@@ -43,15 +43,15 @@ def idle_rules(
     Args:
         spec: The rules.
         used: The rules that decide rows, with how many.
-        run: Tries other rules on the same rows: idle frames are put first, to see whether a row fits them at all.
+        run: Tries other rules on the same rows: idle frames stand alone, to see whether a row fits them at all.
     """
     idle: list[RuleYield] = []
     for field in _ORDERED:
         frames: Mapping[str, Any] | None = getattr(spec, field, None)
         names = [name for name, frame in (frames or {}).items() if frame is not None and name not in used]
         if frames and names:
-            first = {name: frames[name] for name in names} | {n: f for n, f in frames.items() if n not in names}
-            fits = Counter(row.rule for row in run(spec.model_copy(update={field: first})))
+            alone = {name: frames[name] for name in names}
+            fits = Counter(row.rule for row in run(spec.model_copy(update={field: alone})))
             idle += [RuleYield(name, 0, 0, makes=True, state="hidden" if fits[name] else "unused") for name in names]
     seams: Sequence[Any] | None = getattr(spec, "seams", None)
     ends = [end for end in seams or () if isinstance(end, str) and f"seam: {end}" not in used]

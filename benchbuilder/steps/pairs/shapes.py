@@ -11,6 +11,8 @@ from benchbuilder.steps.pairs.tokens import bare_question, tokens_of
 
 _EXAMPLES = 3
 _LONGEST = {"words": 4, "characters": 6}
+_SHORTEST_BEGINNING = {"words": 2, "characters": 1}
+"""One word at the beginning, such as *the*, says nothing of a question; one at its end may be a verb."""
 _FEWEST = 2
 """A shape is not worth a rule if fewer questions have it."""
 
@@ -78,7 +80,7 @@ def _shapes_of(question: str, unit: LengthUnit, shortest: int) -> Iterator[tuple
         yield "colon", ()
     texts, are_words = tuple(token.text for token in tokens), [token.sort == "word" for token in tokens]
     for size in range(shortest, min(_LONGEST[unit], len(tokens)) + 1):
-        if sum(are_words[:size]) >= shortest:
+        if sum(are_words[:size]) >= max(shortest, _SHORTEST_BEGINNING[unit]):
             yield "first", texts[:size]
         if sum(are_words[-size:]) >= shortest:
             yield "last", texts[-size:]

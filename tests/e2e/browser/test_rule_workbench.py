@@ -79,8 +79,12 @@ def test_the_workbench_has_no_serious_fault_for_people_who_see_or_hear_it_otherw
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
     for options in ({**PHONE, "color_scheme": "dark"}, {"color_scheme": "light", "locale": "zh-CN"}):
         page = bench.open(**options)
-        for fault in axe.Axe().run(page, options={"preload": False}).response["violations"]:
-            assert fault["impact"] not in ("serious", "critical"), (fault["id"], fault["nodes"][0]["html"][:200])
+        for address in ("", "/rule?place=last&words=为"):
+            if address:
+                page.goto(bench.address + STEP + address)
+            assert not too_wide(page)
+            for fault in axe.Axe().run(page, options={"preload": False}).response["violations"]:
+                assert fault["impact"] not in ("serious", "critical"), (fault["id"], fault["nodes"][0]["html"][:200])
         page.context.close()
 
 
