@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, overload
 
+import numpy as np
 import pyarrow as pa
 
 from benchbuilder.config.load import load_recipe
@@ -19,7 +20,7 @@ from benchbuilder.pipeline.accounting.shard import OUTCOME_SCHEMA, Shard
 from benchbuilder.pipeline.plan import Plan, make_plan, workers_of
 from benchbuilder.pipeline.shards.files import read_columns, write_shard
 from benchbuilder.pipeline.store.folder import Store
-from benchbuilder.retrieval.base import Retriever, Tokenizer
+from benchbuilder.retrieval.base import Retriever, TokenColumns, Tokenizer
 from benchbuilder.sources.base import Source
 from benchbuilder.steps.base import Filter
 from scale.builds import RECIPE, edges
@@ -91,6 +92,12 @@ def over_spaces() -> Retriever:
 def tokenizer() -> Tokenizer:
     """The tokenizer of the bundled recipe."""
     return registry.create_from_spec("tokenizer", load_recipe(RECIPE).recipe.tokenizer)
+
+
+def tokens_of(columns: TokenColumns) -> list[list[str]]:
+    """The tokens of each text."""
+    parts = np.split(columns.tokens, np.cumsum(columns.lengths)[:-1])
+    return [[columns.terms[number] for number in part.tolist()] for part in parts]
 
 
 def plan(words: Sequence[str], folder: Path) -> Plan:

@@ -49,24 +49,17 @@ class Bm25Index:
         Only texts that contain one of the tokens and score above zero are returned. Compiled loops search once there
         has been enough to search that they are worth their start.
         """
-        asked = self._asked(queries)
-        postings = sum(term.end - term.start for terms in asked for term in terms)
-        self._looked_at += postings + len(asked) * self._count
-        if self._looked_at < _COMPILED_FROM or (loops := self._compiled()) is None:
-            return [self._best_by_numpy(terms, count, prefer_later) for terms in asked]
-        most = min(count, self._count)
-        step = max(1, _AT_ONCE // most)
-        some = (asked[at : at + step] for at in range(0, len(asked), step))
-        return [hits for terms in some for hits in self._best_by_loops(loops, terms, most, prefer_later)]
-
-    def _asked(self, queries: TokenColumns) -> list[list[IndexedTerm]]:
-        """The terms of each query that the index has, in order."""
         known = [self._term(token) for token in queries.terms]
+        sizes = np.array([0 if term is None else term.end - term.start for term in known], np.int64)
+        self._looked_at += int(sizes[queries.tokens].sum()) + len(queries.lengths) * self._count
+        if self._looked_at >= _COMPILED_FROM and (postings := self._compiled()) is not None:
+            return self._best_by_loops(postings, queries, known, count, prefer_later)
         terms, ends = [known[number] for number in queries.tokens.tolist()], np.cumsum(queries.lengths).tolist()
-        return [
+        asked = (
             [term for term in terms[start:end] if term is not None]
             for start, end in zip([0, *ends], ends, strict=False)
-        ]
+        )
+        return [self._best_by_numpy(own, count, prefer_later) for own in asked]
 
     def _best_by_numpy(self, terms: Sequence[IndexedTerm], count: int, prefer_later: bool) -> list[tuple[int, float]]:
         if not terms:
@@ -88,14 +81,20 @@ class Bm25Index:
         return bm25_loops.Postings(documents, np.asarray(self._weights), self._plus, self._delta)
 
     def _best_by_loops(
-        self, postings: Postings, asked: Sequence[Sequence[IndexedTerm]], count: int, prefer_later: bool
-    ) -> Iterator[list[tuple[int, float]]]:
-        from benchbuilder.retrieval.retrievers.bm25_loops import search_queries
+        self, postings: Postings, queries: TokenColumns, known: Sequence[IndexedTerm | None], count: int, later: bool
+    ) -> list[list[tuple[int, float]]]:
+        from benchbuilder.retrieval.retrievers.bm25_loops import Asked, search_queries
 
-        places, scores = search_queries(postings, asked, self._zeros(), count, -1 if prefer_later else 1)
-        sizes = np.count_nonzero(scores, axis=1).tolist()
-        for size, own_places, own_scores in zip(sizes, places.tolist(), scores.tolist(), strict=True):
-            yield list(zip(own_places[:size], own_scores[:size], strict=True))
+        asked = Asked.of(queries, known)
+        count = min(count, self._count)
+        step, found = max(1, _AT_ONCE // max(1, count)), list[list[tuple[int, float]]]()
+        for first in range(0, len(queries.lengths), step):
+            some = asked.some(first, first + step)
+            places, scores = search_queries(postings, some, self._zeros(), count, -1 if later else 1)
+            sizes = np.count_nonzero(scores, axis=1).tolist()
+            hits = zip(sizes, places.tolist(), scores.tolist(), strict=True)
+            found += [list(zip(own[:size], values[:size], strict=True)) for size, own, values in hits]
+        return found
 
     def _candidates(self, terms: Sequence[IndexedTerm], count: int) -> tuple[Array, Array]:
         """The texts that may be among the best, and their scores.

@@ -8,10 +8,15 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from benchbuilder.retrieval.base import TokenColumns
 from benchbuilder.retrieval.retrievers.array_cache import Array
 from benchbuilder.retrieval.retrievers.bm25_build import IndexedTerm
 
 Loop = TypeVar("Loop", bound=Callable[..., Any])
+
+
+_LEAST = 5e-324
+"""The smallest score above zero."""
 
 
 def _load_numba() -> Any:
@@ -56,14 +61,41 @@ class Postings(NamedTuple):
     delta: float
 
 
-def search_queries(
-    postings: Postings, queries: Sequence[Sequence[IndexedTerm]], scores: Array, best: int, sign: int
-) -> tuple[Array, Array]:
+class Asked(NamedTuple):
+    """The terms of many queries, in order; one that the index lacks has no postings.
+
+    Attributes:
+        cuts: Where the terms of each query begin, and where those of the last one end, shape (queries + 1,).
+        starts: Where the postings of each term begin.
+        ends: Where they end.
+        idf: The inverse document frequency of each term.
+    """
+
+    cuts: Array
+    starts: Array
+    ends: Array
+    idf: Array
+
+    @classmethod
+    def of(cls, queries: TokenColumns, known: Sequence[IndexedTerm | None]) -> Asked:
+        """The terms of `queries`; `known` are their distinct tokens in the index."""
+        terms = [(0, 0, 0.0) if term is None else term[:3] for term in known]
+        starts, ends = (np.array([term[at] for term in terms], np.int64)[queries.tokens] for at in range(2))
+        idf = np.array([term[2] for term in terms], np.float64)[queries.tokens]
+        cuts = np.concatenate([np.zeros(1, np.int64), np.cumsum(queries.lengths, dtype=np.int64)])
+        return cls(cuts, starts, ends, idf)
+
+    def some(self, first: int, end: int) -> Asked:
+        """The queries from the one numbered `first` to the one before `end`."""
+        return self._replace(cuts=self.cuts[first : end + 1])
+
+
+def search_queries(postings: Postings, asked: Asked, scores: Array, best: int, sign: int) -> tuple[Array, Array]:
     """The best texts of each query and their scores, best first.
 
     Args:
         postings: What is searched.
-        queries: The terms of each query, in order.
+        asked: The queries.
         scores: One zero per text; zeros again at the end.
         best: How many texts per query.
         sign: Of texts with equal scores the first (1) or the last (-1) is better.
@@ -71,13 +103,10 @@ def search_queries(
     Returns:
         Positions and scores, shape (queries, best); where the score is zero there is no text.
     """
-    cuts = np.cumsum([0, *map(len, queries)])
-    terms = [term for query in queries for term in query]
-    starts, ends = (np.array([term[at] for term in terms], np.int64) for at in range(2))
-    idf = np.array([term.idf for term in terms], np.float64)
-    ranks, found = np.zeros((len(queries), best), np.int64), np.zeros((len(queries), best))
+    count = len(asked.cuts) - 1
+    ranks, found = np.zeros((count, best), np.int64), np.zeros((count, best))
     reached = np.zeros(len(scores) if postings.plus else 0, np.int32)
-    _search(*postings, cuts, starts, ends, idf, scores, reached, sign, ranks, found)
+    _search(*postings, *asked, scores, reached, sign, ranks, found)
     order = np.lexsort((ranks, -found))
     return sign * np.take_along_axis(ranks, order, 1), np.take_along_axis(found, order, 1)
 
@@ -88,15 +117,13 @@ def _search(
     reached: Any, sign: int, ranks: Any, found: Any,
 ) -> None:  # fmt: skip
     for query in range(len(cuts) - 1):
-        first, last = cuts[query], cuts[query + 1]
+        own = slice(cuts[query], cuts[query + 1])
         if plus:
-            _add_to_all(
-                documents, weights, delta, starts[first:last], ends[first:last], idf[first:last], scores, reached
-            )
-            _finish(documents, delta, starts[first:last], ends[first:last], idf[first:last], scores, reached)
+            _add_to_all(documents, weights, delta, starts[own], ends[own], idf[own], scores, reached)
+            _finish(documents, delta, starts[own], ends[own], idf[own], scores, reached)
         else:
-            _add(documents, weights, starts[first:last], ends[first:last], scores)
-        _take_best(documents, starts[first:last], ends[first:last], scores, sign, ranks[query], found[query])
+            _add(documents, weights, starts[own], ends[own], scores)
+        _take_best(documents, starts[own], ends[own], scores, sign, ranks[query], found[query])
 
 
 @_compiled
@@ -138,15 +165,20 @@ def _finish(documents: Any, delta: float, starts: Any, ends: Any, idf: Any, scor
 
 @_compiled
 def _take_best(documents: Any, starts: Any, ends: Any, scores: Any, sign: int, ranks: Any, found: Any) -> None:
-    """Put the best texts into a heap, worst on top, and set all scores back to zero."""
-    size = 0
+    """Put the best texts into a heap, worst on top, and set all scores back to zero.
+
+    One comparison decides: two of them would be guessed wrong by the processor at every text that two terms share.
+    """
+    size, least = 0, _LEAST
     for term in range(len(starts)):
         for at in range(starts[term], ends[term]):
             text = documents[at]
             score = scores[text]
             scores[text] = 0.0
-            if score > 0.0 and (size < len(found) or score >= found[0]):
+            if score >= least:
                 size = _put(ranks, found, size, sign * np.int64(text), score)
+                if size == len(found):
+                    least = found[0]
 
 
 @_compiled

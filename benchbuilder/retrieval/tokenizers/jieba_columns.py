@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ Array = np.ndarray[Any, np.dtype[Any]]
 _SEPARATOR = "\x00"
 _LEAST = 1 << 14
 """Characters of which it is worth while to count the tokens by the numbers of all words."""
+_MOST = 1 << 19
+"""Characters that are cut together: some 150 bytes of memory for each."""
 _PER_STEP = 64
 """Characters per step along the longest run: below, a step takes longer than cutting so many one after another."""
 
@@ -36,11 +39,26 @@ class ColumnCutter:
 
     def cut(self, texts: Sequence[str]) -> TokenColumns | None:
         """The tokens of each text; ``None`` where one text after another is sooner done."""
+        size = sum(map(len, texts))
+        if not texts or size < _LEAST:
+            return None
+        lengths, codes = list[Array](), list[Array]()
+        for some in _batches(texts, size / math.ceil(max(1, size) / _MOST)):
+            cut = self._cut_batch(some)
+            if cut is None:
+                return None
+            lengths.append(cut[0])
+            codes.append(cut[1])
+        return self._columns(np.concatenate(lengths), np.concatenate(codes))
+
+    def _cut_batch(self, texts: Sequence[str]) -> tuple[Array, Array] | None:
+        """The number of tokens of each text, and all tokens; ``None`` for too long a run or text."""
         whole = _SEPARATOR.join([*texts, ""])
         points = code_points(whole)
         letters = np.where(self._joins[points], points, 0)
         starts, ends = _runs(letters != 0)
-        if len(points) < max(_LEAST, _PER_STEP * int((ends - starts).max(initial=0))):
+        longest = int((ends - starts).max(initial=0))
+        if len(points) > 2 * _MOST or len(points) < _PER_STEP * longest:
             return None
         edges = self._trie.edges(letters)
         begins, codes = self._route(letters, edges, points)
@@ -51,7 +69,7 @@ class ColumnCutter:
         begins[ends - 1] = False  # separators
         counted = np.concatenate([np.zeros(1, np.int64), np.cumsum(begins)])
         lengths = np.diff(counted[np.concatenate([np.zeros(1, np.int64), ends])])
-        return self._columns(lengths, codes[np.flatnonzero(begins)])
+        return lengths, codes[np.flatnonzero(begins)]
 
     def _route(self, letters: Array, edges: WordEdges, points: Array) -> tuple[Array, Array]:
         """Where a token begins on the most likely route, and which token begins at each position."""
@@ -121,6 +139,19 @@ class ColumnCutter:
         rest = (codes[~words] - self._character).tolist()
         spelled[~words] = [chr(code) if code < CHARACTERS else self._spelled[code - CHARACTERS] for code in rest]
         return spelled.tolist()
+
+
+def _batches(texts: Sequence[str], least: float) -> Iterator[list[str]]:
+    """The texts in batches of `least` characters, or of as few more as there may be."""
+    held, size = list[str](), 0
+    for text in texts:
+        held.append(text)
+        size += len(text)
+        if size >= least:
+            yield held
+            held, size = [], 0
+    if held:
+        yield held
 
 
 def _runs(mask: Array) -> tuple[Array, Array]:

@@ -42,19 +42,22 @@ def any_size(monkeypatch):
     monkeypatch.setattr(jieba_columns, "_PER_STEP", 0)
 
 
-def test_random_texts(any_size):
+@pytest.mark.parametrize("most", [100, 1 << 19])
+def test_random_texts(any_size, monkeypatch, most):
+    monkeypatch.setattr(jieba_columns, "_MOST", most)
     chance, words = random.Random(5), list(jieba_dictionary().frequencies)
-    texts = [some_text(chance, words) for _ in range(2500)]
+    texts = [text[:190] for text in (some_text(chance, words) for _ in range(2500 if most > 100 else 300))]
     assert split(together()(texts)) == [pure().lcut(text) for text in texts]
 
 
 @settings(max_examples=100)
 @given(
     st.lists(
-        st.text(alphabet=st.sampled_from([*"子痫前期是妊娠孕婦產後出血哈\x00", *CHARACTERS]), max_size=40), max_size=5
+        st.text(alphabet=st.sampled_from([*"子痫前期是妊娠孕婦產後出血哈\x00", *CHARACTERS]), max_size=40),
+        min_size=1,
+        max_size=5,
     )
 )
-@example([])
 @example(["", ""])
 @example(["\r", "\n", "\r\n\n\r", "a\x00", "\x00b"])
 @example(
@@ -120,4 +123,6 @@ def test_texts_are_cut_one_by_one_until_there_are_many(monkeypatch):
 def test_a_run_without_end_is_left_to_the_other_way():
     assert together()(["a" * 10_000, "孕妇。" * 10_000]) is None
     assert together()(["孕妇。"]) is None
+    assert together()([]) is None
+    assert together()(["孕妇。" * 400_000]) is None  # it would take much memory
     assert together()(["孕妇。" * 10_000]) is not None
