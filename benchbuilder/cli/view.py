@@ -59,7 +59,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
         if not args.no_browser and _has_screen():
             webbrowser.open(entrance)
 
-    serve_app(create_explorer(site), "127.0.0.1", args.port, on_ready=show)
+    serve_app(create_explorer(site), "127.0.0.1", args.port, on_ready=show, on_stop=site.trials.close)
     return 0
 
 

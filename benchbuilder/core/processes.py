@@ -8,6 +8,7 @@ import select
 import signal
 import sys
 import threading
+from multiprocessing import resource_tracker
 from multiprocessing.context import SpawnContext, SpawnProcess
 from multiprocessing.process import BaseProcess
 from typing import Any
@@ -15,6 +16,21 @@ from typing import Any
 _WORKER = "benchbuilder-worker"
 _UNGUARDED = 78
 """The exit code of a worker that ran the script of its coordinator again instead of working."""
+
+
+class _Worker(SpawnProcess):
+    """A process that Ctrl-C does not reach, not even while it imports: it inherits what the thread blocks."""
+
+    def start(self) -> None:
+        if sys.platform == "win32":
+            super().start()
+            return
+        resource_tracker.ensure_running()  # to start it unblocks the signal
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            super().start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 class WorkerContext(SpawnContext):
@@ -26,7 +42,7 @@ class WorkerContext(SpawnContext):
 
     def Process(self, *args: Any, **options: Any) -> SpawnProcess:  # noqa: N802 # pyright: ignore[reportIncompatibleVariableOverride]
         """A process whose name tells the new interpreter what it is."""
-        self.started.append(SpawnProcess(*args, **{**options, "name": _WORKER}))
+        self.started.append(_Worker(*args, **{**options, "name": _WORKER}))
         return self.started[-1]
 
     def unguarded(self) -> bool:

@@ -54,12 +54,13 @@ _SWITCH_SECONDS = 0.0005
 
 def serve_app(
     app: ASGIApp, host: str, port: int, *, on_ready: Callable[[str], None], proxies: Sequence[str] = (),
-    limits: ConnectionLimits | None = None,
+    limits: ConnectionLimits | None = None, on_stop: Callable[[], None] = lambda: None,
 ) -> None:  # fmt: skip
     """Serve `app` until SIGINT or SIGTERM; `on_ready` gets the address as soon as requests are answered.
 
-    Port 0 selects a free one. When it stops, running requests get ten seconds. What a request says about its client
-    (``X-Forwarded-For``) counts only from `proxies` (addresses or networks). `limits` bounds slow clients.
+    Port 0 selects a free one. When it stops, running requests get ten seconds, then `on_stop` is called. What a request
+    says about its client (``X-Forwarded-For``) counts only from `proxies` (addresses or networks). `limits` bounds slow
+    clients.
 
     Raises:
         ServiceError: it cannot listen at this host and port.
@@ -79,7 +80,7 @@ def serve_app(
         forwarded_allow_ips=list(proxies),
     )
     name = f"[{host}]" if ":" in host else host
-    server = _Server(config, lambda: on_ready(f"http://{name}:{listening.getsockname()[1]}/"))
+    server = _Server(config, lambda: on_ready(f"http://{name}:{listening.getsockname()[1]}/"), on_stop)
     before = sys.getswitchinterval()
     sys.setswitchinterval(_SWITCH_SECONDS)
     try:
@@ -92,15 +93,19 @@ def serve_app(
 
 
 class _Server(uvicorn.Server):
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None], stopped: Callable[[], None]) -> None:
         super().__init__(config)
-        self._ready = ready
+        self._ready, self._stopped = ready, stopped
 
     async def startup(self, *args: Any, **options: Any) -> None:
         anyio.to_thread.current_default_thread_limiter().total_tokens = _THREADS
         await super().startup(*args, **options)
         if not self.should_exit:
             self._ready()
+
+    async def shutdown(self, *args: Any, **options: Any) -> None:
+        await super().shutdown(*args, **options)
+        self._stopped()  # SIGTERM ends the process right after this
 
 
 def _listen(host: str, port: int) -> socket.socket:

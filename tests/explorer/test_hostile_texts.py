@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import shutil
 import threading
+import time
 from pathlib import Path
 from urllib.parse import quote
 
@@ -14,8 +16,10 @@ import pytest
 from explorer_browser import ExplorerBrowser
 from small_build import SOURCE, STEP, write_small_build
 
+from benchbuilder.core import StoreError
 from benchbuilder.explorer import BuildFolder
 from benchbuilder.explorer.reading.branch_pages import BranchFilter, read_page
+from benchbuilder.explorer.reading.build_summaries import summarise_build
 from benchbuilder.explorer.reading.live_progress import read_progress
 from benchbuilder.explorer.reading.step_parts import parts_of
 from benchbuilder.explorer.reading.text_search import TextQuery
@@ -169,3 +173,20 @@ def test_a_build_at_work_shows_what_it_made(tmp_path: Path) -> None:
     assert "9 of 9" in browser.text("/b/build/progress")
     (folder / "run.jsonl").write_text(json.dumps({"waiting": {}}) + "\n", encoding="utf-8")
     assert browser.get("/b/build/progress").status_code == 204
+
+
+@pytest.mark.skipif(not Path("/proc/locks").is_file(), reason="this system lists no locks")
+def test_a_build_is_at_work_as_long_as_it_holds_its_lock(tmp_path: Path) -> None:
+    folder = write_small_build(tmp_path / "build", HOSTILE[:4])
+    build, lock = BuildFolder("build", folder), folder / "store" / "lock"
+    hour_ago = time.time() - 3600
+    with build.store.lock():
+        for path in (lock, *(folder / "store").rglob("*")):
+            os.utime(path, (hour_ago, hour_ago))
+        assert read_progress(build).is_at_work, "a model may be slow"
+        assert summarise_build(build).state == "building"
+        with pytest.raises(StoreError), build.store.lock():
+            pass
+    lock.touch()
+    os.utime(lock, (time.time() - 20,) * 2)
+    assert not read_progress(build).is_at_work, "it was killed twenty seconds ago"

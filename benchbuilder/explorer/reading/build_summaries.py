@@ -15,12 +15,15 @@ from pydantic import ValidationError
 
 from benchbuilder.core import unseal_json
 from benchbuilder.explorer.reading.build_folders import BuildFolder
+from benchbuilder.explorer.reading.build_lock import is_held
 from benchbuilder.exporters import AuditResult
 from benchbuilder.pipeline import Manifest, recorded_steps
 
 BuildState = Literal["complete", "building", "waiting", "stopped"]
 _QUIET_SECONDS = 300.0
-"""A build that wrote nothing for so long counts as stopped."""
+"""A build that wrote nothing for so long counts as stopped, where the system lists no locks."""
+_UNLISTED_SECONDS = 10.0
+"""The same where it lists locks, but not that of the build: it ended, or is at work on another machine."""
 _LAST_RUN_BYTES = 1 << 20
 
 
@@ -88,12 +91,16 @@ def build_state(build: BuildFolder, manifests: Mapping[str, Manifest], waiting: 
 
 
 def is_at_work(folder: Path) -> bool:
-    """Whether a build seems to run in this folder: it began after the last one ended, and wrote something lately.
+    """Whether a build runs in this folder: its lock is held, or it began after the last one ended and writes.
 
-    The lock of the store is not tried: the explorer never takes it.
+    The lock is not tried. Where locks are not listed, or not those of all builds, what was written lately counts.
     """
+    held = is_held(folder / "store" / "lock")
+    if held:
+        return True
     began, ended = _changed(folder / "store" / "lock"), _changed(folder / "run.jsonl")
-    return began > ended and time.time() - max(began, last_change(folder)) < _QUIET_SECONDS
+    quiet = _QUIET_SECONDS if held is None else _UNLISTED_SECONDS
+    return began > ended and time.time() - max(began, last_change(folder)) < quiet
 
 
 def last_change(folder: Path) -> float:
