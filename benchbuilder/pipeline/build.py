@@ -100,6 +100,8 @@ def build_benchmark(
         statuses = plan.statuses(store, refresh)
         if write_outputs and any(status.damage for status in statuses.values()):
             outputs.distrust()
+        if write_outputs:
+            save_last_command(store, overrides)
         try:
             with _logged_runner(plan, store, watcher, report) as runner:
                 _check_models(plan, statuses)
@@ -107,9 +109,6 @@ def build_benchmark(
         except (ServiceError, TooManyFailures):
             _finish_stopped_build(outputs, report, watcher, keep_outputs=keep_outputs)
             raise
-        finally:
-            if write_outputs:
-                save_last_command(store, overrides)
         if write_outputs:
             report.record_outputs(outputs.write(report.manifests, report.waiting, report.receipts))
         return report

@@ -6,14 +6,16 @@ import json
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from benchbuilder.config import load_recipe
 from benchbuilder.core import BenchbuilderError
-from benchbuilder.explorer.reading.build_folders import BuildFolder
+from benchbuilder.explorer.reading.build_folders import BuildFolder, file_stamp
 from benchbuilder.explorer.reading.build_summaries import is_at_work
 from benchbuilder.models import Gateway, Receipt
-from benchbuilder.pipeline import count_rows
+from benchbuilder.pipeline import Store, count_rows, last_overrides, make_plan
 
 _DRAFT = ".draft"
 
@@ -33,7 +35,7 @@ class BuildProgress:
     """A build at work. `usd` is ``None`` if a price is unknown; `expected_usd` if nothing can be expected yet.
 
     `expected_usd` is what the step that asks models now will have cost if its other rows cost as much, with what was
-    spent before. `budget` is the recipe's cap in US dollars.
+    spent before. `budget` is the recipe's cap in US dollars. `planned` is 0 if the recipe is not known.
     """
 
     is_at_work: bool
@@ -53,13 +55,23 @@ def read_progress(build: BuildFolder) -> BuildProgress:
     receipts, in_flight = _journal(build)
     prices = [receipt.usd for receipt in receipts]
     usd = None if None in prices else sum(price for price in prices if price is not None)
-    recipe = build.recipe
+    words = tuple(build.overrides or last_overrides(build.store) or ())
+    planned, budget = _planned(words, build.folder, file_stamp(build.folder / "store" / "lock"))
     return BuildProgress(
-        is_at_work(build.folder), len(build.manifests()),
-        sum(len(recipe.get(part) or {}) for part in ("sources", "steps")), steps,
+        is_at_work(build.folder), len(build.manifests()), planned, steps,
         sum(receipt.calls for receipt in receipts), sum(in_flight.values()), usd,
-        _expected(steps, receipts, usd), (recipe.get("budget") or {}).get("usd"),
+        _expected(steps, receipts, usd), budget,
     )  # fmt: skip
+
+
+@lru_cache(maxsize=16)
+def _planned(words: tuple[str, ...], folder: Path, _stamp: tuple[int, ...]) -> tuple[int, float | None]:
+    """How many steps a build has, and its budget in US dollars; 0 and none if its recipe is not known."""
+    if words:
+        with suppress(BenchbuilderError):
+            recipe = load_recipe(words).recipe
+            return len(make_plan(recipe, Store(folder), lambda _: "").nodes), recipe.budget.usd
+    return 0, None
 
 
 def _drafts(folder: Path) -> Iterator[StepProgress]:
@@ -86,14 +98,19 @@ def _journal(build: BuildFolder) -> tuple[tuple[Receipt, ...], dict[str, int]]:
 
 
 def _expected(steps: tuple[StepProgress, ...], receipts: tuple[Receipt, ...], usd: float | None) -> float | None:
-    """What the build will have spent when the steps that ask models now are done, if each row costs the same."""
+    """What the build will have spent when the steps that ask models now are done, if each row costs the same.
+
+    Rows of a shard that is not written yet are known by their replies alone: a reply counts as a row.
+    """
     if usd is None:
         return None
-    rest = 0.0
+    rest: float | None = None
     for step in steps:
-        spent = sum(receipt.usd or 0.0 for receipt in receipts if receipt.step == step.step)
-        if step.total is None or (spent and not step.made):
+        own = [receipt for receipt in receipts if receipt.step == step.step]
+        spent, calls = sum(receipt.usd or 0.0 for receipt in own), sum(receipt.calls for receipt in own)
+        if not spent:
+            continue
+        if step.total is None or not (done := max(step.made, min(calls, step.total))):
             return None
-        if spent:
-            rest += spent * max(0, step.total - step.made) / step.made
-    return usd + rest if rest else None
+        rest = (rest or 0.0) + spent * max(0, step.total - done) / done
+    return None if rest is None else usd + rest

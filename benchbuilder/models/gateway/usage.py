@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from benchbuilder.models.base import Receipt, ReplyOutcome
@@ -19,17 +18,18 @@ SELECT step, model, endpoint, count(*), sum(batched), sum(prompt), sum(completio
 FROM replies GROUP BY step, model, endpoint
 """
 _ATTEMPTS = """
-SELECT step, model, endpoint, count(*), sum(prompt + completion), sum(usd), sum(usd IS NULL), max(prices),
-       sum(outcome = 'sent' AND owner LIKE 'batch:%')
-FROM attempts WHERE outcome <> 'sent' OR owner NOT IN (SELECT value FROM json_each(?)) GROUP BY step, model, endpoint
+SELECT step, model, endpoint, CASE outcome WHEN 'sent' THEN owner END, count(*), sum(prompt + completion), sum(usd),
+       sum(usd IS NULL), max(prices), sum(outcome = 'sent' AND owner LIKE 'batch:%')
+FROM attempts GROUP BY 1, 2, 3, 4
 """
+"""Attempts without a reply. Those on their way have an owner; all are read at once, as a build sends more meanwhile."""
 
 
 def read_receipts(journal: Journal) -> tuple[Receipt, ...]:
     """One receipt per step and model, in the order of their names; StoreError if a figure in the journal is damaged."""
     journal.check()
     kept = {tuple(row[:3]): row[3:] for row in journal.rows(_REPLIES)}
-    lost = {tuple(row[:3]): row[3:] for row in journal.rows(_ATTEMPTS, _in_flight(journal))}
+    lost = _lost_attempts(journal)
     return tuple(_receipt(key, kept.get(key), lost.get(key)) for key in sorted(kept.keys() | lost.keys()))
 
 
@@ -69,7 +69,16 @@ def _receipt(key: tuple[str, str, str], replies: Any, lost: Any) -> Receipt:
     )
 
 
-def _in_flight(journal: Journal) -> str:
-    """Running gateways whose requests may still be answered, as a JSON list."""
-    owners = [row[0] for row in journal.rows("SELECT DISTINCT owner FROM attempts WHERE outcome = 'sent'")]
-    return json.dumps([owner for owner in owners if is_owner_alive(owner)])
+def _lost_attempts(journal: Journal) -> dict[tuple[str, str, str], tuple[Any, ...]]:
+    """The attempts whose replies will not come, by step, model and endpoint."""
+    lost: dict[tuple[str, str, str], tuple[Any, ...]] = {}
+    for step, model, endpoint, owner, *figures in journal.rows(_ATTEMPTS):
+        if owner is not None and is_owner_alive(owner):
+            continue
+        key, (count, tokens, usd, unpriced, prices, pending) = (step, model, endpoint), figures
+        before = lost.get(key, (0, 0, 0.0, 0, "", 0))
+        lost[key] = (
+            before[0] + count, before[1] + (tokens or 0), before[2] + (usd or 0.0), before[3] + unpriced,
+            max(before[4], prices or ""), before[5] + pending,
+        )  # fmt: skip
+    return lost

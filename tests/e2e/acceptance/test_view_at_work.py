@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import time
 from collections.abc import Callable
@@ -49,24 +48,26 @@ def watched(building: subprocess.Popen[str], build: BuildFolder) -> list[BuildPr
 
 def test_a_build_with_a_model_is_seen_at_work(priced: Sample) -> None:
     building = priced.start()
-    build = BuildFolder("view", priced.folder, tuple(priced.words()))
+    build = BuildFolder("view", priced.folder)
     seen = watched(building, build)
     output, _ = building.communicate(timeout=60)
     assert building.returncode == 0, output
     asking = [progress for progress in seen if progress.in_flight]
     assert all(progress.is_at_work for progress in asking)
     assert max(progress.in_flight for progress in asking) <= 8
-    spent = [progress.usd or 0.0 for progress in asking]
-    assert spent == sorted(spent)
-    assert spent[-1] > 0
+    calls = [progress.calls for progress in asking]
+    assert calls == sorted(calls)
+    assert calls[-1] > 0
     expected = [(progress.usd or 0.0, progress.expected_usd) for progress in asking if progress.expected_usd]
     assert expected, "what the step at work will cost"
     last = read_progress(build)
     assert not last.is_at_work
     assert last.in_flight == 0
     assert last.usd is not None
+    assert 0 < max(progress.usd or 0.0 for progress in asking) <= 1.2 * last.usd, "new replies count as the worst case"
     assert all(now <= total <= 20 * last.usd for now, total in expected)
-    assert last.budget == 1000
+    assert {progress.budget for progress in (*asking, last)} == {1000}
+    assert {progress.planned for progress in (*asking, last)} == {last.finished}
     assert last.calls == priced.requests()
     pages_of_the_replies(build, priced)
 
@@ -74,14 +75,14 @@ def test_a_build_with_a_model_is_seen_at_work(priced: Sample) -> None:
 def pages_of_the_replies(build: BuildFolder, priced: Sample) -> None:
     """The pages of all builds, of the flow, and of rows with what the model was asked and replied."""
     browser = ExplorerBrowser(build)
-    calls = read_progress(build).calls
-    assert re.search(rf"\b{calls}\b", browser.text("/"))
+    progress = read_progress(build)
+    assert f"${progress.usd:.2f}" in unescape(browser.text("/"))
     assert browser.get("/b/view/progress").status_code == 204
     rows = list(build.store.rows(build.manifest("state_choice")))
     made = [row for row in rows if "/model" in row.produced_by.rule]
     assert made
     log = [str(entry) for entry in priced.server.log(0)]
-    assert len(log) == calls
+    assert len(log) == progress.calls
     for row in made[:3]:
         page = unescape(browser.text(f"/b/view/row/{row.id}"))
         assert "fake-1" in page
