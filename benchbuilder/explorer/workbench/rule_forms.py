@@ -10,6 +10,7 @@ from typing import Any
 import regex
 import yaml
 from pydantic import BaseModel
+from rapidfuzz.distance import Postfix
 
 from benchbuilder.config import KeyPath, StepSpec, YamlEditor, dotted_key, parse_key
 from benchbuilder.core import parse_plain_yaml
@@ -29,12 +30,12 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 class EndingList:
     """A list that an ending can be added to, by its key below the step; `examples` are its first endings.
 
-    `pattern` is the last entry, if the entries are mappings such as ``{end: is, negated: is not}``.
+    `patterns` are the entries, if they are mappings such as ``{end: is, negated: is not}``.
     """
 
     key: KeyPath
     examples: tuple[str, ...]
-    pattern: Mapping[str, Any] | None = None
+    patterns: tuple[Mapping[str, Any], ...] = ()
 
     @property
     def name(self) -> str:
@@ -42,10 +43,18 @@ class EndingList:
         return dotted_key(self.key)
 
     def entry(self, ending: str) -> str:
-        """An entry with this ending, as YAML; the other values are those of the pattern, to be changed."""
-        if self.pattern is None:
+        """An entry with this ending, as YAML. Its other values are those of the entry with the most similar ending.
+
+        >>> patterns = ({"end": "is", "negated": "is not"}, {"end": "causes", "negated": "does not cause"})
+        >>> EndingList(("seams",), ("is",), patterns).entry("this is")
+        '{end: this is, negated: this is not}'
+        """
+        if not self.patterns:
             return yaml_text(ending)
-        return _flow({**self.pattern, _END: ending})
+        nearest = max(self.patterns, key=lambda entry: (Postfix.similarity(entry[_END], ending), -len(entry[_END])))
+        changed = {name: value.replace(nearest[_END], ending) if isinstance(value, str) else value
+                   for name, value in nearest.items()}  # fmt: skip
+        return _flow(changed)
 
 
 @dataclass(frozen=True)
@@ -161,7 +170,7 @@ def _ending_lists(data: Any, key: KeyPath) -> Iterator[EndingList]:
             if all(isinstance(entry, str) for entry in entries):
                 yield EndingList(key, tuple(entries[:_SHOWN]))
             elif all(isinstance(entry, dict) and isinstance(entry.get(_END), str) for entry in entries):
-                yield EndingList(key, tuple(entry[_END] for entry in entries[:_SHOWN]), entries[-1])
+                yield EndingList(key, tuple(entry[_END] for entry in entries[:_SHOWN]), tuple(entries))
         for number, entry in enumerate(entries):
             yield from _ending_lists(entry, (*key, number))
 
