@@ -62,6 +62,8 @@ from .report.dataset_card import texts_as_markdown as texts_as_markdown
 from .report.entries import ReportEntry as ReportEntry
 from .report.entries import candidate_entries as candidate_entries
 from .report.entries import entry_of as entry_of
+from .report.entries import entry_step as entry_step
 from .report.entries import item_entries as item_entries
 from .report.funnel import holds_sample_votes as holds_sample_votes
+from .report.summaries import load_entries as load_entries
 from .rows import random_order_key as random_order_key

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from benchbuilder.core import STATEMENT_FORM, Choice, Item, Row, Statement, Triple, join_shared_answers
-from benchbuilder.exporters import FinishedBuild, ReportEntry, candidate_entries, entry_of, item_entries
+from benchbuilder.exporters import (
+    FinishedBuild,
+    ReportEntry,
+    candidate_entries,
+    entry_of,
+    entry_step,
+    item_entries,
+    load_entries,
+)
 
 
 @dataclass(frozen=True)
@@ -113,11 +122,17 @@ def benchmark_of_build(
     finished: FinishedBuild, most: int, seed: int, *, group: str = "answer_texts"
 ) -> AuditedBenchmark:
     """The items of a build, or its candidates while it has no items; a sample of `most` of them if there are more."""
-    entries, kind = item_entries(finished), "items"
-    if not entries:
-        entries, kind = candidate_entries(finished), "candidates"
-    chosen = sample_of_families(entries, most, seed)
-    found = _benchmark(chosen, len(entries), kind, _Ancestry(finished, chosen), _knowledge(finished))
+    step = entry_step(finished)
+    table, kind = finished.tables.get(step), "items" if step == finished.items else "candidates"
+    whole = 0 if table is None else len(table)
+    if table is None or whole <= most:
+        chosen = item_entries(finished) or candidate_entries(finished)
+    else:
+        columns = zip(*(table.column(name) for name in ("id", "family", "fact")), strict=True)
+        families = {row: str(family or fact or row) for row, family, fact in columns}
+        drawn = _draw_families(families.values(), most, seed)
+        chosen = load_entries(finished, [row for row, family in families.items() if family in drawn])
+    found = _benchmark(chosen, whole, kind, _Ancestry(finished, chosen), _knowledge(finished))
     return _grouped(found, chosen) if group == "answer_texts" else found
 
 
@@ -160,16 +175,20 @@ def sample_of_families(entries: Sequence[ReportEntry], most: int, seed: int) -> 
     """All entries, or whole families drawn at random by `seed` until there are `most` entries; in their order."""
     if len(entries) <= most:
         return list(entries)
-    sizes: dict[str, int] = {}
-    for entry in entries:
-        sizes[family_of(entry.row)] = sizes.get(family_of(entry.row), 0) + 1
+    drawn = _draw_families((family_of(entry.row) for entry in entries), most, seed)
+    return [entry for entry in entries if family_of(entry.row) in drawn]
+
+
+def _draw_families(names: Iterable[str], most: int, seed: int) -> set[str]:
+    """Families drawn at random until they have `most` entries; `names` has the family of each entry."""
+    sizes = Counter(names)
     drawn, total = set[str](), 0
     for name in sorted(sizes, key=lambda name: hashlib.blake2b(f"{seed}:{name}".encode(), digest_size=8).digest()):
         if total + sizes[name] > most and drawn:
             break
         drawn.add(name)
         total += sizes[name]
-    return [entry for entry in entries if family_of(entry.row) in drawn]
+    return drawn
 
 
 def _benchmark(

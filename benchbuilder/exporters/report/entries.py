@@ -71,6 +71,12 @@ def candidate_step(finished: FinishedBuild) -> str:
     return names[-1] if names else ""
 
 
+def entry_step(finished: FinishedBuild) -> str:
+    """The step whose rows are the entries: items, or candidates while there are none; empty without either."""
+    steps = (finished.items, candidate_step(finished))
+    return next((step for step in steps if step in finished.tables and len(finished.tables[step])), "")
+
+
 def item_entries(finished: FinishedBuild) -> list[ReportEntry]:
     """The items, empty while votes are missing."""
     if finished.items not in finished.tables:

@@ -82,7 +82,8 @@ def _context(finished: FinishedBuild, spec: ReportSpec, t: PageTexts) -> dict[st
     origins, types = sources_of(finished), types_of([*made, *proposed])
     sources = groups_of([*made, *proposed], origins)
     colours = charts.ChartColours([*origins, *(name for name in sources if name not in origins)], types)
-    drawn = load_entries(finished, sample_entries(shown, spec.examples, int(finished.recipe["seed"])))
+    sample = sample_entries(shown, spec.examples, int(finished.recipe["seed"]))
+    drawn = load_entries(finished, [entry.id for entry in sample])
     bases = {base for entry in shown for base in entry.bases}
     judged = annotation_summaries(finished)
     return {

@@ -14,7 +14,13 @@ from numpy.typing import NDArray
 
 from benchbuilder.core import RowIndex, Table, combined_column, text_length
 from benchbuilder.exporters.base import FinishedBuild
-from benchbuilder.exporters.report.entries import ReportEntry, candidate_step, entry_of, supports_of
+from benchbuilder.exporters.report.entries import (
+    ReportEntry,
+    candidate_step,
+    entry_of,
+    entry_step,
+    supports_of,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,21 +80,21 @@ def candidate_summaries(finished: FinishedBuild, cue_words: Sequence[str] = ()) 
     return [summary_of(entry_of(row), cue_words, own) for row, own in zip(table, bases, strict=True)]
 
 
-def load_entries(finished: FinishedBuild, chosen: Sequence[EntrySummary]) -> list[ReportEntry]:
-    """The entries of summaries, in their order; with what was retrieved for them if they are candidates."""
-    step = finished.items if finished.items in finished.tables else candidate_step(finished)
-    if not chosen or step not in finished.tables:
+def load_entries(finished: FinishedBuild, ids: Sequence[str]) -> list[ReportEntry]:
+    """The entries with these ids, in their order; with what was retrieved for them if they are candidates."""
+    step = entry_step(finished)
+    if not ids or not step:
         return []
-    rows = {row.id: row for row in finished.tables[step].find({entry.id for entry in chosen})}
+    rows = {row.id: row for row in finished.tables[step].find(set(ids))}
     if step == finished.items:
-        return [entry_of(rows[entry.id]) for entry in chosen]
+        return [entry_of(rows[row]) for row in ids]
     wanted = pa.array(sorted(rows), pa.string())
     found: dict[str, list[Any]] = {}
     for table in _evidence_tables(finished):
         for batch in table.batches():
             for row in Table(batch.filter(pc.is_in(batch.column("of"), value_set=wanted)), table.row):
                 found.setdefault(row.of, []).append(row)
-    return [entry_of(rows[entry.id], supports_of(found.get(entry.id, ()))) for entry in chosen]
+    return [entry_of(rows[row], supports_of(found.get(row, ()))) for row in ids]
 
 
 def _evidence_tables(finished: FinishedBuild) -> list[Table[Any]]:
