@@ -74,8 +74,7 @@ def compare_builds(left: BuiltBenchmark, right: BuiltBenchmark) -> list[Benchmar
 
 
 def _compare_task(task: str, left: Lineage, right: Lineage, keys: tuple[KeyChange, ...]) -> BenchmarkDifferences:
-    removed = [row for name, row in left.rows.items() if name not in right.rows]
-    added = [row for name, row in right.rows.items() if name not in left.rows]
+    removed, added = left.items_besides(right), right.items_besides(left)
     why_removed = _causes_of_absence(removed, left, right)
     why_added = _causes_of_absence(added, right, left, later=True)
     pairs = _pair_items(removed, added)
@@ -83,7 +82,7 @@ def _compare_task(task: str, left: Lineage, right: Lineage, keys: tuple[KeyChang
     paired = {row.id for pair in pairs for row in pair}
     changes += [_item_change("removed", row, why_removed[row.id]) for row in removed if row.id not in paired]
     changes += [_item_change("added", row, why_added[row.id]) for row in added if row.id not in paired]
-    return BenchmarkDifferences(task, len(left.rows) - len(removed), tuple(changes), keys)
+    return BenchmarkDifferences(task, left.count - len(removed), tuple(changes), keys)
 
 
 def _pair_items(removed: Iterable[Any], added: Iterable[Any]) -> list[tuple[Any, Any]]:
@@ -135,6 +134,7 @@ def _causes_of_absence(
     rows: list[Any], present: Lineage, absent: Lineage, *, later: bool = False
 ) -> dict[str, tuple[ChangeCause, str, str]]:
     """Where the line of each item of `present` ends in `absent`, and why; `later` if `present` is the second one."""
+    rows_by_id = {row.id: row for row in rows}
     unexplained = {row.id: [row.id, *row.parents] for row in rows}
     ids = pa.array(sorted({name for ancestors in unexplained.values() for name in ancestors}), pa.string())
     causes: dict[str, tuple[ChangeCause, str, str]] = {}
@@ -143,15 +143,21 @@ def _causes_of_absence(
             break
         missing = present.rows_present(step, ids) - absent.rows_present(step, ids)
         broken = [name for name, ancestors in unexplained.items() if missing.intersection(ancestors)]
-        drops = absent.drops(step) if broken and step in absent.steps else {}
-        for name in broken:
-            row = present.rows[name]
-            references = [*unexplained.pop(name), f"{row.origin.file}:{row.origin.line}"]
-            drop = next((drops[reference] for reference in references if reference in drops), None)
+        references = {name: _references(rows_by_id[name]) for name in broken}
+        wanted = {reference for names in references.values() for reference in names}
+        drops = absent.drops(step, wanted) if broken and step in absent.steps else {}
+        for name, own in references.items():
+            del unexplained[name]
+            drop = next((drops[reference] for reference in own if reference in drops), None)
             causes[name] = _cause(step, present, absent, drop, later=later)
     for name in unexplained:
         causes[name] = ("rule", present.items, "the steps make the same rows of it, but are wired differently")
     return causes
+
+
+def _references(row: Any) -> list[str]:
+    """How outcomes name an item, its ancestors and its line of a source."""
+    return [row.id, *row.parents, f"{row.origin.file}:{row.origin.line}"]
 
 
 def _cause(

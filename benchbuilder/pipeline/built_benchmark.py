@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cached_property
+from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,10 +12,14 @@ import yaml
 
 from benchbuilder.config import display_path
 from benchbuilder.core import DataError, parse_plain_yaml
-from benchbuilder.pipeline.accounting.shard import filter_outcomes
+from benchbuilder.pipeline.accounting.shard import OUTCOME_SCHEMA, filter_outcomes
 from benchbuilder.pipeline.outputs import outputs_match
+from benchbuilder.pipeline.shards.files import read_columns, read_part
+from benchbuilder.pipeline.shards.worker import TableFiles
 from benchbuilder.pipeline.store.folder import Store
 from benchbuilder.pipeline.store.manifest import Manifest
+
+_NONE = pa.array([], pa.string())
 
 
 class BuiltBenchmark:
@@ -79,19 +82,51 @@ class Lineage:
             self._add(upstream, input_digest)
         self.steps[name] = manifest
 
-    @cached_property
-    def rows(self) -> dict[str, Any]:
-        """The items by id."""
-        return {row.id: row for row in self.store.rows(self.steps[self.items])}
+    @property
+    def count(self) -> int:
+        """How many items there are."""
+        return self.steps[self.items].rows
+
+    def items_besides(self, other: Lineage) -> list[Any]:
+        """The items that `other` does not have."""
+        own, known = self._ids(self.items), pa.concat_arrays([_NONE, *other._ids(other.items).chunks])
+        compute: Any = pc
+        absent: Any = own.filter(compute.invert(compute.is_in(own, value_set=known)))
+        manifest = self.steps[self.items]
+        table = TableFiles(manifest.row, self.store.parts(manifest), self.store.cache).load()
+        return list(table.find(absent.to_pylist())) if len(absent) else []
 
     def rows_present(self, step: str, ids: pa.Array[Any]) -> set[str]:
         """Which of `ids` are rows of a step; none if there is no such step."""
         if step not in self.steps:
             return set()
-        column: Any = self.store.rows(self.steps[step]).arrow.column("id")
+        column: Any = self._ids(step)
         return set(column.filter(pc.is_in(column, ids)).to_pylist())
 
-    def drops(self, step: str) -> dict[str, tuple[str, str]]:
-        """The reason and its detail of each row that a step dropped, by id; of a source by ``file:line``."""
-        dropped = filter_outcomes(self.store.outcomes(self.steps[step]), outcome="dropped").to_pylist()
-        return {line["row"] or f"{line['file']}:{line['line']}": (line["reason"], line["detail"]) for line in dropped}
+    def drops(self, step: str, references: Collection[str]) -> dict[str, tuple[str, str]]:
+        """The reason and its detail of the rows that a step dropped, by id, of a source by ``file:line``.
+
+        Only those that `references` names.
+        """
+        wanted, found, compute = (
+            pa.array(sorted(references), pa.string()),
+            dict[str, tuple[str, str]](),
+            cast("Any", pc),
+        )
+        for part in self.store.outcome_parts(self.steps[step]):
+            dropped = filter_outcomes(read_part(part, OUTCOME_SCHEMA), outcome="dropped")
+            file, line, row = (dropped.column(name) for name in ("file", "line", "row"))
+            units = compute.binary_join_element_wise(file, line.cast(pa.string()), ":")
+            names = compute.if_else(compute.equal(row, ""), units, row)
+            mask = compute.is_in(names, value_set=wanted)
+            lines = dropped.filter(mask).select(["reason", "detail"]).to_pylist()
+            found |= {
+                name: (line["reason"], line["detail"])
+                for name, line in zip(names.filter(mask).to_pylist(), lines, strict=True)
+            }
+        return found
+
+    def _ids(self, step: str) -> pa.ChunkedArray[Any]:
+        """The ids of the rows of a step, without the other columns."""
+        parts = self.store.parts(self.steps[step])
+        return pa.chunked_array([c for part in parts for c in read_columns(part, ["id"]).column(0).chunks], pa.string())

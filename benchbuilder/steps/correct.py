@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Annotated, Any, ClassVar
 
 from benchbuilder.config import FileRef, KeyedByStep, StepSpec
-from benchbuilder.core import Candidate, Dropped, GatherResult, Kept, Outcome, Table
+from benchbuilder.core import Candidate, Dropped, FilterResult, GatherResult, Kept, Outcome, Table, constant_column
 from benchbuilder.steps.base import Gather, Port
 from benchbuilder.steps.errata.log import CorrectedItem, Corrections, ItemTexts, read_errata
 
@@ -46,31 +46,34 @@ class Correct(Gather):
         """The decisions in force, if there are any."""
         return {"the decisions about errata": self._corrections.digest()} if self._corrections.errata else {}
 
-    def gather(self, tables: Mapping[str, Table[Any]]) -> GatherResult:
+    def gather(self, tables: Mapping[str, Table[Any]]) -> GatherResult | FilterResult:
         """Every candidate: as it was, fixed, or dropped."""
+        if not self._corrections.errata:
+            count = len(tables["each"])
+            return FilterResult([None] * count, constant_column("", count))
         rows: list[Candidate] = list(tables["each"])
-        found = [self._corrections.apply(ItemTexts.of(row)) if self._corrections.errata else None for row in rows]
+        found = [self._corrections.apply(ItemTexts.of(row)) for row in rows]
         lost: dict[str, str] = {}
         for row, corrected in zip(rows, found, strict=True):
-            if corrected is not None and corrected.texts is None:
+            if corrected.texts is None:
                 lost.setdefault(row.family or row.fact, corrected.errata[-1])
         outcomes: list[tuple[str, list[Outcome]]] = [
             (row.id, [self._outcome(row, corrected, lost.get(row.family or row.fact, ""))])
             for row, corrected in zip(rows, found, strict=True)
         ]
-        used = {name for corrected in found if corrected is not None for name in corrected.errata}
+        used = {name for corrected in found for name in corrected.errata}
         notes = {
             "errata": sorted(used),
             "errata_of_other_items": sorted({e.id for e in self._corrections.errata} - used),
         }
-        return GatherResult(outcomes, notes=notes if self._corrections.errata else {})
+        return GatherResult(outcomes, notes=notes)
 
-    def _outcome(self, row: Candidate, corrected: CorrectedItem | None, lost: str) -> Outcome:
-        if corrected is not None and corrected.texts is None:
+    def _outcome(self, row: Candidate, corrected: CorrectedItem, lost: str) -> Outcome:
+        if corrected.texts is None:
             return Dropped("withdrawn", corrected.errata[-1])
         if lost:
             return Dropped("family_incomplete", lost)
-        if corrected is None or corrected.texts is None or corrected.texts == ItemTexts.of(row):
+        if corrected.texts == ItemTexts.of(row):
             return Kept(row)
         return Kept(self._fixed(row, corrected.texts))
 

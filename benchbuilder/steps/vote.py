@@ -1,6 +1,6 @@
 """Asks people what they think of rows, and keeps the rows that pass.
 
-``GatherResult.notes`` of a reviewed step has ``agreement``, ``questions``, ``gates``, ``votes`` and ``comments`` as
+The notes of a reviewed step has ``agreement``, ``questions``, ``gates``, ``votes`` and ``comments`` as
 `annotate` documents them, and ``chosen``: the `choose` of the step with ``of``, the number of rows to choose from, and
 ``last``, the decision on the last chosen row; null if the step chooses nothing. An unreviewed step has
 ``{"reviewed": False}``; a reviewed one has ``"reviewed": True``.
@@ -8,9 +8,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from pydantic import Field, model_validator
 
 from benchbuilder.annotation import (
@@ -26,21 +29,27 @@ from benchbuilder.annotation import (
 from benchbuilder.config import AnnotationSpec, KindSpec, Name, Slot, Spec, StepSpec
 from benchbuilder.core import (
     Dropped,
-    GatherResult,
+    FilterResult,
+    GatherPiece,
+    GatherStream,
     Item,
-    Kept,
-    Outcome,
+    OutcomeBatch,
     Problem,
     RecipeError,
     Row,
     SpecIssue,
     Table,
+    child_rows,
     column_names,
+    combined_column,
+    constant_column,
     create_from_spec,
 )
 from benchbuilder.steps.base import Port
 from benchbuilder.steps.review import ReviewStep, decisions_about, dropped_by_gate, review_notes
 
+_WINDOW = 16_384
+_compute: Any = pc
 _RESERVED_NAMES = ("export", "to_fill", "filled", "packets", "votes")
 """Folders of the workplace that belong to no step."""
 
@@ -144,41 +153,66 @@ class VoteOnRows(ReviewStep):
             if "each" in rows and path not in (known := column_names(rows["each"])):
                 yield SpecIssue(f"agree.{name}", "the rows have no such column", path, known)
 
-    def gather(self, tables: Mapping[str, Table[Any]]) -> GatherResult:
+    def gather(self, tables: Mapping[str, Table[Any]]) -> FilterResult | GatherStream:
         """The rows that go on, or WaitingForPeople with the numbers of missing judgements by person."""
-        rows: list[Any] = list(tables["each"])
-        annotation = self.backend.annotation_spec
+        table, annotation = tables["each"], self.backend.annotation_spec
         if annotation is None:
-            return GatherResult(
-                [(row.id, [self._kept_outcome(row, reviewed=False)]) for row in rows], notes={"reviewed": False}
-            )
+            return self._result(table, {}, {"reviewed": False}, reviewed=False)
         for issue in self.validate_inputs({}):
             raise RecipeError([Problem(issue.message, key=f"steps.{self.context.step}.{issue.key}",
                                        actual=issue.actual, allowed=", ".join(issue.allowed))])  # fmt: skip
-        tasks, key_of = make_row_tasks(rows, annotation.display_fields())
+        tasks, key_of = make_row_tasks(table, annotation.display_fields())
         votes = self.collect(annotation, tasks)
         dropped: dict[str, Dropped] = {}
         results: list[CandidateDecisions] = []
-        for row in rows:
-            key = key_of[row.id]
+        for row, partition in zip(table.ids(), table.column("partition"), strict=True):
+            key = key_of[row]
             decisions = decisions_about(key, annotation.gating_questions("claim"), votes, annotation)
-            results.append(CandidateDecisions(row.partition, decisions, 0))
+            results.append(CandidateDecisions(partition, decisions, 0))
             if (gate := first_failed_gate(results[-1], annotation, 0)) is not None:
-                dropped[row.id] = dropped_by_gate(gate, key, votes, annotation)
+                dropped[row] = dropped_by_gate(gate, key, votes, annotation)
         gates = [gate for gate in gate_funnel(results, annotation) if gate["gate"] != EVIDENCE_GATE]
-        gates += self._drop_disagreements(tables["each"], key_of, votes, annotation, dropped)
+        gates += self._drop_disagreements(table, key_of, votes, annotation, dropped)
         chosen: dict[str, Any] | None = None
         if (choose := self.spec.choose) is not None:
-            keys = {row.id: key_of[row.id] for row in rows if row.id not in dropped}
+            keys = {row: key for row, key in key_of.items() if row not in dropped}
             question = (choose.question,)
             values = {
                 name: decisions_about(key, question, votes, annotation)[choose.question] for name, key in keys.items()
             }
             chosen = _choose(choose, values, dropped)
-        outcomes: list[tuple[str, list[Outcome]]] = [
-            (row.id, [dropped[row.id] if row.id in dropped else self._kept_outcome(row, reviewed=True)]) for row in rows
-        ]
-        return GatherResult(outcomes, notes=review_notes(votes, annotation) | {"gates": gates, "chosen": chosen})
+        notes = review_notes(votes, annotation) | {"gates": gates, "chosen": chosen}
+        return self._result(table, dropped, notes, reviewed=True)
+
+    def _result(
+        self, table: Table[Any], dropped: Mapping[str, Dropped], notes: dict[str, Any], *, reviewed: bool
+    ) -> FilterResult | GatherStream:
+        """Rows as they are, items as children that say whether they are reviewed; without those `dropped`, by id."""
+        drops = [dropped.get(row) for row in table.ids()]
+        reasons = [None if drop is None else drop.reason for drop in drops]
+        details = ["" if drop is None else drop.detail for drop in drops]
+        if not issubclass(table.row, Item):
+            return FilterResult(reasons, details, notes=notes)
+        return GatherStream(self._item_pieces(table, reasons, details, reviewed=reviewed), notes=notes)
+
+    def _item_pieces(
+        self, table: Table[Any], reasons: Sequence[str | None], details: Sequence[str], *, reviewed: bool
+    ) -> Iterator[GatherPiece]:
+        produced_by = self.produced_by("reviewed" if reviewed else "unreviewed")
+        for start, window in table.windows(_WINDOW):
+            count = len(window)
+            own: Any = pa.array(reasons[start : start + count], pa.string())
+            kept: Any = own.is_null()
+            parents = window.arrow.filter(kept)
+            fields = {name: combined_column(parents, name) for name in _ITEM_FIELDS}
+            fields["reviewed"] = pa.array([reviewed] * parents.num_rows, pa.bool_())
+            rows = child_rows(table.row, parents, produced_by, constant_column("", parents.num_rows), fields)
+            texts = pa.array(details[start : start + count], pa.string())
+            outcomes = _compute.if_else(kept, "kept", "dropped")
+            branches = OutcomeBatch(
+                pa.array(range(count), pa.int64()), constant_column("", count), outcomes, own.fill_null(""), texts, rows
+            )
+            yield GatherPiece(np.arange(start, start + count), window, branches)
 
     def shown_tasks(self, tables: Mapping[str, Iterable[Any]]) -> tuple[Sequence[Task], Mapping[str, str]]:
         """The tasks of rows with the fields that the way shows."""
@@ -200,14 +234,6 @@ class VoteOnRows(ReviewStep):
             kept = len(key_of) - len(dropped)
             gates.append({"gate": name, "dropped": len(dropped) - before, "kept": kept})
         return gates
-
-    def _kept_outcome(self, row: Any, *, reviewed: bool) -> Kept:
-        """The row as it goes on."""
-        if not isinstance(row, Item):
-            return Kept(row)
-        produced_by = self.produced_by("reviewed" if reviewed else "unreviewed")
-        fields = {name: getattr(row, name) for name in _ITEM_FIELDS}  # pyright: ignore[reportUnknownArgumentType]
-        return Kept(type(row).child(row, produced_by=produced_by, reviewed=reviewed, **fields))  # pyright: ignore[reportUnknownArgumentType]
 
 
 _ITEM_FIELDS = ("payload", "candidate", "fact", "family", "form", "wrong_from", "verdict_only", "tags")

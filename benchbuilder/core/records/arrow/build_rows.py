@@ -123,7 +123,11 @@ def _produced_by_column(produced_by: ProducedBy, count: int, rules: pa.Array[Any
 
 def _table(row: type[Row], columns: Mapping[str, pa.Array[Any]]) -> Table[Any]:
     schema = schema_of(row)
-    return Table(pa.table([columns[name].cast(schema.field(name).type) for name in schema.names], schema=schema), row)
+    cast = [
+        column if (column := columns[field.name]).type.equals(field.type) else column.cast(field.type)
+        for field in schema
+    ]
+    return Table(pa.table(cast, schema=schema), row)
 
 
 def _prepend_ids(ids: pa.Array[Any], lists: Any) -> pa.Array[Any]:
