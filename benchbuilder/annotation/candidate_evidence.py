@@ -46,7 +46,7 @@ class CandidateEvidence:
     def window_rows(self) -> int:
         """How many candidates to take at a time, so that their evidence fits into little memory."""
         candidates = max(1, len(self._starts) - 1)
-        each = self._evidence.arrow.nbytes // candidates if len(self.owners) else 0
+        each = self._evidence.nbytes // candidates if len(self.owners) else 0
         return max(1, min(_WINDOW_ROWS, _WINDOW_BYTES // max(1, each)))
 
     def window(self, first: int, count: int, names: Sequence[str] | None = None) -> EvidenceWindow:

@@ -28,9 +28,13 @@ from benchbuilder.core import (
     take_rows,
 )
 from benchbuilder.exporters.base import Exporter, FileName, FinishedBuild
+from benchbuilder.exporters.shuffled_rows import shuffled_windows
 
 _WINDOW_ROWS, _WINDOW_BYTES = 16_384, 16_000_000
 """The most rows that are held at a time, and about the most bytes of them; as objects they take several times that."""
+
+_FEW_WINDOWS, _MOST_FILES = 4, 400
+"""Rows of so many windows are put in order in memory; more go through files, of which so many are open at most."""
 
 
 class RowsSpec(KindSpec):
@@ -63,20 +67,29 @@ class RowsExporter(Exporter):
         """Its rows."""
         return finished.tables[self.source_step(finished)]
 
-    def windows(self, finished: FinishedBuild) -> Iterator[Table[Any]]:
-        """The rows in the order of the file, some at a time; an empty table is one window."""
+    def windows(self, finished: FinishedBuild, folder: Path) -> Iterator[Table[Any]]:
+        """The rows in the order of the file, some at a time; an empty table is one window.
+
+        Many rows in random order go through files in `folder`, which are removed.
+        """
         table = self.table(finished)
-        positions = self._positions(table, finished.recipe["seed"])
-        size = max(1, min(_WINDOW_ROWS, _WINDOW_BYTES * len(table) // max(table.arrow.nbytes, 1)))
-        for start in range(0, max(len(table), 1), size):
-            yield Table(take_rows(table.arrow, positions[start : start + size]), table.row)
-            table.release()
+        count = len(table)
+        size = max(1, min(_WINDOW_ROWS, _WINDOW_BYTES * count // max(table.nbytes, 1)))
+        if self.spec.order == "table":
+            yield from (window for _, window in table.windows(size))
+        elif count > _FEW_WINDOWS * size:
+            positions = self._positions(table, finished.recipe["seed"])
+            yield from shuffled_windows(table, positions, max(size, -(-count // _MOST_FILES)), folder)
+        else:
+            positions = self._positions(table, finished.recipe["seed"])
+            for start in range(0, count, size):
+                yield Table(take_rows(table.arrow, positions[start : start + size]), table.row)
+        if not count:
+            yield table
 
     def _positions(self, table: Table[Any], seed: int) -> NDArray[np.int64]:
         """The positions of the rows in the table, in the order of the file."""
         ids = table.ids()
-        if self.spec.order == "table":
-            return np.arange(len(ids))
         keys = [random_order_key(seed, row_id) for row_id in ids]
         return np.array(sorted(range(len(ids)), key=keys.__getitem__), np.int64)
 
@@ -99,7 +112,7 @@ class Jsonl(RowsExporter):
         """Write the rows in the chosen order."""
         path = folder / self.spec.file
         with atomic_path(path, sync=False) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as stream:
-            for window in self.windows(finished):
+            for window in self.windows(finished, folder):
                 for record in flat_records(window):
                     stream.write(json.dumps(record, ensure_ascii=False) + "\n")
         return [path]
@@ -118,7 +131,7 @@ class Parquet(RowsExporter):
             atomic_path(path, sync=False) as temporary,
             pq.ParquetWriter(temporary, schema, compression="zstd", version="2.6") as writer,
         ):
-            for window in self.windows(finished):
+            for window in self.windows(finished, folder):
                 writer.write_table(pa.Table.from_pylist(list(flat_records(window)), schema=schema))
         return [path]
 
@@ -154,7 +167,7 @@ class Tsv(RowsExporter):
         with atomic_path(path, sync=False) as temporary, temporary.open("w", encoding="utf-8", newline="") as stream:
             writer = csv.writer(stream, delimiter="\t", lineterminator="\n")
             writer.writerow(columns)
-            for window in self.windows(finished):
+            for window in self.windows(finished, folder):
                 for row, record in zip(window, flat_records(window), strict=True):
                     cells = {**record, **cells_of(row)}
                     writer.writerow([escape_cell(str(cells[name])) for name in columns])

@@ -211,8 +211,8 @@ def test_payloads_that_no_exporter_knows_are_written_as_they_flatten_themselves(
     assert pq.read_table(path).to_pylist() == [record]
 
 
-@pytest.mark.parametrize("order", ["random", "table"])
-def test_any_number_of_rows_at_a_time_gives_the_same(tmp_path, monkeypatch, order):
+@pytest.mark.parametrize(("order", "few"), [("random", 100), ("random", 1), ("table", 1)])
+def test_any_number_of_rows_at_a_time_gives_the_same(tmp_path, monkeypatch, order, few):
     kinds = (Jsonl(RowsSpec(kind="jsonl", file="rows.jsonl", order=order)),
              Tsv(TsvSpec(kind="tsv", file="rows.tsv", order=order)))  # fmt: skip
     parquet = Parquet(RowsSpec(kind="parquet", file="rows.parquet", order=order))
@@ -220,7 +220,9 @@ def test_any_number_of_rows_at_a_time_gives_the_same(tmp_path, monkeypatch, orde
     texts = [kind.write(build, tmp_path)[0].read_bytes() for kind in kinds]
     whole = pq.read_table(parquet.write(build, tmp_path)[0])
     monkeypatch.setattr(rows_module, "_WINDOW_ROWS", 7)
+    monkeypatch.setattr(rows_module, "_FEW_WINDOWS", few)
     assert [kind.write(build, tmp_path)[0].read_bytes() for kind in kinds] == texts
     (path,) = parquet.write(build, tmp_path)
     assert pq.ParquetFile(path).num_row_groups > 1
     assert pq.read_table(path).equals(whole)
+    assert {file.name for file in tmp_path.iterdir()} == {"rows.jsonl", "rows.tsv", "rows.parquet"}

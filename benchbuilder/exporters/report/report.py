@@ -26,7 +26,7 @@ from benchbuilder.exporters.report.counts import (
     types_of,
 )
 from benchbuilder.exporters.report.coverage import section_coverage
-from benchbuilder.exporters.report.entries import entry_ancestors, sources_of
+from benchbuilder.exporters.report.entries import ReportEntry, entry_ancestors, sources_of
 from benchbuilder.exporters.report.summaries import (
     EntrySummary,
     candidate_summaries,
@@ -82,8 +82,7 @@ def _context(finished: FinishedBuild, spec: ReportSpec, t: PageTexts) -> dict[st
     origins, types = sources_of(finished), types_of([*made, *proposed])
     sources = groups_of([*made, *proposed], origins)
     colours = charts.ChartColours([*origins, *(name for name in sources if name not in origins)], types)
-    sample = sample_entries(shown, spec.examples, int(finished.recipe["seed"]))
-    drawn = load_entries(finished, [entry.id for entry in sample])
+    drawn = _examples(finished, spec, shown)
     bases = {base for entry in shown for base in entry.bases}
     judged = annotation_summaries(finished)
     return {
@@ -127,6 +126,11 @@ def _context(finished: FinishedBuild, spec: ReportSpec, t: PageTexts) -> dict[st
         "audit_charts": [] if finished.audit is None else shown_charts(finished.audit, t),
         "partitions": _partitions(finished, sources),
     }
+
+
+def _examples(finished: FinishedBuild, spec: ReportSpec, shown: Sequence[EntrySummary]) -> list[ReportEntry]:
+    drawn = sample_entries(shown, spec.examples, int(finished.recipe["seed"]))
+    return load_entries(finished, [entry.id for entry in drawn])
 
 
 def _partitions(finished: FinishedBuild, sources: Sequence[str]) -> list[str]:

@@ -62,9 +62,13 @@ class TableFiles:
         return Table(pa.concat_tables([schema.empty_table(), *tables]), cls)
 
     def _is_small(self) -> bool:
-        footers = [read_footer(part) for part in self.parts]
-        size = sum(file.row_group(group).total_byte_size for file in footers for group in range(file.num_row_groups))
-        return sum(file.num_rows for file in footers) <= _FEW_ROWS and size <= _FEW_BYTES
+        return sum(map(count_rows, self.parts)) <= _FEW_ROWS and _byte_size(self.parts) <= _FEW_BYTES
+
+
+def _byte_size(parts: Sequence[Path]) -> int:
+    """How many bytes the rows of Parquet files take uncompressed."""
+    footers = [read_footer(part) for part in parts]
+    return sum(file.row_group(group).total_byte_size for file in footers for group in range(file.num_row_groups))
 
 
 class StoredTable(Table[Any]):
@@ -91,6 +95,11 @@ class StoredTable(Table[Any]):
 
     def __len__(self) -> int:
         return self._count
+
+    @property
+    def nbytes(self) -> int:
+        """About how many bytes the rows take."""
+        return _byte_size(self._parts)
 
     def batches(self, names: Sequence[str] | None = None) -> Iterator[pa.Table]:
         """The rows, or some columns of them, from the files; columns in structs may be named by dots."""

@@ -96,6 +96,11 @@ class Table(Generic[R]):
                 yield first + start, Table(piece.slice(start, rows), self.row)
             first += piece.num_rows
 
+    @property
+    def nbytes(self) -> int:
+        """About how many bytes the rows take."""
+        return self.arrow.nbytes
+
     def release(self) -> None:
         """Give back memory that only holds what can be read again."""
 
