@@ -16,7 +16,7 @@ _SECRETS = re.compile(
     r"(.*_)?(base_url|api_base|api_key|api_key_env|key_env|secret|secret_name|password|database|database_url|database_env|dsn|endpoint)"
 )
 _WRITE_PLACES = ("address", "storage", "storage_options")
-"""Keys of an executor for the destination of work and data."""
+"""Keys of an executor for the destination of work and data; a model has an `address` too."""
 _COST_KEYS = ("prices", "token_counter", "extra_body")
 """Keys of a model for its costs, and for further options of the paid service."""
 
@@ -33,6 +33,7 @@ def user_only_key_problems(data: Mapping[str, Any], origins: ValueOrigins) -> It
             continue
         origin = origins.origin_of(key)
         away = key[:2] == ("run", "executor") and key[2:3] and key[2] in _WRITE_PLACES
+        away = away or (key[-1] == "address" and bool({"model", "models"} & set(key)))
         if away or (isinstance(key[-1], str) and _SECRETS.fullmatch(key[-1])):
             if not origin.is_users:
                 yield _refused("a recipe cannot set addresses, databases or secrets", key, origin)

@@ -26,7 +26,10 @@ KEYS = {
         "steps.state.model.prices=prices.yaml", "evaluation.models.m.extra_body.n_more=9",
         "tasks.t.evaluation.models.m.prices=prices.yaml",
     ),
-    "address and storage of a cluster": ("run.executor.address=ray://evil:1", "run.executor.storage_options.x=1"),
+    "address and storage of a cluster": (
+        "run.executor.address=ray://evil:1", "run.executor.storage_options.x=1", "model.address=ray://evil:1",
+        "evaluation.models.m.address=ray://evil:1", "steps.state.model.inner.address=ray://evil:1",
+    ),
     "paths that are absolute or lead out": (
         "paths.plants=/etc/passwd", "steps.on_topic.words=../../../x.txt", "outputs.items.file=/tmp/x",
         "tasks.t.evaluation.dir=/tmp/x", "run.dir=builds/first/evaluation", "release.dir=/tmp/x",
