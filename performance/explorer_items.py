@@ -137,8 +137,8 @@ def measure(folder: Path, cache: Path, passes: int = PASSES) -> dict[str, dict[s
         "a late item": lambda n: f"{base}/items/{late[n % len(late)]}",
         "row of a late item": lambda n: f"{base}/row/{late[n % len(late)]}",
         MATRIX: lambda _: f"{base}/answers",
-        "answers: all wrong": lambda _: f"{base}/answers?measure=correctness.similarity&wrong=all",
-        "answers: the worst": lambda _: f"{base}/answers?measure=correctness.similarity&sort=worst",
+        "answers: all wrong": lambda _: f"{base}/answers?measure=chrf_right.similarity&wrong=all",
+        "answers: the worst": lambda _: f"{base}/answers?measure=chrf_right.similarity&sort=worst",
         "answers: two systems": lambda _: f"{base}/answers?left=model_jia&right=model_bing",
         "answers to a late item": lambda n: f"{base}/answers/{late[n % len(late)]}",
     }

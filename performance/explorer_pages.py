@@ -195,6 +195,11 @@ class Reader:
         """The memory of the server."""
         return psutil.Process(self.server.pid).memory_info().rss / 1e6
 
+    def processor_ms(self) -> float:
+        """The processor time that the server has used."""
+        times = psutil.Process(self.server.pid).cpu_times()
+        return (times.user + times.system) * 1000
+
     def close(self) -> None:
         """Stop the server."""
         self.server.terminate()
@@ -245,10 +250,12 @@ def measure(folder: Path, rows: int, cache: Path, passes: int = PASSES) -> dict[
 
 def timed(reader: Reader, page: str, address: Callable[[int], str], passes: int) -> dict[str, float]:
     """Read a page so often, print how long that took, and return it."""
-    times = [reader.milliseconds(address(number)) for number in range(passes)]
+    times = [reader.milliseconds(address(0))]
+    before = reader.processor_ms()
+    times += [reader.milliseconds(address(number)) for number in range(1, passes)]
     later = sorted(times[1:])
     figures = {"first": times[0], "median": statistics.median(later), "p95": later[int(len(later) * 0.95)],
-               "memory_mb": reader.memory_mb()}  # fmt: skip
+               "processor": (reader.processor_ms() - before) / len(later), "memory_mb": reader.memory_mb()}  # fmt: skip
     print(f"{page:<28} {json.dumps({key: round(value, 1) for key, value in figures.items()})}", flush=True)
     return figures
 

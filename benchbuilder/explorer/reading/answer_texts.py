@@ -10,7 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from benchbuilder.pipeline import Store, read_columns
+from benchbuilder.core import Score, combined_column, schema_of
+from benchbuilder.pipeline import Store, read_columns, read_slice
 
 _compute: Any = pc
 
@@ -43,29 +44,37 @@ def answer_texts(folder: Path, items: Collection[str], systems: Collection[str] 
     found: list[AnswerText] = []
     wanted = pa.array(sorted(items), pa.string())
     for part in _parts(folder, "answer", systems):
-        names = ("of", "parents", "model", "text", "outcome")
-        table: Any = read_columns(part, names)
+        table: Any = read_columns(part, ("of", "model", "text", "outcome"))
         direct = _compute.is_in(table.column("of"), value_set=wanted)
-        if not _compute.any(direct).as_py():  # a model that answers in several phases names the item among the parents
-            parents = table.column("parents").combine_chunks()
-            is_named = _compute.is_in(_compute.list_flatten(parents), value_set=wanted)
-            rows = _compute.list_parent_indices(parents).filter(is_named)
-            table = table.take(_compute.unique(rows))
+        if _compute.any(direct).as_py():
+            lines = table.filter(direct).to_pylist()
+            found += [AnswerText(line["of"], line["model"], line["text"], line["outcome"]) for line in lines]
         else:
-            table = table.filter(direct)
-        for line in table.to_pylist():
-            item = line["of"] if line["of"] in items else next(name for name in line["parents"] if name in items)
-            found.append(AnswerText(item, line["model"], line["text"], line["outcome"]))
+            found += _answers_by_parents(part, table, wanted)
     return found
+
+
+def _answers_by_parents(part: Path, table: Any, wanted: Any) -> Iterator[AnswerText]:
+    """The answers of a model that answers in several phases, and names the item among the parents."""
+    parents: Any = combined_column(read_columns(part, ("parents",)), "parents")
+    named = _compute.list_flatten(parents)
+    is_wanted = _compute.is_in(named, value_set=wanted)
+    owners: list[int] = _compute.list_parent_indices(parents).filter(is_wanted).to_pylist()
+    items = dict(reversed(list(zip(owners, named.filter(is_wanted).to_pylist(), strict=True))))
+    rows = pa.array(sorted(items), pa.int64())
+    for row, line in zip(sorted(items), table.take(rows).to_pylist(), strict=True):
+        yield AnswerText(items[row], line["model"], line["text"], line["outcome"])
 
 
 def answer_scores(folder: Path, item: str) -> list[ShownScore]:
     """Every score of every answer to an item."""
     found: list[ShownScore] = []
     for part in _parts(folder, "score", ()):
-        names = ("item", "model", "scorer", "aspect", "value", "label", "detail", "ratings")
-        table: Any = read_columns(part, names)
-        for line in table.filter(_compute.equal(table.column("item"), item)).to_pylist():
+        names = ("model", "scorer", "aspect", "value", "label", "detail", "ratings")
+        ids: Any = read_columns(part, ("item",)).column("item")
+        lines: list[int] = _compute.indices_nonzero(_compute.equal(ids, item)).to_pylist()
+        for number in lines:
+            (line,) = read_slice(part, schema_of(Score), number, 1, names).to_pylist()
             scored = (line["model"], line["scorer"], line["aspect"], line["value"], line["label"], line["detail"])
             found.append(ShownScore(*scored, len(line["ratings"])))
     return found

@@ -18,7 +18,7 @@ from benchbuilder.core import make_folder, move_into_place
 _MAGIC, _HEADER = b"bbids001", struct.Struct("<8sQ")
 _DIGITS, _USED = 20, 16
 """An id ends with so many hexadecimal digits, of which the first are in the index."""
-_ROWS_AT_ONCE = 2_000_000
+_ROWS_AT_ONCE = 1_250_000
 """About so many ids are in memory while an index is made; a larger step is read several times."""
 MOST_ROWS = 1 << 32
 """A place is a number of 32 bits."""

@@ -12,6 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
+import pyarrow as pa
+
 from benchbuilder.config import user_cache_folder
 from benchbuilder.core import DamagedError, combined_column
 from benchbuilder.explorer.reading.build_folders import BuildFolder
@@ -115,6 +117,7 @@ class _IndexMaker:
                 index = _opened(file)
                 with self._lock:
                     self._known[file] = index
+            pa.default_memory_pool().release_unused()
 
 
 _maker = _IndexMaker()

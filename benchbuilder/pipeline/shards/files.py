@@ -134,10 +134,12 @@ def _open(path: Path, **options: Any) -> pq.ParquetFile:
     return pq.ParquetFile(path, memory_map=True, page_checksum_verification=True, **options)
 
 
-def read_slice(path: Path, schema: pa.Schema, start: int, count: int) -> pa.Table:
+def read_slice(
+    path: Path, schema: pa.Schema, start: int, count: int, names: Sequence[str] | None = None
+) -> pa.Table:  # fmt: skip
     """Consecutive rows of a Parquet file; of the row groups that hold them, no more is read than up to the last one.
 
-    DamagedError if it is damaged.
+    With `names`, only these columns of the schema. DamagedError if it is damaged.
     """
     with _report_damage(path):
         reader = _open(path)
@@ -150,14 +152,18 @@ def read_slice(path: Path, schema: pa.Schema, start: int, count: int) -> pa.Tabl
                 groups.append(group)
             position = end
         pieces: list[pa.RecordBatch] = []
-        for batch in reader.iter_batches(_SLICE_ROWS, row_groups=groups, use_threads=False) if groups else ():
+        columns = None if names is None else list(names)
+        schema = schema if names is None else pa.schema([schema.field(name) for name in names])
+        batches = reader.iter_batches(_SLICE_ROWS, row_groups=groups, columns=columns, use_threads=False)
+        for batch in batches if groups else ():
             if first >= start + count:
                 break
             begin = max(0, start - first)
             if begin < batch.num_rows:
                 pieces.append(batch.slice(begin, start + count - first - begin))
             first += batch.num_rows
-        return _check_schema(pa.Table.from_batches(pieces, reader.schema_arrow), schema)
+        table = pa.Table.from_batches(pieces) if pieces else schema.empty_table()
+        return _check_schema(table if names is None else table.select(list(names)), schema)
 
 
 def _check_schema(table: pa.Table, schema: pa.Schema) -> pa.Table:
