@@ -182,6 +182,8 @@ class Negate(Writer):
             pairs = forms.fill_templates(rule.end, rule.negated or "")
             seams.update({(end, negated if rule.negated is not None else None): None for end, negated in pairs})
         self._seams = tuple(SeamNegation(end=end, negated=negated) for end, negated in seams)
+        self._seam_rules = {rule.end: rule for rule in reversed(self._seams)}  # of two with one end the first
+        self._seam_lengths = sorted({len(rule.end) for rule in self._seams}, reverse=True)
         self._tokenizer = self._make_tokenizer() if self.spec.tokenizer is not None else None
         if self._tokenizer is not None:
             self._tokenizer.open()
@@ -303,12 +305,10 @@ class Negate(Writer):
         words: tuple[str, ...] = self.spec.whole_words
         if any(has_match(pattern, answer_text(true)) for pattern in self.spec.blocked_answers):
             return None
-        rules = [
-            rule
-            for rule in self._seams
-            if true.text[:end].endswith(rule.end) and not cuts_word(true.text, end - len(rule.end), words)
-        ]
-        rule = max(rules, key=lambda rule: len(rule.end), default=None)
+        starts = (end - length for length in self._seam_lengths if length <= end)
+        whole = (start for start in starts if true.text[start:end] in self._seam_rules)
+        start = next((start for start in whole if not cuts_word(true.text, start, words)), None)
+        rule = None if start is None else self._seam_rules[true.text[start:end]]
         if rule is None or rule.negated is None:
             return None
         return self._with_adverbs(true.text[:end], end - len(rule.end), rule.negated)
