@@ -50,6 +50,17 @@ class Retriever(ABC):
     def index(self, texts: Sequence[str], cache: Path) -> None:
         """Open the index of these texts and settings from `cache`, or build it."""
 
+    def is_indexed(self, texts: Sequence[str], cache: Path) -> bool:  # noqa: ARG002
+        """Whether `cache` has a whole index of these texts and settings, which `index` would only open."""
+        return False
+
+    def word_weights(self, query: str, position: int) -> Mapping[str, float]:  # noqa: ARG002
+        """What each word of `query` adds to the score of the text at a position, in the order of the query.
+
+        Empty if the retriever does not score by words.
+        """
+        return {}
+
     @abstractmethod
     def search(self, query: str) -> list[tuple[int, float]]:
         """Positions and scores of the best texts, best first; texts with score zero are left out."""

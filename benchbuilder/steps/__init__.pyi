@@ -30,6 +30,7 @@ from .pairs.rules import StatementPair as StatementPair
 from .pairs.shapes import AskedFact as AskedFact
 from .pairs.shapes import QuestionShape as QuestionShape
 from .pairs.shapes import find_shapes as find_shapes
+from .retrieve import Retrieve as Retrieve
 from .review import ReviewStep as ReviewStep
 from .state_pairs import StatePairsSpec as StatePairsSpec
 from .terms import MergeTermsSpec as MergeTermsSpec

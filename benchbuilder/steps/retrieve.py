@@ -140,12 +140,36 @@ class Retrieve(Map):
             self._named = named_passages(lookups["facts"])
             self._gold = GoldPassages(passages, (name for names in self._named.values() for name in names))
 
+    def open_indexes(self, passages: pa.Table) -> None:
+        """Open the indexes that are there already, for `word_weights`; nothing is written."""
+        self._passages, self._bases = passages, {}
+        for base, places in _positions_by_base(passages).items():
+            retriever, texts = self._make_retriever(), LazyTexts(passages.column("text"), places)
+            if retriever.is_indexed(texts, self.context.cache):
+                retriever.index(texts, self.context.cache)
+                self._bases[base] = (places, retriever)
+
+    def word_weights(self, candidate: Candidate) -> dict[str, Mapping[str, float]]:
+        """What each word of the query added to the score of each passage that was found, by the id of the passage."""
+        if self._passages is None:
+            raise RuntimeError("retrieve was not opened")
+        query, ids = self._query(candidate), self._passages.column("id")
+        return {
+            ids[int(places[place])].as_py(): weights
+            for places, retriever in self._bases.values()
+            for place, _ in retriever.search(query)
+            if (weights := retriever.word_weights(query, place))
+        }
+
+    def _query(self, candidate: Candidate) -> str:
+        return "\n".join(text for name in self.spec.query if (text := getattr(candidate, name)))
+
     def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Outcome]:  # noqa: ARG002
         """A branch for each result, and a drop if there is none or if a named passage is missing."""
         candidate: Candidate = row
         if not self._has_base:
             return [NotApplicable("no_passages")]
-        query = "\n".join(text for name in self.spec.query if (text := getattr(candidate, name)))
+        query = self._query(candidate)
         [found] = self._find([query], [candidate.fact], [candidate.answer])
         outcomes: list[Outcome] = []
         for base, rank, place, score, slot in found.hits:

@@ -15,6 +15,7 @@ from benchbuilder.explorer import BuildFolder
 from benchbuilder.explorer.app.shared_words import shared_words
 from benchbuilder.explorer.reading.row_story import read_story, read_unit
 from benchbuilder.explorer.reading.text_diff import diff_texts
+from benchbuilder.explorer.reading.word_weights import word_weights
 from benchbuilder.pipeline import Inspector, Store, plan_build
 
 
@@ -52,6 +53,19 @@ def test_dropped_rows_end_on_the_page_as_why_says(build: BuildFolder, inspector:
     assert len(set(lost)) > 200
     for row in list(dict.fromkeys(lost))[::30]:
         assert list(read_story(build, row).branches) == inspector.branches_of(row)
+
+
+def test_the_words_that_found_a_paragraph_have_their_weights(browser: ExplorerBrowser, build: BuildFolder) -> None:
+    before = sorted(path.name for path in build.store.cache.rglob("*"))
+    item = next(row for row in build.store.rows(build.manifest("items")) if len(row.payload.evidence) > 2)
+    story = read_story(build, item.id)
+    found = word_weights(build, [story.row, *(step.row for step in (*story.line, *story.beside))])
+    for support in item.payload.evidence:
+        assert sum(found[support.passage].values()) == pytest.approx(support.score, rel=1e-9)
+    page = plain(browser.text(f"/b/care_mi/row/{item.id}"))
+    word, weight = max(found[item.payload.evidence[0].passage].items(), key=lambda pair: pair[1])
+    assert f"What each word added to the score: {word} {weight:.1f}" in page
+    assert sorted(path.name for path in build.store.cache.rglob("*")) == before, "nothing was written"
 
 
 def test_the_page_has_the_way_with_what_was_put_in_and_taken_out(browser: ExplorerBrowser, build: BuildFolder) -> None:

@@ -18,12 +18,13 @@ from starlette.responses import Response
 from benchbuilder.core import printable_text
 from benchbuilder.explorer.app.explorer_site import page_request
 from benchbuilder.explorer.app.row_addresses import RowsQuery, row_address, rows_address, unit_address
-from benchbuilder.explorer.app.shared_words import shared_words
+from benchbuilder.explorer.app.shared_words import marked_words, shared_words
 from benchbuilder.explorer.reading.build_folders import BuildFolder, read_again
 from benchbuilder.explorer.reading.model_turns import TurnsBehind, turns_behind
 from benchbuilder.explorer.reading.row_story import RowStory, read_story, read_unit, texts_of
 from benchbuilder.explorer.reading.source_lines import source_lines
 from benchbuilder.explorer.reading.vote_counts import CountedVotes, vote_counts
+from benchbuilder.explorer.reading.word_weights import word_weights
 from benchbuilder.pipeline import last_overrides
 
 router = APIRouter()
@@ -55,7 +56,7 @@ def row_page(request: Request, name: str, row_id: str, whole: str = "") -> Respo
         line=source_lines(build.folder, origin.file, [origin.line]).get(origin.line, ""),
         fields=shown_data(story.row.model_dump(mode="json"), whole == "1"), is_whole=whole == "1",
         commands=_commands(build, story.row.id), evidence=_evidence(story),
-        votes=_votes(build, story), words=_words_of(story), **_links(build),
+        votes=_votes(build, story), words=_words_of(story), weights=_weights(build, story), **_links(build),
     )  # fmt: skip
 
 
@@ -107,6 +108,14 @@ def _votes(build: BuildFolder, story: RowStory) -> Sequence[CountedVotes]:
     return vote_counts(build, [story.row, *(step.row for step in (*story.line, *story.beside))])
 
 
+def _weights(build: BuildFolder, story: RowStory) -> dict[str, list[tuple[str, float]]]:
+    """The words that a paragraph was found by, by the id of its passage, those that added most first."""
+    if not _evidence(story):
+        return {}
+    found = word_weights(build, [story.row, *(step.row for step in (*story.line, *story.beside))])
+    return {passage: sorted(words.items(), key=lambda pair: -pair[1]) for passage, words in found.items()}
+
+
 def _evidence(story: RowStory) -> list[dict[str, Any]]:
     """The paragraphs that an item shows."""
     payload: Any = story.row.model_dump(mode="json").get("payload") or {}
@@ -114,10 +123,17 @@ def _evidence(story: RowStory) -> list[dict[str, Any]]:
     return [each for each in evidence or () if isinstance(each, dict)]
 
 
-def _words_of(story: RowStory) -> Callable[[str], list[tuple[str, bool]]]:
-    """Cuts a paragraph into pieces, each with whether it is a word that the question and its answer have too."""
+def _words_of(story: RowStory) -> Callable[[str, Sequence[tuple[str, float]]], list[tuple[str, bool]]]:
+    """Cuts a paragraph into pieces, each with whether it is marked: the words that it was found by.
+
+    Where these are not known, they are those that the question and its answer have too.
+    """
     query = " ".join(story.texts.get(name, "") for name in ("question", "answer"))
-    return partial(shared_words, query)
+
+    def words(text: str, weights: Sequence[tuple[str, float]]) -> list[tuple[str, bool]]:
+        return marked_words([word for word, _ in weights], text) if weights else shared_words(query, text)
+
+    return words
 
 
 def shown_data(data: Any, whole: bool) -> str:

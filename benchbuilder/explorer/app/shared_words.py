@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import regex
 
 _WORDS = regex.compile(r"[\p{L}\p{M}\p{N}]+")
@@ -27,6 +29,23 @@ def shared_words(query: str, text: str) -> list[tuple[str, bool]]:
                 _add(pieces, piece, hit)
         else:
             _add(pieces, word[0], word[0].casefold() in words)
+    _add(pieces, text[at:], False)
+    return pieces
+
+
+def marked_words(words: Sequence[str], text: str) -> list[tuple[str, bool]]:
+    """The pieces of `text`, each with whether it is one of `words`; of two that begin together the longer.
+
+    >>> marked_words(["aspirin", "help"], "Aspirin helps.")
+    [('Aspirin', True), (' ', False), ('help', True), ('s.', False)]
+    """
+    either = "|".join(regex.escape(word) for word in sorted(words, key=len, reverse=True) if word)
+    pieces: list[tuple[str, bool]] = []
+    at = 0
+    for found in regex.finditer(either, text, regex.IGNORECASE) if either else ():
+        _add(pieces, text[at : found.start()], False)
+        at = found.end()
+        _add(pieces, found[0], True)
     _add(pieces, text[at:], False)
     return pieces
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 from benchbuilder.annotation import judgement_requests, make_candidate_tasks
-from benchbuilder.config import load_recipe
 from benchbuilder.core import BenchbuilderError, Candidate, Evidence, Row, Support
 from benchbuilder.explorer.reading.build_folders import BuildFolder
-from benchbuilder.pipeline import Checksums, last_overrides, make_plan
+from benchbuilder.explorer.reading.built_nodes import built_nodes
 from benchbuilder.steps import ReviewStep
 
 
@@ -37,30 +35,19 @@ def vote_counts(build: BuildFolder, rows: Sequence[Row]) -> tuple[CountedVotes, 
     judged the candidate, or if the recipe is not as it was.
     """
     candidate = next((row for row in rows if isinstance(row, Candidate)), None)
-    words = build.overrides or last_overrides(build.store) or ()
-    if candidate is None or not words:
+    if candidate is None:
         return ()
     evidence = [row for row in rows if isinstance(row, Evidence) and row.of == candidate.id]
     try:
-        for step in _review_steps(build, tuple(words), build.built_at):
-            if counted := _counted(build, step, candidate, _in_order(rows[0], evidence)):
+        for node in built_nodes(build):
+            step = node.producer
+            if isinstance(step, ReviewStep) and (
+                counted := _counted(build, step, candidate, _in_order(rows[0], evidence))
+            ):
                 return counted
     except BenchbuilderError:
         pass
     return ()
-
-
-@lru_cache(maxsize=8)
-def _review_steps(build: BuildFolder, words: tuple[str, ...], _built_at: Any) -> tuple[ReviewStep, ...]:
-    """The steps of a build at which people vote, as far as they are those of its recipe still."""
-    store = build.store
-    plan = make_plan(load_recipe(words).whole, store, Checksums(store.checksums).sha256_of)
-    built = build.manifests()
-    return tuple(
-        node.producer
-        for name, node in plan.nodes.items()
-        if isinstance(node.producer, ReviewStep) and name in built and built[name].key == node.key
-    )
 
 
 def _counted(

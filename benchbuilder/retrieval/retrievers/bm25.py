@@ -13,7 +13,7 @@ from pydantic import Field
 from benchbuilder.config import FileRef, KindSpec, Slot
 from benchbuilder.core import Fold
 from benchbuilder.retrieval.base import Retriever
-from benchbuilder.retrieval.retrievers.array_cache import cached_arrays, texts_checksum
+from benchbuilder.retrieval.retrievers.array_cache import arrays_are_whole, cached_arrays, texts_checksum
 from benchbuilder.retrieval.retrievers.bm25_build import Bm25Formula, build_index, weigh_postings
 from benchbuilder.retrieval.retrievers.bm25_index import Bm25Index
 from benchbuilder.retrieval.retrievers.token_slices import IndexTerms
@@ -92,12 +92,30 @@ class Bm25Retriever(_WordRetriever):
             return [[] for _ in queries]
         return self._index.best(self._words.columns(queries), self.spec.top_k, self.spec.ties == "last")
 
+    def is_indexed(self, texts: Sequence[str], cache: Path) -> bool:
+        """Whether the index and the weights of this formula are whole."""
+        mark = texts_checksum(texts, self._words.checksum())
+        return all(arrays_are_whole(cache / f"bm25-{own}") for own in (mark, f"{mark}-{self._formula().checksum()}"))
+
+    def word_weights(self, query: str, position: int) -> Mapping[str, float]:
+        """The terms of the formula's sum, word by word; a word that is there twice counts twice."""
+        if self._index is None:
+            return {}
+        weights: dict[str, float] = {}
+        for token in self._words.tokens(query):
+            if added := self._index.added_by(token, position):
+                weights[token] = weights.get(token, 0.0) + added
+        return weights
+
+    def _formula(self) -> Bm25Formula:
+        spec = self.spec
+        return Bm25Formula(spec.variant, spec.k1, spec.b, spec.epsilon, spec.delta)
+
     def _make(self, texts: Sequence[str], cache: Path, workers: int) -> tuple[Path, Path]:
-        spec, words = self.spec, self._words
+        words, formula = self._words, self._formula()
         mark = texts_checksum(texts, words.checksum())
         folder = cache / f"bm25-{mark}"
         index = cached_arrays(folder, mark, lambda draft: build_index(draft, texts, words, workers))
-        formula = Bm25Formula(spec.variant, spec.k1, spec.b, spec.epsilon, spec.delta)
         own = f"{mark}-{formula.checksum()}"
         weights = cache / f"bm25-{own}"
         self._index = Bm25Index(

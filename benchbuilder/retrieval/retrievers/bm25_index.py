@@ -61,6 +61,17 @@ class Bm25Index:
         )
         return [self._best_by_numpy(own, count, prefer_later) for own in asked]
 
+    def added_by(self, token: str, position: int) -> float:
+        """What a token adds to the score of the text at a position, each time that a query has it."""
+        term = self._term(token)
+        if term is None:
+            return 0.0
+        own = self._documents[term.start : term.end]
+        at = int(own.searchsorted(position))
+        has_it = at < len(own) and int(own[at]) == position
+        weight = float(self._weights[term.start + at]) if has_it else 0.0
+        return term.idf * (self._delta + weight) if self._plus else weight
+
     def _best_by_numpy(self, terms: Sequence[IndexedTerm], count: int, prefer_later: bool) -> list[tuple[int, float]]:
         if not terms:
             return []

@@ -255,3 +255,20 @@ def test_versions_and_a_missing_tokenizer():
     assert {"rank-bm25", "jieba"} <= set(RankBm25Retriever(Bm25Spec(**given_spec(tokenizer=jieba))).fingerprint())
     with pytest.raises(DataError, match="no tokenizer"):
         Bm25Retriever(Bm25Spec(**given_spec(tokenizer=None)))
+
+
+@pytest.mark.parametrize("variant", ["okapi", "l", "plus"])
+def test_the_weights_of_words_add_up_to_the_score(tmp_path, variant):
+    retriever = indexed(TEXTS, tmp_path, variant=variant, top_k=5)
+    query = "the placenta supplies the acid of nothing"
+    hits = retriever.search(query)
+    assert len(hits) > 1
+    for position, score in hits:
+        weights = retriever.word_weights(query, position)
+        assert sum(weights.values()) == pytest.approx(score, rel=1e-12)
+        if variant != "plus":
+            assert set(weights) <= set(TEXTS[position].split())
+    assert retriever.is_indexed(TEXTS, tmp_path)
+    assert not retriever.is_indexed(TEXTS[1:], tmp_path), "an index of other texts is not opened"
+    assert not list(tmp_path.glob("*.draft"))
+    assert oracle(TEXTS, tmp_path).word_weights(query, 0) == {}
