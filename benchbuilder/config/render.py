@@ -14,48 +14,19 @@ from benchbuilder.config.spec.recipe import Recipe
 from benchbuilder.config.yaml_source import KeyPath, dotted_key, parse_yaml_tree
 from benchbuilder.core import public_path
 
-_QUICK: type[yaml.SafeDumper] = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
-
-class _Layout:
+class _Dumper(yaml.SafeDumper):
     """Texts of several lines as blocks, so that every key stands on a line of its own; no aliases."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
         return True
 
 
-class _Dumper(_Layout, yaml.SafeDumper):
-    """The dumper in Python."""
-
-
-class _QuickDumper(_Layout, _QUICK):
-    """The dumper of libyaml, where it is there: it writes the same, but signs beyond U+FFFF as escapes."""
-
-
 def _text(dumper: yaml.SafeDumper, value: str) -> yaml.Node:
     return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value else None)
 
 
-for _kind in (_Dumper, _QuickDumper):
-    _kind.add_representer(str, _text)
-
-
-def dump_tree(data: Any) -> str:
-    """Plain data as YAML, every sign as it is."""
-    try:
-        text = _dump(data, _QuickDumper)
-    except UnicodeEncodeError:  # half of a pair of surrogates
-        return dump_tree_slowly(data)
-    return dump_tree_slowly(data) if "\\U" in text else text
-
-
-def dump_tree_slowly(data: Any) -> str:
-    """The same without libyaml."""
-    return _dump(data, _Dumper)
-
-
-def _dump(data: Any, dumper: type[yaml.SafeDumper]) -> str:
-    return yaml.dump(data, Dumper=dumper, sort_keys=False, allow_unicode=True, width=100_000)
+_Dumper.add_representer(str, _text)
 
 
 def render_recipe(recipe: Recipe, *, runtime_options: bool = False) -> str:
@@ -69,7 +40,7 @@ def render_recipe(recipe: Recipe, *, runtime_options: bool = False) -> str:
     data = _plain(recipe, shared, runtime_options, 0)
     if not runtime_options:
         data["paths"] = {name: path and public_path(path) for name, path in recipe.paths.items()}
-    return dump_tree(data)
+    return yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100_000)
 
 
 def _plain(value: Any, shared: set[int], runtime_options: bool, depth: int) -> Any:

@@ -15,7 +15,7 @@ def is_held(lock: Path) -> bool | None:
     What holds it on another machine, or in a container beside this one, is not in the list.
     """
     with suppress(OSError):
-        lines = _LOCKS.read_text("ascii").splitlines()
+        lines = _LOCKS.read_text("utf-8").splitlines()
         mark = lock.stat()
         file = f"{os.major(mark.st_dev):02x}:{os.minor(mark.st_dev):02x}:{mark.st_ino}"
         return any(file in line.split() for line in lines)
