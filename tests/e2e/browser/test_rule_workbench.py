@@ -102,7 +102,8 @@ def test_a_rule_is_written_judged_and_saved_by_keys_alone(bench: Bench) -> None:
     page.keyboard.press("j")
     for key in "123":
         page.keyboard.press(key)
-    page.locator('.bench-judge button[value="unsure"][aria-pressed="true"]').first.wait_for()
+    for value in ("good", "bad", "unsure"):  # each is kept by a request of its own
+        page.locator(f'.bench-judge button[value="{value}"][aria-pressed="true"]').first.wait_for()
     judged = read_judged(bench.rules.with_name("own_claims_judged.tsv"))
     assert sorted(row.judged for row in judged) == ["bad", "good", "unsure"]
     page.keyboard.press("Control+s")
