@@ -4,12 +4,25 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from benchbuilder.core import STATEMENT_FORM, Choice, Item, Row, Statement, Triple, join_shared_answers
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from benchbuilder.core import (
+    STATEMENT_FORM,
+    Choice,
+    Item,
+    Row,
+    Statement,
+    Table,
+    Triple,
+    combined_column,
+    join_shared_answers,
+)
 from benchbuilder.exporters import (
     FinishedBuild,
     ReportEntry,
@@ -75,7 +88,11 @@ class AuditPair:
 
 @dataclass(frozen=True)
 class AuditKnowledge:
-    """What the build knows besides its items: all triples, and all paragraphs."""
+    """What the build knows besides its items: triples, and all paragraphs.
+
+    The triples are those that have an end of an audited text, or a concept that shares a triple with one. Views look up
+    no others.
+    """
 
     triples: frozenset[tuple[str, str, str]] = frozenset()
     paragraphs: Sequence[str] = ()
@@ -132,7 +149,8 @@ def benchmark_of_build(
         families = {row: str(family or fact or row) for row, family, fact in columns}
         drawn = _draw_families(families.values(), most, seed)
         chosen = load_entries(finished, [row for row, family in families.items() if family in drawn])
-    found = _benchmark(chosen, whole, kind, _Ancestry(finished, chosen), _knowledge(finished))
+    found = _benchmark(chosen, whole, kind, _Ancestry(finished, chosen))
+    found = replace(found, knowledge=_knowledge(finished, found))
     return _grouped(found, chosen) if group == "answer_texts" else found
 
 
@@ -142,7 +160,7 @@ def benchmark_of_items(
     """Items without the build that made them; views of facts do not apply to them."""
     entries = [entry_of(row) for row in rows]
     chosen = sample_of_families(entries, most, seed)
-    found = _benchmark(chosen, len(entries), "items", None, AuditKnowledge())
+    found = _benchmark(chosen, len(entries), "items", None)
     return _grouped(found, chosen) if group == "answer_texts" else found
 
 
@@ -191,9 +209,7 @@ def _draw_families(names: Iterable[str], most: int, seed: int) -> set[str]:
     return drawn
 
 
-def _benchmark(
-    entries: Sequence[ReportEntry], whole: int, kind: str, ancestry: _Ancestry | None, knowledge: AuditKnowledge
-) -> AuditedBenchmark:
+def _benchmark(entries: Sequence[ReportEntry], whole: int, kind: str, ancestry: _Ancestry | None) -> AuditedBenchmark:
     questions: list[AuditSubject] = []
     pairs: list[AuditPair] = []
     for entry in entries:
@@ -208,7 +224,7 @@ def _benchmark(
             pairs.append(AuditPair(right, wrong))
     return AuditedBenchmark(
         tuple(questions), tuple(pairs), len(entries), len({family_of(entry.row) for entry in entries}), kind, whole,
-        any("evidence" in _prompt_fields(entry.row) for entry in entries[:1]), knowledge,
+        any("evidence" in _prompt_fields(entry.row) for entry in entries[:1]),
     )  # fmt: skip
 
 
@@ -314,9 +330,22 @@ def _option_of(choice: Choice, answer: str) -> AuditOption | None:
     return AuditOption(choice.options[place].key, place, texts)
 
 
-def _knowledge(finished: FinishedBuild) -> AuditKnowledge:
-    """The triples of the sources, and the paragraphs of the knowledge bases."""
-    triples = set[tuple[str, str, str]]()
+def _triples_with(tables: Sequence[Table[Any]], ends: Collection[str]) -> set[tuple[str, str, str]]:
+    """The triples of `tables` with one of `ends` at either end."""
+    wanted = pc.SetLookupOptions(pa.array(sorted(ends), pa.string()))
+    found = set[tuple[str, str, str]]()
+    for table in tables if ends else ():
+        for batch in table.batches(["payload.head", "payload.relation", "payload.tail"]):
+            columns: list[Any] = [combined_column(batch, f"payload.{name}") for name in ("head", "relation", "tail")]
+            masks: list[Any] = [pc.call_function("is_in", [columns[place]], wanted) for place in (0, 2)]
+            mask: Any = pc.call_function("or", masks)
+            found.update(zip(*(column.filter(mask).to_pylist() for column in columns), strict=True))
+    return found
+
+
+def _knowledge(finished: FinishedBuild, audited: AuditedBenchmark) -> AuditKnowledge:
+    """The triples of the sources near the audited texts, and the paragraphs of the knowledge bases."""
+    tables: list[Table[Any]] = []
     paragraphs: list[str] = []
     cut = [counts for counts in finished.step_counts if counts.role == "passage" and counts.inputs]
     for counts in finished.step_counts:
@@ -324,8 +353,12 @@ def _knowledge(finished: FinishedBuild) -> AuditKnowledge:
         if table is None:
             continue
         if counts.role == "fact" and getattr(table.row.model_fields["payload"].annotation, "kind", "") == "triple":
-            ends = (table.column(f"payload.{name}") for name in ("head", "relation", "tail"))
-            triples.update(zip(*ends, strict=True))
+            tables.append(table)
         elif counts in cut or (counts.role == "passage" and not cut):
             paragraphs += table.column("text")
+    subjects = [*audited.questions, *(answer for pair in audited.pairs for answer in (pair.right, pair.wrong))]
+    ends = {end for subject in subjects for end in (subject.answer, subject.concept) if end}
+    first = _triples_with(tables, ends)
+    near = ends.union(*((head, tail) for head, _, tail in first))
+    triples = _triples_with(tables, near)
     return AuditKnowledge(frozenset(triples), paragraphs)
