@@ -7,7 +7,7 @@ import time
 import pytest
 import regex
 import yaml
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from benchbuilder.core.text.pattern_limits import MANY_PATHS, MAX_COPIES, SHORT_TEXT, pattern_cost
@@ -116,6 +116,7 @@ _PARTS = st.recursive(
 
 @given(_PARTS)
 def test_what_runs_without_a_clock_ends_soon(pattern: str) -> None:
+    assume(pattern_cost(f"{pattern}y").paths <= 1 << 14)  # others have a clock, which may run out
     begin = time.process_time()
     text = "a" * (SHORT_TEXT - 1) + "x"
     assert find_all(f"{pattern}y", text) == []
