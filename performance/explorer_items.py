@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -35,34 +36,41 @@ START_MS, PAGE_MS, FIRST_RESULTS_MS, MATRIX_MS, MEMORY_MB = 3000.0, 150.0, 3000.
 """The targets: start to first page, any page, the first page that reads the results, scores by item (all but the first
 and third the 95th percentile), and the memory of the server."""
 MATRIX = "answers"
-GROWN = ("item-", "answer-", "score-")
-"""Ids that begin so get the number of the copy."""
+GROWN = re.compile("^(item|answer|score)-[0-9a-f]{6}")
+"""Ids that begin so get the number of the copy, in the place of their first digits."""
+ANY = re.compile("^([a-z]+)-[0-9a-f]{6}")
+"""Any id."""
 _compute: Any = pc
 
 
-def copied(table: pa.Table, number: int) -> pa.Table:
-    """The rows of a table as copy `number`: its items, answers and scores have other ids."""
+def copied(table: pa.Table, number: int, also: Sequence[str] = ()) -> pa.Table:
+    """The rows of a table as copy `number`: its items, answers and scores, and columns `also`, have other ids."""
     if not number:
         return table
-    for name in ("id", "of", "item", "row", "out", "parents"):
+    for name in dict.fromkeys(("id", "of", "item", "row", "out", "parents", *also)):
         if name in table.column_names:
             column: Any = table.column(name).combine_chunks()
             field = table.schema.get_field_index(name)
-            table = table.set_column(field, table.schema.field(name), _renamed(column, f"{number:06x}"))
+            table = table.set_column(
+                field, table.schema.field(name), _renamed(column, number, ANY if name in also else GROWN)
+            )
     return table
 
 
-def _renamed(column: Any, end: str) -> Any:
+def _renamed(column: Any, number: int, grown: re.Pattern[str]) -> Any:
     if pa.types.is_list(column.type):
-        return pa.ListArray.from_arrays(column.offsets, _renamed(column.values, end), type=column.type)
-    grown = _compute.or_(_compute.starts_with(column, GROWN[0]), _compute.starts_with(column, GROWN[1]))
-    grown = _compute.or_(grown, _compute.starts_with(column, GROWN[2]))
-    begin = _compute.utf8_slice_codeunits(column, 0, -len(end))
-    return _compute.if_else(grown, _compute.binary_join_element_wise(begin, end, ""), column)
+        return pa.ListArray.from_arrays(column.offsets, _renamed(column.values, number, grown), type=column.type)
+    return _compute.replace_substring_regex(column, pattern=grown.pattern, replacement=rf"\1-{number:06x}")
 
 
-def grow_step(store: Store, manifest: Manifest, copies: int) -> None:
-    """Put a step with so many copies of each row in the place of a step."""
+def grow_step(
+    store: Store, manifest: Manifest, copies: int, also: Sequence[str] = (),
+    change: Callable[[pa.Table, int], pa.Table] | None = None, first: int = 0,
+) -> None:  # fmt: skip
+    """Put a step with so many copies of each row in the place of a step, from copy `first` on.
+
+    `change` changes the rows of a copy.
+    """
     rows, outcomes = store.rows(manifest).arrow, store.outcomes(manifest)
     shutil.rmtree(store.step_folder(manifest.step, manifest.key))
     draft = store.draft(manifest.step, manifest.key, {"rows": copies})
@@ -70,11 +78,13 @@ def grow_step(store: Store, manifest: Manifest, copies: int) -> None:
     shards = -(-copies // at_once)
     counts: Counter[tuple[str, str, str]] = Counter()
     for shard in range(shards):
-        numbers = range(shard * at_once, min(copies, (shard + 1) * at_once))
+        numbers = range(first + shard * at_once, first + min(copies, (shard + 1) * at_once))
+        copies_of_rows = [copied(rows, number, also) for number in numbers]
+        if change is not None:
+            copies_of_rows = [change(copy, number) for copy, number in zip(copies_of_rows, numbers, strict=True)]
         made = Shard(
-            Table(pa.concat_tables([copied(rows, number) for number in numbers]).combine_chunks(),
-                  row_class(manifest.row)),
-            pa.concat_tables([copied(outcomes, number) for number in numbers]).combine_chunks(),
+            Table(pa.concat_tables(copies_of_rows).combine_chunks(), row_class(manifest.row)),
+            pa.concat_tables([copied(outcomes, number, also) for number in numbers]).combine_chunks(),
         )  # fmt: skip
         draft.commit_shard(shard, made)
         counts += made.counts()
@@ -87,7 +97,9 @@ def grow_results(file: Path, copies: int) -> None:
     """Repeat the items and scores of a results file."""
     data = json.loads(file.read_text("utf-8"))
     items: list[list[Any]] = data["items"]
-    data["items"] = [[f"{line[0][:-6]}{n:06x}" if n else line[0], *line[1:]] for n in range(copies) for line in items]
+    data["items"] = [
+        [GROWN.sub(rf"\1-{n:06x}", line[0]) if n else line[0], *line[1:]] for n in range(copies) for line in items
+    ]
     for entry in data["scores"]:
         entry["values"] = {name: values * copies for name, values in entry["values"].items()}
     file.write_text(json.dumps(data, ensure_ascii=False), "utf-8")

@@ -63,11 +63,12 @@ CHUNK = 25_000
 """Rows in a part; of paragraphs six times as many."""
 RECIPE = ("recipe=care_mi", "annotation=none", "review=[]", "evaluation=[]", "paths.votes=null",
           "paths.model_answers=null", "paths.human_answers=null", "paths.ratings=null")  # fmt: skip
-STEPS = ("candidates", "deduplicate", "sample", "correct", "vote", "items")
+STEPS = ("candidates", "families", "deduplicate", "sample", "correct", "vote", "filter_predictable", "items")
 FURTHER: dict[str, dict[str, Any]] = {
     "sample": {"n": 100_000},
     "deduplicate": {"fields": {"question": "question", "answer": "answer"}},
     "correct": {},
+    "filter_predictable": {"target": "pair"},
     "vote": {"votes": {"kind": "none"}},
 }
 OUTPUTS = ("items_jsonl", "items_parquet", "items_tsv", "card", "report")

@@ -6,6 +6,7 @@ import shutil
 import signal
 import tempfile
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -20,10 +21,13 @@ os.environ.setdefault("BENCHBUILDER_CACHE", tempfile.mkdtemp(prefix="benchbuilde
 
 from once import Once
 from toy_kinds import TOY_KINDS
-from warm import warm
+from warm import RUN, end, shared
 
 from benchbuilder.config import search_path
 from benchbuilder.core import registry
+
+os.environ.setdefault(RUN, str(os.getpid()))
+_WARM = Path(f"{os.environ['BENCHBUILDER_CACHE']}-warm-{os.environ[RUN]}")
 
 # as the command does: collections of garbage cost a sixth of the time
 gc.set_threshold(100_000, *gc.get_threshold()[1:])
@@ -65,6 +69,8 @@ _E2E = (
     "recipes/test_rule_trials.py",
 )
 """Folders and files whose tests are slow and end to end: the quick suite leaves them out."""
+_DATABASES = "annotation/"
+"""The folder whose tests run with PostgreSQL too."""
 _LONGEST = (
     "README.md]",
     "test_the_examples_of_every_help_run",
@@ -72,25 +78,50 @@ _LONGEST = (
     "evaluate-and-judge.md]",
     "evaluate-your-models.md]",
     "test_its_tests_pass",
+    "run-on-a-cluster.md]",
     "test_the_whole_command_at_tiny_sizes",
 )
 """Parts of the names of the longest tests, which begin first: workers then end at about the same time."""
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Delete the cache of this run."""
+    """End the warm process and delete the cache of this run."""
     if not hasattr(config, "workerinput"):
+        end(_WARM)
+        shutil.rmtree(_WARM, ignore_errors=True)
         shutil.rmtree(os.environ["BENCHBUILDER_CACHE"], ignore_errors=True)
+
+
+def _place(path: Path) -> str:
+    """The path of a file below this folder."""
+    here = Path(__file__).parent
+    return (path.relative_to(here) if path.is_relative_to(here) else path).as_posix()
+
+
+@cache
+def _may_hold_e2e(path: Path) -> bool:
+    """Whether a file may hold tests marked ``e2e``, told without importing it."""
+    return _place(path).startswith((*_E2E, _DATABASES)) or "e2e" in path.read_text(encoding="utf-8")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Import no file of which the run leaves out every test, unless it is named: a worker imports for ten seconds."""
+    path, chosen = collection_path, config.getoption("markexpr")
+    named = {(config.invocation_params.dir / arg.partition("::")[0]).resolve() for arg in config.args}
+    if not path.name.startswith("test_") or path.resolve() in named:
+        return None
+    left_out = {"not e2e": _place(path).startswith(_E2E), "e2e": not _may_hold_e2e(path)}
+    return left_out.get(chosen) or None
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark as ``e2e`` whatever is in `_E2E`, and the tests that need a PostgreSQL server."""
-    here = Path(__file__).parent
     for item in items:
-        place = item.path.relative_to(here) if item.path.is_relative_to(here) else item.path
-        if place.as_posix().startswith(_E2E) or "postgresql" in item.name:
+        if _place(item.path).startswith(_E2E) or "postgresql" in item.name:
             item.add_marker("e2e")
+        if item.get_closest_marker("e2e") and not _may_hold_e2e(item.path):
+            raise pytest.UsageError(f"{item.nodeid}: -m e2e would leave this file out; see _may_hold_e2e")
     items.sort(key=lambda item: not any(part in item.nodeid for part in _LONGEST))
 
 
@@ -105,10 +136,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 @pytest.fixture(scope="session")
-def warm_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def warm_folder() -> Path:
     """A folder for the PATH with a `benchbuild` that does not import everything anew (see `warm`)."""
-    with warm(tmp_path_factory.mktemp("warm")) as folder:
-        yield folder
+    return shared(_WARM)
 
 
 @pytest.fixture(scope="session")

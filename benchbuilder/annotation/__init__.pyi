@@ -68,6 +68,7 @@ from .sheets.workbook import strip_archive_dates as strip_archive_dates
 from .sheets.workbook import table_workbook_bytes as table_workbook_bytes
 from .sheets.workbook_support import NoSuchWorksheetError as NoSuchWorksheetError
 from .sheets.workbook_support import UnreadableWorkbookError as UnreadableWorkbookError
+from .spool import Spool as Spool
 from .tasks import CandidateTasks as CandidateTasks
 from .tasks import JudgementRequest as JudgementRequest
 from .tasks import judgement_requests as judgement_requests

@@ -15,7 +15,7 @@ from benchbuilder.core import RowIndex, Table, take_rows
 
 _PLACE = ("base", "rank", "slot", "id")
 """The columns that say where a row stands among the evidence of its candidate (see `Evidence.place`)."""
-_WINDOW_BYTES, _WINDOW_ROWS = 32_000_000, 8_192
+_WINDOW_ROWS = 8_192
 
 
 @dataclass(frozen=True)
@@ -44,10 +44,10 @@ class CandidateEvidence:
         self._starts = np.searchsorted(self.owners, np.arange(len(candidates) + 1), sorter=self._order)
 
     def window_rows(self) -> int:
-        """How many candidates to take at a time, so that their evidence fits into little memory."""
+        """How many candidates to take at a time, so that their evidence fits into a window."""
         candidates = max(1, len(self._starts) - 1)
         each = self._evidence.nbytes // candidates if len(self.owners) else 0
-        return max(1, min(_WINDOW_ROWS, _WINDOW_BYTES // max(1, each)))
+        return max(1, min(_WINDOW_ROWS, self._evidence.window_bytes // max(1, each)))
 
     def window(self, first: int, count: int, names: Sequence[str] | None = None) -> EvidenceWindow:
         """The evidence of `count` candidates from position `first` on, or the columns `names` of it."""

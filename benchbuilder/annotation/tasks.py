@@ -13,7 +13,7 @@ from benchbuilder.config import AnnotationSpec, GuidingQuestion
 from benchbuilder.core import Candidate, Evidence
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class JudgementRequest:
     """A requested judgement: guiding question `question` about `subject`, which belongs to the task `task_key`."""
 

@@ -10,8 +10,11 @@ from .building import build_opened as build_opened
 from .checking import CheckedRecipe as CheckedRecipe
 from .checking import check as check
 from .checking import check_overrides as check_overrides
+from .cleaning import CleanedStores as CleanedStores
 from .cleaning import OpenedStore as OpenedStore
 from .cleaning import OpenedStores as OpenedStores
+from .cleaning import Removable as Removable
+from .cleaning import clean as clean
 from .cleaning import open_stores as open_stores
 from .correcting import ErrataLog as ErrataLog
 from .correcting import errata as errata

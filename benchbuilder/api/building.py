@@ -12,7 +12,7 @@ from benchbuilder.config import Recipe, trusting
 from benchbuilder.core import GateClosed, Problem
 from benchbuilder.evaluation import BuildAuditor
 from benchbuilder.exporters import AuditResult
-from benchbuilder.pipeline import Watcher, build_benchmark
+from benchbuilder.pipeline import Watcher, build_benchmark, workers_of
 
 
 @dataclass(frozen=True)
@@ -94,4 +94,4 @@ def build_opened(
 
 def build_auditor(recipe: Recipe) -> BuildAuditor | None:
     """What audits the builds of a recipe; None if its gate is ``none``."""
-    return None if recipe.audit.gate == "none" else BuildAuditor(recipe.audit, recipe.seed)
+    return None if recipe.audit.gate == "none" else BuildAuditor(recipe.audit, recipe.seed, workers_of(recipe.run))

@@ -1,4 +1,4 @@
-"""Opens the stores of a build and its evaluations with the recipes that are in use, so that they can be cleaned."""
+"""Shows what the stores of a build and its evaluations hold, and removes what no recipe in use needs."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchbuilder.api.opened_recipe import OpenedRecipe, open_recipe
+from benchbuilder.api.opened_recipe import OpenedRecipe, open_recipe, words_of
+from benchbuilder.config import trusting
 from benchbuilder.core import DataError, Problem, RecipeError
 from benchbuilder.evaluation import Evaluation, chooses_model, plan_evaluation
-from benchbuilder.pipeline import Plan, Store, StoreContents, read_contents, remove_older, size_of
+from benchbuilder.pipeline import Plan, Store, StoreContents, StoredStep, read_contents, remove_older, size_of
 
 
 @dataclass(frozen=True)
@@ -31,15 +32,99 @@ class OpenedStore:
 
 
 @dataclass(frozen=True)
-class OpenedStores:
-    """The stores of a build and of its evaluations; `notes` say which were left alone, and why.
+class Removable:
+    """What a cleaning would remove from all stores.
 
-    `lasting` has the bytes of what is never removed, by what it is.
+    Attributes:
+        steps: The steps that no recipe in use needs.
+        indices: The number of files and folders of indices.
+        remains: The bytes that killed commands left.
+        size: The bytes of all of it.
+    """
+
+    steps: tuple[StoredStep, ...]
+    indices: int
+    remains: int
+    size: int
+
+    @property
+    def counted_people(self) -> int:
+        """How many of the steps counted votes or ratings: made again, they count those that there are then."""
+        return sum(step.counted_people for step in self.steps)
+
+
+@dataclass(frozen=True)
+class OpenedStores:
+    """The stores of a build and of its evaluations.
+
+    Attributes:
+        stores: Each with the states that it holds.
+        notes: Which stores were left alone, and why.
+        lasting: The bytes of what is never removed, by what it is.
     """
 
     stores: tuple[OpenedStore, ...]
     notes: tuple[str, ...]
     lasting: Mapping[str, int]
+
+    def removable(self, *, indices: bool = False) -> Removable:
+        """What `clean` would remove."""
+        held = [each.contents for each in self.stores]
+        steps = tuple(step for contents in held for step in contents.older)
+        made = [size for contents in held for size in contents.indices.values() if indices]
+        remains = sum(contents.remains for contents in held)
+        return Removable(steps, len(made), remains, sum(step.size for step in steps) + sum(made) + remains)
+
+    def clean(self, *, indices: bool = False) -> int:
+        """Remove what no recipe in use needs, and with `indices` every index; the number of bytes that were freed.
+
+        Raises:
+            StoreError: A build is at work.
+        """
+        return sum(each.clean(indices=indices) for each in self.stores)
+
+
+@dataclass(frozen=True)
+class CleanedStores:
+    """What a cleaning found, and what it did.
+
+    Attributes:
+        found: The stores as they were before.
+        removable: What no recipe in use needs of them.
+        freed: The bytes that were freed; 0 if nothing was to be removed.
+    """
+
+    found: OpenedStores
+    removable: Removable
+    freed: int
+
+
+def clean(
+    recipe: str, overrides: Sequence[str] = (), *, keep: Sequence[str] = (), indices: bool = False,
+    remove: bool = False, recipes: Sequence[str] | None = None, trust: Sequence[str] = (),
+) -> CleanedStores:  # fmt: skip
+    """Look at what a build's store holds, as ``benchbuild clean`` does, and remove what no recipe in use needs.
+
+    Paid replies, people's work and judges are never removed.
+
+    Args:
+        recipe: The name of the recipe that is in use.
+        overrides: Overrides as on the command line.
+        keep: Further recipes in use, each in one text: ``"recipe=NAME key=value"``.
+        indices: Count the indices of retrievers among what is removed.
+        remove: Remove it; without, nothing is changed.
+        recipes: Further folders of recipes, searched first.
+        trust: Folders whose recipes are trusted for this call.
+
+    Raises:
+        RecipeError: A recipe is wrong, or builds elsewhere.
+        DataError: There is no build, or a file that a recipe names cannot be read.
+        StoreError: A build is at work.
+    """
+    with trusting(trust):
+        found = open_stores(words_of(recipe, overrides), keep, recipes)
+    removable = found.removable(indices=indices)
+    return CleanedStores(found, removable, found.clean(indices=indices) if remove and removable.size else 0)
 
 
 def open_stores(overrides: Sequence[str], keep: Sequence[str], recipes: Sequence[str] | None) -> OpenedStores:

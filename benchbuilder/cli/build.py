@@ -13,6 +13,7 @@ from benchbuilder.annotation import AppSpec
 from benchbuilder.api import build_opened
 from benchbuilder.cli.label_quality import labels_line
 from benchbuilder.cli.receipts import receipt_lines
+from benchbuilder.cli.remember import remember_build
 from benchbuilder.cli.session import (
     add_overrides,
     add_refresh,
@@ -21,7 +22,7 @@ from benchbuilder.cli.session import (
     open_session,
     receipts_if_stopped,
 )
-from benchbuilder.cli.terminal import print_line
+from benchbuilder.cli.terminal import Terminal, print_line
 from benchbuilder.config import Recipe, display_path
 from benchbuilder.core import STATEMENT_FORM, count_phrase, public_path
 from benchbuilder.pipeline import BuildReport, Manifest
@@ -48,6 +49,8 @@ def run(args: argparse.Namespace, console: Console) -> int:
     exit_code = print_report(result.report, console, result.recipe)
     if not exit_code:
         result.require_open_gate()
+        if args.command is not None and isinstance(console, Terminal) and not args.refresh and not args.verify:
+            remember_build(args.command, session, result, "".join(console.lines))
     return exit_code
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from rich.box import SIMPLE_HEAD
@@ -12,12 +11,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from benchbuilder.api import OpenedStore, OpenedStores, open_stores
+from benchbuilder.api import OpenedStore, Removable, open_stores
 from benchbuilder.cli.session import add_overrides
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import display_path
 from benchbuilder.core import count_phrase, printable_text
-from benchbuilder.pipeline import StoreState
 
 _UNITS = ("B", "kB", "MB", "GB", "TB")
 _AGES = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
@@ -44,14 +42,16 @@ def run(args: argparse.Namespace, console: Console) -> int:
         print_line(console, f"note: {note}")
     for what, size in opened.lasting.items():
         print_line(console, f"never removed: {what}, {size_phrase(size)}")
-    size = _print_choice(opened, console, indices=args.indices)
+    removable = opened.removable(indices=args.indices)
+    _print_choice(removable, console)
+    size = removable.size
     if not size:
         print_line(console, "there is nothing to remove")
         return 0
     if not args.yes and not _asked(size, console):
         print_line(console, f"nothing was removed; to remove {size_phrase(size)}, add --yes")
         return 0
-    freed = sum(each.clean(indices=args.indices) for each in opened.stores)
+    freed = opened.clean(indices=args.indices)
     print_line(console, f"freed: {size_phrase(freed)} ({freed:,} bytes)")
     return 0
 
@@ -75,19 +75,16 @@ def _print_store(opened: OpenedStore, console: Console, *, steps: bool) -> None:
     console.print(table)
 
 
-def _print_choice(opened: OpenedStores, console: Console, *, indices: bool) -> int:
-    """Say what would be removed; its bytes."""
-    older: Sequence[StoreState] = [s for each in opened.stores for s in each.contents.states if not s.needed]
-    removed = [step for state in older for step in state.steps]
-    made = {path: size for each in opened.stores for path, size in each.contents.indices.items() if indices}
-    size = sum(step.size for step in removed) + sum(made.values())
-    if removed or made:
-        what = count_phrase(len(removed), "step") + (f" and {count_phrase(len(made), 'index file')}" if made else "")
-        print_line(console, f"to remove: {what}, together {size_phrase(size)}")
-    if people := sum(step.counted_people for step in removed):
+def _print_choice(removable: Removable, console: Console) -> None:
+    """Say what would be removed."""
+    what = [count_phrase(len(removable.steps), "step")] if removable.steps or not removable.remains else []
+    what += [count_phrase(removable.indices, "index file")] if removable.indices else []
+    what += ["what a killed command left"] if removable.remains else []
+    if removable.size:
+        print_line(console, f"to remove: {' and '.join(what)}, together {size_phrase(removable.size)}")
+    if people := removable.counted_people:
         later = "built again, they count those that there are then"
         print_line(console, f"{people} of these steps counted votes or ratings: {later}")
-    return size
 
 
 def _asked(size: int, console: Console) -> bool:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from benchbuilder.cli.repeat import GivenCommand
+
 _NEW_OBJECTS = 20_000
 """New objects between two runs of the garbage collector.
 
@@ -227,15 +229,18 @@ COMMANDS = {name: command for group in _GROUPS.values() for name, command in gro
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line with `argv`, by default the arguments of the process; the exit code.
 
-    Without `argv`, Ctrl-C still ends the process with 130 when its work is done and Python shuts down.
+    Without `argv`, Ctrl-C still ends the process with 130 when its work is done and Python shuts down. And a build that
+    would make nothing may say what it said before.
     """
     if argv is not None:
         return _run_command_line(list(argv))
     # workers are new interpreters: they must not look for modules in the folder of somebody's recipes
     os.environ.setdefault("PYTHONSAFEPATH", "1")
+    # products of matrices are small, and each worker has a core: more threads would mostly wait for each other
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     complete_streams()
     try:
-        return _run_command_line(sys.argv[1:])
+        return _run_command_line(sys.argv[1:], is_process=True)
     finally:
         signal.signal(signal.SIGINT, _exit_at_once)
 
@@ -246,7 +251,7 @@ def _exit_at_once(*_: object) -> None:
     os._exit(130)
 
 
-def _run_command_line(arguments: list[str]) -> int:
+def _run_command_line(arguments: list[str], *, is_process: bool = False) -> int:
     if not arguments or arguments[0] in ("-h", "--help"):
         sys.stdout.write(_help())
         return 0
@@ -258,11 +263,21 @@ def _run_command_line(arguments: list[str]) -> int:
 
         sys.stdout.write("".join(f"{word}\n" for word in complete_words(arguments[2:])))
         return 0
-    from benchbuilder.core import BenchbuilderError  # here, because the help needs no other room
+    # here, because the help needs no other room
+    from benchbuilder.core import BenchbuilderError, leave_pandas_for_later
 
+    if is_process:
+        leave_pandas_for_later()
     gc.set_threshold(_NEW_OBJECTS, *gc.get_threshold()[1:])
     try:
-        return _dispatch(arguments)
+        # elsewhere times tell less of a file
+        may_repeat = is_process and os.name == "posix" and (arguments[0] == "build" or arguments[0] not in COMMANDS)
+        if not may_repeat:
+            return _dispatch(arguments)
+        from benchbuilder.cli.repeat import given_command, repeat_build
+
+        command = given_command(arguments)
+        return 0 if repeat_build(command) else _dispatch(arguments, command)
     except BenchbuilderError as error:
         _print_error(f"error: {error}", style="red")
         return error.exit_code
@@ -285,7 +300,7 @@ def _print_error(text: str, style: str | None = None) -> None:
     Console(stderr=True, emoji=False).print(text, style=style, highlight=False, markup=False, soft_wrap=True)
 
 
-def _dispatch(arguments: list[str]) -> int:
+def _dispatch(arguments: list[str], command: GivenCommand | None = None) -> int:
     if arguments[0] not in COMMANDS:  # `-m` and others mean something else to a command
         arguments = translate_habits(arguments)
     if arguments[0] in COMMANDS:
@@ -300,10 +315,10 @@ def _dispatch(arguments: list[str]) -> int:
             [Problem(f"{arguments[0]!r} is neither a command nor key=value", where=f"command line: {arguments[0]}",
                      allowed=", ".join(COMMANDS), hint=did_you_mean(arguments[0], list(COMMANDS)))]
         )  # fmt: skip
-    return _run(name, rest)
+    return _run(name, rest, command)
 
 
-def _run(name: str, rest: list[str]) -> int:
+def _run(name: str, rest: list[str], given: GivenCommand | None) -> int:
     """Run the command `name`; its module is imported only now, so that ``--help`` stays fast."""
     import argparse
 
@@ -311,7 +326,11 @@ def _run(name: str, rest: list[str]) -> int:
     from benchbuilder.config import trusting
 
     command = COMMANDS[name]
-    module = importlib.import_module(f"benchbuilder.cli.{command.module}")
+    gc.disable()  # nothing of what is imported is garbage
+    try:
+        module = importlib.import_module(f"benchbuilder.cli.{command.module}")
+    finally:
+        gc.enable()
     parser = argparse.ArgumentParser(
         prog=f"benchbuild {name}",
         description=command.help[0].upper() + command.help[1:] + ".",
@@ -324,7 +343,7 @@ def _run(name: str, rest: list[str]) -> int:
     help_text = "for this command, trust the recipes below this folder (repeatable)"
     parser.add_argument("--trust", action="append", metavar="FOLDER", default=[], help=help_text)
     getattr(module, f"register{command.suffix}")(parser)
-    args = parser.parse_intermixed_args(rest)
+    args = parser.parse_intermixed_args(rest, argparse.Namespace(command=given))
     _refuse_special_files(args)
     run: Callable[[argparse.Namespace, Console], int] = getattr(module, f"run{command.suffix}")
     with trusting(args.trust):

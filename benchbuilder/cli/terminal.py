@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from rich.console import Console
 
 
 class Terminal(Console):
-    """A console that passes a closed pipe (``| head``) on as BrokenPipeError."""
+    """A console that passes a closed pipe (``| head``) on as BrokenPipeError, and remembers its `lines`."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.lines: list[str] = []
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print as every console does."""
+        self.lines += [f"{text}\n" for text in objects if isinstance(text, str)]
+        super().print(*objects, **options)
 
     def on_broken_pipe(self) -> None:
         """Called by rich while it handles the error."""

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Generator
+from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
-from typing import get_args
+from typing import IO, get_args
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -18,6 +21,8 @@ from benchbuilder.annotation import (
     ParsedVotes,
     Project,
     Rater,
+    Spool,
+    Task,
     UserTable,
     build_export_input,
     error_reports,
@@ -101,28 +106,32 @@ def run(args: argparse.Namespace, console: Console) -> int:
 def _export_material(annotation: AnnotationSession, project: Project) -> ExportInput:
     store = annotation.store
     people = [Rater(person.name, person.code, person.role) for person in store.people()]
-    live_ids = {number for number, _ in store.tasks(project.name)}
-    all_tasks = store.tasks(project.name, include_retired=True)
+    live, retired = Spool[Task](block=8), Spool[Task](block=8)
+    for is_live, task in store.each_task(project.name):
+        (live if is_live else retired).append(task)
     return build_export_input(
-        project, [task for number, task in all_tasks if number in live_ids], people, store.vote_events(project.name),
-        store.events(project.name), retired=[task for number, task in all_tasks if number not in live_ids],
+        project, live, people, store.vote_events(project.name), store.events(project.name), retired=retired,
         wordings=store.wordings(project.name),
     )  # fmt: skip
 
 
 def _read_users(path: Path) -> UserTable:
-    users, problems = read_user_table(path.name, _read_bytes(path))
+    with _reading(path) as file:
+        users, problems = read_user_table(path.name, file.read())
     ParsedVotes(problems=problems).votes_or_raise()
     return users
 
 
-def _read_bytes(path: Path) -> bytes:
+@contextmanager
+def _reading(path: Path) -> Generator[IO[bytes]]:
     try:
-        return path.read_bytes()
+        file = path.open("rb")
     except OSError as error:
         raise DataError(
             f"{path} cannot be read", where=str(path), why=str(error), next="name a readable file"
         ) from error
+    with file:
+        yield file
 
 
 def _export(
@@ -134,9 +143,8 @@ def _export(
     if writer is None:
         raise RecipeError([Problem(f"{name} can only be imported", where="command line: votes export",
                                    hint="the build with annotation=sheets writes annotation sheets")])  # fmt: skip
-    export = writer(_export_material(annotation, project), users)
-    for file, data in export.files.items():
-        write_atomically(folder / file, data)
+    export = writer(_export_material(annotation, project), users, folder)
+    for file in export.files:
         print_line(console, f"  {display_path(folder / file)}")
     losses = [str(loss) for loss in export.losses if loss.count != 0]
     if losses:
@@ -150,9 +158,13 @@ def _import(
     args: argparse.Namespace, console: Console,
 ) -> None:  # fmt: skip
     material, reader = _export_material(annotation, project), VOTE_FORMATS[name].reader
-    parsed_files = [reader(path.name, _read_bytes(path), material, users) for path in files]
+    parsed_files: list[ParsedVotes] = []
+    for path in files:
+        with _reading(path) as file:
+            parsed_files.append(reader(path.name, file, material, users))
     ParsedVotes(problems=[problem for parsed in parsed_files for problem in parsed.problems]).votes_or_raise()
-    votes = [vote for parsed in parsed_files for vote in parsed.votes]
+    several = len(parsed_files) > 1  # of one file, the store need not keep a copy
+    votes = chain.from_iterable(parsed.votes for parsed in parsed_files) if several else parsed_files[0].votes
     report = annotation.store.import_votes(project.name, votes, name, strict=args.strict)
     stale = report.stale + sum(parsed.stale for parsed in parsed_files)
     print_line(console, f"{count_phrase(report.new, 'new vote')}, {report.changed} changed, {report.same} as before")

@@ -1,3 +1,5 @@
+from .cache_folder import keep_cached as keep_cached
+from .cache_folder import read_cached as read_cached
 from .edit_yaml import OPEN_PLACE as OPEN_PLACE
 from .edit_yaml import YamlEditor as YamlEditor
 from .edit_yaml import YamlScalar as YamlScalar
@@ -30,6 +32,7 @@ from .search_path import bundled_folder as bundled_folder
 from .search_path import display_path as display_path
 from .search_path import find_roots as find_roots
 from .search_path import installed_folders as installed_folders
+from .search_path import searched_folders as searched_folders
 from .spec.analysis import AnalysisSpec as AnalysisSpec
 from .spec.analysis import ItemGroup as ItemGroup
 from .spec.analysis import ModelGroups as ModelGroups
@@ -59,7 +62,7 @@ from .spec.base import RuntimeOption as RuntimeOption
 from .spec.base import Slot as Slot
 from .spec.base import Spec as Spec
 from .spec.base import StepSpec as StepSpec
-from .spec.base import list_file_refs as list_file_refs
+from .spec.base import list_parts as list_parts
 from .spec.base import open_casing as open_casing
 from .spec.base import open_word_forms as open_word_forms
 from .spec.evaluation import BUILT_WORDING as BUILT_WORDING

@@ -35,7 +35,7 @@ from benchbuilder.config.composition_faults import (
     repeated_choices,
     text_faults,
 )
-from benchbuilder.config.origins import ValueOrigin, ValueOrigins, collect_value_origins
+from benchbuilder.config.origins import ValueOrigin, ValueOrigins, collect_value_origins, references_in
 from benchbuilder.config.recipe_index import RecipeIndex
 from benchbuilder.config.reference_cost import EndlessReferencesError, ReferenceMeter, bounded_references
 from benchbuilder.config.search_path import RecipeRoot
@@ -106,7 +106,8 @@ def _compose(texts: Sequence[str], index: RecipeIndex, merged: MergedFiles) -> C
         data["variant"] = variant.removeprefix(f"{recipe}/")
         origins.entries["variant",] = ValueOrigin(override=f"variant={variant}", trusted=True)
     idle = frozenset(name for name in index.option_names("source") if f"source/{name}" not in index.opened_files)
-    return ComposedRecipe(recipe, data, origins, tuple(resolver.unresolved), index.roots, idle)
+    unresolved = tuple(resolver.unresolved)
+    return ComposedRecipe(recipe, data, origins, unresolved, index.roots, idle, references_in(raw))
 
 
 def _parse(texts: Sequence[str], index: RecipeIndex) -> list[Override]:
@@ -123,7 +124,7 @@ def _parse(texts: Sequence[str], index: RecipeIndex) -> list[Override]:
         text = remaining.pop(0)
         try:
             override = parser.parse_override(text)
-        except HydraException:
+        except (HydraException, ValueError):  # a number may have too many digits
             faults.append(CompositionFault("unreadable", text))
             continue
         if (fault := _override_fault(override, text, index)) is not None:

@@ -18,7 +18,8 @@ class ComposedRecipe:
     """A composed recipe.
 
     `data` is plain, with interpolations resolved; ``None`` replaces the `unresolved` values. `origins` says where each
-    key was written. `idle_sources` names the options of the group `source` that were not chosen.
+    key was written. `idle_sources` names the options of the group `source` that were not chosen. `references` are the
+    keys that refer to others, and those that they refer to; None if nobody can tell.
     """
 
     name: str
@@ -27,6 +28,7 @@ class ComposedRecipe:
     unresolved: tuple[UnresolvedValue, ...]
     roots: tuple[RecipeRoot, ...]
     idle_sources: frozenset[str]
+    references: frozenset[KeyPath] | None
 
 
 def composed_to_json(composed: ComposedRecipe) -> dict[str, Any]:
@@ -41,6 +43,7 @@ def composed_to_json(composed: ComposedRecipe) -> dict[str, Any]:
         "data": composed.data,
         "unresolved": [[value.key, value.error] for value in composed.unresolved],
         "idle_sources": sorted(composed.idle_sources),
+        "references": None if composed.references is None else [list(key) for key in composed.references],
         "entries": rows(origins.entries),
         "idle_nulls": rows(origins.idle_nulls),
         "fallback": _origin_row(origins.fallback, files, composed.roots),
@@ -63,8 +66,9 @@ def composed_from_json(plain: Mapping[str, Any], roots: Sequence[RecipeRoot]) ->
         idle_nulls={tuple(key): _origin(row, files, roots) for key, *row in plain["idle_nulls"]},
     )
     unresolved = tuple(UnresolvedValue(tuple(key), error) for key, error in plain["unresolved"])
+    references = None if plain["references"] is None else frozenset(map(tuple, plain["references"]))
     return ComposedRecipe(
-        plain["name"], plain["data"], origins, unresolved, tuple(roots), frozenset(plain["idle_sources"])
+        plain["name"], plain["data"], origins, unresolved, tuple(roots), frozenset(plain["idle_sources"]), references
     )
 
 

@@ -2,6 +2,7 @@
 
 Composing takes most of a second and a command that changes nothing has little else to do. A composed recipe is kept in
 the user's cache folder, by the content of everything that it depends on; so it never goes stale, and may be deleted.
+Plain values of the command line are put into a kept recipe where nothing else depends on them.
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ from functools import cache, lru_cache
 from importlib.metadata import version
 from pathlib import Path
 
+from benchbuilder.config.cache_folder import keep_cached, read_cached
 from benchbuilder.config.composed_recipe import ComposedRecipe, composed_from_json, composed_to_json
+from benchbuilder.config.recipe_index import RecipeIndex
+from benchbuilder.config.replaced_values import put_values, split_plain_values
 from benchbuilder.config.search_path import RecipeRoot, digest_of_files
 from benchbuilder.config.trust import user_cache_folder
-from benchbuilder.core import seal_json, unseal_json, write_atomically
 
 _LIBRARIES = ("hydra-core", "omegaconf", "pyyaml")
-_MOST_KEPT = 100
-"""Composed recipes on disk, each of about half a megabyte."""
 
 
 @dataclass(frozen=True)
@@ -40,12 +41,8 @@ class Composition:
         """
         if self.file is None or self.file.exists():
             return
-        with suppress(OSError, TypeError, ValueError):
-            folder = self.file.parent
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if _is_private(folder):
-                write_atomically(self.file, seal_json(composed_to_json(self.recipe)), sync=False)
-                _forget_oldest(folder)
+        with suppress(TypeError, ValueError):
+            keep_cached(self.file, composed_to_json(self.recipe))
 
 
 def composed_recipe(
@@ -79,11 +76,18 @@ def _composed(
     overrides: tuple[str, ...], roots: tuple[RecipeRoot, ...], files: str, messages: str, folder: Path
 ) -> Composition:
     """The composed recipe; `files` is the digest of all files, `messages` the folder from which messages name files."""
-    inputs = repr((overrides, roots, files, messages, _program()))
-    file = folder / f"{hashlib.sha256(inputs.encode(errors='surrogateescape')).hexdigest()}.json"
+
+    def place(texts: tuple[str, ...]) -> Path:
+        inputs = repr((texts, roots, files, messages, _program()))
+        return folder / f"{hashlib.sha256(inputs.encode(errors='surrogateescape')).hexdigest()}.json"
+
+    file = place(overrides)
     if (kept := _read(file, roots)) is not None:
         return Composition(kept, None)
-    return Composition(_compose(overrides, roots, files), file)
+    others, values = split_plain_values(overrides, RecipeIndex(roots))
+    base = _read(place(others), roots) if values else None
+    made = None if base is None else put_values(base, values)
+    return Composition(_compose(overrides, roots, files) if made is None else made, file)
 
 
 def _compose(
@@ -98,26 +102,13 @@ def _compose(
 
 
 def _read(file: Path, roots: Sequence[RecipeRoot]) -> ComposedRecipe | None:
-    """A kept recipe; None if there is none, or it is damaged."""
-    with suppress(OSError, ValueError, KeyError, TypeError, IndexError):
-        if _is_private(file.parent):
-            kept = composed_from_json(unseal_json(file.read_bytes()), roots)
-            os.utime(file)
-            return kept
-    return None
-
-
-def _is_private(folder: Path) -> bool:
-    """Whether nobody else may write to `folder`: what lies there says which values the user vouches for."""
-    found = folder.stat()
-    return not hasattr(os, "geteuid") or (found.st_uid == os.geteuid() and not found.st_mode & 0o022)
-
-
-def _forget_oldest(folder: Path) -> None:
-    """Delete what was not used for longest, if there is too much."""
-    kept = sorted(folder.glob("*.json"), key=lambda file: file.stat().st_mtime)
-    for file in kept[:-_MOST_KEPT]:
+    """A kept recipe; None if there is none. A damaged one is deleted, so that the next one is kept."""
+    with suppress(ValueError, KeyError, TypeError, IndexError):
+        if (kept := read_cached(file)) is not None:
+            return composed_from_json(kept, roots)
+    with suppress(OSError):
         file.unlink(missing_ok=True)
+    return None
 
 
 @cache

@@ -13,6 +13,9 @@ from benchbuilder.config.yaml_source import KeyPath, KeyPosition, RecipeFile
 
 _LINK = re.compile(r"\$\{\s*(oc\.select:\s*)?(\.*)([A-Za-z0-9_][\w.\[\]-]*)\s*(?:,[^{}]*)?\}")
 
+_REFERENCE = re.compile(r"\$\{\s*(oc\.select:\s*)?(\.*)([A-Za-z0-9_][\w.\[\]-]*)\s*[,}]")
+"""The beginning of a reference, up to its default."""
+
 
 @dataclass(frozen=True)
 class ValueOrigin:
@@ -146,6 +149,25 @@ def collect_value_origins(
                 origins.links[key] = (target, text[match.end() :])
                 origins.defaulted.update({key} if match.group(1) else ())
     return origins
+
+
+def record_override(origins: ValueOrigins, key: KeyPath, value: Any, text: str) -> None:
+    """Record that the override `text` gives `key`, which has a plain value or none, a plain one."""
+    _record_override(origins, key, value, ValueOrigin(override=text, trusted=True))
+
+
+def references_in(raw: Mapping[str, Any]) -> frozenset[KeyPath] | None:
+    """Every key of `raw`, the composed data before interpolation, that refers to another one, and what it refers to.
+
+    None if nobody can tell.
+    """
+    found: set[KeyPath] = set()
+    for key, text in leaves_of(raw, ()):
+        for begin in re.finditer(r"\$\{", text) if isinstance(text, str) else ():
+            if (match := _REFERENCE.match(text, begin.start())) is None:
+                return None
+            found |= {key, _target(key, match)}
+    return frozenset(found)
 
 
 def _origin(file: RecipeFile, mark: KeyPosition) -> ValueOrigin:

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from benchbuilder.config.trust import trusted_folders, user_folder
-from benchbuilder.core import Problem, RecipeError, special_file
+from benchbuilder.config.trust import trusted_folders, user_folder, user_path
+from benchbuilder.core import Problem, RecipeError, installed_entry_points, special_file
 
 RECIPES_ENV = "BENCHBUILDER_RECIPES"
 PRIMARY_FILE = "benchbuild.yaml"
@@ -92,6 +92,16 @@ def installed_folders() -> tuple[Path, ...]:
     return bundled_folder("recipes").resolve(), *(root.path for root in _packaged_folder())
 
 
+def searched_folders(explicit: Sequence[str] = ()) -> tuple[Path, ...]:
+    """Every folder that `find_roots` looks into, whether it exists or not, and that of the prompts beside each."""
+    here, env = Path.cwd(), os.environ
+    texts = [*explicit, *env.get(RECIPES_ENV, "").split(os.pathsep)]
+    asked = [here / Path(text).expanduser() for text in texts if text]
+    folders = [*asked, here / "recipes", here / user_path(env), *(root.path for root in _packaged_folder())]
+    beside = [folder.resolve().parent / "prompts" for folder in folders]  # each may be a link, or lie behind one
+    return *folders, *beside, bundled_folder("recipes"), bundled_folder("prompts")
+
+
 def _explicit_folder(here: Path, text: str, label: str) -> Path:
     path = (here / Path(text).expanduser()).resolve()
     if not path.is_dir():
@@ -127,9 +137,7 @@ def _is_complete(root: RecipeRoot, bundled: Path) -> bool:
 
 
 def _packaged_folder() -> Iterable[RecipeRoot]:
-    from importlib.metadata import entry_points
-
-    for entry in sorted(entry_points(group="benchbuilder.recipes"), key=lambda entry: entry.name):
+    for entry in sorted(installed_entry_points("benchbuilder.recipes"), key=lambda entry: entry.name):
         module, _, folder = entry.value.partition(":")
         spec = importlib.util.find_spec(module)
         for location in (spec.submodule_search_locations if spec else None) or ():

@@ -21,9 +21,14 @@ _of_this_command: ContextVar[tuple[Path, ...]] = ContextVar("trusted_folders", d
 
 
 def user_folder(env: Mapping[str, str]) -> Path:
-    """The folder of the user's own configuration (``~/.config/benchbuilder``)."""
+    """The folder of the user's own configuration (``~/.config/benchbuilder``), to which links may lead."""
+    return user_path(env).resolve()
+
+
+def user_path(env: Mapping[str, str]) -> Path:
+    """Where the user's own configuration is looked for."""
     base = env.get("XDG_CONFIG_HOME") or str(Path(env.get("HOME") or "~").expanduser() / ".config")
-    return (Path(base) / "benchbuilder").resolve()
+    return Path(base) / "benchbuilder"
 
 
 def user_cache_folder(env: Mapping[str, str]) -> Path:

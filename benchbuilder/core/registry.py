@@ -229,7 +229,7 @@ def kinds_of_slot(slot: str) -> dict[str, Kind]:
 
     built_in = BUILT_IN_KINDS.get(slot, {})
     kinds = {name: Kind(slot, name, target, "benchbuilder", __version__) for name, target in built_in.items()}
-    for entry in _installed_entry_points(tuple(sys.path)).select(group=f"benchbuilder.{slot}"):
+    for entry in installed_entry_points(f"benchbuilder.{slot}"):
         kind = _plugin_kind(slot, entry)
         if (other := kinds.get(kind.name)) is not None:
             raise InstallationError(
@@ -240,9 +240,14 @@ def kinds_of_slot(slot: str) -> dict[str, Kind]:
     return dict(sorted(kinds.items()))
 
 
+def installed_entry_points(group: str) -> EntryPoints:
+    """The entry points of a group that installed distributions have. What is installed later is not seen."""
+    return _all_entry_points(tuple(sys.path)).select(group=group)
+
+
 @cache
-def _installed_entry_points(path: tuple[str, ...]) -> EntryPoints:  # noqa: ARG001
-    """All entry points along `path`: reading them for one slot takes as long as for all."""
+def _all_entry_points(path: tuple[str, ...]) -> EntryPoints:  # noqa: ARG001
+    """All entry points along `path`: reading them for one group takes as long as for all."""
     found: Any = entry_points()
     return found
 

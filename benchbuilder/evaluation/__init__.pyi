@@ -29,8 +29,8 @@ from .audit.exposure.run import write_exposure as write_exposure
 from .audit.features import ViewFeatures as ViewFeatures
 from .audit.features import category_rows as category_rows
 from .audit.features import sparse_rows as sparse_rows
+from .audit.knowledge import AuditKnowledge as AuditKnowledge
 from .audit.page import write_audit as write_audit
-from .audit.subjects import AuditKnowledge as AuditKnowledge
 from .audit.subjects import AuditOption as AuditOption
 from .audit.subjects import AuditSubject as AuditSubject
 from .audit.views.base import View as View
@@ -106,6 +106,7 @@ from .judges.openai_finetuned import OpenAIFinetunedSpec as OpenAIFinetunedSpec
 from .metrics import ClusteredScore as ClusteredScore
 from .metrics import Metric as Metric
 from .metrics import MetricSpec as MetricSpec
+from .metrics import ScoreColumns as ScoreColumns
 from .parsing.score_replies import neutralise_tags as neutralise_tags
 from .parsing.score_replies import tag_names as tag_names
 from .parsing.verdict_tables import VerdictTable as VerdictTable

@@ -25,6 +25,7 @@ from .render.svg import column_chart as column_chart
 from .render.svg import shorten_label as shorten_label
 from .render.svg import svg_element as svg_element
 from .render.svg import width_of as width_of
+from .render.table_formats import csv_lines as csv_lines
 from .render.table_formats import csv_table as csv_table
 from .render.table_formats import table_as_csv as table_as_csv
 from .render.table_formats import table_as_latex as table_as_latex
@@ -52,6 +53,7 @@ from .report.annotation import voter_model_lines as voter_model_lines
 from .report.audit import AuditSentences as AuditSentences
 from .report.audit import shown_charts as shown_charts
 from .report.charts import ChartColours as ChartColours
+from .report.counts import ordered_types as ordered_types
 from .report.counts import types_of as types_of
 from .report.dataset_card import DatasetCard as DatasetCard
 from .report.dataset_card import DatasetCardSpec as DatasetCardSpec
@@ -67,3 +69,4 @@ from .report.entries import item_entries as item_entries
 from .report.funnel import holds_sample_votes as holds_sample_votes
 from .report.summaries import load_entries as load_entries
 from .rows import random_order_key as random_order_key
+from .shuffled_rows import windows_in_order as windows_in_order

@@ -25,16 +25,9 @@ from benchbuilder.core import (
     flat_names,
     flat_record_schema,
     flat_records,
-    take_rows,
 )
 from benchbuilder.exporters.base import Exporter, FileName, FinishedBuild
-from benchbuilder.exporters.shuffled_rows import shuffled_windows
-
-_WINDOW_ROWS, _WINDOW_BYTES = 16_384, 16_000_000
-"""The most rows that are held at a time, and about the most bytes of them; as objects they take several times that."""
-
-_FEW_WINDOWS, _MOST_FILES = 4, 400
-"""Rows of so many windows are put in order in memory; more go through files, of which so many are open at most."""
+from benchbuilder.exporters.shuffled_rows import window_rows, windows_in_order
 
 
 class RowsSpec(KindSpec):
@@ -73,18 +66,11 @@ class RowsExporter(Exporter):
         Many rows in random order go through files in `folder`, which are removed.
         """
         table = self.table(finished)
-        count = len(table)
-        size = max(1, min(_WINDOW_ROWS, _WINDOW_BYTES * count // max(table.nbytes, 1)))
         if self.spec.order == "table":
-            yield from (window for _, window in table.windows(size))
-        elif count > _FEW_WINDOWS * size:
-            positions = self._positions(table, finished.recipe["seed"])
-            yield from shuffled_windows(table, positions, max(size, -(-count // _MOST_FILES)), folder)
+            yield from (window for _, window in table.windows(window_rows(table)))
         else:
-            positions = self._positions(table, finished.recipe["seed"])
-            for start in range(0, count, size):
-                yield Table(take_rows(table.arrow, positions[start : start + size]), table.row)
-        if not count:
+            yield from windows_in_order(table, self._positions(table, finished.recipe["seed"]), folder)
+        if not len(table):
             yield table
 
     def _positions(self, table: Table[Any], seed: int) -> NDArray[np.int64]:

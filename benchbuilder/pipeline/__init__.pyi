@@ -17,6 +17,9 @@ from .build_diff import ChangeCause as ChangeCause
 from .build_diff import ChangeSort as ChangeSort
 from .build_diff import ItemChange as ItemChange
 from .build_diff import compare_builds as compare_builds
+from .build_inputs import BuildInputs as BuildInputs
+from .build_inputs import inputs_of_build as inputs_of_build
+from .build_inputs import kept_checksums as kept_checksums
 from .built_benchmark import BuiltBenchmark as BuiltBenchmark
 from .cache_key import describe_key_changes as describe_key_changes
 from .cache_key import spec_key_inputs as spec_key_inputs
@@ -31,6 +34,7 @@ from .cleaning import remove_older as remove_older
 from .cleaning import size_of as size_of
 from .executors.base import Executor as Executor
 from .executors.base import StepWork as StepWork
+from .foreign_files import RUN_LOG as RUN_LOG
 from .inspected_flow import InspectedFlow as InspectedFlow
 from .inspected_flow import ports_of_step as ports_of_step
 from .inspector import Inspector as Inspector
@@ -49,6 +53,7 @@ from .plan import make_plan as make_plan
 from .plan import plan_build as plan_build
 from .plan import recorded_changes as recorded_changes
 from .plan import unread_sources as unread_sources
+from .plan import workers_of as workers_of
 from .progress import BarProgress as BarProgress
 from .progress import LineProgress as LineProgress
 from .progress import ProgressLines as ProgressLines
@@ -71,6 +76,7 @@ from .shards.files import shard_counts as shard_counts
 from .shards.worker import ShardWorker as ShardWorker
 from .shards.worker import StepJob as StepJob
 from .shards.worker import TableFiles as TableFiles
+from .step_tables import stored_table as stored_table
 from .store.checksums import Checksums as Checksums
 from .store.digest import table_digest as table_digest
 from .store.folder import Store as Store

@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from benchbuilder.core import (
     ServiceError,
@@ -25,6 +25,7 @@ from benchbuilder.pipeline.audits import Auditor
 from benchbuilder.pipeline.foreign_files import RUN_LOG
 from benchbuilder.pipeline.last_command import save_last_command
 from benchbuilder.pipeline.ledger import write_ledger
+from benchbuilder.pipeline.memory import share_heaps
 from benchbuilder.pipeline.outputs import OutputFiles, OutputWriter
 from benchbuilder.pipeline.plan import NodeStatus, Plan
 from benchbuilder.pipeline.progress import Watcher
@@ -42,7 +43,7 @@ class BuildReport:
 
     `waiting` says, by step, what people still have to do or which batches are to come. `removed_files` are outdated
     outputs of an earlier build. `receipts` say what models were asked and what it cost, over all runs. `audits` are the
-    results of the auditor by task.
+    results of the auditor by task. `logged` is what the run log says of this run.
     """
 
     folder: Path
@@ -56,6 +57,7 @@ class BuildReport:
     manifests: dict[str, Manifest] = field(default_factory=dict[str, Manifest])
     receipts: tuple[Receipt, ...] = ()
     audits: Mapping[str, AuditResult] = field(default_factory=dict[str, AuditResult])
+    logged: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def record_outputs(self, files: OutputFiles) -> None:
         """Record what became of the outputs."""
@@ -93,6 +95,7 @@ def build_benchmark(
         TooManyFailures: More branches of a step failed than the recipe tolerates.
         ServiceError: A model or a worker cannot be reached.
     """
+    share_heaps()
     report = BuildReport(store.folder)
     outputs = OutputWriter(plan, store, recipe_yaml, auditor)
     names = outputs.planned_names() if write_outputs else [RUN_LOG]
@@ -205,7 +208,7 @@ def _write_run_log(
     store: Store, report: BuildReport, started: datetime, times: Mapping[str, Mapping[str, float]]
 ) -> None:
     """Append times, machine and memory to the run log; no output holds any of them."""
-    run = {
+    report.logged = {
         "started": started.isoformat(timespec="seconds"),
         "seconds": round((datetime.now(UTC) - started).total_seconds(), 3),
         "python": platform.python_version(),
@@ -217,4 +220,4 @@ def _write_run_log(
     }
     path = store.folder / RUN_LOG
     with name_file_in_errors(path), path.open("a", encoding="utf-8", newline="\n") as stream:
-        stream.write(json.dumps(run, ensure_ascii=False) + "\n")
+        stream.write(json.dumps(report.logged, ensure_ascii=False) + "\n")

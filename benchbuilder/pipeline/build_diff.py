@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any, Literal
 
 import pyarrow as pa
@@ -25,6 +28,7 @@ _THRESHOLDS = ("annotation.keep", "annotation.min_evidence", "annotation.rule", 
                "votes.rule", "choose", "sample")  # fmt: skip
 _MOST_LISTED = 3
 """The number of differences of a step that are listed for an item."""
+_HASH_BYTES = 16
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,50 @@ class BenchmarkDifferences:
         return Counter((change.sort, change.cause) for change in self.changes)
 
 
+@dataclass(frozen=True, slots=True)
+class _OwnItem:
+    """An item that only one benchmark has: what a comparison says of it, and a hash of each of its cells."""
+
+    id: str
+    parents: tuple[str, ...]
+    fact: str
+    partition: str
+    place: tuple[str, int]
+    type: str
+    text: str
+    names: tuple[str, ...]
+    hashes: bytes
+
+    @classmethod
+    def of(cls, row: Any) -> _OwnItem:
+        """That of a row."""
+        cells: Mapping[str, str] = row.payload.flat_cells()
+        return cls(
+            row.id, tuple(map(sys.intern, row.parents)), row.fact, sys.intern(row.partition),
+            (sys.intern(row.origin.file), row.origin.line), sys.intern(str(getattr(row.payload, "type", ""))),
+            cells.get("full-question") or next(iter(cells.values()), ""),
+            _shared(tuple(cells)), b"".join(map(_hash, cells.values())),
+        )  # fmt: skip
+
+    def cells(self) -> dict[str, bytes]:
+        """The hash of each cell."""
+        starts = range(0, len(self.hashes), _HASH_BYTES)
+        return {
+            name: self.hashes[start : start + _HASH_BYTES]
+            for name, start in zip(self.names, starts, strict=True)
+        }  # fmt: skip
+
+
+@cache
+def _shared(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The same names, of which equal ones are one object."""
+    return names
+
+
+def _hash(text: str) -> bytes:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_HASH_BYTES).digest()
+
+
 def compare_builds(left: BuiltBenchmark, right: BuiltBenchmark) -> list[BenchmarkDifferences]:
     """The differences in each common task; DataError if a build is not finished, or there is no common task."""
     tasks = [task for task in left.items if task in right.items]
@@ -74,7 +122,7 @@ def compare_builds(left: BuiltBenchmark, right: BuiltBenchmark) -> list[Benchmar
 
 
 def _compare_task(task: str, left: Lineage, right: Lineage, keys: tuple[KeyChange, ...]) -> BenchmarkDifferences:
-    removed, added = left.items_besides(right), right.items_besides(left)
+    removed, added = (list(map(_OwnItem.of, one.items_besides(two))) for one, two in ((left, right), (right, left)))
     why_removed = _causes_of_absence(removed, left, right)
     why_added = _causes_of_absence(added, right, left, later=True)
     pairs = _pair_items(removed, added)
@@ -85,16 +133,16 @@ def _compare_task(task: str, left: Lineage, right: Lineage, keys: tuple[KeyChang
     return BenchmarkDifferences(task, left.count - len(removed), tuple(changes), keys)
 
 
-def _pair_items(removed: Iterable[Any], added: Iterable[Any]) -> list[tuple[Any, Any]]:
+def _pair_items(removed: Iterable[_OwnItem], added: Iterable[_OwnItem]) -> list[tuple[_OwnItem, _OwnItem]]:
     """Items that correspond: of one type, and of the same fact or the same line of a source."""
-    pairs: list[tuple[Any, Any]] = []
+    pairs: list[tuple[_OwnItem, _OwnItem]] = []
     left = list(removed)
     waiting = {row.id: row for row in added}
     for key in (_fact_key, _origin_key):
-        candidates: defaultdict[Any, list[Any]] = defaultdict(list)
+        candidates: defaultdict[Any, list[_OwnItem]] = defaultdict(list)
         for row in waiting.values():
             candidates[key(row)].append(row)
-        rest: list[Any] = []
+        rest: list[_OwnItem] = []
         for row in left:
             if matches := candidates[key(row)]:
                 pairs.append((row, match := matches.pop(0)))
@@ -105,33 +153,31 @@ def _pair_items(removed: Iterable[Any], added: Iterable[Any]) -> list[tuple[Any,
     return pairs
 
 
-def _fact_key(row: Any) -> tuple[str, str]:
-    return str(row.fact), str(getattr(row.payload, "type", ""))
+def _fact_key(row: _OwnItem) -> tuple[str, str]:
+    return row.fact, row.type
 
 
-def _origin_key(row: Any) -> tuple[str, str, int, str]:
-    return row.partition, row.origin.file, row.origin.line, str(getattr(row.payload, "type", ""))
+def _origin_key(row: _OwnItem) -> tuple[str, tuple[str, int], str]:
+    return row.partition, row.place, row.type
 
 
 def _item_change(
-    sort: ChangeSort, row: Any, cause: tuple[ChangeCause, str, str], counterpart: Any = None
+    sort: ChangeSort, row: _OwnItem, cause: tuple[ChangeCause, str, str], counterpart: _OwnItem | None = None
 ) -> ItemChange:
     why, step, detail = cause
-    cells: dict[str, str] = row.payload.flat_cells()
-    text = cells.get("full-question") or next(iter(cells.values()), "")
     one, other = (row.id, "") if sort == "removed" else ("", row.id)
     fields: tuple[str, ...] = ()
     if counterpart is not None:
-        one, other, now = row.id, counterpart.id, counterpart.payload.flat_cells()
-        fields = tuple(name for name in cells if cells[name] != now.get(name)) or ("evidence or lineage",)
-    return ItemChange(sort, why, step, detail, row.partition, text, one, other, fields)
+        one, other, now = row.id, counterpart.id, counterpart.cells()
+        fields = tuple(name for name, cell in row.cells().items() if cell != now.get(name)) or ("evidence or lineage",)
+    return ItemChange(sort, why, step, detail, row.partition, row.text, one, other, fields)
 
 
 # --- causes
 
 
 def _causes_of_absence(
-    rows: list[Any], present: Lineage, absent: Lineage, *, later: bool = False
+    rows: list[_OwnItem], present: Lineage, absent: Lineage, *, later: bool = False
 ) -> dict[str, tuple[ChangeCause, str, str]]:
     """Where the line of each item of `present` ends in `absent`, and why; `later` if `present` is the second one."""
     rows_by_id = {row.id: row for row in rows}
@@ -146,18 +192,18 @@ def _causes_of_absence(
         references = {name: _references(rows_by_id[name]) for name in broken}
         wanted = {reference for names in references.values() for reference in names}
         drops = absent.drops(step, wanted) if broken and step in absent.steps else {}
+        cause_of = cache(partial(_cause, step, present, absent, later=later))
         for name, own in references.items():
             del unexplained[name]
-            drop = next((drops[reference] for reference in own if reference in drops), None)
-            causes[name] = _cause(step, present, absent, drop, later=later)
+            causes[name] = cause_of(next((drops[reference] for reference in own if reference in drops), None))
     for name in unexplained:
         causes[name] = ("rule", present.items, "the steps make the same rows of it, but are wired differently")
     return causes
 
 
-def _references(row: Any) -> list[str]:
+def _references(row: _OwnItem) -> list[str]:
     """How outcomes name an item, its ancestors and its line of a source."""
-    return [row.id, *row.parents, f"{row.origin.file}:{row.origin.line}"]
+    return [row.id, *row.parents, "{}:{}".format(*row.place)]
 
 
 def _cause(

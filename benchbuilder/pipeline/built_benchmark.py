@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -11,11 +11,11 @@ import pyarrow.compute as pc
 import yaml
 
 from benchbuilder.config import display_path
-from benchbuilder.core import DataError, parse_plain_yaml
+from benchbuilder.core import DataError, Table, parse_plain_yaml
 from benchbuilder.pipeline.accounting.shard import OUTCOME_SCHEMA, filter_outcomes
 from benchbuilder.pipeline.outputs import outputs_match
 from benchbuilder.pipeline.shards.files import read_columns, read_part
-from benchbuilder.pipeline.shards.worker import TableFiles
+from benchbuilder.pipeline.step_tables import stored_table
 from benchbuilder.pipeline.store.folder import Store
 from benchbuilder.pipeline.store.manifest import Manifest
 
@@ -87,14 +87,15 @@ class Lineage:
         """How many items there are."""
         return self.steps[self.items].rows
 
-    def items_besides(self, other: Lineage) -> list[Any]:
-        """The items that `other` does not have."""
+    def items_besides(self, other: Lineage) -> Iterator[Any]:
+        """The items that `other` does not have, one at a time."""
         own, known = self._ids(self.items), pa.concat_arrays([_NONE, *other._ids(other.items).chunks])
         compute: Any = pc
         absent: Any = own.filter(compute.invert(compute.is_in(own, value_set=known)))
-        manifest = self.steps[self.items]
-        table = TableFiles(manifest.row, self.store.parts(manifest), self.store.cache).load()
-        return list(table.find(absent.to_pylist())) if len(absent) else []
+        wanted = absent.combine_chunks()
+        table = stored_table(self.store, self.steps[self.items])
+        for piece in table.batches() if len(absent) else ():
+            yield from Table(piece.filter(compute.is_in(piece.column("id"), value_set=wanted)), table.row)
 
     def rows_present(self, step: str, ids: pa.Array[Any]) -> set[str]:
         """Which of `ids` are rows of a step; none if there is no such step."""

@@ -62,10 +62,14 @@ class StoreState:
 
 @dataclass(frozen=True)
 class StoreContents:
-    """The states of a store, those that are needed first, then the latest first; and its indices with their sizes."""
+    """The states of a store, those that are needed first, then the latest first; and its indices with their sizes.
+
+    `remains` are the bytes of what killed commands left.
+    """
 
     states: tuple[StoreState, ...]
     indices: Mapping[Path, int] = field(default_factory=dict[Path, int])
+    remains: int = 0
 
     @property
     def older(self) -> tuple[StoredStep, ...]:
@@ -100,19 +104,20 @@ def read_contents(store: Store, present: Mapping[str, Plan]) -> StoreContents:
     for why in sorted({step.unusable for step in steps.values()}):
         take(why, [folder for folder, step in steps.items() if step.unusable == why], needed=False)
     older = sorted((state for state in states if not state.needed), key=lambda state: state.built, reverse=True)
-    return StoreContents((*(state for state in states if state.needed), *older), _indices(store))
+    states = [*(state for state in states if state.needed), *older]
+    return StoreContents(tuple(states), _indices(store), _remains(store))
 
 
 def remove_older(store: Store, contents: StoreContents, present: Mapping[str, Plan], *, indices: bool = False) -> int:
     """Remove the older steps of `contents`, and with `indices` its indices; the number of bytes that were freed.
 
     What became needed since `contents` was read stays. Whenever this is interrupted, every step is there as it was or
-    not at all: a step is first moved aside, and the next build removes what lies there.
+    not at all: a step is first moved aside, and the next cleaning or build removes what lies there.
 
     Raises:
         StoreError: A build is at work.
     """
-    freed = 0
+    freed = _remains(store)  # the lock removes them
     with store.lock(), store.open_scratch() as scratch:
         still = {step.folder for step in read_contents(store, present).older}
         doomed = {step.folder: step.size for step in contents.older if step.folder in still}
@@ -122,9 +127,9 @@ def remove_older(store: Store, contents: StoreContents, present: Mapping[str, Pl
                 move_into_place(path, scratch.folder / str(number))
                 freed += size
         plan = next(iter(present.values()))
-        for name in dict.fromkeys(step.name for step in contents.older):
-            node = plan.nodes.get(name)
-            restore_latest(store.steps / name, None if node is None else store.step_folder(name, node.key))
+        for folder in sorted(store.steps.iterdir()):
+            node = plan.nodes.get(folder.name)
+            restore_latest(folder, None if node is None else store.step_folder(node.name, node.key))
     return freed
 
 
@@ -154,6 +159,11 @@ def size_of(path: Path) -> int:
     if path.is_dir():
         return sum(file.lstat().st_size for file in path.rglob("*") if not file.is_dir())
     return path.lstat().st_size if path.exists() else 0
+
+
+def _remains(store: Store) -> int:
+    """The bytes of what commands that were killed had moved aside."""
+    return sum(map(size_of, store.scratch_folders()))
 
 
 def _indices(store: Store) -> dict[Path, int]:

@@ -40,6 +40,7 @@ from benchbuilder.pipeline.foreign_files import (
     removable,
 )
 from benchbuilder.pipeline.ledger import write_ledger
+from benchbuilder.pipeline.memory import release_free_memory
 from benchbuilder.pipeline.plan import Plan
 from benchbuilder.pipeline.rechecks import read_recheck, recheck_checksums
 from benchbuilder.pipeline.step_tables import StepTables
@@ -139,6 +140,7 @@ class OutputWriter:
             written = self._write_recipe_and_ledger(manifests, scratch.folder)
             chosen = tasks(scratch.folder / _LEDGER)
             audits = self._audits(chosen)
+            release_free_memory()
             for task in chosen:
                 written += _export(replace(task.finished(), audit=audits.get(task.name)), task, scratch.folder)
             names = [file.relative_to(scratch.folder).as_posix() for file in written]

@@ -53,16 +53,22 @@ _CONVERSATION_ROWS = 1_000
 """Rows in a shard whose rows are put to a model: each takes a while, so shards are small and committed often."""
 _GROWTH = 16
 """How many times the bytes of its rows in a file a shard may take while it is at work, as Python objects."""
+_WINDOWS = 32
+"""Into so many windows the memory of a gather is divided: several tables and what is made of them are at work."""
 _REPORTED_SECONDS = 5.0
 """A step that takes at least so long reports its time and memory."""
 
 
 @dataclass(frozen=True)
 class ShardLimits:
-    """How large shards are, in rows and in bytes before compression, and what proportion of branches may fail."""
+    """How large shards are, in rows and in bytes before compression, and what proportion of branches may fail.
+
+    `window_bytes` is the size of the windows of gathers.
+    """
 
     shard_rows: int
     shard_bytes: int
+    window_bytes: int
     tolerated_failures: float
 
     @classmethod
@@ -70,7 +76,8 @@ class ShardLimits:
         """The limits of a recipe: the shards at work at the same time fit into the memory that it grants."""
         run = recipe.run
         shard_bytes = run.memory_mb * 1_000_000 // (workers_of(run) * _GROWTH)
-        return cls(run.shard_rows, shard_bytes, recipe.tolerate.failed_rows)
+        window_bytes = run.memory_mb * 1_000_000 // _WINDOWS
+        return cls(run.shard_rows, shard_bytes, window_bytes, recipe.tolerate.failed_rows)
 
 
 def create_executor(run: RunSpec) -> Executor:
@@ -305,7 +312,9 @@ class NodeRunner:
         files = port_files(node, port, self.store, self.manifests)
         if step.ports[port].mode != "lookup":
             check_union(node, port, plan_shards(files.row, files.parts, self.limits.shard_rows))
-        return files.load()
+        table = files.load()
+        table.window_bytes = self.limits.window_bytes
+        return table
 
     @contextlib.contextmanager
     def _timed(self, name: str) -> Generator[None]:

@@ -11,7 +11,12 @@ from benchbuilder.pipeline.store.folder import Store
 from benchbuilder.pipeline.store.manifest import Manifest
 
 _CACHED_BYTES = 8_000_000
-"""The largest table whose rows are kept in memory for the next exporter; as objects they take many times that."""
+"""The size of the tables whose rows are kept in memory for the next exporter; as objects they take many times that."""
+
+
+def stored_table(store: Store, manifest: Manifest) -> Table[Any]:
+    """The rows of a committed step: few of them in memory, more read piece by piece."""
+    return TableFiles(manifest.row, store.parts(manifest), store.cache).load()
 
 
 class StepTables(Mapping[str, Table[Any]]):
@@ -20,13 +25,20 @@ class StepTables(Mapping[str, Table[Any]]):
     def __init__(self, store: Store, manifests: Mapping[str, Manifest]) -> None:
         self._store, self._manifests = store, manifests
         self._cached: dict[str, Table[Any]] = {}
+        self._room = _CACHED_BYTES
 
     def __getitem__(self, name: str) -> Table[Any]:
         if name not in self._cached:
             manifest = self._manifests[name]
-            table = TableFiles(manifest.row, self._store.parts(manifest), self._store.cache).load()
-            self._cached[name] = _CachedTable(table) if _is_small(table) else table
+            self._cached[name] = self._with_rows(stored_table(self._store, manifest))
         return self._cached[name]
+
+    def _with_rows(self, table: Table[Any]) -> Table[Any]:
+        """The table; one that keeps its rows while there is room."""
+        if isinstance(table, StoredTable) or table.arrow.nbytes > self._room:
+            return table
+        self._room -= table.arrow.nbytes
+        return _CachedTable(table)
 
     def __contains__(self, name: object) -> bool:
         return name in self._manifests  # without reading the table
@@ -36,10 +48,6 @@ class StepTables(Mapping[str, Table[Any]]):
 
     def __len__(self) -> int:
         return len(self._manifests)
-
-
-def _is_small(table: Table[Any]) -> bool:
-    return not isinstance(table, StoredTable) and table.arrow.nbytes <= _CACHED_BYTES
 
 
 class _CachedTable(Table[Any]):

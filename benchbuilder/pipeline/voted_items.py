@@ -6,6 +6,7 @@ from typing import Any
 
 from benchbuilder.core import Item, Table
 from benchbuilder.pipeline.audits import committed_manifests
+from benchbuilder.pipeline.node_inputs import port_files
 from benchbuilder.pipeline.plan import Plan
 from benchbuilder.pipeline.store.folder import Store
 from benchbuilder.steps import ReviewStep
@@ -18,13 +19,13 @@ def item_voters(plan: Plan, store: Store, items: Table[Item[Any]]) -> dict[str, 
     for node in plan.nodes.values():
         names = {up for port in node.inputs.values() for up in port}
         if isinstance(node.producer, ReviewStep) and names <= set(manifests):
-            tables = {
-                port: [row for name in ups for row in store.rows(manifests[name])] for port, ups in node.inputs.items()
-            }
+            tables = {port: port_files(node, port, store, manifests).load() for port in node.inputs}
             for row, people in node.producer.voters(tables, store.workplace).items():
                 voters[row] = voters.get(row, frozenset()) | people
-    none = frozenset[str]()
-    return {
-        item.id: none.union(*(voters.get(row, none) for row in (item.id, item.candidate, *item.parents)))
-        for item in items
-    }
+    none, found = frozenset[str](), dict[str, frozenset[str]]()
+    for batch in items.batches(["id", "candidate", "parents"]):
+        for item, candidate, parents in zip(
+            *(batch.column(name).to_pylist() for name in batch.column_names), strict=True
+        ):
+            found[item] = none.union(*(voters.get(row, none) for row in (item, candidate, *parents)))
+    return found

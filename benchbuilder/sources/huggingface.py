@@ -64,6 +64,11 @@ class HuggingFaceSpec(RecordSpec):
             raise ValueError("name and revision go together: the commit (40 hexadecimal digits) to read")
         return self
 
+    @property
+    def looks_elsewhere(self) -> bool:
+        """What is named on the hub is read from the cache of its library."""
+        return self.name is not None
+
 
 class HuggingFace(RecordSource[HuggingFaceSpec]):
     """Records of a dataset in Arrow, Parquet, JSON or CSV files, numbered from 1 in each file (by line in text files).

@@ -139,6 +139,11 @@ class SqlSpec(RecordSpec):
             raise ValueError("name the database once: by the path of its file, or by database_env")
         return self
 
+    @property
+    def looks_elsewhere(self) -> bool:
+        """A database may change without its file: the query decides."""
+        return True
+
 
 class Sql(RecordSource[SqlSpec]):
     """Rows of a query, numbered from 1 in its order.

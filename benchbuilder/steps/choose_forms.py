@@ -8,22 +8,29 @@ from importlib.metadata import version
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from pydantic import Field
 
 from benchbuilder.config import Spec, StepSpec
 from benchbuilder.core import (
     Dropped,
     Fact,
-    GatherResult,
-    Kept,
+    FilterResult,
+    GatherStream,
+    LazyTexts,
     LengthUnit,
     NotApplicable,
-    Outcome,
     Question,
     Table,
     Triple,
+    combined_column,
+    constant_column,
+    decided_pieces,
     find_ngrams,
+    schema_of,
     text_length,
+    texts_once,
 )
 from benchbuilder.steps.balance.exact import choose_exactly, require_scipy
 from benchbuilder.steps.balance.greedy import choose_greedily, pack_families
@@ -32,7 +39,8 @@ from benchbuilder.steps.balance.variants import AskRule, TfQuestion, Variant, li
 from benchbuilder.steps.base import Gather, Port
 
 _BINS = 8
-_COLUMNS = ("type", "fact", "family", "negated", "expected", "partition", "text")
+_COLUMNS = ["type", "fact", "family", "negated", "expected", "partition", "text"]
+_compute: Any = pc
 
 
 class SlackSpec(Spec):
@@ -102,19 +110,13 @@ class ChooseForms(Gather):
             columns = (facts.ids(), facts.column("payload.relation"), facts.column("payload.head"))
             self._facts = {name: (relation, head) for name, relation, head in zip(*columns, strict=True)}
 
-    def gather(self, tables: Mapping[str, Table[Any]]) -> GatherResult:
+    def gather(self, tables: Mapping[str, Table[Any]]) -> FilterResult | GatherStream:
         """Every question, kept or not."""
         table = tables["each"]
         if self.spec.method == "none":
-            return GatherResult([(row.id, [Kept(row)]) for row in table])
-        ids = table.ids()
-        order = sorted(range(len(ids)), key=ids.__getitem__)
-        columns = {name: [values[at] for at in order] for name in _COLUMNS for values in [table.column(name)]}
-        cells = zip(*(columns[name] for name in _COLUMNS), strict=True)
-        questions = [
-            TfQuestion(at, fact, family or fact, negated, expected == "yes")
-            for at, (type_, fact, family, negated, expected, *_) in enumerate(cells) if type_ == "tf"
-        ]  # fmt: skip
+            return FilterResult([None] * len(table), constant_column("", len(table)))
+        columns, order = _by_id(table)
+        questions = list(_questions(columns))
         variants = list_variants(questions, self.spec.ask, self.context.seed)
         problem = self._state_problem(columns, variants)
         chosen = choose_greedily(problem)
@@ -124,13 +126,14 @@ class ChooseForms(Gather):
             chosen = exact.variants
             notes |= {"gap": round(exact.gap, 4), "finished": exact.finished}
         notes |= {"kept": len(chosen), "balanced": problem.balance.height}
-        others = {ids[order[at]]: outcome for at, outcome in _outcomes(questions, variants, chosen).items()}
-        kept = {row.id: Kept(row) for row in table.find(set(ids) - set(others))}
-        return GatherResult([(name, [others.get(name) or kept[name]]) for name in ids], notes=notes)
+        outcomes = _outcomes(questions, variants, chosen)
+        return GatherStream(decided_pieces(table, {int(order[at]): lost for at, lost in outcomes.items()}), notes=notes)
 
-    def _state_problem(self, columns: Mapping[str, Sequence[Any]], variants: Sequence[Variant]) -> BalanceProblem:
-        partitions, facts = columns["partition"], columns["fact"]
-        names = [f"{partition}\0{negated}" for partition, negated in zip(partitions, columns["negated"], strict=True)]
+    def _state_problem(self, columns: pa.Table, variants: Sequence[Variant]) -> BalanceProblem:
+        partitions, facts, negations = (
+            texts_once(combined_column(columns, name)) for name in ("partition", "fact", "negated")
+        )
+        names = [f"{partition}\0{negated}" for partition, negated in zip(partitions, negations, strict=True)]
         numbers = {name: at for at, name in enumerate(sorted(set(names)))}
         scopes = np.array([numbers[name] for name in names], np.int64)
         groups: list[str] | None = None
@@ -138,7 +141,7 @@ class ChooseForms(Gather):
             firsts = [variant.questions[0].row for variant in variants]
             groups = [f"{partitions[at]}\0{self._facts.get(facts[at], ('', ''))[0]}" for at in firsts]
         slack = Slack(self.spec.slack.least, self.spec.slack.share)
-        views = list(self._views(columns["text"], facts, scopes))
+        views = list(self._views(LazyTexts(columns.column("text")), facts, scopes))
         return state_problem(variants, scopes, views, groups, slack, pack_families)
 
     def _views(self, texts: Sequence[str], facts: Sequence[str], scopes: Ints) -> Iterator[FeaturePairs]:
@@ -150,8 +153,26 @@ class ChooseForms(Gather):
             heads = Counter(head for _, head in self._facts.values())
             popularity = [heads[self._facts.get(fact, ("", ""))[1]] for fact in facts]
             yield FeaturePairs(every, _quantile_bins(popularity, scopes), _BINS + 1, 1)
-        words = find_ngrams(texts, self.spec.unit)
+        words = find_ngrams(texts, self.spec.unit, least=self.spec.words)
         yield FeaturePairs(words.texts, words.grams, max(1, words.size), self.spec.words)
+
+
+def _by_id(table: Table[Any]) -> tuple[pa.Table, Ints]:
+    """What is read of the questions, in the order of their ids, and their positions."""
+    names = ["id", *_COLUMNS]
+    columns = pa.concat_tables(
+        [schema_of(table.row).empty_table().select(names), *(piece.select(names) for piece in table.batches(names))]
+    )
+    order = _compute.sort_indices(columns.column("id"))
+    return columns.select(_COLUMNS).take(order).combine_chunks(), order.to_numpy()
+
+
+def _questions(columns: pa.Table) -> Iterator[TfQuestion]:
+    """The true/false questions, by their place in the columns."""
+    cells = zip(*(texts_once(combined_column(columns, name)) for name in _COLUMNS if name != "text"), strict=True)
+    for at, (type_, fact, family, negated, expected, _) in enumerate(cells):
+        if type_ == "tf":
+            yield TfQuestion(at, fact, family or fact, negated, expected == "yes")
 
 
 def _quantile_bins(values: Sequence[int], scopes: Ints) -> Ints:
@@ -164,7 +185,9 @@ def _quantile_bins(values: Sequence[int], scopes: Ints) -> Ints:
     return bins
 
 
-def _outcomes(questions: Sequence[TfQuestion], variants: Sequence[Variant], chosen: Ints) -> dict[int, Outcome]:
+def _outcomes(
+    questions: Sequence[TfQuestion], variants: Sequence[Variant], chosen: Ints
+) -> dict[int, Dropped | NotApplicable]:
     """What becomes of each question, by its row, except for those that are kept."""
     kept = [variants[at] for at in chosen]
     rows = {question.row for variant in kept for question in variant.questions}
@@ -175,7 +198,7 @@ def _outcomes(questions: Sequence[TfQuestion], variants: Sequence[Variant], chos
     for question in questions:
         if question.fact in taken:
             rivals.setdefault(question.family, question.fact)
-    outcomes: dict[int, Outcome] = {}
+    outcomes: dict[int, Dropped | NotApplicable] = {}
     for question in questions:
         if question.row in rows:
             continue

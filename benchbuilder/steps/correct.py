@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
 from typing import Annotated, Any, ClassVar
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from benchbuilder.config import FileRef, KeyedByStep, StepSpec
-from benchbuilder.core import Candidate, Dropped, FilterResult, GatherResult, Kept, Outcome, Table, constant_column
+from benchbuilder.core import (
+    Candidate,
+    Dropped,
+    FilterResult,
+    GatherStream,
+    Table,
+    combined_column,
+    constant_column,
+    decided_pieces,
+)
 from benchbuilder.steps.base import Gather, Port
-from benchbuilder.steps.errata.log import CorrectedItem, Corrections, ItemTexts, read_errata
+from benchbuilder.steps.errata.log import Corrections, ItemTexts, read_errata
+
+_compute: Any = pc
 
 
 class CorrectSpec(StepSpec):
@@ -46,36 +61,40 @@ class Correct(Gather):
         """The decisions in force, if there are any."""
         return {"the decisions about errata": self._corrections.digest()} if self._corrections.errata else {}
 
-    def gather(self, tables: Mapping[str, Table[Any]]) -> GatherResult | FilterResult:
+    def gather(self, tables: Mapping[str, Table[Any]]) -> FilterResult | GatherStream:
         """Every candidate: as it was, fixed, or dropped."""
+        table = tables["each"]
         if not self._corrections.errata:
-            count = len(tables["each"])
-            return FilterResult([None] * count, constant_column("", count))
-        rows: list[Candidate] = list(tables["each"])
-        found = [self._corrections.apply(ItemTexts.of(row)) for row in rows]
+            return FilterResult([None] * len(table), constant_column("", len(table)))
+        decided: dict[int, Candidate | Dropped] = {}
         lost: dict[str, str] = {}
-        for row, corrected in zip(rows, found, strict=True):
+        used = set[str]()
+        for place, row in self._named_rows(table):
+            corrected = self._corrections.apply(ItemTexts.of(row))
+            used.update(corrected.errata)
             if corrected.texts is None:
                 lost.setdefault(row.family or row.fact, corrected.errata[-1])
-        outcomes: list[tuple[str, list[Outcome]]] = [
-            (row.id, [self._outcome(row, corrected, lost.get(row.family or row.fact, ""))])
-            for row, corrected in zip(rows, found, strict=True)
-        ]
-        used = {name for corrected in found for name in corrected.errata}
+                decided[place] = Dropped("withdrawn", corrected.errata[-1])
+            elif corrected.texts != ItemTexts.of(row):
+                decided[place] = self._fixed(row, corrected.texts)
+        for place, family in _rows_of_families(table, lost):
+            if not isinstance(decided.get(place), Dropped):
+                decided[place] = Dropped("family_incomplete", lost[family])
         notes = {
             "errata": sorted(used),
             "errata_of_other_items": sorted({e.id for e in self._corrections.errata} - used),
         }
-        return GatherResult(outcomes, notes=notes)
+        return GatherStream(decided_pieces(table, decided), notes=notes)
 
-    def _outcome(self, row: Candidate, corrected: CorrectedItem, lost: str) -> Outcome:
-        if corrected.texts is None:
-            return Dropped("withdrawn", corrected.errata[-1])
-        if lost:
-            return Dropped("family_incomplete", lost)
-        if corrected.texts == ItemTexts.of(row):
-            return Kept(row)
-        return Kept(self._fixed(row, corrected.texts))
+    def _named_rows(self, table: Table[Any]) -> Iterator[tuple[int, Candidate]]:
+        """The candidates with the question of an erratum, and their positions."""
+        questions = pa.array(sorted({erratum.before.question for erratum in self._corrections.errata}), pa.string())
+        start = 0
+        for batch in table.batches():
+            mask: Any = _compute.is_in(combined_column(batch, "question"), value_set=questions)
+            places = np.flatnonzero(mask.to_numpy(zero_copy_only=False))
+            yield from zip((start + places).tolist(), Table(batch.filter(mask), table.row), strict=True)
+            start += batch.num_rows
 
     def _fixed(self, row: Candidate, texts: ItemTexts) -> Candidate:
         """The candidate with other texts. No check of a step before holds for them."""
@@ -84,3 +103,16 @@ class Correct(Gather):
         if row.asked in texts.question:
             fields["asked"] = row.asked
         return Candidate.child(row, produced_by=self.produced_by(), **fields)
+
+
+def _rows_of_families(table: Table[Any], families: Collection[str]) -> Iterator[tuple[int, str]]:
+    """The positions of the candidates of some families, each with its family."""
+    wanted = pa.array(sorted(families), pa.string())
+    start = 0
+    for batch in table.batches(["fact", "family"]):
+        fact, family = (combined_column(batch, name) for name in ("fact", "family"))
+        own = _compute.if_else(_compute.equal(family, ""), fact, family)
+        mask = _compute.is_in(own, value_set=wanted)
+        places = np.flatnonzero(mask.to_numpy(zero_copy_only=False))
+        yield from zip((start + places).tolist(), own.filter(mask).to_pylist(), strict=True)
+        start += batch.num_rows

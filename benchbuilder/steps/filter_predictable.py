@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from pydantic import Field
 
 from benchbuilder.config import StepSpec
 from benchbuilder.core import (
     Candidate,
-    Dropped,
     FamilyRows,
-    GatherResult,
-    Kept,
+    FilterResult,
+    LazyTexts,
     LengthUnit,
+    NgramNumbers,
     Table,
-    find_ngrams,
     join_shared_answers,
     predictability,
+    texts_once,
 )
 from benchbuilder.steps.base import Gather, Port
+
+_compute: Any = pc
+_TEXTS = 8_192
+"""Candidates whose n-grams are looked at together."""
 
 
 class FilterPredictableSpec(StepSpec):
@@ -55,58 +62,97 @@ class FilterPredictable(Gather):
 
     spec: FilterPredictableSpec
 
-    def gather(self, tables: Mapping[str, Table[Any]]) -> GatherResult:
+    def gather(self, tables: Mapping[str, Table[Any]]) -> FilterResult:
         """Every candidate, kept or dropped."""
-        given = list(tables["each"])
-        rows = sorted(given, key=lambda row: row.id)
-        rows = rows if self.spec.target == "pair" else [row for row in rows if row.type == "tf"]
-        scores = self._family_scores(rows)
+        table = tables["each"]
+        order = self._order(table)
+        families = texts_once(_family_names(table, order))
+        scores = self._family_scores(table, order, families)
         limit = int(self.spec.most * len(scores))
         ranked = sorted(scores, key=lambda name: (-scores[name], name))
         dropped = {name for name in ranked[:limit] if scores[name] > self.spec.tau}
-        used = {row.id for row in rows}
         notes: dict[str, Any] = {"families": len(scores), "dropped": len(dropped)}
         if scores:
             notes["mean"] = round(float(np.mean(list(scores.values()))), 4)
+        reasons: list[str | None] = [None] * len(table)
+        details = [""] * len(table)
+        for place, family in zip(order.tolist(), families, strict=True):
+            if family in dropped:
+                reasons[place] = "predictable"
+                details[place] = f"{scores[family]:.2f} over {self.spec.splits} splits"
+        return FilterResult(reasons, details, notes=notes)
 
-        def outcome(row: Candidate) -> Kept | Dropped:
-            family = row.family or row.fact
-            if row.id in used and family in dropped:
-                return Dropped("predictable", f"{scores[family]:.2f} over {self.spec.splits} splits")
-            return Kept(row)
+    def _order(self, table: Table[Any]) -> Any:
+        """The positions of the candidates that have the target, in the order of their ids."""
+        order = _compute.sort_indices(_column(table, "id")).to_numpy()
+        if self.spec.target == "pair":
+            return order
+        return order[_compute.equal(_column(table, "type"), "tf").to_numpy()[order]]
 
-        return GatherResult([(row.id, [outcome(row)]) for row in given], notes=notes)
-
-    def _family_scores(self, rows: Sequence[Candidate]) -> dict[str, float]:
+    def _family_scores(self, table: Table[Any], order: Any, names: Sequence[str]) -> dict[str, float]:
         """The mean probability of the right label, by family; nothing if there is only one label."""
-        if not rows or (self.spec.target == "verdict" and len({row.expected for row in rows}) < 2):
+        labels = np.ones(len(order), np.int64)
+        if self.spec.target == "verdict":
+            expected = _column(table, "expected", order)
+            labels[_compute.not_equal(expected, "yes").to_numpy()] = -1
+            names = names if len(expected.unique()) > 1 else ()
+        if not names:
             return {}
-        names = {name: at for at, name in enumerate(sorted({row.family or row.fact for row in rows}))}
-        families = np.array([names[row.family or row.fact] for row in rows], np.int64)
-        folds = join_shared_answers([row.family or row.fact for row in rows],
-                                    [(row.answer, row.answer_wrong) for row in rows],
-                                    [row.wrong_from == "rows" for row in rows])  # fmt: skip
-        groups = {name: at for at, name in enumerate(sorted(set(folds)))}
-        apart = np.array([groups[name] for name in folds], np.int64)
-        table = (self._pair_rows if self.spec.target == "pair" else self._verdict_rows)(rows, apart)
-        chances = predictability(table, self.spec.splits, self.spec.held_out, self.context.seed)
+        rows = self._rows(table, order, labels, _numbers(_folds(table, order, names))[1])
+        chances = predictability(rows, self.spec.splits, self.spec.held_out, self.context.seed, self.context.cache)
+        different, families = _numbers(names)
         means = np.bincount(families, chances) / np.bincount(families)
-        return {name: float(means[at]) for name, at in names.items()}
+        return dict(zip(different, means.tolist(), strict=True))
 
-    def _verdict_rows(self, rows: Sequence[Candidate], families: Any) -> FamilyRows:
-        """The n-grams of each question."""
-        words = find_ngrams((row.context + row.question for row in rows), self.spec.unit)
-        labels = np.array([1 if row.expected == "yes" else -1 for row in rows], np.int64)
-        return FamilyRows(words.texts, words.grams, np.ones(len(words.texts)), max(1, words.size), labels, families)
+    def _rows(self, table: Table[Any], order: Any, labels: Any, families: Any) -> FamilyRows:
+        """The n-grams of each question, or of each right answer minus those of the wrong one."""
+        count, signed = len(order), self.spec.target == "pair"
+        words = NgramNumbers(self._texts(table, order), self.spec.unit)
+        width, parts = max(1, words.size), list[tuple[Any, Any, Any]]()
+        for first in range(0, count, _TEXTS):
+            stop = min(first + _TEXTS, count)
+            owners, grams = words.between(first, stop)
+            values = np.ones(len(owners), np.int8)
+            if signed:
+                others, their = words.between(count + first, count + stop)
+                keys = owners * width + grams, (others - count) * width + their
+                owners, grams = np.divmod(np.setxor1d(*keys, assume_unique=True), width)
+                values = np.where(np.isin(owners * width + grams, keys[0], assume_unique=True), 1, -1).astype(np.int8)
+            parts.append((np.bincount(owners - first, minlength=stop - first), grams.astype(np.int32), values))
+        del words
+        sizes, indices, values = (np.concatenate(held) for held in zip(*parts, strict=True))
+        starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+        return FamilyRows(starts, indices, values, width, labels, families, signed=signed)
 
-    def _pair_rows(self, rows: Sequence[Candidate], families: Any) -> FamilyRows:
-        """The n-grams of each right answer minus those of the wrong one."""
-        texts = [*(row.answer for row in rows), *(row.answer_wrong for row in rows)]
-        words = find_ngrams(texts, self.spec.unit)
-        wrong = words.texts >= len(rows)
-        width = max(1, words.size)
-        keys, inverse = np.unique((words.texts - len(rows) * wrong) * width + words.grams, return_inverse=True)
-        values = np.bincount(inverse, np.where(wrong, -1.0, 1.0), minlength=len(keys)).astype(float)
-        owners, grams = np.divmod(keys[values != 0], width)
-        labels = np.ones(len(rows), np.int64)
-        return FamilyRows(owners, grams, values[values != 0], width, labels, families, signed=True)
+    def _texts(self, table: Table[Any], order: Any) -> Iterator[str]:
+        """The question of each candidate, or all right answers and then all wrong ones."""
+        if self.spec.target == "pair":
+            return chain.from_iterable(LazyTexts(_column(table, name, order)) for name in ("answer", "answer_wrong"))
+        parts = (LazyTexts(_column(table, name, order)) for name in ("context", "question"))
+        return map("".join, zip(*parts, strict=True))
+
+
+def _column(table: Table[Any], name: str, order: Any = None) -> pa.ChunkedArray[Any]:
+    """A column of texts, in this order."""
+    chunks = [chunk for piece in table.batches([name]) for chunk in piece.column(name).chunks]
+    column = pa.chunked_array(chunks, pa.string())
+    return column if order is None else column.take(pa.array(order))
+
+
+def _family_names(table: Table[Any], order: Any) -> Any:
+    family, fact = (_column(table, name, order).combine_chunks() for name in ("family", "fact"))
+    return _compute.if_else(_compute.equal(family, ""), fact, family)
+
+
+def _folds(table: Table[Any], order: Any, names: Sequence[str]) -> list[str]:
+    """The family of each candidate, joined with those that share an answer that another row lent."""
+    lent: Any = _compute.equal(_column(table, "wrong_from", order), "rows")
+    answers = (LazyTexts(_column(table, name, order)) for name in ("answer", "answer_wrong"))
+    return join_shared_answers(names, zip(*answers, strict=True), lent.to_pylist())
+
+
+def _numbers(names: Sequence[str]) -> tuple[list[str], Any]:
+    """The different names, sorted, and for each name its place among them."""
+    different = sorted(set(names))
+    number_of = {name: at for at, name in enumerate(different)}
+    return different, np.fromiter((number_of[name] for name in names), np.int64, len(names))

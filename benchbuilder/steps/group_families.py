@@ -2,34 +2,36 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import chain, pairwise
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Annotated, Any, ClassVar, Literal
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from pydantic import Field
 
 from benchbuilder.config import StepSpec
 from benchbuilder.core import (
     Candidate,
-    Dropped,
     Fact,
-    GatherResult,
-    Kept,
-    Outcome,
+    GatherPiece,
+    GatherStream,
+    OutcomeBatch,
     Table,
     Triple,
-    answers_after,
-    equality_key,
-    jaccard,
-    join_groups,
-    near_pairs,
-    near_rows,
-    trigrams,
+    combined_column,
+    constant_column,
+    first_equal,
+    join_numbers,
+    near_texts,
 )
 from benchbuilder.steps.base import Gather, Port
+from benchbuilder.steps.families.candidates import Groups, KnownCandidates, Numbers
+from benchbuilder.steps.families.drops import REASONS, FamilyDrops
+from benchbuilder.steps.families.near_facts import NearFacts
 
+_compute: Any = pc
 _LISTED = 20
 """How many of the largest families the notes name."""
 
@@ -47,17 +49,6 @@ class GroupFamiliesSpec(StepSpec):
     same: Annotated[float, Field(gt=0, le=1)] = 1.0
     contradictions: Literal["drop", "keep"] = "drop"
     by_record: bool = False
-
-
-@dataclass
-class _Drops:
-    """The rows that are dropped, by their position."""
-
-    outcomes: dict[int, Dropped] = field(default_factory=dict[int, Dropped])
-
-    def add(self, place: int, reason: str, detail: str) -> None:
-        """Drop a row, unless it is dropped already."""
-        self.outcomes.setdefault(place, Dropped(reason, detail))
 
 
 class GroupFamilies(Gather):
@@ -89,195 +80,90 @@ class GroupFamilies(Gather):
 
     spec: GroupFamiliesSpec
 
-    def gather(self, tables: Mapping[str, Table[Any]]) -> GatherResult:
+    def gather(self, tables: Mapping[str, Table[Any]]) -> GatherStream:
         """Every candidate, kept with its family or dropped, in the order of the input."""
-        rows: list[Candidate] = list(tables["each"])
-        former = [row.family or row.fact for row in rows]
-        same = self._same_questions(rows)
-        claimed = [place for place, row in enumerate(rows) if row.type == "tf"]
-        alike = same + _group(claimed, lambda place: _claim_key(rows[place]))
-        ends = _ends_of_facts(tables.get("triples"))
-        asked = ([place for place in places if rows[place].fact not in ends] for places in alike)
-        joins = list(chain.from_iterable(pairwise(places) for places in asked))
-        if self.spec.near is not None:
-            joins += _near_facts(rows, ends, self.spec.near)
-        if self.spec.by_record:
-            records = _group(range(len(rows)), lambda place: (rows[place].origin.file, rows[place].origin.line))
-            joins += chain.from_iterable(map(pairwise, records))
-        names = join_groups(former, joins)
-        drops = _Drops()
+        known = KnownCandidates(tables["each"])
+        same, claimed = self._same_questions(known), known.claimed()
+        facts = NearFacts(known, tables.get("triples"))
+        pairs = self._pairs(known, facts, (same, claimed))
+        names = np.array(join_numbers(len(known.former), pairs), np.int64)[known.former.numbers]
+        drops = FamilyDrops(known, same, (same, claimed))
+        notes = _notes(known, names) | {"contradictions": drops.count_contradictions()}
         if self.spec.contradictions == "drop":
-            _drop_contradictions(rows, alike, drops)
-        _drop_duplicates(rows, former, same, drops)
-        outcomes: list[tuple[str, list[Outcome]]] = [
-            (row.id, [drops.outcomes.get(place) or Kept(row.model_copy(update={"family": name}))])
-            for place, (row, name) in enumerate(zip(rows, names, strict=True))
-        ]
-        return GatherResult(outcomes, notes=_notes(rows, former, names, alike))
+            drops.drop_contradictions()
+        drops.drop_duplicates()
+        return GatherStream(_pieces(known, names, drops), notes=notes)
 
-    def _same_questions(self, rows: Sequence[Candidate]) -> list[list[int]]:
-        """The positions of candidates with the same question, in order; only groups of several."""
-        same = _group(range(len(rows)), lambda place: (rows[place].type, _question_key(rows[place])))
-        if self.spec.same == 1.0:
-            return same
-        places = [place for place, row in enumerate(rows) if row.type == "oe"]
-        pairs = near_rows([[trigrams(rows[place].context + rows[place].question)] for place in places], self.spec.same)
-        equal = _group(range(len(places)), lambda number: _question_key(rows[places[number]]))
-        pairs = chain(pairs, *(pairwise(numbers) for numbers in equal))
-        names = join_groups([str(number) for number in range(len(places))], pairs)
-        near = _group(range(len(places)), names.__getitem__)
-        return [
-            *(group for group in same if rows[group[0]].type == "tf"),
-            *([places[number] for number in numbers] for numbers in near),
-        ]
+    def _same_questions(self, known: KnownCandidates) -> Groups:
+        """The candidates with the same question."""
+        places = np.arange(len(known))
+        labels = first_equal(known.questions)
+        if self.spec.same < 1.0:
+            first = np.flatnonzero(~known.tf & (labels == places))
+            smallest = np.array(
+                join_numbers(len(first), near_texts(_questions(known, first), self.spec.same)), np.int64
+            )
+            joined = places.copy()
+            joined[first] = first[smallest]
+            labels = joined[labels]
+        return Groups.of(labels, places)
 
-
-def _ends_of_facts(triples: Table[Any] | None) -> dict[str, tuple[str, str]]:
-    """The head and the tail of each fact of the port `triples`, by its id."""
-    if triples is None:
-        return {}
-    columns = (triples.column(name) for name in ("id", "payload.head", "payload.tail"))
-    return {fact: (head, tail) for fact, head, tail in zip(*columns, strict=True)}
+    def _pairs(self, known: KnownCandidates, facts: NearFacts, alike: Iterable[Groups]) -> Iterator[tuple[int, int]]:
+        """The former families that are joined, in pairs."""
+        former = known.former.numbers
+        places = [groups.neighbours(~facts.stated[known.facts.numbers]) for groups in alike]
+        if self.spec.by_record:
+            places.append(known.records().neighbours(np.ones(len(known), bool)))
+        firsts = known.first_of_fact
+        near = facts.pairs(self.spec.near) if self.spec.near is not None else ()
+        for left, right in chain(places, ((firsts[one], firsts[other]) for one, other in near)):
+            joined = former[left] != former[right]
+            yield from zip(former[left[joined]].tolist(), former[right[joined]].tolist(), strict=True)
 
 
-def _near_facts(
-    rows: Sequence[Candidate], ends: Mapping[str, tuple[str, str]], near: float
-) -> Iterator[tuple[int, int]]:
-    """Pairs of positions of candidates whose facts are near duplicates."""
-    places: dict[str, int] = {}
-    texts: defaultdict[int, dict[str, None]] = defaultdict(dict)
-    for place, row in enumerate(rows):
-        first = places.setdefault(row.fact, place)
-        if row.fact not in ends:
-            texts[first].update(dict.fromkeys(_texts(row)))
-    order = list(texts)
-    for left, right in near_rows([[trigrams(text) for text in texts[place]] for place in order], near):
-        yield order[left], order[right]
-    related = [(place, ends[fact]) for fact, place in places.items() if fact in ends]
-    for left, right in _near_ends([pair for _, pair in related], near):
-        yield related[left][0], related[right][0]
+def _questions(known: KnownCandidates, places: Numbers) -> Iterator[str]:
+    """The questions at these positions, which rise, with their contexts."""
+    start = 0
+    for batch in known.table.batches(["context", "question"]):
+        low, high = np.searchsorted(places, [start, start + batch.num_rows])
+        some: Any = batch.take(pa.array(places[low:high] - start, pa.int64()))
+        texts = _compute.binary_join_element_wise(*(combined_column(some, name) for name in some.column_names), "")
+        yield from texts.to_pylist()
+        start += batch.num_rows
 
 
-def _group(places: Iterable[int], key: Callable[[int], Hashable], least: int = 2) -> list[list[int]]:
-    """The groups of at least two positions with the same key, in order."""
-    groups: defaultdict[Hashable, list[int]] = defaultdict(list)
-    for place in places:
-        groups[key(place)].append(place)
-    return [group for group in groups.values() if len(group) >= least]
+def _pieces(known: KnownCandidates, names: Numbers, drops: FamilyDrops) -> Iterator[GatherPiece]:
+    """The candidates with what became of them."""
+    for first, window in known.table.windows():
+        places = np.arange(first, first + len(window))
+        dropped = drops.dropped(places)
+        numbers: Any = pa.array(names[places[~dropped]])
+        place = window.arrow.schema.get_field_index("family")
+        rows = window.arrow.filter(pa.array(~dropped))
+        rows = rows.set_column(place, window.arrow.schema.field(place), known.former.names.take(numbers))
+        details, empty = constant_column("", len(places)), constant_column("", len(places))
+        if dropped.any():
+            texts: Any = pa.array(drops.details(places[dropped]), pa.string())
+            details = _compute.replace_with_mask(details, pa.array(dropped), texts)
+        branches = OutcomeBatch(
+            pa.array(np.arange(len(places))), empty, pa.array(np.where(dropped, "dropped", "kept"), pa.string()),
+            pa.array(np.array(REASONS)[drops.reasons[places]], pa.string()), details, Table(rows, window.row),
+        )  # fmt: skip
+        yield GatherPiece(places, window, branches)
 
 
-def _question_key(row: Candidate) -> str:
-    return equality_key(row.context + row.question)
-
-
-def _claim_key(row: Candidate) -> tuple[str, str]:
-    """What a true/false question is about: a statement, or an answer to a question that is shown."""
-    return equality_key(row.asked), equality_key(row.context + _asked_statement(row))
-
-
-def _texts(row: Candidate) -> tuple[str, ...]:
-    """The texts by which the fact of a candidate is compared: statements, and questions without a statement."""
-    if row.asked:
-        return (row.context + row.asked,)
-    statements = (row.context + row.answer, row.context + row.answer_wrong)
-    return statements if row.type == "tf" else (*statements, row.context + row.question)
-
-
-def _near_ends(ends: Sequence[tuple[str, str]], near: float) -> Iterator[tuple[int, int]]:
-    """Pairs of positions of triples whose heads are near and whose tails are near."""
-    grams = [(trigrams(head), trigrams(tail)) for head, tail in ends]
-    tagged = [frozenset({*(f"h{gram}" for gram in head), *(f"t{gram}" for gram in tail)}) for head, tail in grams]
-    first: dict[frozenset[str], int] = {}
-    for place, sets in enumerate(tagged):
-        if first.setdefault(sets, place) != place:
-            yield first[sets], place
-    known = list(first)
-    for left, right in near_pairs(known, near):  # two ends that are near make a whole that is near
-        one, other = grams[first[known[left]]], grams[first[known[right]]]
-        if all(a == b or jaccard(a, b) > near for a, b in zip(one, other, strict=True)):
-            yield first[known[left]], first[known[right]]
-
-
-def _is_true(row: Candidate) -> bool:
-    """Whether the statement of a true/false question is true without its negation."""
-    return (row.expected == "yes") != row.negated
-
-
-def _asked_statement(row: Candidate) -> str:
-    """The statement that a true/false question is about, without its negation."""
-    return row.answer if _is_true(row) else row.answer_wrong
-
-
-def _answers(rows: Sequence[Candidate], places: Sequence[int]) -> dict[int, str]:
-    """What equal questions must agree in, by position: the answer, or whether the statement that is asked is true."""
-    if rows[places[0]].type == "tf":
-        return {place: str(_is_true(rows[place])) for place in places}
-    answers: dict[int, str] = {}
-    for equal in _group(places, lambda place: _question_key(rows[place]), least=1):
-        row = rows[equal[0]]
-        statements = [rows[place].context + rows[place].answer for place in equal]
-        answers.update(zip(equal, answers_after(row.context + row.question, statements), strict=True))
-    return answers
-
-
-def _drop_contradictions(rows: Sequence[Candidate], alike: Sequence[Sequence[int]], drops: _Drops) -> None:
-    for places in alike:
-        answers = _answers(rows, places)
-        for place, answer in answers.items():
-            other = next((rows[one] for one in places if answers[one] != answer), None)
-            if other is not None:
-                row = rows[place]
-                right = [f"{one.expected}: {one.answer}" if one.expected else one.answer for one in (row, other)]
-                drops.add(place, "contradiction", f"{right[0]} / {right[1]} ({other.id})")
-
-
-def _drop_duplicates(
-    rows: Sequence[Candidate], former: Sequence[str], same: Sequence[Sequence[int]], drops: _Drops
-) -> None:
-    """Keep the first of equal questions; true/false questions are kept or dropped by family, in the order of rows."""
-    group_of: dict[int, tuple[int, str]] = {}
-    for number, places in enumerate(same):
-        group_of |= {place: (number, answer) for place, answer in _answers(rows, places).items()}
-    families: defaultdict[str, list[int]] = defaultdict(list)
-    for place, row in enumerate(rows):
-        families[former[place] if row.type == "tf" else row.id].append(place)
-    kept: dict[tuple[int, str], int] = {}
-    for places in families.values():
-        lost = next((place for place in places if place in drops.outcomes), None)
-        own: dict[tuple[int, str], int] = {}
-        for place in places:
-            if place not in group_of or place in drops.outcomes:
-                continue
-            key = group_of[place]
-            if key in kept:
-                drops.add(place, "duplicate", rows[kept[key]].id)
-                lost = place if lost is None else lost
-            elif own.setdefault(key, place) != place:
-                drops.add(place, "duplicate", rows[own[key]].id)
-        if lost is None:
-            kept |= own
-            continue
-        for place in places:
-            drops.add(place, "family_incomplete", rows[lost].id)
-
-
-def _notes(
-    rows: Sequence[Candidate], former: Sequence[str], names: Sequence[str], alike: Sequence[Sequence[int]]
-) -> dict[str, Any]:
+def _notes(known: KnownCandidates, names: Numbers) -> dict[str, Any]:
     """How many families there are and how large they are, in facts."""
-    facts: defaultdict[str, set[str]] = defaultdict(set)
-    for row, name in zip(rows, names, strict=True):
-        facts[name].add(row.fact)
-    sizes = Counter(len(members) for members in facts.values())
-    largest = sorted(facts, key=lambda name: (-len(facts[name]), name))[:_LISTED]
+    members = np.unique(names * max(1, len(known.facts)) + known.facts.numbers)
+    families, sizes = np.unique(members // max(1, len(known.facts)), return_counts=True)
+    largest = np.lexsort((families, -sizes))[:_LISTED]
+    largest = largest[sizes[largest] > 1]
+    listed: Any = pa.array(families[largest])
     return {
         "families": {
-            "before": len(set(former)),
-            "after": len(facts),
-            "sizes": {str(size): sizes[size] for size in sorted(sizes)},
-            "largest": {name: len(facts[name]) for name in largest if len(facts[name]) > 1},
-        },
-        "contradictions": len(
-            {place for places in alike if len(set(_answers(rows, places).values())) > 1 for place in places}
-        ),
+            "before": len(known.former),
+            "after": len(families),
+            "sizes": {str(size): int(count) for size, count in zip(*np.unique(sizes, return_counts=True), strict=True)},
+            "largest": dict(zip(known.former.names.take(listed).to_pylist(), sizes[largest].tolist(), strict=True)),
+        }
     }

@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, ClassVar
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from pydantic import Field
 
 from benchbuilder.config import StepSpec
 from benchbuilder.core import (
     Dropped,
     Fact,
-    GatherResult,
-    Kept,
+    GatherStream,
     LabelledClaim,
     LengthUnit,
     NotApplicable,
-    Outcome,
     Regex,
-    Row,
     SpecIssue,
     Table,
+    combined_column,
+    content_keys,
+    decided_pieces,
     equality_key,
+    first_equal,
     first_match,
     text_length,
 )
 from benchbuilder.steps.base import Gather, Port
 from benchbuilder.steps.language.questions import CONTEXT_REMARK
+
+_READ = ["premise", "text"]
+_LABELS = ("unknown", "true", "false")
 
 
 class ScreenClaimsSpec(StepSpec):
@@ -68,31 +74,71 @@ class ScreenClaims(Gather):
         if not self.spec.context_dependent:
             yield CONTEXT_REMARK
 
-    def gather(self, tables: Mapping[str, Table[Any]]) -> GatherResult:
+    def gather(self, tables: Mapping[str, Table[Any]]) -> GatherStream:
         """Every claim, kept or dropped, in the order of the input."""
-        rows = list(tables["each"])
-        known: dict[tuple[str, str], list[Row]] = defaultdict(list)
-        for row in rows:
-            if row.payload.label != "unknown":
-                known[_key(row)].append(row)
-        return GatherResult([(row.id, [self._outcome(row, known[_key(row)])]) for row in rows])
+        table = tables["each"]
+        return GatherStream(decided_pieces(table, dict(self._decisions(table, _AlikeClaims(table)))))
 
-    def _outcome(self, row: Any, alike: list[Any]) -> Outcome:
-        claim: LabelledClaim = row.payload
-        if claim.label == "unknown":
-            return NotApplicable("unknown_label")
-        other = next((one for one in alike if one.payload.label != claim.label), None)
-        if other is not None:
-            return Dropped("contradicts", f"{other.id} is labelled as {other.payload.label}")
-        if alike[0].id != row.id:
-            return Dropped("repeated", f"kept: {alike[0].id}")
-        if text_length(claim.text, self.spec.unit) < self.spec.shortest or first_match(self.spec.fragments, claim.text):
-            return Dropped("fragment", claim.text)
-        if not claim.premise and (found := first_match(self.spec.context_dependent, claim.text)) is not None:
+    def _decisions(self, table: Table[Any], alike: _AlikeClaims) -> Iterator[tuple[int, Dropped | NotApplicable]]:
+        """The claims that are not kept, by position."""
+        for start, batch in _claims(table):
+            for place, claim in enumerate(batch.select(_READ).to_pylist(), start):
+                if (found := alike.outcome(place) or self._fault(claim["text"], claim["premise"])) is not None:
+                    yield place, found
+
+    def _fault(self, text: str, premise: str) -> Dropped | None:
+        if text_length(text, self.spec.unit) < self.spec.shortest or first_match(self.spec.fragments, text):
+            return Dropped("fragment", text)
+        if not premise and (found := first_match(self.spec.context_dependent, text)) is not None:
             return Dropped("context_dependent", found)
-        return Kept(row)
+        return None
 
 
-def _key(row: Any) -> tuple[str, str]:
+class _AlikeClaims:
+    """Which claims speak of the same thing, by a hash of their texts."""
+
+    def __init__(self, table: Table[Any]) -> None:
+        keys, labels, ids = list[Any]([np.zeros((0, 2), np.uint64)]), [np.zeros(0, np.int64)], list[Any]()
+        for _, batch in _claims(table):
+            keys.append(content_keys(_key(claim["premise"], claim["text"]) for claim in batch.to_pylist()))
+            code: Any = pc.index_in(combined_column(batch, "label"), value_set=pa.array(_LABELS))
+            labels.append(code.to_numpy().astype(np.int64))
+            ids.append(combined_column(batch, "id"))
+        self._ids = pa.chunked_array(ids, pa.string())
+        self._labels = np.concatenate(labels)
+        known = np.flatnonzero(self._labels > 0)
+        groups = first_equal(np.concatenate(keys)[known])
+        none = len(self._labels)
+        self._first = np.full((len(_LABELS), none), none, np.int64)
+        for label in (1, 2):
+            own = known[groups[self._labels[known] == label]]
+            np.minimum.at(self._first[label], own, known[self._labels[known] == label])
+        self._group = np.full(none, none, np.int64)
+        self._group[known] = known[groups]
+
+    def outcome(self, place: int) -> Dropped | NotApplicable | None:
+        """What becomes of a claim beside those that are alike."""
+        label = int(self._labels[place])
+        if not label:
+            return NotApplicable("unknown_label")
+        group = self._group[place]
+        if (other := int(self._first[3 - label, group])) < len(self._labels):
+            return Dropped("contradicts", f"{self._ids[other].as_py()} is labelled as {_LABELS[3 - label]}")
+        if group != place:
+            return Dropped("repeated", f"kept: {self._ids[int(group)].as_py()}")
+        return None
+
+
+def _claims(table: Table[Any]) -> Iterator[tuple[int, pa.Table]]:
+    """What is read of the claims, piece by piece, with the position of the first."""
+    start = 0
+    for batch in table.batches(["id", "payload"]):
+        payload = combined_column(batch, "payload")
+        columns = {name: pc.struct_field(payload, name) for name in ("premise", "text", "label")}
+        yield start, pa.table({"id": combined_column(batch, "id"), **columns})
+        start += batch.num_rows
+
+
+def _key(premise: str, text: str) -> tuple[str, str]:
     """What two records have in common that speak of the same thing."""
-    return equality_key(row.payload.premise), equality_key(row.payload.text)
+    return equality_key(premise), equality_key(text)

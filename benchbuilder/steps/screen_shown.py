@@ -21,8 +21,7 @@ from benchbuilder.core import (
     equality_key,
     find_all,
     join_groups,
-    near_rows,
-    trigrams,
+    near_texts,
 )
 from benchbuilder.steps.base import Filter, Port
 from benchbuilder.steps.language.option_texts import (
@@ -153,7 +152,7 @@ class ScreenShown(Filter):
 
 def _near_places(texts: Sequence[str], places: Sequence[int], near: float) -> Iterator[tuple[int, int]]:
     """Pairs of `places` of texts that share more than `near` of their trigrams."""
-    for left, right in near_rows([[trigrams(texts[place])] for place in places], near):
+    for left, right in near_texts((texts[place] for place in places), near):
         yield places[left], places[right]
 
 

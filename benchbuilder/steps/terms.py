@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar
 
+import numpy as np
 from pydantic import Field
 
 from benchbuilder.config import StepSpec
@@ -14,7 +16,8 @@ from benchbuilder.core import (
     Dropped,
     Fact,
     Fold,
-    GatherResult,
+    GatherPiece,
+    GatherStream,
     Kept,
     LengthUnit,
     NormalForm,
@@ -23,17 +26,23 @@ from benchbuilder.core import (
     Row,
     Table,
     Term,
+    combined_column,
+    content_keys,
     convert_script,
+    decided_pieces,
+    first_equal,
     fold_text,
     normalise_space,
     replace_all,
     script_version,
+    take_rows,
     text_length,
     to_normal_form,
 )
 from benchbuilder.steps.base import Gather, Map, Port
 
 _FACT = Fact[Term]
+_WINDOW = 8_192
 
 
 class NormaliseTermSpec(StepSpec):
@@ -127,20 +136,43 @@ class MergeTerms(Gather):
 
     spec: MergeTermsSpec
 
-    def gather(self, tables: Mapping[str, Table[Any]]) -> GatherResult:
+    def gather(self, tables: Mapping[str, Table[Any]]) -> GatherStream:
         """Each word once, in the order of the rows."""
-        rows = list(tables["each"])
-        equal_rows: dict[str, list[Any]] = {}
-        for row in rows:
-            equal_rows.setdefault(fold_text(row.payload.text, self.spec.fold), []).append(row)
-        outcomes: dict[str, list[Outcome]] = {}
-        for first, *others in equal_rows.values():
-            payload = first.payload.model_copy(update=_merge_fields([first.payload, *(row.payload for row in others)]))
-            outcomes[first.id] = [Kept(_FACT.child(first, *others, produced_by=self.produced_by(), payload=payload))]
-            for row in others:
-                outcomes[row.id] = [Dropped("merged", f"{row.payload.text} of {', '.join(row.payload.lists)}: as "
-                                         f"{first.payload.text} of {', '.join(first.payload.lists)}")]  # fmt: skip
-        return GatherResult([(row.id, outcomes[row.id]) for row in rows])
+        return GatherStream(self._pieces(tables["each"]))
+
+    def _pieces(self, table: Table[Any]) -> Iterator[GatherPiece]:
+        """The words, each with the first one that equals it."""
+        keys = list[Any]([np.zeros((0, 2), np.uint64)])
+        for batch in table.batches(["payload"]):
+            texts: list[Any] = combined_column(batch, "payload.text").to_pylist()
+            keys.append(content_keys([fold_text(text, self.spec.fold)] for text in texts))
+        first_of = first_equal(np.concatenate(keys))
+        order = np.argsort(first_of, kind="stable")
+        starts = np.searchsorted(first_of[order], np.arange(len(first_of) + 1))
+        for start, window in table.windows(_WINDOW):
+            places = np.arange(start, start + len(window))
+            firsts = first_of[places]
+            equal = [order[starts[first] : starts[first + 1]] if first == place else first_of[place : place + 1]
+                     for first, place in zip(firsts.tolist(), places.tolist(), strict=True)]  # fmt: skip
+            others = iter(Table(take_rows(table.arrow, np.concatenate(equal)), table.row))
+            decided: dict[int, Row | Dropped] = {}
+            for place, row, found in zip(range(len(window)), window, equal, strict=True):
+                rows = [next(others) for _ in found]
+                decided[place] = self._merged(rows) if firsts[place] == places[place] else _repeats(row, rows[0])
+            for piece in decided_pieces(window, decided):
+                yield replace(piece, positions=places[piece.positions])
+            table.release()
+
+    def _merged(self, rows: Sequence[Any]) -> Row:
+        """The first of equal words, with what all of them say."""
+        payload = rows[0].payload.model_copy(update=_merge_fields([row.payload for row in rows]))
+        return _FACT.child(*rows, produced_by=self.produced_by(), payload=payload)
+
+
+def _repeats(row: Any, first: Any) -> Dropped:
+    """The outcome of a word that is merged into the first equal one."""
+    words = [f"{one.payload.text} of {', '.join(one.payload.lists)}" for one in (row, first)]
+    return Dropped("merged", f"{words[0]}: as {words[1]}")
 
 
 def _merge_fields(terms: Sequence[Term]) -> dict[str, Any]:

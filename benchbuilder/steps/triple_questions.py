@@ -27,7 +27,8 @@ from benchbuilder.core import (
     template_faults,
 )
 from benchbuilder.steps.base import Port
-from benchbuilder.steps.language.known_graph import KnownGraph, KnownRule, Side
+from benchbuilder.steps.language.known_edges import KnownRule
+from benchbuilder.steps.language.known_graph import KnownGraph, Side
 from benchbuilder.steps.language.known_triples import (
     EMPTY_TRIPLES,
     load_triples,
@@ -222,7 +223,7 @@ class AskOeTriple(RelationStep):
         side = Side.of(triple.relation, answer_end, self.spec.inverse_suffix)
         answers = self._graph.synonyms(answer)
         others = [number for name, number in self._graph.ends(concept, side).items() if name not in answers]
-        return self._graph.edges[min(others)].text if others else None
+        return self._graph.edge_text(min(others)) if others else None
 
     def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Outcome]:
         """One branch per statement."""

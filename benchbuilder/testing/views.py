@@ -64,6 +64,6 @@ def named_rows(features: ViewFeatures) -> NamedRows:
     rows: NamedRows = []
     for row in range(features.rows):
         entries = slice(features.indptr[row], features.indptr[row + 1])
-        names = [features.names[place] for place in features.indices[entries].tolist()]
+        names = [features.names[int(place)] for place in features.indices[entries]]
         rows.append(dict(zip(names, features.values[entries].tolist(), strict=True)))
     return rows

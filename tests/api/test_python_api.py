@@ -80,6 +80,22 @@ def test_it_works_in_a_thread_and_within_a_running_loop() -> None:
     assert asyncio.run(in_a_loop()) == in_thread > 0
 
 
+def test_a_cleaning_says_what_goes_and_takes_it_on_request(home: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    store = home / "builds/care_mi/store"
+    left = store / "scratch-killed" / "0"
+    left.mkdir(parents=True)
+    (left / "part-00000.parquet").write_bytes(b"x" * 100)
+    seen = bb.clean("care_mi", FEW)
+    assert (seen.freed, seen.removable.remains, seen.removable.steps) == (0, 100, ())
+    assert left.exists()
+    (state,) = seen.found.stores[0].contents.states
+    assert {step.name for step in state.steps} == {path.name for path in (store / "steps").iterdir()}
+    assert bb.clean("care_mi", FEW, remove=True).freed == 100
+    assert not left.parent.exists()
+    assert bb.clean("care_mi", FEW, remove=True).freed == 0
+    assert capfd.readouterr() == ("", "")
+
+
 def test_a_build_is_read_as_tables() -> None:
     built = bb.open("builds/care_mi")
     lines = [json.loads(line) for line in (built.folder / "items.jsonl").read_text("utf-8").splitlines()]

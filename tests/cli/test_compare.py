@@ -60,6 +60,13 @@ def table() -> dict[str, list[str]]:
     return {line[0]: line[1:] for line in cells[2:]}
 
 
+def untimed(page: bytes) -> bytes:
+    """A table without the seconds that a candidate took, which are others each time."""
+    found, count = re.subn(rb"\| \d+\.\d (?=\| 0 \| 0 \| 0 \|)", b"", page)
+    assert count == len(table())
+    return found
+
+
 def compare(*more: str, n: int = 20) -> int:
     return main(["compare", "state_choice", *more, f"n={n}", *BARE])
 
@@ -75,8 +82,10 @@ def test_rules_are_compared_with_rules(capsys: Capture) -> None:
     assert len(rows) == 21
     assert sum(row.endswith("\t1") for row in rows) == 1
     first = {name: (FOLDER / name).read_bytes() for name in ("table.md", "rows.tsv", "key.tsv")}
+    first["table.md"] = untimed(first["table.md"])
     assert compare(*RULES) == 0
-    assert {name: (FOLDER / name).read_bytes() for name in first} == first
+    again = {name: (FOLDER / name).read_bytes() for name in first}
+    assert {**again, "table.md": untimed(again["table.md"])} == first
 
 
 def test_packets_are_blind_and_hold_each_text_once() -> None:

@@ -15,7 +15,7 @@ from writing_server import writing
 
 from benchbuilder.cli.dispatch import main
 
-WORDS = ["recipe=care_mi", "source=[medqa,textbook]", "annotation=none"]
+WORDS = ["recipe=care_mi", "source=[medqa,textbook]", "annotation=none", "audit.permutations=99"]
 SAMPLE = Path(__file__).parents[2] / "recipes" / "recipe" / "care_mi" / "sample"
 
 
@@ -87,7 +87,7 @@ def test_votes_and_thresholds_are_told_apart(
     diff: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any, once: Once
 ):
     people = ["annotation=sheets", "source=[bios,cpubmed,medqa,mlecqa,textbook,encyclopaedia]"]
-    words = [WORDS[0], *people]
+    words = [WORDS[0], WORDS[-1], *people]
     shutil.copytree(once.after(BUILT) / "builds" / "care_mi", "voted")
     assert main([*words, "run.dir=voted"]) == 0
     found = diff(*people, "annotation.min_evidence=5", base=tmp_path / "voted")

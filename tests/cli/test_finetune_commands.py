@@ -19,7 +19,7 @@ from benchbuilder.testing.fake_openai.behaviour import TuningBehaviour
 
 NAME = "tuned_correctness"
 MODEL = f"evaluation.judges.{NAME}.model"
-RECIPE = ["recipe=care_mi", "evaluation=[zh_claims,zh_finetuned]", "evaluation.outputs={}"]
+RECIPE = ["recipe=care_mi", "evaluation=[zh_claims,zh_finetuned]"]
 JUDGES = Path("builds/care_mi/judges")
 FILES = JUDGES / f"{NAME}.fine_tuning" / "trial"
 BUDGET = ["--yes", "--budget-tokens", "5000000"]

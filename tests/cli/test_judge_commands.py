@@ -12,7 +12,7 @@ from once import BUILT, Once
 
 from benchbuilder.cli.dispatch import main
 
-RECIPE = ["recipe=care_mi", "evaluation.outputs={}", "evaluation.training.ablations=[]"]
+RECIPE = ["recipe=care_mi", "evaluation.training.ablations=[]"]
 NAME = "ridge_correctness"
 
 
@@ -134,7 +134,7 @@ def test_a_judge_whose_model_lies_beside_the_recipe_is_trained_and_reported_on(
     assert set(told_of["judges"]) == set(names)
     assert list(told_of["aspects"][0]["robustness"]) == [NAME]
     (JUDGES / "encoder_correctness/predictions.parquet").write_bytes(b"no")
-    assert main(["judge", "report", *names, *quick]) == 0
+    assert main(["judge", "report", *names, *quick, "evaluation.probes=null"]) == 0
     assert "note: encoder_correctness is left out: the predictions of the judge" in said(capsys)
     assert set(json.loads(page.read_text(encoding="utf-8"))["judges"]) == {NAME}
     assert not (JUDGES / "judges.json").exists()
@@ -179,7 +179,7 @@ def test_a_report_on_trained_judges_plans_no_evaluation(here: Path, monkeypatch:
 def test_a_judge_gets_its_model_by_the_words_that_are_named(
     here: Path, capsys: pytest.CaptureFixture[str], settings: str, first: str
 ):
-    recipe = ["recipe=care_mi", f"evaluation=[zh_claims,{settings}]", "evaluation.outputs={}"]
+    recipe = ["recipe=care_mi", f"evaluation=[zh_claims,{settings}]"]
     assert main(["evaluate", "--quote", *recipe]) == 0
     told = said(capsys)
     models = {}

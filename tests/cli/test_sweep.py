@@ -14,7 +14,7 @@ from benchbuilder.authoring.sweep import sweep_runs
 from benchbuilder.cli.dispatch import main
 from benchbuilder.core.errors import RecipeError
 
-WORDS = ["recipe=care_mi", "source=[medqa,textbook]"]
+WORDS = ["recipe=care_mi", "source=[medqa,textbook]", "audit.permutations=99"]
 
 
 @pytest.fixture(autouse=True)

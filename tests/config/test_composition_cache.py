@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from benchbuilder.config import composition_cache
+from benchbuilder.config import cache_folder, composition_cache
 from benchbuilder.config.compose import compose_recipe
 from benchbuilder.config.composed_recipe import ComposedRecipe, composed_from_json, composed_to_json
 from benchbuilder.config.composition_cache import composed_recipe
@@ -66,9 +66,11 @@ def test_other_files_other_words_and_damage_are_composed_again(
     kept(WORDS, roots)
     (file,) = files(tmp_path)
     assert kept([*WORDS, "seed=9"], roots).data["seed"] == 9
-    file.write_bytes(file.read_bytes().replace(b'"seed": 1,', b'"seed": 2,'))
+    whole = file.read_bytes()
+    file.write_bytes(whole.replace(b'"seed": 1,', b'"seed": 2,'))
     forget()
     assert kept(WORDS, roots).data["seed"] == 1
+    assert file.read_bytes() == whole, "kept anew"
     garden.replace("recipes/recipe/garden.yaml", "language: en", "language: de")
     forget()
     assert kept(WORDS, roots).data["language"] == "de"
@@ -92,7 +94,7 @@ def test_nothing_is_lost_without_a_cache(roots: tuple[RecipeRoot, ...], forget: 
 def test_what_was_used_long_ago_is_deleted(
     roots: tuple[RecipeRoot, ...], forget: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(composition_cache, "_MOST_KEPT", 2)
+    monkeypatch.setattr(cache_folder, "_MOST_KEPT", 2)
     for seed in range(4):
         kept(["recipe=garden", f"seed={seed}"], roots)
     assert len(files(tmp_path)) == 2

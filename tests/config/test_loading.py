@@ -337,7 +337,7 @@ def test_installed_packages_bring_recipes(tmp_path: Path, monkeypatch: pytest.Mo
     (tmp_path / "toy_plugin/__init__.py").write_text("raise RuntimeError('must not be imported')\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     entry = EntryPoint("toy", "toy_plugin:recipes", "benchbuilder.recipes")
-    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [entry])
+    monkeypatch.setattr(roots_module, "installed_entry_points", lambda group: [entry])
     (root,) = [root for root in find_roots(cwd=tmp_path, environ={"HOME": "/"}) if "toy_plugin" in root.label]
     assert root.path == tmp_path / "toy_plugin/recipes"
     assert root.trusts(root.path / "model/theirs.yaml")

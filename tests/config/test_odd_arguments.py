@@ -29,6 +29,7 @@ def told(*words: str) -> str:
         (["=", "recipe=garden"], "this override has no key"),
         (["recipe=garden", "+x=" + "[" * 300 + "]" * 300], "this value is nested too deeply"),
         (["recipe=garden", "+x=" + "[" * 3000], "this value is nested too deeply"),
+        pytest.param(["recipe=garden", f"seed={'9' * 5000}"], "this value cannot be read", id="many digits"),
     ],
 )
 def test_overrides_that_no_parser_takes(garden: Any, words: list[str], message: str) -> None:

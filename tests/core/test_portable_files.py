@@ -120,10 +120,11 @@ def test_a_build_runs_where_files_behave_as_on_windows(tmp_path: Path) -> None:
         **os.environ, "FAKE_WINDOWS_BELOW": str(tmp_path), "PYTHONPATH": str(FAKE_WINDOWS), "HOME": str(tmp_path),
         "PYTHONUTF8": "0", "LC_ALL": "C",
     }  # fmt: skip
-    command = [sys.executable, "-m", "benchbuilder", "recipe=reading_en", "run.workers=2", "run.shard_rows=2"]
+    command = [sys.executable, "-m", "benchbuilder", "recipe=reading_en", "run.workers=2", "run.shard_rows=8"]
     done = subprocess.run(
-        command, cwd=tmp_path, env=environment, capture_output=True, encoding="utf-8", errors="replace", check=False
-    )
+        command, cwd=tmp_path, env=environment, capture_output=True, encoding="utf-8", errors="replace", check=False,
+        start_new_session=True,  # a group of its own, whose processes alone may have its files open
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr + done.stdout
     folder = tmp_path / "builds" / "reading_en"
     names = ("recipe.yaml", "ledger.tsv", "items.jsonl", "run.jsonl", "README.md", "store/outputs.json")

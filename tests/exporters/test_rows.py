@@ -14,7 +14,7 @@ from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.payloads import Claim, Item, Payload
 from benchbuilder.core.records.row import Origin, ProducedBy
 from benchbuilder.core.text.tables import unescape_cell
-from benchbuilder.exporters import rows as rows_module
+from benchbuilder.exporters import shuffled_rows
 from benchbuilder.exporters.rows import Jsonl, Parquet, RowsSpec, Tsv, TsvSpec
 
 COLUMNS = ("q-type", "source", "full-question", "answer", "answer-wrong", "evidence", "id", "expected")
@@ -219,8 +219,8 @@ def test_any_number_of_rows_at_a_time_gives_the_same(tmp_path, monkeypatch, orde
     build = finished()
     texts = [kind.write(build, tmp_path)[0].read_bytes() for kind in kinds]
     whole = pq.read_table(parquet.write(build, tmp_path)[0])
-    monkeypatch.setattr(rows_module, "_WINDOW_ROWS", 7)
-    monkeypatch.setattr(rows_module, "_FEW_WINDOWS", few)
+    monkeypatch.setattr(shuffled_rows, "_WINDOW_ROWS", 7)
+    monkeypatch.setattr(shuffled_rows, "_FEW_WINDOWS", few)
     assert [kind.write(build, tmp_path)[0].read_bytes() for kind in kinds] == texts
     (path,) = parquet.write(build, tmp_path)
     assert pq.ParquetFile(path).num_row_groups > 1

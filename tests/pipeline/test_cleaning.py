@@ -225,8 +225,11 @@ def test_a_killed_cleaning_leaves_a_store_that_opens(changed, moves):
     left = states(changed)
     assert left["now"] == sorted(changed.plan().nodes)
     assert len(left.get(OLDER, ())) <= len(BEHIND) - min(moves, len(BEHIND))
+    held = contents(changed)
+    assert (held.remains > 0) == (moves > 0)
+    assert clean(changed) == held.remains + sum(step.size for step in held.older)
+    assert not list((changed.folder / "out" / "store").glob("scratch-*"))
+    assert list(states(changed)) == ["now"]
+    assert all(changed.store.latest(step) is not None for step in BEHIND)
     changed.build()
     assert changed.outputs() == outputs
-    assert not list((changed.folder / "out" / "store").glob("scratch-*"))
-    clean(changed)
-    assert list(states(changed)) == ["now"]

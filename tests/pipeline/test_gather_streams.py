@@ -8,19 +8,29 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from engine_bench import Bench
 from hypothesis import given
 from hypothesis import strategies as st
 
 from benchbuilder.config.spec.base import StepSpec
 from benchbuilder.core.context import StepContext
 from benchbuilder.core.errors import AccountingError
-from benchbuilder.core.records.arrow.batches import GatherPiece, GatherStream, OutcomeBatch, UnusedRows
+from benchbuilder.core.records.arrow.batches import (
+    GatherPiece,
+    GatherStream,
+    OutcomeBatch,
+    UnusedRows,
+    outcome_pieces,
+)
 from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Dropped, FilterResult, GatherResult, Kept
+from benchbuilder.core.records.outcomes import Dropped, Failed, FilterResult, GatherResult, Kept, NotApplicable
 from benchbuilder.core.records.roles import Passage
 from benchbuilder.core.records.row import Origin, ProducedBy
+from benchbuilder.pipeline import run_node
 from benchbuilder.pipeline.accounting.gathers import account_gather, gather_shards
+from benchbuilder.pipeline.shards.worker import StoredTable
 from benchbuilder.steps.base import Gather, Port
 
 MADE = ProducedBy(rule="test")
@@ -97,6 +107,31 @@ def test_pieces_are_accounted_for_as_rows_are(chosen: list[int | None], size: in
     assert other.notes == one.notes
 
 
+@given(
+    st.lists(st.lists(st.sampled_from(["kept", "dropped", "failed", "none"]), max_size=3), max_size=9),
+    st.integers(1, 4),
+)
+def test_outcomes_by_row_are_accounted_for_some_at_a_time(names: list[list[str]], size: int) -> None:
+    pages = [page(n) for n in range(len(names))]
+
+    def decide(at: int, row: Any) -> list[Any]:
+        if not names[at]:
+            return [NotApplicable("of_nothing")]
+        return [outcome_of(name, row, f"{n}") for n, name in enumerate(names[at])]
+
+    def outcome_of(name: str, row: Any, slot: str) -> Any:
+        child = Passage.child(row, produced_by=MADE, slot=slot, base="b", document="d", text=row.text)
+        known = {"kept": Kept(child, slot), "dropped": Dropped("alone", row.text, slot), "failed": Failed("ill", slot)}
+        return known.get(name, NotApplicable("of_nothing", slot))
+
+    step, tables = Join(STEP.spec, STEP.context), {"each": Table.of(pages, Passage)}
+    at_once = GatherResult([(row.id, decide(at, row)) for at, row in enumerate(pages)])
+    one = account_gather(step, tables, at_once, Passage)
+    other = account_gather(step, tables, GatherStream(outcome_pieces(tables["each"], Passage, decide, size)), Passage)
+    assert other.rows.arrow.equals(one.rows.arrow)
+    assert other.outcomes.equals(one.outcomes)
+
+
 def test_a_piece_is_made_when_the_one_before_is_written() -> None:
     pages, made = [page(n) for n in range(4)], list[int]()
 
@@ -147,3 +182,35 @@ def test_a_filters_result_needs_no_whole_ports() -> None:
     tables = {"each": Table.of(PAGES, Passage), "notes": Table.of(NOTES, Passage)}
     with pytest.raises(AccountingError, match="the rows of notes have no outcomes"):
         account_gather(STEP, tables, FilterResult([None] * 3, [""] * 3), Passage)
+
+
+@pytest.mark.parametrize("stored", [False, True])
+def test_windows_have_the_bytes_that_a_table_may_use(tmp_path: Path, *, stored: bool) -> None:
+    rows = [page(line) for line in range(300)]
+    table = Table.of(rows, Passage)
+    if stored:
+        pq.write_table(table.arrow, tmp_path / "part-00000.parquet")
+        table = StoredTable(Passage, [tmp_path / "part-00000.parquet"], tmp_path)
+    table.window_bytes = table.nbytes // 10
+    windows = list(table.windows())
+    assert 10 <= len(windows) <= 11
+    assert [first for first, _ in windows] == list(np.cumsum([0, *(len(window) for _, window in windows[:-1])]))
+    assert [row for _, window in windows for row in window] == rows
+    assert max(len(window) for _, window in table.windows(7)) == 7
+
+
+def test_windows_follow_the_memory_of_the_recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_node, "_WINDOWS", 100_000)
+    steps = {"once": {"kind": "deduplicate", "from": "sources.lines", "fields": {"text": "text"}}}
+    parts: list[int] = []
+    digests: list[dict[str, str]] = []
+    for memory in (100, 100_000):
+        folder, run = tmp_path / str(memory), {"memory_mb": memory}
+        bench = Bench(folder, {"lines": [f"row {n % 40}" for n in range(60)]}, steps, "once", run=run)
+        bench.build()
+        manifest = bench.inspector().manifests["once"]
+        parts.append(len(bench.store.parts(manifest)))
+        digests.append(bench.digests())
+    assert parts[0] > 5
+    assert parts[1] == 1
+    assert digests[0] == digests[1]

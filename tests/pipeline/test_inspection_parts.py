@@ -14,6 +14,7 @@ from benchbuilder.core.records.roles import Passage
 from benchbuilder.core.records.row import Origin, ProducedBy
 from benchbuilder.pipeline import inspector as trace
 from benchbuilder.pipeline.inspector import Inspector
+from benchbuilder.pipeline.shards import worker
 from benchbuilder.pipeline.shards.worker import StoredTable
 from benchbuilder.pipeline.step_tables import StepTables
 
@@ -67,7 +68,7 @@ def test_whether_a_table_is_there_is_known_without_reading_it(tmp_path: Path, mo
     assert "nothing" not in tables
 
 
-def test_rows_are_found_by_id_in_memory_and_in_files(tmp_path: Path) -> None:
+def test_rows_are_found_by_id_in_memory_and_in_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [
         Passage.build(
             base="b", document=str(n), title="", text="x", produced_by=ProducedBy(rule="r"), language="en",
@@ -84,3 +85,9 @@ def test_rows_are_found_by_id_in_memory_and_in_files(tmp_path: Path) -> None:
         assert list(table) == rows
         assert [piece.num_rows for piece in table.batches(["id"])] in ([6], [4, 2])
     assert not (tmp_path / "cache").exists(), "nothing was copied"
+    monkeypatch.setattr(worker, "read_columns", _not_read)
+    assert list(StoredTable(Passage, parts, tmp_path / "cache").find({"a-row-before", "statement-0"})) == []
+
+
+def _not_read(*_: object) -> None:
+    pytest.fail("ids were read that no wanted row can have")

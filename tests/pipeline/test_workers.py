@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import pickle
 import shutil
 import signal
@@ -48,6 +49,18 @@ def test_workers_release_a_finished_step(executor: LocalExecutor, tmp_path: Path
     assert made == {f"{process} [1]" for process in executor.processes()}
     held = dict(_pool(executor).map(opened, range(2)))
     assert held == {process: [] for process in executor.processes()}
+
+
+def test_one_shard_runs_in_a_worker_if_there_are_any(executor: LocalExecutor, tmp_path: Path) -> None:
+    """What a step loads is gone when the workers end, and the audit has the memory."""
+    list(executor.map(Held("many"), range(2), tmp_path))
+    assert list(executor.map(Held("one more"), [7], tmp_path)) == [7]
+    assert int((tmp_path / "7").read_text(encoding="utf-8").split()[0]) in executor.processes()
+    alone = LocalExecutor(KindSpec(kind="local"), 2)
+    assert list(alone.map(Held("one"), [8], tmp_path)) == [8]
+    assert (tmp_path / "8").read_text(encoding="utf-8").split()[0] == str(os.getpid())
+    assert not alone.processes()
+    assert list(alone.map(Held("none"), [], tmp_path)) == []
 
 
 def test_an_error_stops_the_others_soon_and_the_workers_go_on(executor: LocalExecutor, tmp_path: Path) -> None:

@@ -281,7 +281,7 @@ def test_every_item_that_is_gone_or_new_has_a_row_with_its_reason() -> None:
     fixed = texts("Is Pluto a dwarf planet?")
     errata = {e.id: e for e in (decided(MARS, None), decided(PLUTO, fixed))}
     now = benchmark(KnownItem("item-ee50", "", "", "", fixed), known("ff60", "Is Eris a planet?"))
-    changes = find_item_changes(benchmark(*ITEMS), now.items, errata, "1.1.0")
+    changes = find_item_changes(benchmark(*ITEMS).items, now.items, errata, "1.1.0", 7)
     rows = {(row.item, row.field): row for row in changes.rows}
     assert rows["item-ee50", "id"].before == PLUTO.id
     assert rows["item-ee50", "question"].after == fixed.question
@@ -291,7 +291,7 @@ def test_every_item_that_is_gone_or_new_has_a_row_with_its_reason() -> None:
     assert rows["item-ff60", "item"].after == "added"
     assert {item.id for item, _ in changes.withdrawn} == {MARS.id, STAR.id, OPEN.id}
     assert len(changes.same_key) == len(changes.fixed) == 1
-    assert replaced_items(benchmark(*ITEMS), now.items, Corrections(errata.values())) == {"item-ee50": PLUTO.id}
+    assert replaced_items(benchmark(*ITEMS).items, now.items, Corrections(errata.values())) == {"item-ee50": PLUTO.id}
 
 
 def test_the_next_version() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import json
+import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -160,6 +161,21 @@ def test_lm_eval_gets_tasks_by_source_and_a_group(exported: Path) -> None:
 def test_written_programs_are_python(exported: Path) -> None:
     for file in exported.rglob("*.py"):
         compile(file.read_text("utf-8"), str(file), "exec")
+
+
+def test_the_plain_program_scores_replies_with_any_end_of_line_in_them(exported: Path, tmp_path: Path) -> None:
+    data = exported / "plain" / "data" / "tf.test.jsonl"
+    rows = [json.loads(line) for line in data.read_text("utf-8").split("\n") if line][:2]
+    words = {"yes": "是的。", "no": "不对。"}
+    replies = [{"id": row["id"], "answer": f"想一想。\u2028\x85{words[row['expected']]}"} for row in rows]
+    replies[1]["answer"] = "不知道。"
+    file = tmp_path / "answers.jsonl"
+    file.write_text("".join(f"{json.dumps(reply, ensure_ascii=False)}\n" for reply in replies), encoding="utf-8")
+    command = [sys.executable, str(exported / "plain" / "score.py"), str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    scores = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [(score["id"], score["accuracy"]) for score in scores] == [(rows[0]["id"], 1.0), (rows[1]["id"], None)]
+    assert "tf accuracy: 0.5000 of 2" in done.stderr
 
 
 def test_an_export_replaces_the_earlier_one_and_nothing_else(built: BuiltSample, tmp_path: Path) -> None:

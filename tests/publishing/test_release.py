@@ -17,6 +17,7 @@ from benchbuilder.core import DataError, GateClosed, RecipeError
 from benchbuilder.core.text.page_texts import __file__ as page_texts_file
 from benchbuilder.core.text.page_texts import read_texts
 from benchbuilder.publishing import Release, check_release, read_build, read_release
+from benchbuilder.publishing.release.items import rows_of_file
 from benchbuilder.publishing.release.licences import licence_terms
 from benchbuilder.publishing.release.material import gather_material
 from benchbuilder.publishing.release.private_folder import PrivateFolder
@@ -212,3 +213,10 @@ def test_without_its_private_folder_a_next_version_is_refused(built: BuiltSample
     (own_releases / "care_mi" / "private" / "state.json").unlink()
     with pytest.raises(DataError, match="holds the secret of all earlier releases"):
         built.release("1.1.0", dir=str(own_releases), private=0.3)
+
+
+def test_a_text_may_hold_a_line_separator(tmp_path: Path) -> None:
+    rows = [{"id": "item-1", "question": "First line.\u2028Second line."}, {"id": "item-2", "question": "\u0085"}]
+    file = tmp_path / "test.jsonl"
+    file.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    assert list(rows_of_file(file)) == rows

@@ -10,14 +10,18 @@ from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from built_sample import BuiltSample
 
 from benchbuilder.cli.scorecard import coverage_lines
 from benchbuilder.config import load_recipe
+from benchbuilder.core import Claim, Item, Origin, Passage, ProducedBy, Table
 from benchbuilder.core.errors import RecipeError
 from benchbuilder.exporters import CheckedPart, RecheckResult
+from benchbuilder.pipeline.shards.worker import StoredTable
 from benchbuilder.publishing.release.material import gather_material
+from benchbuilder.publishing.release.scorecard.coverage import column_counts
 from benchbuilder.publishing.release.scorecard.criteria import all_criteria
 from benchbuilder.publishing.release.scorecard.rules import RULES, BuildFacts
 from benchbuilder.publishing.release.scorecard.scorecard import check_answers, fill_scorecard
@@ -26,14 +30,14 @@ from benchbuilder.publishing.release.scorecard.scorecard import check_answers, f
 class Column(SimpleNamespace):
     """A table of items with the columns that rules read."""
 
-    def column(self, name: str) -> list[str]:
-        return self.columns[name]
+    def batches(self, names: list[str]) -> list[pa.Table]:
+        return [self.rows.select([name.partition(".")[0] for name in names])]
 
 
 def items(forms: list[str], expected: list[str], types: list[str]) -> Column:
-    payload = pa.struct({"expected": pa.string(), "type": pa.string()})
-    columns = {"form": forms, "payload.expected": expected, "payload.type": types}
-    return Column(columns=columns, arrow=SimpleNamespace(schema=pa.schema([pa.field("payload", payload)])))
+    cells = zip(forms, expected, types, strict=True)
+    rows = [{"form": form, "payload": {"expected": verdict, "type": name}} for form, verdict, name in cells]
+    return Column(rows=pa.Table.from_pylist(rows), row=Item[Claim])
 
 
 def account(step: str, role: str, notes: Mapping[str, Any] | None = None, rows: int = 1) -> SimpleNamespace:
@@ -68,7 +72,7 @@ def facts(folder: Path, *, good: bool) -> BuildFacts:
     notes = {"reviewed": True, "votes": {"annotators": {"a": 1, "b": 1}}, "agreement": {"q": measures},
              "questions": {"q": {"label": "q", "required": 1.0, "yes": 40, "judged": 90}}} if good else {}  # fmt: skip
     roles = [account("items", "item", notes), *([account("evidence", "evidence")] if good else [])]
-    table = items(["a", "b", "c"] if good else ["a"], ["yes", "no"] if good else ["yes"], ["oe", "tf"])
+    table = items(["a", "b"], ["yes", "no"], ["oe", "tf"]) if good else items(["a"] * 2, ["yes"] * 2, ["oe", "tf"])
     settings = {"annotation": {"floor": {"alpha": 0.6, "raw": 0.85}, "bootstrap": {"level": 0.95}}}
     finished = SimpleNamespace(items="items", step_counts=tuple(roles), tables={"items": table}, recipe=settings,
                                recheck=recheck(60, 60) if good else None)  # fmt: skip
@@ -156,6 +160,21 @@ def test_where_the_program_sees_nothing_the_author_may_answer(built: BuiltSample
     answer = SimpleNamespace(state="yes", evidence="a search of two crawls", on="2026-01-31")
     assert row() == ("unknown", "")
     assert row(contamination_checked=answer) == ("yes", "author")
+
+
+def test_a_large_build_whose_rows_lack_a_column_has_nothing_to_count(tmp_path: Path) -> None:
+    """A table in files leaves out a column that is not there; one in memory has the rest of its struct."""
+    row = Passage.build(
+        base="b", document="d", text="a", partition="b", origin=Origin(file="f", line=1),
+        produced_by=ProducedBy(rule="r"), language="en",
+    )  # fmt: skip
+    rows = Table.of([row], Passage)
+    pq.write_table(rows.arrow, tmp_path / "part-00000.parquet")
+    stored = StoredTable(Passage, [tmp_path / "part-00000.parquet"], tmp_path / "cache")
+    for table in (rows, stored):
+        assert column_counts(table, "payload.expected") == {}
+        assert column_counts(table, "origin.column") == column_counts(table, "text.expected") == {}
+        assert column_counts(table, "origin.file") == {"f": 1}
 
 
 def test_coverage_counts_source_facts_that_reach_an_item(built: BuiltSample) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -15,34 +16,39 @@ from benchbuilder.explorer.reading.row_story import read_story, read_unit
 from benchbuilder.pipeline import Inspector, Store, plan_build
 
 RECIPES = sorted(path.stem for path in (bundled_folder("recipes") / "recipe").glob("*.yaml"))
-MOST = 200
-"""So many lost rows of a recipe are compared, from all its steps."""
+ITEMS, LOST = 40, 4
+"""So many items of each step that makes some, and so many lost rows of every step, are compared."""
 
 
 @pytest.mark.parametrize("recipe", RECIPES)
-def test_every_item_and_lost_rows_of_every_step_have_the_way_of_the_commands(once: Once, recipe: str) -> None:
+def test_items_and_lost_rows_of_every_step_have_the_way_of_the_commands(once: Once, recipe: str) -> None:
     folder = once.after((f"recipe={recipe}",)) / "builds" / recipe
     build, store = BuildFolder(recipe, folder), Store(folder)
     inspector = Inspector.of_plan(plan_build(load_recipe([f"recipe={recipe}"]).recipe, store), store)
-    items = [row for step in items_steps(build.recipe) for row in store.rows(build.manifest(step)).ids()]
+    items = [row for step in items_steps(build.recipe) for row in spread(store.rows(build.manifest(step)).ids(), ITEMS)]
     rows, units = lost_in(build)
     assert items
     assert rows
-    assert different(build, inspector, [*items, *rows[:: max(1, len(rows) // MOST)]]) == []
-    for unit in units[:: max(1, len(units) // MOST)]:
+    assert different(build, inspector, [*items, *rows]) == []
+    for unit in units:
         file, _, line = unit.rpartition(":")
         assert list(read_unit(build, file, int(line))[0]) == inspector.branches_of(unit)
 
 
 def lost_in(build: BuildFolder) -> tuple[list[str], list[str]]:
-    """The rows, and the units of files, that some step of a build did not take further."""
+    """Some of the rows, and of the units of files, that a step did not take further, for every step of a build."""
     rows, units = dict[str, None](), dict[str, None]()
     for manifest in build.manifests().values():
-        for line in build.store.outcomes(manifest).to_pylist():
-            if line["outcome"] in ("dropped", "failed", "not_applicable"):
-                rows |= {line["row"]: None} if line["row"] else {}
-                units |= {} if line["row"] else {f"{line['file']}:{line['line']}": None}
+        lines = build.store.outcomes(manifest).to_pylist()
+        lost = [line for line in lines if line["outcome"] in ("dropped", "failed", "not_applicable")]
+        rows |= dict.fromkeys(spread([line["row"] for line in lost if line["row"]], LOST))
+        units |= dict.fromkeys(spread([f"{line['file']}:{line['line']}" for line in lost if not line["row"]], LOST))
     return list(rows), list(units)
+
+
+def spread(names: Sequence[str], most: int) -> Sequence[str]:
+    """At most so many of the names, from the first to the last."""
+    return names[:: max(1, -(-len(names) // most))]
 
 
 def different(build: BuildFolder, inspector: Inspector, rows: list[str]) -> list[str]:

@@ -242,3 +242,11 @@ def test_ngrams_cross_no_space_between_characters():
     table = find_ngrams(["ＡＢ c", ""], "characters")
     assert [table.name(gram) for gram in table.grams] == ["a", "b", "c", "ab"]
     assert set(table.texts) == {0}
+
+
+def test_any_number_of_pairs_at_a_time_states_the_same_problem(monkeypatch):
+    rows = quads(12, 12)
+    whole = choose(rows, words=2)
+    monkeypatch.setattr("benchbuilder.steps.balance.problem._PAIRS", 3)
+    monkeypatch.setattr("benchbuilder.core.records.arrow.table._BATCH_ROWS", 7)
+    assert choose(rows, words=2) == whole

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import pytest
+from gathered import outcomes_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from benchbuilder.core.context import StepContext
 from benchbuilder.core.errors import DataError
@@ -15,7 +19,7 @@ from benchbuilder.core.records.outcomes import Dropped, Kept
 from benchbuilder.core.records.roles import Candidate
 from benchbuilder.core.records.row import Origin, ProducedBy
 from benchbuilder.steps.correct import Correct, CorrectSpec
-from benchbuilder.steps.errata.log import Erratum, ItemTexts, read_errata
+from benchbuilder.steps.errata.log import Corrections, Erratum, ItemTexts, read_errata
 
 
 def candidate(fact: str, question: str, expected: str = "yes") -> Candidate:
@@ -49,7 +53,7 @@ def step(folder: Path, *errata: Erratum) -> Correct:
 
 
 def outcomes(made: Correct) -> list[Any]:
-    return [outcome for _, (outcome,) in made.gather({"each": Table.of(ROWS, Candidate)}).outcomes]
+    return [*outcomes_of(made, {"each": Table.of(ROWS, Candidate)}, Candidate)[0].values()]
 
 
 def other(row: Candidate, **texts: str) -> ItemTexts:
@@ -82,6 +86,30 @@ def test_a_fix_of_a_fix_and_a_fix_that_is_taken_back(tmp_path: Path) -> None:
     assert back[3].row == ROWS[3]
     gone = outcomes(step(tmp_path, erratum(1, first, second), erratum(2, second)))
     assert gone[3] == Dropped("withdrawn", "erratum-2")
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from(["", "Is it?", ROWS[1].question])), max_size=4))
+def test_each_row_is_held_against_each_decision(changes: list[tuple[int, str]]) -> None:
+    log = [
+        erratum(number, ItemTexts.of(ROWS[place]), other(ROWS[place], question=question) if question else None)
+        for number, (place, question) in enumerate(changes, 1)
+    ]
+    corrections = Corrections(log)
+    found = [corrections.apply(ItemTexts.of(row)) for row in ROWS]
+    lost = {row.family: one.errata[-1] for row, one in reversed([*zip(ROWS, found, strict=True)]) if one.texts is None}
+    with tempfile.TemporaryDirectory() as folder:
+        made, notes = outcomes_of(step(Path(folder), *log), {"each": Table.of(ROWS, Candidate)}, Candidate)
+    for row, one, outcome in zip(ROWS, found, made.values(), strict=True):
+        if one.texts is None:
+            assert outcome == Dropped("withdrawn", one.errata[-1])
+        elif row.family in lost:
+            assert outcome == Dropped("family_incomplete", lost[row.family])
+        else:
+            assert isinstance(outcome, Kept)
+            assert ItemTexts.of(outcome.row) == one.texts
+            assert (outcome.row == row) == (one.texts == ItemTexts.of(row))
+    assert notes.get("errata", []) == sorted({name for one in found for name in one.errata})
 
 
 def test_only_decisions_in_force_change_the_key(tmp_path: Path) -> None:

@@ -1,7 +1,9 @@
 """Families that a linear model guesses from the text of others are dropped as a whole, up to a share."""
 
 import random
+from collections import Counter
 
+import numpy as np
 import pytest
 
 from benchbuilder.core.context import StepContext
@@ -9,6 +11,7 @@ from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.roles import Candidate
 from benchbuilder.core.records.row import Origin, ProducedBy
 from benchbuilder.pipeline.accounting.gathers import account_gather
+from benchbuilder.steps import filter_predictable
 from benchbuilder.steps.filter_predictable import FilterPredictable, FilterPredictableSpec
 from benchbuilder.testing import check_step
 
@@ -78,6 +81,32 @@ def test_pairs_are_guessed_from_their_answers():
     assert set(range(60)) - families(kept) == set(range(20))
     assert notes["families"] == 60
     assert len(sift(rows)[0]) == 60
+
+
+def test_features_of_pairs_are_those_of_the_plain_way(monkeypatch):
+    monkeypatch.setattr(filter_predictable, "_TEXTS", 3)
+    draw, seen = random.Random(3), []
+    monkeypatch.setattr(filter_predictable, "predictability", lambda table, *_: seen.append(table) or table.labels)
+    said = [" ".join(draw.choices("abcd", k=draw.randrange(5))) for _ in range(20)]
+    pairs = list(zip(said[:10], said[10:], strict=True))
+    sift([candidate(n, "", f"what is {n}?", *pair) for n, pair in enumerate(pairs)], target="pair")
+    found = [Counter() for _ in pairs]
+    owners = np.repeat(np.arange(10), np.diff(seen[0].indptr)).tolist()
+    for owner, gram, value in zip(owners, seen[0].indices, seen[0].values, strict=True):
+        found[owner][int(gram)] += value
+    named = [{runs(right) ^ runs(wrong): runs(right) - runs(wrong)} for right, wrong in pairs]
+    alike = [(len(differ), len(own)) for line in named for differ, own in line.items()]
+    # rows are in the order of their ids, so pairs are compared as a whole
+    told = [(len(line), sum(value > 0 for value in line.values())) for line in found]
+    assert sorted(told) == sorted(alike)
+    assert {value for line in found for value in line.values()} == {1.0, -1.0}
+    entries = list(zip(owners, seen[0].indices.tolist(), strict=True))
+    assert entries == sorted(set(entries))
+
+
+def runs(text):
+    words = text.split()
+    return frozenset(tuple(words[at : at + n]) for n in (1, 2, 3) for at in range(len(words) - n + 1))
 
 
 @pytest.mark.parametrize("target", ["verdict", "pair"])

@@ -7,12 +7,18 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from plain_families import plain_outcomes
+
 from benchbuilder.core.context import StepContext
 from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Dropped, Kept
+from benchbuilder.core.records.outcomes import Dropped
 from benchbuilder.core.records.payloads import Fact, Triple
 from benchbuilder.core.records.roles import Candidate
 from benchbuilder.core.records.row import Origin, ProducedBy
+from benchbuilder.pipeline.accounting.gathers import account_gather
 from benchbuilder.steps.group_families import GroupFamilies, GroupFamiliesSpec
 
 MADE = ProducedBy(rule="test")
@@ -35,16 +41,16 @@ def grouped(rows: list[Candidate], triples: list[Fact[Triple]] | None = None, **
     tables = {"each": Table.of(rows, Candidate)}
     if triples is not None:
         tables["triples"] = Table.of(triples, Fact[Triple])
-    result = step.gather(tables)
-    assert [name for name, _ in result.outcomes] == [row.id for row in rows]
-    found: dict[str, Any] = {"notes": result.notes}
-    for name, (outcome,) in result.outcomes:
-        if isinstance(outcome, Kept):
-            assert isinstance(outcome.row, Candidate)
-            assert outcome.row.id == name
-            found[name] = outcome.row.family
-        else:
-            found[name] = outcome
+    shard = account_gather(step, tables, step.gather(tables), Candidate)
+    lines = shard.outcomes.to_pylist()
+    assert [line["row"] for line in lines] == [row.id for row in rows]
+    families = {row.id: row.family for row in shard.rows}
+    originals = {row.id: row for row in rows}
+    assert all(row.model_copy(update={"family": originals[row.id].family}) == originals[row.id] for row in shard.rows)
+    found: dict[str, Any] = {"notes": shard.notes}
+    for line in lines:
+        kept = line["outcome"] == "kept"
+        found[line["row"]] = families[line["out"]] if kept else Dropped(line["reason"], line["detail"])
     return found
 
 
@@ -202,3 +208,51 @@ def test_facts_of_one_record_are_one_family_on_request() -> None:
     apart, together = grouped(rows), grouped(rows, by_record=True)
     assert [apart[row.id] for row in rows] == ["a", "b", "c"]
     assert [together[row.id] for row in rows] == ["a", "a", "c"]
+
+
+def strange_rows(rng: random.Random) -> tuple[list[Candidate], list[Fact[Triple]]]:
+    """Candidates that repeat and contradict each other more often than real ones."""
+
+    def text(signs: str, least: int, most: int) -> str:
+        return "".join(rng.choices(signs, k=rng.randint(least, most)))
+
+    facts = [
+        Fact[Triple].build(origin=Origin(file="k", line=line), produced_by=MADE, language="zh", partition="kg",
+                           payload=Triple(head=text("甲乙丙丁一二", 0, 6), relation="r", tail=text("甲乙丙", 1, 6)))
+        for line in range(8)
+    ]  # fmt: skip
+    asked, told = [text("儿胎龄是X1.2，？", 2, 14) for _ in range(6)], [text("儿龄是实践性。", 2, 12) for _ in range(5)]
+    rows: dict[str, Candidate] = {}
+    for number in range(rng.randint(0, 30)):
+        tf, question = rng.random() < 0.6, rng.choice(asked)
+        fact = rng.choice(facts).id if rng.random() < 0.4 else f"fact-{rng.choice('abcdef')}"
+        row = candidate(
+            fact, question, question[: rng.randint(0, 5)] + rng.choice(told), rng.choice(["yes", "no"]) if tf else "",
+            rng.choice(told), context=rng.choice(["", "甲。"]), family=rng.choice(["", "", "p1", "p2", "p3"]),
+            negated=tf and rng.random() < 0.3, asked=rng.choice(["", "", "问一？"]), form=str(number),
+        ).model_copy(update={"origin": Origin(file=rng.choice("fg"), line=rng.randint(1, 9))})  # fmt: skip
+        rows[row.id] = row
+    return list(rows.values()), facts
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.randoms(use_true_random=False), st.sampled_from([None, 0.3, 0.5, 0.7, 1.0]), st.sampled_from([1.0, 0.6, 0.4]),
+       st.sampled_from(["drop", "keep"]), st.booleans(), st.booleans())  # fmt: skip
+def test_columns_of_numbers_give_what_rows_as_objects_give(
+    rng: random.Random, near: float | None, same: float, contradictions: str, by_record: bool, with_triples: bool
+) -> None:
+    rows, facts = strange_rows(rng)
+    settings_of = {"near": near, "same": same, "contradictions": contradictions, "by_record": by_record}
+    spec = GroupFamiliesSpec.model_validate({"kind": "group_families", "from": "rows", **settings_of})
+    ends = {fact.id: (fact.payload.head, fact.payload.tail) for fact in facts} if with_triples else {}
+    found = grouped(rows, facts if with_triples else None, **settings_of)
+    wanted = plain_outcomes(rows, ends, spec)
+    assert [found[row.id] for row in rows] == [name or Dropped(reason, detail) for name, reason, detail in wanted]
+
+
+def test_any_number_of_rows_at_a_time_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows, facts = strange_rows(random.Random(3))
+    whole = grouped(rows, facts)
+    monkeypatch.setattr("benchbuilder.steps.families.drops._WINDOW", 1)
+    monkeypatch.setattr("benchbuilder.core.records.arrow.table._BATCH_ROWS", 3)
+    assert grouped(rows, facts) == whole

@@ -17,6 +17,7 @@ from benchbuilder.core.records.payloads import Fact, Triple
 from benchbuilder.core.records.roles import Statement
 from benchbuilder.core.records.row import Span
 from benchbuilder.core.text.answers import comparison_key
+from benchbuilder.steps.language import known_triples
 from benchbuilder.steps.language.columns import comparison_keys
 from benchbuilder.steps.replace_triple import ReplaceTriple, ReplaceTripleSpec
 
@@ -106,7 +107,10 @@ def test_what_is_near_is_all_that_matters(tmp_path_factory, pool, others, strang
     assert told(there, asked) == wanted
 
 
-def test_only_what_is_near_is_held(tmp_path):
+@pytest.mark.parametrize("many", [0, 1_000])
+def test_only_what_is_near_is_held(tmp_path, monkeypatch, many):
+    """Whether keys are looked up in a set, as where they are many, or by Arrow."""
+    monkeypatch.setattr(known_triples, "_MANY", many)
     rows = facts([("甲", "治", "乙", [], [])])
     far = facts([("丙", "治", "丁", [], []), ("丁", "因", "甲", [], ["乙"]), ("戊", "因", "丙", [], [])])
     stage = made(ReplaceTriple, tmp_path)

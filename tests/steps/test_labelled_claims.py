@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from claim_rows import envelope, make
+from gathered import outcomes_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from benchbuilder.core import Fact, Kept, LabelledClaim, NotApplicable, Table
+from benchbuilder.core import Dropped, Fact, Kept, LabelledClaim, NotApplicable, Table, equality_key
 
 WORDS = {"says_yes": "Yes.", "says_no": "No."}
 
@@ -14,8 +17,9 @@ def fact(text, label="true", line=1, **more):
 
 
 def screened(*rows, **spec):
-    result = make("screen_claims", spec).gather({"each": Table.of(list(rows), Fact[LabelledClaim])})
-    return [outcomes[0].reason if not isinstance(outcomes[0], Kept) else None for _, outcomes in result.outcomes]
+    tables = {"each": Table.of(list(rows), Fact[LabelledClaim])}
+    outcomes, _ = outcomes_of(make("screen_claims", spec), tables, Fact[LabelledClaim])
+    return [None if isinstance(outcome, Kept) else outcome.reason for outcome in outcomes.values()]
 
 
 def answers(row, **spec):
@@ -30,6 +34,36 @@ def test_two_labels_of_one_text_drop_both_records():
         fact("A cat sleeps.", label, about="text", premise=text) for label, text in (("true", "a"), ("false", "b"))
     ]
     assert screened(*about) == [None, None]
+
+
+CLAIM = st.tuples(
+    st.sampled_from(["Mars is a star.", "mars is a star", "It is red.", "The cat sleeps."]),
+    st.sampled_from(["true", "false", "unknown"]), st.sampled_from(["", "a", "b"]),
+)  # fmt: skip
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(CLAIM, max_size=12))
+def test_each_claim_is_compared_with_all_that_say_the_same(claims):
+    rows = [
+        fact(text, label, line, premise=premise, as_of=str(line))
+        for line, (text, label, premise) in enumerate(claims, 1)
+    ]
+    keys = [(equality_key(premise), equality_key(text)) for text, _, premise in claims]
+    wanted = []
+    for place, (key, (_, label, _)) in enumerate(zip(keys, claims, strict=True)):
+        alike = [at for at, other in enumerate(keys) if other == key and claims[at][1] != "unknown"]
+        other = next((at for at in alike if claims[at][1] != label), None)
+        if label == "unknown":
+            wanted.append(NotApplicable("unknown_label"))
+        elif other is not None:
+            wanted.append(Dropped("contradicts", f"{rows[other].id} is labelled as {claims[other][1]}"))
+        else:
+            first = rows[alike[0]]
+            wanted.append(Kept(first) if alike[0] == place else Dropped("repeated", f"kept: {first.id}"))
+    tables = {"each": Table.of(rows, Fact[LabelledClaim])}
+    outcomes, _ = outcomes_of(make("screen_claims", {}), tables, Fact[LabelledClaim])
+    assert [*outcomes.values()] == wanted
 
 
 def test_fragments_and_claims_about_an_unseen_text_are_dropped():

@@ -7,6 +7,7 @@ from collections import Counter
 
 import pytest
 from claim_rows import envelope, triple
+from gathered import outcomes_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,9 +17,11 @@ from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.outcomes import Kept
 from benchbuilder.core.records.payloads import Fact, Triple
 from benchbuilder.core.records.roles import Passage, Statement
+from benchbuilder.core.records.row import ProducedBy, Span, content_id
 from benchbuilder.core.text.answers import comparison_key
 from benchbuilder.steps import swap_triple
 from benchbuilder.steps.swap_triple import SwapTriple
+from benchbuilder.steps.swapping import swapped
 from benchbuilder.steps.swapping.spec import SwapTripleSpec
 from benchbuilder.steps.template_statements import StateTriple
 from benchbuilder.testing import check_step
@@ -93,9 +96,9 @@ def run(step, stated, facts, known=(), passages=None, name="text"):
             for n, text in enumerate(passages)
         )
         tables["passages"] = Table.of(rows, Passage)
-    result = step.gather(tables)
+    outcomes, notes = outcomes_of(step, tables, Statement)
     texts = {row.id: getattr(row, name) for row in stated}
-    return {texts[row]: outcome for row, [outcome] in result.outcomes}, result.notes
+    return {texts[row]: outcome for row, outcome in outcomes.items()}, notes
 
 
 def test_two_facts_make_a_family_of_four_statements(tmp_path, state):
@@ -361,6 +364,28 @@ def test_large_groups_are_cut_and_still_paired(tmp_path, state, monkeypatch):
     kept = [outcome.row for outcome in outcomes.values() if isinstance(outcome, Kept)]
     assert len(kept) > 40
     assert set(Counter(row.family for row in kept).values()) == {2}
+
+
+def test_any_number_of_rows_at_a_time_gives_the_same(tmp_path, state, monkeypatch):
+    facts = graph_with_shared_letters(30)
+    whole = run(made(tmp_path, ALL_BARS), state(facts), facts)
+    assert len({type(outcome) for outcome in whole[0].values()}) == 2
+    monkeypatch.setattr(swap_triple, "_WINDOW", 4)
+    monkeypatch.setattr(swapped, "_WINDOW", 3)
+    assert run(made(tmp_path, ALL_BARS), state(facts), facts) == whole
+
+
+def test_a_swapped_statement_is_what_its_fact_and_the_partner_say(tmp_path, state):
+    facts = facts_of(("甲乙", "治", "丙丁"), ("戊己", "治", "庚辛"))
+    one, two = (row.model_copy(update={"context": "某书。"}) for row in state(facts))
+    outcomes, _ = run(made(tmp_path), [one, two], facts)
+    row = outcomes[one.text].row
+    assert row == Statement.child(
+        one, two, produced_by=ProducedBy(rule="swap_triple/far"), polarity="false", text="甲乙治庚辛。",
+        joined="replacement", answer=Span(start=3, end=5), context="某书。", fact=one.fact,
+        family=content_id("family", sorted((one.fact, two.fact)), ""), checks=row.checks,
+    )  # fmt: skip
+    assert row.checks[:3] == ("differs_from_true", "known_end", "known_elsewhere")
 
 
 def test_the_seed_draws_other_pairs(tmp_path, state):

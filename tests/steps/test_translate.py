@@ -8,6 +8,9 @@ from typing import Any
 import pytest
 import yaml
 from claim_rows import PROMPTS
+from gathered import outcomes_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from benchbuilder.core.context import StepContext
 from benchbuilder.core.errors import DataError
@@ -15,6 +18,7 @@ from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.outcomes import Dropped, Kept
 from benchbuilder.core.records.payloads import Fact, Term
 from benchbuilder.core.records.row import Origin, ProducedBy
+from benchbuilder.core.text.normalise import fold_text
 from benchbuilder.models.base import Reply
 from benchbuilder.models.providers.openai import OpenAISpec
 from benchbuilder.steps.terms import MergeTerms, MergeTermsSpec, NormaliseTerm, NormaliseTermSpec
@@ -25,7 +29,7 @@ DICTIONARY = "# ours\nplacenta\t胎盘\npre-eclampsia\t先兆子痫\t子痫前�
 MODEL = OpenAISpec(kind="openai", name="some-model")
 
 
-def settings(language: str, step: str) -> dict[str, Any]:
+def word_settings(language: str, step: str) -> dict[str, Any]:
     return yaml.safe_load((RECIPES / "words" / f"{language}.yaml").read_text("utf-8"))[step]
 
 
@@ -44,7 +48,13 @@ def dictionary(tmp_path: Path) -> Path:
 
 
 def translate(**spec: Any) -> Translate:
-    given = {**settings("zh", "translate"), "kind": "translate", "from": "rows", "about": "孕产妇与婴儿保健", **spec}
+    given = {
+        **word_settings("zh", "translate"),
+        "kind": "translate",
+        "from": "rows",
+        "about": "孕产妇与婴儿保健",
+        **spec,
+    }
     given["prompt"] = {"path": "zh/translate_term.j2", "resolved_path": str(PROMPTS / "zh" / "translate_term.j2")}
     context = StepContext(seed=1, language="zh", step="translate", cache=Path("cache"), workplace=Path("people"))
     stage = Translate(TranslateSpec.model_validate(given), context)
@@ -124,7 +134,7 @@ def test_a_dictionary_of_another_shape_is_told_with_its_line(tmp_path, text):
 
 
 def tidy(language: str, text: str, **spec: Any) -> str:
-    given = {**settings(language, "tidy"), "kind": "normalise_term", "from": "rows", **spec}
+    given = {**word_settings(language, "tidy"), "kind": "normalise_term", "from": "rows", **spec}
     context = StepContext(seed=1, language=language, step="tidy", cache=Path("cache"), workplace=Path("people"))
     [outcome] = NormaliseTerm(NormaliseTermSpec.model_validate(given), context).map(term(text, language), {})
     return outcome.row.payload.text if isinstance(outcome, Kept) else outcome.reason
@@ -169,12 +179,35 @@ def test_the_same_word_of_several_lists_is_one_and_says_which():
     ]  # fmt: skip
     context = StepContext(seed=1, language="zh", step="merge", cache=Path("cache"), workplace=Path("people"))
     spec = MergeTermsSpec.model_validate({"kind": "merge_terms", "from": "rows", "fold": ["case"]})
-    outcomes = dict(MergeTerms(spec, context).gather({"each": Table.of(rows, Fact[Term])}).outcomes)
-    [kept] = outcomes[rows[0].id]
+    outcomes, _ = outcomes_of(MergeTerms(spec, context), {"each": Table.of(rows, Fact[Term])}, Fact[Term])
+    kept = outcomes[rows[0].id]
+    assert isinstance(kept, Kept)
     assert kept.row.payload == Term(
         text="母乳", original=("Muttermilch",), lists=("own", "book"), translated_by=("d.tsv",), note="milk"
     )
     assert kept.row.parents == (rows[0].id, rows[2].id)
-    assert outcomes[rows[2].id] == [Dropped("merged", "母乳 of book: as 母乳 of own")]
-    assert outcomes[rows[3].id] == [Dropped("merged", "breast milk of web: as Breast Milk of own")]
-    assert outcomes[rows[1].id][0].row.payload.note == "fluid"
+    assert outcomes[rows[2].id] == Dropped("merged", "母乳 of book: as 母乳 of own")
+    assert outcomes[rows[3].id] == Dropped("merged", "breast milk of web: as Breast Milk of own")
+    assert outcomes[rows[1].id].row.payload.note == "fluid"
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(["a", "A", "b", "ä"]), st.sampled_from(["own", "web"])), max_size=9),
+       st.sampled_from([(), ("case",), ("case", "marks")]), st.sampled_from([1, 100]))  # fmt: skip
+def test_equal_words_are_merged_into_the_first(words: list[tuple[str, str]], fold: Any, window: int) -> None:
+    rows = [term(text, name=name, line=line, note=str(line)) for line, (text, name) in enumerate(words, 1)]
+    context = StepContext(seed=1, language="en", step="merge", cache=Path("cache"), workplace=Path("people"))
+    step = MergeTerms(MergeTermsSpec.model_validate({"kind": "merge_terms", "from": "rows", "fold": fold}), context)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("benchbuilder.steps.terms._WINDOW", window)
+        outcomes, _ = outcomes_of(step, {"each": Table.of(rows, Fact[Term])}, Fact[Term])
+    for row in rows:
+        equal = [one for one in rows if fold_text(one.payload.text, fold) == fold_text(row.payload.text, fold)]
+        texts = [f"{one.payload.text} of {one.payload.lists[0]}" for one in (row, equal[0])]
+        found = outcomes[row.id]
+        if row.id != equal[0].id:
+            assert found == Dropped("merged", f"{texts[0]}: as {texts[1]}")
+            continue
+        assert isinstance(found, Kept)
+        assert found.row.parents == tuple(one.id for one in equal)
+        assert found.row.payload.lists == tuple(dict.fromkeys(one.payload.lists[0] for one in equal))

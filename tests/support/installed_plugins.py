@@ -53,7 +53,7 @@ class Environment:
         paths = {"PATH": f"{self.python.parent}{os.pathsep}{os.environ['PATH']}"}
         return subprocess.run(
             [str(self.python), *arguments], cwd=folder or self.folder, env={**kept, **home, **paths},
-            capture_output=True, text=True, encoding="utf-8", timeout=600, check=False,
+            capture_output=True, text=True, encoding="utf-8", timeout=1_800, check=False,
         )  # fmt: skip
 
     def benchbuild(self, *words: str) -> subprocess.CompletedProcess[str]:

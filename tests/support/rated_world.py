@@ -95,8 +95,8 @@ class Review:
             people = [Rater(person.name, person.code, person.role) for person in store.people()]
             tasks = [task for _, task in store.tasks(self.name)]
             material = build_export_input(project, tasks, people, store.vote_events(self.name), store.events(self.name))
-        path.write_bytes(write_vote_csv(material).files["votes.csv"])
-        return path
+        write_vote_csv(material, None, path.parent)
+        return (path.parent / "votes.csv").rename(path)
 
     def database(self) -> Path:
         return self.workplace / DATABASE_FILE

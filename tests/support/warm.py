@@ -1,4 +1,4 @@
-"""A warm `benchbuild`: a process that has imported everything, and forks for each command.
+"""A warm `benchbuild`: a process that has imported everything, and forks for each command of all workers of a run.
 
 Pages of the documentation run hundreds of commands. A new interpreter takes a second to import what each of them
 needs; a fork of one that has done so takes a hundredth. The command in the fork is the real one, with the working
@@ -8,6 +8,7 @@ folder, the environment, the files and the signals of whoever calls it. Whoever 
 from __future__ import annotations
 
 import array
+import gc
 import json
 import os
 import signal
@@ -20,6 +21,13 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from filelock import FileLock
+
+RUN = "BENCHBUILDER_TESTS_RUN"
+"""The environment variable that names the process of the run."""
+_LOOKS_UP_S = 10
+"""Seconds after which the shared process looks whether the run goes on."""
+_SERVE = "--serve"
 _CLIENT = """#!{python} -IS
 import array, json, os, signal, socket, sys
 door = socket.socket(socket.AF_UNIX)
@@ -41,18 +49,37 @@ sys.exit(code)
 """
 
 
+def shared(folder: Path) -> Path:
+    """The folder for the PATH of the one warm process that all workers of a run use: whoever comes first starts it.
+
+    It ends by `end`, or once the process that the environment names as that of the run is no more.
+    """
+    folder.mkdir(exist_ok=True)
+    with FileLock(folder / "lock"):
+        if not (folder / "pid").exists():
+            program = _write_client(folder)
+            # it returns once the door is open
+            subprocess.run([sys.executable, __file__, str(folder)], stdin=subprocess.DEVNULL, check=True)
+        else:
+            program = folder / "bin" / "benchbuild"
+    return program.parent
+
+
+def end(folder: Path) -> None:
+    """End the process of `shared`, if there is one."""
+    with suppress(FileNotFoundError, ProcessLookupError, ValueError):
+        os.kill(int((folder / "pid").read_text(encoding="utf-8")), signal.SIGTERM)
+
+
 @contextmanager
-def warm(folder: Path, *compositions: Sequence[str]) -> Generator[Path]:
+def composed(folder: Path, warm: Path, *compositions: Sequence[str]) -> Generator[Path]:
     """A folder with a `benchbuild` to be put first on the PATH, for as long as the context lasts.
 
-    Recipes that many commands need can be composed once for all, by their `compositions` on the command line.
+    Its process is a fork of the one that `shared` returned, which has also composed recipes that many commands need, by
+    their `compositions` on the command line.
     """
-    door = folder / "door"
-    program = folder / "bin" / "benchbuild"
-    program.parent.mkdir(parents=True)
-    program.write_text(_CLIENT.format(python=sys.executable, door=str(door)), encoding="utf-8")
-    program.chmod(0o755)
-    server = subprocess.Popen([sys.executable, __file__, str(door), json.dumps(compositions)], stdin=subprocess.DEVNULL)
+    program, door = _write_client(folder), folder / "door"
+    server = subprocess.Popen([warm / "benchbuild", _SERVE, str(door), json.dumps(compositions)])
     try:
         while not door.exists():
             if server.poll() is not None:
@@ -64,16 +91,23 @@ def warm(folder: Path, *compositions: Sequence[str]) -> Generator[Path]:
         server.wait()
 
 
+def _write_client(folder: Path) -> Path:
+    program = folder / "bin" / "benchbuild"
+    program.parent.mkdir(parents=True, exist_ok=True)
+    program.write_text(_CLIENT.format(python=sys.executable, door=str(folder / "door")), encoding="utf-8")
+    program.chmod(0o755)
+    return program
+
+
 _LIBRARIES = (
     "openai", "aiohttp", "jieba.finalseg", "pyarrow.parquet", "pyarrow.dataset", "pandas",
-    "pyarrow.pandas_compat", "openpyxl", "rich._emoji_codes", "_strptime",
+    "pyarrow.pandas_compat", "openpyxl", "rich._emoji_codes", "_strptime", "sklearn.linear_model",
 )  # fmt: skip
 """What commands import when they need it; pandas is what pyarrow imports when it is given a list."""
 
 
-def _preload(folder: Path, compositions: Sequence[Sequence[str]]) -> None:
+def _preload() -> None:
     """Import what commands import when they need it, and read what is the same for all."""
-    import gc
     import importlib
     import pkgutil
 
@@ -88,33 +122,67 @@ def _preload(folder: Path, compositions: Sequence[Sequence[str]]) -> None:
             importlib.import_module(module.name)
     for library in _LIBRARIES:
         importlib.import_module(library)
-    os.chdir(folder)  # where no recipes are, as where most commands run: what is composed once is kept for them
     load_recipe(["recipe=care_mi", "annotation=none"])
     loaded = load_recipe(["recipe=care_mi"])
-    for words in compositions:
-        load_recipe(words)
     JiebaTokenizer(loaded.recipe.tokenizer).open()
     verdict_reader([table.file for table in loaded.recipe.evaluation.scorers["verdict"].tables])
-    gc.freeze()
 
 
-def _serve(door: str, compositions: Sequence[Sequence[str]]) -> None:
+def _open_door(folder: Path) -> None:
+    """The process of `shared`: begin to serve in a process that nobody waits for."""
+    os.chdir(folder)  # where no recipes are, as where most commands run: what is composed once is kept for them
+    run = int(os.environ[RUN])
+    _preload()
+    with socket.socket(socket.AF_UNIX) as waiting:
+        _listen(waiting, folder / "door")
+        if child := os.fork():
+            (folder / "pid").write_text(str(child), encoding="utf-8")
+            return
+        os.setsid()
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for number in range(3):
+            os.dup2(nothing, number)
+        waiting.settimeout(_LOOKS_UP_S)
+        _serve(waiting, run)
+
+
+def _serve_composed(door: str, compositions: Sequence[Sequence[str]]) -> None:
+    """The process of `composed`."""
+    from benchbuilder.config.load import load_recipe
+
+    os.chdir(Path(door).parent)
+    for words in compositions:
+        load_recipe(words)
+    with socket.socket(socket.AF_UNIX) as waiting:
+        _listen(waiting, Path(door))
+        _serve(waiting)
+
+
+def _listen(waiting: socket.socket, door: Path) -> None:
+    Path(f"{door}.new").unlink(missing_ok=True)
+    waiting.bind(f"{door}.new")
+    waiting.listen(64)
+    Path(f"{door}.new").rename(door)
+
+
+def _serve(waiting: socket.socket, run: int = 0) -> None:
+    """Serve for as long as the process `run` lives."""
     signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    _preload(Path(door).parent, compositions)
-    with socket.socket(socket.AF_UNIX) as waiting:
-        waiting.bind(f"{door}.new")
-        waiting.listen(64)
-        Path(f"{door}.new").rename(door)
-        while True:
+    gc.freeze()
+    while True:
+        try:
             one, _ = waiting.accept()
-            # a keeper for each command waits for it, so that others need not
-            if os.fork() == 0:
-                waiting.close()
-                _keep(one)
-                os._exit(0)
-            one.close()
-            _reap()
+        except TimeoutError:
+            os.kill(run, 0)  # which raises once there is no such process
+            continue
+        # a keeper for each command waits for it, so that others need not
+        if os.fork() == 0:
+            waiting.close()
+            _keep(one)
+            os._exit(0)
+        one.close()
+        _reap()
 
 
 def _reap() -> None:
@@ -170,6 +238,8 @@ def _command(words: list[str], folder: str, environment: dict[str, str]) -> int:
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)
+    if words[:1] == [_SERVE]:
+        _serve_composed(words[1], json.loads(words[2]))
     arm()
     try:
         code = main(words)
@@ -181,4 +251,4 @@ def _command(words: list[str], folder: str, environment: dict[str, str]) -> int:
 
 
 if __name__ == "__main__":
-    _serve(sys.argv[1], json.loads(sys.argv[2]))
+    _open_door(Path(sys.argv[1]))

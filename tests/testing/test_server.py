@@ -36,13 +36,13 @@ def _fresh(server: FakeOpenAI) -> None:
 
 @pytest.fixture
 def client(server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch) -> Iterator[openai.OpenAI]:
-    with openai.OpenAI(api_key="k", base_url=server.base_url, max_retries=0, timeout=10) as made:
+    with openai.OpenAI(api_key="k", base_url=server.base_url, max_retries=0, timeout=60) as made:
         yield made
 
 
 def ask(server: FakeOpenAI, *texts: str, **more: Any) -> list[tuple[int, dict[str, Any]]]:
     """Status and JSON for each text, over one connection."""
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
     found = []
     for text in texts:
         body = {"model": "m", "messages": [{"role": "user", "content": text}], **more}
@@ -252,7 +252,7 @@ def raw_answer(server: FakeOpenAI) -> tuple[bytes, float]:
     body = json.dumps({"model": "m", "messages": [{"role": "user", "content": "x" * 200}]})
     head = f"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n"
     began = time.monotonic()
-    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
         connection.sendall((head + body).encode())
         received = b"".join(iter(lambda: connection.recv(65536), b""))
     return received, time.monotonic() - began

@@ -41,6 +41,11 @@ class AppSpec(ProjectSpec):
     strings: Annotated[dict[str, FileRef], RuntimeOption()] = {}
     database_env: Annotated[str | None, RuntimeOption()] = None
 
+    @property
+    def looks_elsewhere(self) -> bool:
+        """A shared database is not in the folder of the build."""
+        return self.database_env is not None
+
 
 class AppBackend(AnnotationBackend):
     """Adds tasks to a project of the review app, and reads the votes.
@@ -114,7 +119,7 @@ class AppBackend(AnnotationBackend):
 
 def _live_task_keys(store: AnnotationStore, project: str) -> set[str]:
     """The keys of the live tasks of a project; empty if the project does not exist yet."""
-    return {task.key for _, task in store.tasks(project)}
+    return {task.key for is_live, task in store.each_task(project) if is_live}
 
 
 def _change_warning(former: set[str], now: set[str]) -> str:

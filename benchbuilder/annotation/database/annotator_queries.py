@@ -109,7 +109,7 @@ def vote_changes(old: Mapping[Subject, Value], new: Mapping[Subject, Value]) -> 
 
 def update_task_disputes(connection: Connection, project: ProjectRef, task_id: int) -> None:
     """Update the disputes of a task."""
-    update_disputes(connection, project, connection.execute(select(tasks).where(tasks.c.id == task_id)).all())
+    update_disputes(connection, project, [task_id])
 
 
 def _last_submission(connection: Connection, person: Person, project: str, *, lock: bool = False) -> Any | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from sqlalchemy import Connection, Table, bindparam, delete, insert, text, update
@@ -45,8 +46,15 @@ def update_rows(connection: Connection, table: Table, rows: Rows) -> None:
 
 def delete_assignments(connection: Connection, ids: Sequence[int]) -> None:
     """Delete assignments by their ids."""
-    for start in range(0, len(ids), _CHUNK):
-        connection.execute(delete(assignments).where(assignments.c.id.in_(ids[start : start + _CHUNK])))
+    for some in some_at_a_time(ids):
+        connection.execute(delete(assignments).where(assignments.c.id.in_(some)))
+
+
+def some_at_a_time(ids: Iterable[int]) -> Iterator[list[int]]:
+    """The `ids`, as many at a time as a condition may list."""
+    rest = iter(ids)
+    while some := list(islice(rest, _CHUNK)):
+        yield some
 
 
 def _json_recordset(table: Table) -> str:

@@ -18,6 +18,8 @@ from benchbuilder.annotation.tasks import JudgementRequest, judgement_requests, 
 from benchbuilder.config import ProjectSpec
 from benchbuilder.core import DataError
 
+_READ_AT_ONCE = 1000
+
 
 @dataclass(frozen=True)
 class ProjectRef:
@@ -148,5 +150,6 @@ def live_tasks(
 ) -> Iterator[tuple[Any, Task]]:
     """Rows and tasks in their order; with `include_retired`, also tasks that are no longer asked."""
     query = select(tasks).where(tasks.c.project_id == project.id).order_by(tasks.c.ordinal, tasks.c.id)
+    query = query.execution_options(yield_per=_READ_AT_ONCE)
     for row in connection.execute(query if include_retired else query.where(tasks.c.live)):
         yield row, task_from_row(row)

@@ -62,6 +62,18 @@ def load_values(connection: Connection, assignment: AssignmentKey, *, channel: s
     return {Subject(row.key, row.wording): load_json(row.value) for row in rows}
 
 
+def load_values_of(
+    connection: Connection, task_ids: Iterable[int]
+) -> dict[tuple[int, int], dict[Subject, Value]]:  # fmt: skip
+    """The votes on tasks that count, by task and person."""
+    values: dict[tuple[int, int], dict[Subject, Value]] = {}
+    for ids in bulk.some_at_a_time(dict.fromkeys(task_ids)):
+        for row in connection.execute(select(current_votes).where(current_votes.c.task_id.in_(ids))):
+            theirs = values.setdefault((row.task_id, row.person_id), {})
+            theirs[Subject(row.key, row.wording)] = load_json(row.value)
+    return values
+
+
 def record_votes(
     connection: Connection, assignment: AssignmentKey, event_id: int, values: Mapping[Subject, Value | None],
     questions: Mapping[Subject, str], *, channel: str, now: datetime,
@@ -163,23 +175,19 @@ def agreement_proportion(
     return 1.0 if judged == 0 else round(1 - len(disputed_subjects(labels)) / judged, 6)
 
 
-def update_disputes(
-    connection: Connection, project: ProjectRef, rows: Iterable[Any], *, read_all: bool = False
-) -> None:
-    """Update disputes and agreement of tasks (rows of `tasks`); `read_all` reads all votes of the project at once."""
-    everything = load_votes(connection, current_votes.c.project_id == project.id) if read_all else None
-    changed: list[dict[str, Any]] = []
-    for row in rows:
-        disputes, agreed = 0, 1.0
-        if row.live:  # gold tasks too, though it does not count: else a submission of one would be faster
-            votes_of_task = (
-                load_votes(connection, current_votes.c.task_id == row.id) if everything is None else everything
-            )
-            found = _dispute_state(project, task_from_row(row), votes_of_task)
-            disputes, agreed = (0, 1.0) if row.gold else found
-        if (disputes, agreed) != (row.open_disputes, row.agreement):
-            changed.append({"id": row.id, "open_disputes": disputes, "agreement": agreed})
-    bulk.update_rows(connection, tasks, changed)
+def update_disputes(connection: Connection, project: ProjectRef, task_ids: Iterable[int]) -> None:
+    """Update disputes and agreement of tasks."""
+    for ids in bulk.some_at_a_time(task_ids):
+        found = load_votes(connection, current_votes.c.task_id.in_(ids))
+        changed: list[dict[str, Any]] = []
+        for row in connection.execute(select(tasks).where(tasks.c.id.in_(ids))):
+            disputes, agreed = 0, 1.0
+            if row.live:  # gold tasks too, though it does not count: else a submission of one would be faster
+                state = _dispute_state(project, task_from_row(row), found)
+                disputes, agreed = (0, 1.0) if row.gold else state
+            if (disputes, agreed) != (row.open_disputes, row.agreement):
+                changed.append({"id": row.id, "open_disputes": disputes, "agreement": agreed})
+        bulk.update_rows(connection, tasks, changed)
 
 
 def _dispute_state(project: ProjectRef, task: Task, votes: Votes) -> tuple[int, float]:

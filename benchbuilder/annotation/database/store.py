@@ -29,6 +29,7 @@ from benchbuilder.annotation.database.models import (
     VoteEvent,
 )  # fmt: skip
 from benchbuilder.annotation.database.users import SessionStore
+from benchbuilder.annotation.spool import Spool
 from benchbuilder.core import DataError
 
 _NOW = partial(datetime.now, UTC)
@@ -141,6 +142,13 @@ class AnnotationStore(SessionStore, AnnotatorStore, AdjudicatorStore):
             rows = project_rows.live_tasks(connection, ref, include_retired=include_retired) if ref else ()
             return [(row.id, task) for row, task in rows]
 
+    def each_task(self, project: str) -> Iterator[tuple[bool, Task]]:
+        """Every task in order, with gold tasks and retired ones, and whether it is live; some are read at a time."""
+        with self._transactions.reading() as connection:
+            ref = project_rows.find_project_ref(connection, project)
+            for row, task in project_rows.live_tasks(connection, ref, include_retired=True) if ref else ():
+                yield row.live, task
+
     def current_votes(self, project: str, *, include_retired: bool = False) -> Votes:
         """Votes and decisions that count, by people's codes, and remarks, on live tasks without gold tasks.
 
@@ -177,7 +185,7 @@ class AnnotationStore(SessionStore, AnnotatorStore, AdjudicatorStore):
         Raises:
             DataError: votes cannot be added; it lists the problems.
         """
-        imported = list(votes)
+        imported = votes if isinstance(votes, Sequence) else Spool(votes)
         with self._transactions.writing(exclusive=True) as connection:
             ref = self._find_project(connection, project)
             report = import_votes.import_votes(connection, ref, imported, channel, self._clock(), strict=strict)

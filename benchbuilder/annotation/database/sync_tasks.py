@@ -18,7 +18,7 @@ from benchbuilder.annotation.database.projects import (
     task_from_row,
     task_row_values,
 )
-from benchbuilder.annotation.database.record_votes import AssignmentKey, load_values, update_disputes
+from benchbuilder.annotation.database.record_votes import AssignmentKey, load_values, load_values_of, update_disputes
 from benchbuilder.annotation.database.sanitise import dump_json, form_field_name, load_json, value_as_typed
 from benchbuilder.annotation.database.schema import assignments, current_votes, drafts, people, projects, tasks
 
@@ -86,9 +86,9 @@ def _refresh_states(connection: Connection, project: ProjectRef, ids: Collection
     judged = set(
         connection.scalars(select(current_votes.c.task_id).where(current_votes.c.project_id == project.id).distinct())
     )
-    rows = [row for row in _task_rows(connection, project) if row.id in judged and (ids is None or row.id in ids)]
-    update_done_states(connection, project, rows)
-    update_disputes(connection, project, rows, read_all=True)
+    found = sorted(judged if ids is None else judged.intersection(ids))
+    update_done_states(connection, project, found)
+    update_disputes(connection, project, found)
 
 
 def required_subjects(project: ProjectRef, task: Task) -> set[Subject]:
@@ -99,28 +99,20 @@ def required_subjects(project: ProjectRef, task: Task) -> set[Subject]:
     }
 
 
-def update_done_states(connection: Connection, project: ProjectRef, rows: Iterable[Any]) -> None:
-    """Update which annotators are done with which tasks (rows of `tasks`): those who answered all required subjects."""
-    needed = {row.id: required_subjects(project, task_from_row(row)) for row in rows if row.live}
-    if not needed:
-        return
-    condition = (
-        current_votes.c.task_id == next(iter(needed)) if len(needed) == 1 else current_votes.c.project_id == project.id
-    )
-    answered: dict[tuple[int, int], set[Subject]] = {}
-    query = select(
-        current_votes.c.task_id, current_votes.c.person_id, current_votes.c.key, current_votes.c.wording
-    ).where(condition)
-    for row in connection.execute(query):
-        answered.setdefault((row.task_id, row.person_id), set()).add(Subject(row.key, row.wording))
-    query = select(assignments.c.id, assignments.c.task_id, assignments.c.person_id, assignments.c.state)
-    query = query.join(people, people.c.id == assignments.c.person_id).where(people.c.role == "annotator")
-    query = query.where(assignments.c.project_id == project.id, assignments.c.opened_at.is_not(None))
-    changed: list[dict[str, Any]] = []
-    for row in connection.execute(query):
-        required = needed.get(row.task_id)
-        if required:
-            done = required <= answered.get((row.task_id, row.person_id), set())
-            if done != (row.state == "done"):
-                changed.append({"id": row.id, "state": "done" if done else "open"})
-    bulk.update_rows(connection, assignments, changed)
+def update_done_states(connection: Connection, project: ProjectRef, task_ids: Iterable[int]) -> None:
+    """Update which annotators are done with which live tasks: those who answered all required subjects."""
+    for ids in bulk.some_at_a_time(task_ids):
+        rows = connection.execute(select(tasks).where(tasks.c.id.in_(ids), tasks.c.live))
+        needed = {row.id: required_subjects(project, task_from_row(row)) for row in rows}
+        answered = load_values_of(connection, needed)
+        query = select(assignments.c.id, assignments.c.task_id, assignments.c.person_id, assignments.c.state)
+        query = query.join(people, people.c.id == assignments.c.person_id).where(people.c.role == "annotator")
+        query = query.where(assignments.c.task_id.in_(needed), assignments.c.opened_at.is_not(None))
+        changed: list[dict[str, Any]] = []
+        for row in connection.execute(query):
+            required = needed[row.task_id]
+            if required:
+                done = required <= answered.get((row.task_id, row.person_id), {}).keys()
+                if done != (row.state == "done"):
+                    changed.append({"id": row.id, "state": "done" if done else "open"})
+        bulk.update_rows(connection, assignments, changed)

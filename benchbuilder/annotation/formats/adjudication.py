@@ -7,10 +7,12 @@ has the source and the votes of each decision. ``source`` of the row is ``unreso
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
-from typing import Any
+from pathlib import Path
+from typing import IO, Any, cast
 
-from benchbuilder.annotation.aggregate import AggregatedLabels, aggregate_votes
+from benchbuilder.annotation.aggregate import aggregate_votes
 from benchbuilder.annotation.base import Subject, Task, Value, Votes
 from benchbuilder.annotation.formats.models import (
     AdjudicationNote,
@@ -20,6 +22,7 @@ from benchbuilder.annotation.formats.models import (
     VoteExport,
     VoteRecord,
     vote_losses,
+    write_files,
 )
 from benchbuilder.annotation.formats.parse_votes import VoteCollector, json_line_bytes, load_json_lines
 from benchbuilder.annotation.formats.questions import (
@@ -30,56 +33,58 @@ from benchbuilder.annotation.formats.questions import (
     task_columns,
 )
 from benchbuilder.annotation.formats.user_table import UserTable
-from benchbuilder.annotation.tasks import JudgementRequest
+from benchbuilder.annotation.tasks import judgement_requests
 
 ADJUDICATION_FILE = "adjudication.jsonl"
 
 
-def write_adjudication(export: ExportInput, users: UserTable | None = None) -> VoteExport:  # noqa: ARG001 - as every format
+def write_adjudication(export: ExportInput, users: UserTable | None, folder: Path) -> VoteExport:  # noqa: ARG001 - as every format
     """Write a row for each task that is not gold, in their order."""
-    tasks = [task for task in export.tasks if not task.expected]
-    writer = _AdjudicationWriter(export, tasks)
-    rows = [writer.row(task) for task in tasks]
+    writer = _AdjudicationWriter(export)
+    rows = (writer.row(task) for task in export.tasks if not task.expected)
+    write_files(folder, {ADJUDICATION_FILE: map(json_line_bytes, rows)})
+    counting = Counter[str]()
+    for vote in export.counting_votes():
+        counting["remarks"] += bool(vote.note) and vote.role == "annotator"
+        counting["seconds"] += vote.seconds is not None
     losses = [
         ExportLoss("names of people: codes replace them"),
         ExportLoss("when a vote was given"),
         *vote_losses(export),
-        ExportLoss("gold tasks: they decide nothing", len(export.tasks) - len(tasks)),
+        ExportLoss("gold tasks: they decide nothing", export.summary.gold),
         ExportLoss("decisions that are means of different numbers: they count as unanimous", writer.mean_count),
-        ExportLoss(
-            "decisions on subjects that are not in dispute: the annotators decide", writer.labels.unneeded_decisions
-        ),
-        ExportLoss(
-            "remarks of annotators", sum(bool(v.note) for v in export.counting_votes() if v.role == "annotator")
-        ),
-        ExportLoss("how long annotators took", sum(v.seconds is not None for v in export.counting_votes())),
+        ExportLoss("decisions on subjects that are not in dispute: the annotators decide", writer.unneeded_decisions),
+        ExportLoss("remarks of annotators", counting["remarks"]),
+        ExportLoss("how long annotators took", counting["seconds"]),
         ExportLoss("tasks that were skipped", len(export.skips)),
     ]
-    return VoteExport({ADJUDICATION_FILE: b"".join(map(json_line_bytes, rows))}, losses)
+    return VoteExport([ADJUDICATION_FILE], losses)
+
+
+class _Decided:
+    """The votes on a task, and what they decide."""
+
+    def __init__(self, export: ExportInput, task: Task) -> None:
+        self.votes = Votes()
+        self.decisions: dict[Subject, VoteRecord] = {}
+        for vote in export.votes_on(task):
+            value = cast("Value", vote.value)  # votes that were withdrawn do not count
+            if vote.role == "annotator":
+                self.votes.by_subject.setdefault(vote.subject, {})[vote.code] = value
+            elif vote.role == "adjudicator":
+                self.votes.decisions[vote.subject] = (vote.code, value)
+                self.decisions[vote.subject] = vote
+        spec = export.project.spec
+        self.labels = aggregate_votes(judgement_requests([task], spec), self.votes, spec)
+        self.undecided = {*self.labels.missing_votes, *self.labels.disputed_subjects}
 
 
 class _AdjudicationWriter:
-    def __init__(self, export: ExportInput, tasks: list[Task]) -> None:
+    def __init__(self, export: ExportInput) -> None:
         self.export = export
-        self.controls = question_controls(export.project.spec, export.tasks)
-        keys = {task.key for task in tasks}
-        self.requests: Mapping[Subject, JudgementRequest] = {
-            s: a for s, a in export.judgement_requests().items() if a.task_key in keys
-        }
-        self.votes = Votes()
-        self.decisions: dict[Subject, VoteRecord] = {}
-        for vote in export.counting_votes():
-            if vote.subject not in self.requests or vote.value is None:
-                continue
-            if vote.role == "annotator":
-                self.votes.by_subject.setdefault(vote.subject, {})[vote.code] = vote.value
-            elif vote.role == "adjudicator":
-                self.votes.decisions[vote.subject] = (vote.code, vote.value)
-                self.decisions[vote.subject] = vote
+        self.controls = question_controls(export.project.spec, export.summary)
         self.notes = {ruling.task: ruling for ruling in export.adjudication_notes}
-        self.labels: AggregatedLabels = aggregate_votes(self.requests, self.votes, export.project.spec)
-        self.undecided = {*self.labels.missing_votes, *self.labels.disputed_subjects}
-        self.mean_count = 0
+        self.mean_count = self.unneeded_decisions = 0
 
     def row(self, task: Task) -> dict[str, Any]:
         """The decisions on `task` with their provenance."""
@@ -87,20 +92,22 @@ class _AdjudicationWriter:
         provenance: dict[str, Any] = {}
         sources: set[str] = set()
         about = control_subjects(task, self.controls)
+        decided = _Decided(self.export, task)
+        self.unneeded_decisions += decided.labels.unneeded_decisions
         for control in self.controls:
             subject = about.get(control.label_name)
             if subject is None:
                 continue
-            source, details = self._provenance(subject)
-            if subject in self.labels.values:
-                labels[control.label_name] = _label(control, self.labels.values[subject])
+            source, details = self._provenance(subject, decided)
+            if subject in decided.labels.values:
+                labels[control.label_name] = _label(control, decided.labels.values[subject])
             if source:
                 sources.add(source)
                 provenance[control.label_name] = {"source": source} | details
             elif details:
                 provenance[control.label_name] = {"source": "text"} | details
-        decisions = [self.decisions[subject] for subject in about.values() if subject in self.decisions]
-        people = {code for subject in about.values() for code in self.votes.by_subject.get(subject, {})}
+        decisions = [decided.decisions[subject] for subject in about.values() if subject in decided.decisions]
+        people = {code for subject in about.values() for code in decided.votes.by_subject.get(subject, {})}
         ruling = self.notes.get(task.key)
         last = max(decisions, key=lambda vote: vote.created_at, default=None)
         return {
@@ -115,18 +122,18 @@ class _AdjudicationWriter:
             **_decision_log(ruling, last),
         }
 
-    def _provenance(self, subject: Subject) -> tuple[str, dict[str, Any]]:
+    def _provenance(self, subject: Subject, decided: _Decided) -> tuple[str, dict[str, Any]]:
         """The source of a decision (empty for texts and unanswered optional questions), and its votes."""
-        votes = self.votes.by_subject.get(subject, {})
+        votes = decided.votes.by_subject.get(subject, {})
         details: dict[str, Any] = {"votes": votes} if votes else {}
-        if subject in self.decisions:
-            decision = self.decisions[subject]
+        if subject in decided.decisions:
+            decision = decided.decisions[subject]
             details |= {"adjudicator": decision.code, "decision": decision.value}
-        if subject in self.undecided:
+        if subject in decided.undecided:
             return "unresolved", details
-        if subject not in self.labels.values:
+        if subject not in decided.labels.values:
             return "", details
-        if subject in self.labels.adjudicated_subjects:
+        if subject in decided.labels.adjudicated_subjects:
             return "adjudicated", details
         if len(set(votes.values())) > 1:
             self.mean_count += 1
@@ -149,17 +156,17 @@ def _decision_log(note: AdjudicationNote | None, last: VoteRecord | None) -> dic
     }
 
 
-def read_adjudication(name: str, data: bytes, export: ExportInput, users: UserTable | None = None) -> ParsedVotes:  # noqa: ARG001
+def read_adjudication(name: str, file: IO[bytes], export: ExportInput, users: UserTable | None = None) -> ParsedVotes:  # noqa: ARG001
     """Read votes and decisions from rows of `write_adjudication`; people by code."""
     collector = VoteCollector(export)
-    for number, row in load_json_lines(name, data, collector.parsed):
+    for number, row in load_json_lines(name, file, collector.parsed):
         where = f"{name}:{number}"
         shown, provenance = row.get("item_data"), row.get("provenance")
         if not isinstance(shown, dict) or not isinstance(provenance, dict):
             collector.add_problem(where, "it has no item_data and provenance")
             continue
         try:
-            subjects = bind_row(shown, collector.tasks)
+            subjects = bind_row(shown, collector.task_with)
         except ValueError as error:
             collector.add_problem(where, str(error))
             continue

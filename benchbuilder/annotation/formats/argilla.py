@@ -10,12 +10,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal
+from pathlib import Path
 from typing import Any
 
 from benchbuilder.annotation.base import Subject, Task, Value
 from benchbuilder.annotation.formats.label_studio_config import anchor_lines, answer_options, displayed_fields
-from benchbuilder.annotation.formats.models import ExportInput, ExportLoss, VoteExport, VoteRecord, votes_by_task
-from benchbuilder.annotation.formats.parse_votes import json_bytes
+from benchbuilder.annotation.formats.models import ExportInput, ExportLoss, VoteExport, VoteRecord, write_files
+from benchbuilder.annotation.formats.parse_votes import json_bytes, json_list_bytes
 from benchbuilder.annotation.formats.questions import (
     NOTE,
     PROJECT,
@@ -38,7 +39,7 @@ MOST_OPTIONS = 500
 _NOWHERE = Subject("", "")
 
 
-def write_argilla(export: ExportInput, users: UserTable | None = None) -> VoteExport:
+def write_argilla(export: ExportInput, users: UserTable | None, folder: Path) -> VoteExport:
     """Write settings, records and a table of users.
 
     `users` has the ids of people in Argilla; without it, ids are made from their codes. Answers of an annotator who
@@ -48,17 +49,16 @@ def write_argilla(export: ExportInput, users: UserTable | None = None) -> VoteEx
         DataError: its server would refuse the project.
     """
     table = complete_user_table(users, export.all_raters(), uuid_id)
-    flat = question_controls(export.project.spec, export.tasks)
+    flat = question_controls(export.project.spec, export.summary)
     _check_limits(flat)
     writer = _ArgillaWriter(export, table, flat)
-    settings = writer.settings()
-    records = [writer.record(task) for task in export.tasks]
     files = {
-        SETTINGS_FILE: json_bytes(settings),
-        RECORDS_FILE: json_bytes(records),
-        USERS_FILE: write_user_table(table),
+        SETTINGS_FILE: [json_bytes(writer.settings())],
+        RECORDS_FILE: json_list_bytes(map(writer.record, export.tasks)),
+        USERS_FILE: [write_user_table(table)],
     }
-    return VoteExport(files, writer.losses())
+    write_files(folder, files)
+    return VoteExport([*files], writer.losses())
 
 
 def question_name(control: Control) -> str:
@@ -97,7 +97,6 @@ def to_tenths(value: float) -> int:
 class _ArgillaWriter:
     def __init__(self, export: ExportInput, users: UserTable, controls: Sequence[Control]) -> None:
         self.export, self.users, self.controls = export, users, controls
-        self.votes = votes_by_task(export)
         self.shortened_count = self.rounded_count = self.crossed_count = self.extra_note_count = self.draft_count = 0
         self.first_required = next(iter([c.control_name for c in controls if c.required]), "")
 
@@ -107,9 +106,9 @@ class _ArgillaWriter:
         fields = [
             {"name": f"text_{name}", "title": self._shorten(label, LONGEST_TITLE), "required": number == 0,
              "settings": {"type": "text", "use_markdown": False}}
-            for number, (name, label) in enumerate(displayed_fields(project.spec, self.export.tasks).items())
+            for number, (name, label) in enumerate(displayed_fields(project.spec, self.export.summary).items())
         ]  # fmt: skip
-        for number in range(1, max((len(task.paragraphs) for task in self.export.tasks), default=0) + 1):
+        for number in range(1, self.export.summary.most_paragraphs + 1):
             for name in ("source", "paragraph"):
                 title = self._shorten(f"{project.spec.paragraph} {number}", LONGEST_TITLE)
                 fields.append({"name": f"{name}_{number}", "title": title, "required": False,
@@ -164,7 +163,7 @@ class _ArgillaWriter:
         about = control_subjects(task, self.controls)
         responses: dict[str, list[dict[str, Any]]] = {}
         submitted = 0
-        for votes in self.votes.get(task.key, {}).values():
+        for votes in self.export.votes_of_people(task):
             if votes[0].role == "annotator":
                 submitted += self._add_responses(votes, about, responses)
         return {
@@ -217,14 +216,14 @@ class _ArgillaWriter:
 
     def losses(self) -> list[ExportLoss]:
         """The losses of the export; call it after the files are made."""
-        tasks, votes = self.export.tasks, self.export.counting_votes()
-        longest = max((len(task.paragraphs) for task in tasks), default=0)
-        uneven = sum(len(task.paragraphs) < longest for task in tasks)
-        decisions = sum(vote.role != "annotator" for vote in votes)
+        tasks = self.export.summary
+        longest = tasks.most_paragraphs
+        decisions = sum(vote.role != "annotator" for vote in self.export.counting_votes())
         counted = [
             ExportLoss("numbers finer than 0.1: they are rounded", self.rounded_count),
             ExportLoss("of these, numbers that cross the threshold", self.crossed_count),
-            ExportLoss(f"questions are made for {longest} paragraphs: tasks with fewer show all of them", uneven),
+            ExportLoss(f"questions are made for {longest} paragraphs: tasks with fewer show all of them",
+                tasks.shorter_than(longest)),
             ExportLoss("questions about paragraphs that only some tasks have: they cannot be required", sum(
                 control.question.required and not control.required for control in self.controls)),
             ExportLoss("answers of people who left a required question open: they are drafts", self.draft_count),
@@ -233,7 +232,7 @@ class _ArgillaWriter:
                 self.shortened_count),
             ExportLoss("earlier remarks of a person on a task: only the latest is kept", self.extra_note_count),
             ExportLoss("tasks that were skipped", len(self.export.skips)),
-            ExportLoss("expected answers of gold tasks", sum(bool(task.expected) for task in tasks)),
+            ExportLoss("expected answers of gold tasks", tasks.gold),
             ExportLoss("no question is required in the recipe: the first one is required there",
                 int(not self.first_required)),
         ]  # fmt: skip

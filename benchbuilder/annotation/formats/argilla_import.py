@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from benchbuilder.annotation.base import Subject
 from benchbuilder.annotation.formats.models import ExportInput, ParsedVotes
@@ -24,7 +24,7 @@ class _Response(NamedTuple):
     status: object
 
 
-def read_argilla(name: str, data: bytes, export: ExportInput, users: UserTable | None = None) -> ParsedVotes:
+def read_argilla(name: str, file: IO[bytes], export: ExportInput, users: UserTable | None = None) -> ParsedVotes:
     """Read the votes of `Dataset.records.to_json`, or of ``to_list(flatten=True)`` as JSON.
 
     Only submitted answers count. The flattened form marks drafts; the nested form marks them only if benchbuilder wrote
@@ -32,7 +32,7 @@ def read_argilla(name: str, data: bytes, export: ExportInput, users: UserTable |
     """
     collector = VoteCollector(export)
     table = users or make_user_table(export.all_raters(), uuid_id)
-    for number, row in enumerate(load_json_rows(name, data, collector.parsed), start=1):
+    for number, row in enumerate(load_json_rows(name, file, collector.parsed), start=1):
         where = f"{name}:{number}"
         if not row:
             continue
@@ -40,7 +40,7 @@ def read_argilla(name: str, data: bytes, export: ExportInput, users: UserTable |
         if not responses:
             continue
         try:
-            subjects = bind_row(_flatten_row(row), collector.tasks)
+            subjects = bind_row(_flatten_row(row), collector.task_with)
         except ValueError as error:
             collector.add_problem(where, str(error))
             continue

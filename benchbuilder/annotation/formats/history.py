@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import heapq
+from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from pathlib import Path
+from typing import IO, Any
 
 from benchbuilder.annotation.base import Subject, Task
 from benchbuilder.annotation.database.models import AnnotationEvent, Project, QuestionWording, VoteEvent
@@ -18,19 +20,22 @@ from benchbuilder.annotation.formats.models import (
     SkipRecord,
     VoteExport,
     VoteRecord,
+    write_files,
 )
 from benchbuilder.annotation.formats.parse_votes import VoteCollector, json_line_bytes, load_json_lines
 from benchbuilder.annotation.formats.user_table import UserTable
+from benchbuilder.annotation.formats.vote_index import vote_mark
+from benchbuilder.annotation.spool import MappedSequence, Spool
 from benchbuilder.annotation.tasks import wording_key
 
 HISTORY_FILE = "history.jsonl"
 
 
-def write_history(export: ExportInput, users: UserTable | None = None) -> VoteExport:  # noqa: ARG001 - as every format
-    """The history of `export`, which must hold `history` and `events`."""
-    lines = history_lines(export)
+def write_history(export: ExportInput, users: UserTable | None, folder: Path) -> VoteExport:  # noqa: ARG001 - as every format
+    """Write the history of `export`, which must hold `history` and `events`."""
+    write_files(folder, {HISTORY_FILE: history_lines(export)})
     losses = [ExportLoss("names of people: codes replace them"), ExportLoss("drafts, sessions and invite links")]
-    return VoteExport({HISTORY_FILE: b"".join(lines)}, losses)
+    return VoteExport([HISTORY_FILE], losses)
 
 
 def history_lines(export: ExportInput) -> Iterator[bytes]:
@@ -76,28 +81,35 @@ def _vote_line(vote: VoteEvent) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def read_history(name: str, data: bytes, export: ExportInput, users: UserTable | None = None) -> ParsedVotes:  # noqa: ARG001
+def read_history(name: str, file: IO[bytes], export: ExportInput, users: UserTable | None = None) -> ParsedVotes:  # noqa: ARG001
     """Read the votes that count from a history: the last one by id for each person and subject; people by code."""
     collector = VoteCollector(export)
-    last: dict[tuple[str, Subject], tuple[int, Mapping[str, Any]]] = {}
-    count = 0
-    for number, row in load_json_lines(name, data, collector.parsed):
+    votes, ids = Spool[tuple[int, dict[str, Any]]](), list[int]()
+    last: dict[bytes, int] = {}
+    for number, row in load_json_lines(name, file, collector.parsed):
         if row.get("type") != "vote":
             continue
-        count += 1
-        key, wording, code, place = row.get("key"), row.get("wording"), row.get("code"), row.get("id")
-        if not (isinstance(key, str) and isinstance(wording, str) and isinstance(code, str) and isinstance(place, int)):
+        key, wording, code, id_ = row.get("key"), row.get("wording"), row.get("code"), row.get("id")
+        if isinstance(key, str) and isinstance(wording, str) and isinstance(code, str) and isinstance(id_, int):
+            mark = vote_mark(code, Subject(key, wording))
+            before = last.get(mark)
+            if before is None or ids[before] < id_:
+                last[mark] = len(ids)
+        else:
             collector.add_problem(f"{name}:{number}", "a vote needs an id, a code, a key and a wording")
-            continue
-        before = last.get((code, Subject(key, wording)))
-        if before is None or before[1]["id"] < place:
-            last[code, Subject(key, wording)] = (number, row)
-    for (code, subject), (number, row) in last.items():
+            id_ = 0
+        ids.append(id_)
+        votes.append((number, row))
+    places = array("q", last.values())
+    last.clear()
+    for place in places:
+        number, row = votes[place]
         where, note, label = f"{name}:{number}", row.get("note"), str(row.get("question", ""))
-        if rater := collector.find_rater(where, code, row.get("role", "")):
+        if rater := collector.find_rater(where, row["code"], row.get("role", "")):
             note = note if isinstance(note, str) else ""
+            subject = Subject(row["key"], row["wording"])
             collector.add_answer(rater, subject, row.get("value"), where=where, label=label, note=note)
-    if replaced := count - len(last):
+    if replaced := len(votes) - len(places):
         collector.parsed.add_omitted("votes that were replaced or withdrawn", replaced)
     return collector.parsed
 
@@ -106,26 +118,26 @@ def build_export_input(
     project: Project, tasks: Sequence[Task], people: Sequence[Rater], history: Iterable[VoteEvent],
     events: Iterable[AnnotationEvent], *, retired: Sequence[Task] = (), wordings: Sequence[QuestionWording] = (),
 ) -> ExportInput:  # fmt: skip
-    """All data of a project, for any export."""
-    lines = sorted(history, key=lambda line: line.id)
-    ordered_events = sorted(events, key=lambda event: event.id)
+    """All data of a project, for any export; `history` and `events` come in the order of their ids."""
+    lines, kept_events = Spool(history), Spool(events)
     return ExportInput(
-        project, tasks, vote_records(lines, ordered_events), people,
-        adjudication_notes=adjudication_notes(ordered_events, people), skips=open_skips(ordered_events, people),
-        history=lines, events=ordered_events, retired=retired, wordings=wordings,
+        project, tasks, vote_records(lines, kept_events), people,
+        adjudication_notes=adjudication_notes(kept_events, people), skips=open_skips(kept_events, people),
+        history=lines, events=kept_events, retired=retired, wordings=wordings,
     )  # fmt: skip
 
 
-def vote_records(history: Iterable[VoteEvent], events: Iterable[AnnotationEvent]) -> list[VoteRecord]:
-    """The votes of the history in order, each with the seconds of its submission."""
+def vote_records(history: Sequence[VoteEvent], events: Iterable[AnnotationEvent]) -> Sequence[VoteRecord]:
+    """The votes of the history, each with the seconds of its submission."""
     seconds = {event.id: event.seconds for event in events}
-    return [
-        VoteRecord(
+
+    def as_record(line: VoteEvent) -> VoteRecord:
+        return VoteRecord(
             line.person, line.code, line.role, line.subject, line.question, line.value, line.note, line.created_at,
             seconds.get(line.event), line.channel,
-        )
-        for line in sorted(history, key=lambda line: line.id)
-    ]  # fmt: skip
+        )  # fmt: skip
+
+    return MappedSequence(history, as_record)
 
 
 def adjudication_notes(events: Iterable[AnnotationEvent], people: Sequence[Rater]) -> list[AdjudicationNote]:
@@ -155,9 +167,13 @@ def _adjudication_note(event: AnnotationEvent, rater: Rater) -> AdjudicationNote
 def open_skips(events: Iterable[AnnotationEvent], people: Sequence[Rater]) -> list[SkipRecord]:
     """Skipped tasks that were not taken up again."""
     raters = {rater.code: rater for rater in people}
-    last = {(event.code, event.task): event for event in events if event.kind in ("submit", "import", "undo", "skip")}
+    last = {
+        (event.code, event.task): event if event.kind == "skip" else None
+        for event in events
+        if event.kind in ("submit", "import", "undo", "skip")
+    }
     return [
         SkipRecord(raters[event.code], event.task, event.created_at, event.seconds)
         for event in last.values()
-        if event.kind == "skip" and event.code in raters
+        if event is not None and event.code in raters
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from benchbuilder.annotation.base import Subject, Task, Value
@@ -23,9 +24,9 @@ from benchbuilder.annotation.formats.models import (
     SkipRecord,
     VoteExport,
     VoteRecord,
-    votes_by_task,
+    write_files,
 )
-from benchbuilder.annotation.formats.parse_votes import json_bytes
+from benchbuilder.annotation.formats.parse_votes import json_list_bytes
 from benchbuilder.annotation.formats.questions import (
     NOTE,
     Control,
@@ -50,47 +51,44 @@ CONFIG_FILE, TASKS_FILE, USERS_FILE, GUIDELINE_FILE = (
 )
 
 
-def write_label_studio(export: ExportInput, users: UserTable | None = None) -> VoteExport:
+def write_label_studio(export: ExportInput, users: UserTable | None, folder: Path) -> VoteExport:
     """Write the files of a Label Studio project.
 
     `users` has the ids of people in Label Studio; without it, ids are made from their codes. Expected answers of gold
     tasks are annotations of the user ``gold``, marked as ground truth.
     """
     table = _complete_user_table(export, users)
-    flat = question_controls(export.project.spec, export.tasks)
-    columns = _columns(export, flat)
+    flat = question_controls(export.project.spec, export.summary)
+    columns = _columns(export)
     writer = _LabelStudioWriter(export, table, flat)
-    rows = [{"data": columns | task_columns(export, task, flat), **writer.row(task)} for task in export.tasks]
-    files = {
-        CONFIG_FILE: labelling_config(export.project.spec, export.tasks, flat),
-        TASKS_FILE: json_bytes(rows),
-        USERS_FILE: write_user_table(table),
-    }
+    files = {CONFIG_FILE: [labelling_config(export.project.spec, export.summary, flat)]}
+    rows = ({"data": columns | task_columns(export, task, flat), **writer.row(task)} for task in export.tasks)
+    files |= {TASKS_FILE: json_list_bytes(rows), USERS_FILE: [write_user_table(table)]}
     if guideline := export.project.guideline:
-        files[GUIDELINE_FILE] = show_invisible(guideline).encode()
-    return VoteExport(files, _losses(export, flat, writer))
+        files[GUIDELINE_FILE] = [show_invisible(guideline).encode()]
+    write_files(folder, files)
+    return VoteExport([*files], _losses(export, flat, writer))
 
 
 def _complete_user_table(export: ExportInput, users: UserTable | None) -> UserTable:
     """The users whose ids are numbers, with made ids for people who are missing among them."""
-    gold = [Rater(GOLD_USER, GOLD_USER, "lead")] if any(task.expected for task in export.tasks) else []
+    gold = [Rater(GOLD_USER, GOLD_USER, "lead")] if export.summary.gold else []
     numbered = [user for user in (users.users if users else ()) if user.id.isascii() and user.id.isdecimal()]
     return complete_user_table(UserTable(numbered), [*export.all_raters(), *gold], number_id)
 
 
-def _columns(export: ExportInput, controls: Sequence[Control]) -> dict[str, str]:
+def _columns(export: ExportInput) -> dict[str, str]:
     """Every column of the configuration, empty: Label Studio refuses rows without them."""
-    names = [f"text_{name}" for name in displayed_fields(export.project.spec, export.tasks)]
-    last = max([control.paragraph for control in controls] + [len(task.paragraphs) for task in export.tasks], default=0)
-    numbers = range(1, last + 1)
+    names = [f"text_{name}" for name in displayed_fields(export.project.spec, export.summary)]
+    numbers = range(1, export.summary.most_paragraphs + 1)
     return dict.fromkeys([*names, *(f"{what}_{n}" for n in numbers for what in ("paragraph", "source"))], "")
 
 
 class _LabelStudioWriter:
     def __init__(self, export: ExportInput, users: UserTable, controls: Sequence[Control]) -> None:
         self.users, self.controls = users, controls
-        self.target = f"text_{next(iter(displayed_fields(export.project.spec, export.tasks)))}"
-        self.votes = votes_by_task(export)
+        self.target = f"text_{next(iter(displayed_fields(export.project.spec, export.summary)))}"
+        self.votes_of_people = export.votes_of_people
         self.skips: dict[str, list[SkipRecord]] = {}
         for skip in export.skips:
             self.skips.setdefault(skip.task, []).append(skip)
@@ -98,7 +96,7 @@ class _LabelStudioWriter:
 
     def row(self, task: Task) -> dict[str, Any]:
         """The annotations of `task`."""
-        annotations = [self._annotation(task, votes) for votes in self.votes.get(task.key, {}).values()]
+        annotations = [self._annotation(task, votes) for votes in self.votes_of_people(task)]
         annotations += [
             self._annotation_object(skip.rater, skip.created_at, skip.seconds, [], cancelled=True)
             for skip in self.skips.get(task.key, [])
@@ -177,12 +175,13 @@ def _losses(export: ExportInput, controls: Sequence[Control], writer: _LabelStud
         *tool_losses(export),
     ]
     longest = max((control.paragraph for control in controls), default=0)
-    uneven = sum(len(task.paragraphs) < longest for task in export.tasks)
+    uneven = export.summary.shorter_than(longest)
     optional = sum(c.question.required and not c.required for c in controls)
     shown = [text for control in controls for text in _question_texts(control.question)]
-    shown += [spec.paragraph, *displayed_fields(spec, export.tasks).values()]
+    shown += [spec.paragraph, *displayed_fields(spec, export.summary).values()]
     choices = sum(len(answer_options(c.question)) for c in controls if c.question.answer in ("binary", "scale"))
-    numbers = [vote for vote in export.counting_votes() if _is_off_step(spec.questions_about(), vote)]
+    questions = spec.questions_about()
+    numbers = sum(_is_off_step(questions, vote) for vote in export.counting_votes())
     counted = [
         ExportLoss(f"controls are made for {longest} paragraphs: tasks with fewer show empty ones", uneven),
         ExportLoss("controls about paragraphs that only some tasks have: they cannot be required", optional),
@@ -191,12 +190,11 @@ def _losses(export: ExportInput, controls: Sequence[Control], writer: _LabelStud
             sum(displayable_text(t) != t for t in shown)),
         ExportLoss("guiding questions with text answers: their largest length is not enforced", len({
             c.name for c in controls if c.question.answer == "text"})),
-        ExportLoss("numbers between the steps of the slider: it shows the nearest one", len(numbers)),
+        ExportLoss("numbers between the steps of the slider: it shows the nearest one", numbers),
         ExportLoss("earlier remarks of a person on a task: only the latest is kept", writer.extra_note_count),
         ExportLoss("votes earlier than the person's latest on the task: they get the time of the latest",
             writer.moved_time_count),
-        ExportLoss("gold tasks: their answers are visible there as ground truth", sum(
-            bool(task.expected) for task in export.tasks)),
+        ExportLoss("gold tasks: their answers are visible there as ground truth", export.summary.gold),
     ]  # fmt: skip
     return losses + counted
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from benchbuilder.annotation.base import Task
 from benchbuilder.annotation.formats.questions import NOTE, Control
+from benchbuilder.annotation.formats.task_summary import TaskSummary
 from benchbuilder.config import GuidingQuestion, ProjectSpec
 from benchbuilder.core import show_invisible
 
@@ -17,7 +17,7 @@ HOTKEYS = "1234567890qwertasdfgzxcb"
 _FORBIDDEN = re.compile(r"[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\U00010000-\U0010FFFF]")
 
 
-def labelling_config(spec: ProjectSpec, tasks: Sequence[Task], controls: Sequence[Control]) -> bytes:
+def labelling_config(spec: ProjectSpec, tasks: TaskSummary, controls: Sequence[Control]) -> bytes:
     """The configuration as XML. Texts are plain `Text` objects, so nothing in them is read as markup."""
     view = Element("View")
     keys = iter(HOTKEYS)
@@ -28,7 +28,7 @@ def labelling_config(spec: ProjectSpec, tasks: Sequence[Task], controls: Sequenc
     for control in controls:
         if not control.paragraph:
             _control(view, control, target, keys)
-    for number in range(1, max((len(task.paragraphs) for task in tasks), default=0) + 1):
+    for number in range(1, tasks.most_paragraphs + 1):
         _paragraph(view, spec, number)
         for control in controls:
             if control.paragraph == number:
@@ -38,12 +38,11 @@ def labelling_config(spec: ProjectSpec, tasks: Sequence[Task], controls: Sequenc
     return tostring(view, encoding="utf-8") + b"\n"
 
 
-def displayed_fields(spec: ProjectSpec, tasks: Sequence[Task]) -> dict[str, str]:
+def displayed_fields(spec: ProjectSpec, tasks: TaskSummary) -> dict[str, str]:
     """Every displayed field with its label: those of the recipe in order, then others by name."""
     labels = spec.display_fields()
-    present = {name for task in tasks for name, _ in task.fields}
-    kept = {name: label for name, label in labels.items() if name in present} if present else dict(labels)
-    return kept | {name: name for task in tasks for name, _ in task.fields if name not in labels}
+    kept = {name: label for name, label in labels.items() if name in tasks.fields or not tasks.fields}
+    return kept | {name: name for name in tasks.fields if name not in labels}
 
 
 def _paragraph(view: Element, spec: ProjectSpec, number: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from benchbuilder.annotation.base import Subject
 from benchbuilder.annotation.formats.label_studio import GOLD_USER
@@ -25,7 +25,7 @@ class _UserAnswers(NamedTuple):
     answers: Mapping[str, object]
 
 
-def read_label_studio(name: str, data: bytes, export: ExportInput, users: UserTable | None = None) -> ParsedVotes:
+def read_label_studio(name: str, file: IO[bytes], export: ExportInput, users: UserTable | None = None) -> ParsedVotes:
     """Read the votes of an export, JSON or JSON_MIN.
 
     `users` identifies the users; without it, ids are those that `write_label_studio` makes from codes. Skipped
@@ -34,7 +34,7 @@ def read_label_studio(name: str, data: bytes, export: ExportInput, users: UserTa
     """
     collector = VoteCollector(export)
     table = users or make_user_table([*export.all_raters(), Rater(GOLD_USER, GOLD_USER, "lead")], number_id)
-    for number, row in enumerate(load_json_rows(name, data, collector.parsed), start=1):
+    for number, row in enumerate(load_json_rows(name, file, collector.parsed), start=1):
         if row:
             _read_row(f"{name}:{number}", row, table, collector)
     return collector.parsed
@@ -47,7 +47,7 @@ def _read_row(where: str, row: Mapping[str, Any], table: UserTable, collector: V
     if not parts:
         return
     try:
-        subjects = bind_row(row["data"] if full else row, collector.tasks)
+        subjects = bind_row(row["data"] if full else row, collector.task_with)
     except ValueError as error:
         collector.add_problem(where, str(error))
         return

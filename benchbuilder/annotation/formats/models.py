@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import tempfile
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
+from itertools import compress
+from pathlib import Path
+from typing import IO
 
 from benchbuilder.annotation.base import Subject, Task, Value
 from benchbuilder.annotation.database.models import (
@@ -16,8 +22,11 @@ from benchbuilder.annotation.database.models import (
     Role,
     VoteEvent,
 )
-from benchbuilder.annotation.tasks import JudgementRequest, judgement_requests
-from benchbuilder.core import raise_row_errors
+from benchbuilder.annotation.formats.task_summary import TaskSummary
+from benchbuilder.annotation.formats.vote_index import VoteIndex
+from benchbuilder.annotation.spool import Spool
+from benchbuilder.annotation.subject_index import SubjectIndex
+from benchbuilder.core import make_folder, move_into_place, name_file_in_errors, raise_row_errors, sync_paths
 
 
 @dataclass(frozen=True)
@@ -76,7 +85,9 @@ class ExportInput:
 
     `votes` are in chronological order; of several votes by one person on one subject the last counts. `people` includes
     people without votes. Only the export of the history needs `history`, `events`, `retired` (tasks that are no longer
-    asked) and `wordings` (all that were ever asked).
+    asked) and `wordings` (all that were ever asked). Tasks and votes may be in files: what is held of them are keys and
+    numbers. Passes through all of them read a file in order. `task_with`, `votes_on` and `last_vote` read single ones
+    from their places, which is slower unless they are near the one before.
     """
 
     project: Project
@@ -90,21 +101,55 @@ class ExportInput:
     retired: Sequence[Task] = ()
     wordings: Sequence[QuestionWording] = ()
 
-    def judgement_requests(self) -> dict[Subject, JudgementRequest]:
-        """Every judgement that the project requests about the tasks."""
-        return judgement_requests(self.tasks, self.project.spec)
+    @cached_property
+    def summary(self) -> TaskSummary:
+        """What is said of all tasks together."""
+        return TaskSummary(self.tasks)
+
+    @cached_property
+    def subjects(self) -> SubjectIndex:
+        """Where texts are shown, and what is asked about them."""
+        return SubjectIndex(self.tasks, self.project.spec)
+
+    @cached_property
+    def vote_index(self) -> VoteIndex:
+        """Which votes count, and on which tasks."""
+        return VoteIndex(self.votes, self.subjects)
+
+    def task_with(self, key: str) -> Task | None:
+        """The task that shows the text with the key `key`, as a whole or as a paragraph."""
+        number = self.subjects.task_number(key)
+        return None if number is None else self.tasks[number]
 
     def all_raters(self) -> list[Rater]:
         """`people` and everybody with votes or skips, by code."""
         known = {rater.code: rater for rater in self.people}
-        for rater in [vote.rater for vote in self.votes] + [skip.rater for skip in self.skips]:
-            known.setdefault(rater.code, rater)
+        for vote in map(self.votes.__getitem__, self.vote_index.first_of_person):
+            known.setdefault(vote.code, vote.rater)
+        for skip in self.skips:
+            known.setdefault(skip.rater.code, skip.rater)
         return sorted(known.values(), key=lambda rater: (rater.code[:1], len(rater.code), rater.code))
 
-    def counting_votes(self) -> list[VoteRecord]:
+    def counting_votes(self) -> Iterator[VoteRecord]:
         """The votes that count, in chronological order."""
-        last = {(vote.code, vote.subject): vote for vote in self.votes}
-        return [vote for vote in self.votes if last[vote.code, vote.subject] is vote and vote.value is not None]
+        return compress(self.votes, self.vote_index.counts)
+
+    def last_vote(self, code: str, subject: Subject) -> VoteRecord | None:
+        """The last vote of a person on a subject, also if it withdraws the one before."""
+        place = self.vote_index.last_place(code, subject)
+        return None if place is None else self.votes[place]
+
+    def votes_on(self, task: Task) -> list[VoteRecord]:
+        """The votes that count on what is asked about `task`, in chronological order."""
+        number = self.subjects.task_number(task.key)
+        return [] if number is None else [self.votes[place] for place in self.vote_index.places_on(number)]
+
+    def votes_of_people(self, task: Task) -> list[list[VoteRecord]]:
+        """The votes that count on what is asked about `task`, by person."""
+        people: dict[str, list[VoteRecord]] = {}
+        for vote in self.votes_on(task):
+            people.setdefault(vote.code, []).append(vote)
+        return list(people.values())
 
 
 @dataclass(frozen=True)
@@ -119,11 +164,42 @@ class ExportLoss:
 
 
 class VoteExport:
-    """The files of an export by name, and what they lack: `losses` without those that do not occur."""
+    """The names of the files of an export, and what they lack: `losses` without those that do not occur."""
 
-    def __init__(self, files: Mapping[str, bytes], losses: Iterable[ExportLoss]) -> None:
+    def __init__(self, files: Sequence[str], losses: Iterable[ExportLoss]) -> None:
         self.files = files
         self.losses = [loss for loss in losses if loss.count != 0]
+
+
+@contextmanager
+def _moved_together(folder: Path) -> Generator[Path]:
+    """An empty folder in `folder`; at the end its files move there, and after an error none does.
+
+    Every export has one of its own, so that two exports at once do not write into each other's files.
+    """
+    make_folder(folder)
+    with tempfile.TemporaryDirectory(prefix=".export-", dir=folder) as name:
+        yield Path(name)
+        files = list(Path(name).iterdir())
+        sync_paths(files)
+        for file in files:
+            move_into_place(file, folder / file.name)
+        sync_paths([folder])
+
+
+@contextmanager
+def export_file(path: Path) -> Generator[IO[bytes]]:
+    """A file that is written piece by piece, and is there whole or not at all."""
+    with _moved_together(path.parent) as made, name_file_in_errors(path), (made / path.name).open("wb") as stream:
+        yield stream
+
+
+def write_files(folder: Path, files: Mapping[str, Iterable[bytes]]) -> None:
+    """Write each of `files` from its pieces, in their order. All are there at the end; after an error, the former."""
+    with _moved_together(folder) as made:
+        for name, pieces in files.items():
+            with name_file_in_errors(folder / name), (made / name).open("wb") as stream:
+                stream.writelines(pieces)
 
 
 @dataclass
@@ -134,7 +210,7 @@ class ParsedVotes:
     description. If there are problems, no vote may count: use `votes_or_raise`.
     """
 
-    votes: list[ImportedVote] = field(default_factory=list[ImportedVote])
+    votes: Spool[ImportedVote] = field(default_factory=Spool[ImportedVote])
     problems: list[str] = field(default_factory=list[str])
     stale: int = 0
     omitted: dict[str, int] = field(default_factory=dict[str, int])
@@ -143,23 +219,13 @@ class ParsedVotes:
         """Count something that is not a vote."""
         self.omitted[description] = self.omitted.get(description, 0) + count
 
-    def votes_or_raise(self) -> list[ImportedVote]:
+    def votes_or_raise(self) -> Sequence[ImportedVote]:
         """The votes; DataError if there are problems, listing the first ones."""
         raise_row_errors(
             self.problems, "the imported votes cannot be used",
             "correct them, then run the same command again; no vote was counted",
         )  # fmt: skip
         return self.votes
-
-
-def votes_by_task(export: ExportInput) -> dict[str, dict[str, list[VoteRecord]]]:
-    """The votes that count on current tasks, by task and by the person's code."""
-    tasks = {subject: asked.task_key for subject, asked in export.judgement_requests().items()}
-    result: dict[str, dict[str, list[VoteRecord]]] = {}
-    for vote in export.counting_votes():
-        if vote.subject in tasks:
-            result.setdefault(tasks[vote.subject], {}).setdefault(vote.code, []).append(vote)
-    return result
 
 
 def judging_losses(export: ExportInput, *, hides_metadata: bool = True) -> list[ExportLoss]:
@@ -172,17 +238,16 @@ def judging_losses(export: ExportInput, *, hides_metadata: bool = True) -> list[
         losses.append(ExportLoss("tolerance and threshold for disputes about numbers"))
     if spec.suggested_seconds is not None or spec.min_seconds is not None:
         losses.append(ExportLoss("the banner after the suggested time, and the mark of too fast work"))
-    about = sum(bool(task.about) for task in export.tasks) if hides_metadata else 0
+    about = export.summary.with_about if hides_metadata else 0
     return [*losses, ExportLoss("metadata that annotators do not see (such as the source of a task)", about)]
 
 
 def vote_losses(export: ExportInput) -> list[ExportLoss]:
     """Losses of formats that hold only votes that count on current tasks."""
-    requests = export.judgement_requests()
-    counting = export.counting_votes()
-    stale = sum(vote.subject not in requests for vote in counting)
+    index = export.vote_index
+    imported = sum(vote.channel != "app" for vote in export.counting_votes())
     return [
-        ExportLoss("earlier votes of the same person, and withdrawn votes", len(export.votes) - len(counting)),
-        ExportLoss("votes on texts or questions that are no longer asked", stale),
-        ExportLoss("the channel of votes that were imported", sum(vote.channel != "app" for vote in counting)),
+        ExportLoss("earlier votes of the same person, and withdrawn votes", len(export.votes) - index.counting),
+        ExportLoss("votes on texts or questions that are no longer asked", index.counting - index.counting_asked),
+        ExportLoss("the channel of votes that were imported", imported),
     ]

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
+import codecs
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
-from typing import Any, cast
+from typing import IO, Any, cast
 
-from benchbuilder.annotation.base import Subject, Task, Value
+from benchbuilder.annotation.base import Subject, Value
 from benchbuilder.annotation.database.models import ImportedVote
+from benchbuilder.annotation.formats.json_list import json_elements
 from benchbuilder.annotation.formats.models import ExportInput, ParsedVotes, Rater
+from benchbuilder.annotation.formats.vote_index import vote_mark
 from benchbuilder.annotation.values import is_allowed_value, parse_value
 from benchbuilder.config import GuidingQuestion
 from benchbuilder.core import escape_invisible, head_excerpt, show_invisible
-
-
-def shown_positions(tasks: Sequence[Task]) -> dict[str, tuple[Task, int]]:
-    """Task and number of the paragraph (0 for the task itself) by key."""
-    positions: dict[str, tuple[Task, int]] = {}
-    for task in tasks:
-        positions.setdefault(task.key, (task, 0))
-        for number, paragraph in enumerate(task.paragraphs, start=1):
-            positions.setdefault(paragraph.key, (task, number))
-    return positions
 
 
 class VoteCollector:
@@ -30,13 +23,11 @@ class VoteCollector:
 
     def __init__(self, export: ExportInput) -> None:
         self.parsed = ParsedVotes()
-        self.tasks: Mapping[str, Task] = {task.key: task for task in export.tasks}
+        self.task_with = export.task_with
         self.people: Mapping[str, Rater] = {rater.code: rater for rater in export.all_raters()}
-        self.positions = shown_positions(export.tasks)
-        self._asked = export.judgement_requests()
+        self._export = export
         self._questions = export.project.spec.questions_about()
-        self._first: dict[tuple[str, Subject], ImportedVote] = {}
-        self._former = {(vote.code, vote.subject): vote for vote in export.votes}
+        self._first: dict[bytes, int] = {}
 
     def add_problem(self, where: str, description: str) -> None:
         """Add a problem at `where`."""
@@ -54,8 +45,8 @@ class VoteCollector:
 
     def question_for(self, subject: Subject) -> GuidingQuestion | None:
         """The guiding question about `subject`; ``None`` if it is not asked now."""
-        request = self._asked.get(subject)
-        return self._questions[request.question] if request else None
+        name = self._export.subjects.question(subject)
+        return None if name is None else self._questions[name]
 
     def add_answer(
         self, rater: Rater, subject: Subject, raw: object, *, where: str, label: str, **details: Any
@@ -64,26 +55,27 @@ class VoteCollector:
 
         `label` names the answer in messages; `details` are further fields of the imported vote.
         """
-        request = self._asked.get(subject)
-        if request is None:
+        question = self.question_for(subject)
+        if question is None:
             self.parsed.stale += not _is_empty(raw)
             return
         try:
-            value = parse_raw_value(self._questions[request.question], raw)
+            value = parse_raw_value(question, raw)
         except ValueError as error:
             shown = repr(head_excerpt(str(raw), 60)) if isinstance(raw, str | int | float) else "several answers"
             self.add_problem(where, f"{label} is {shown}; {error}")
             return
         if value is None:
             return
-        former = self._former.get((rater.code, subject))
-        value = _as_stored(value, former and former.value)
-        details |= {"note": _as_stored(details["note"], former and former.note)} if "note" in details else {}
+        if isinstance(value, str) or details.get("note"):
+            former = self._export.last_vote(rater.code, subject)
+            value = _as_stored(value, former and former.value)
+            details |= {"note": _as_stored(details["note"], former and former.note)} if "note" in details else {}
         vote = ImportedVote(rater.person, subject, value, rater.role, where=where, **details)
-        before = self._first.setdefault((rater.code or rater.person, subject), vote)
-        if before is vote:
+        place = self._first.setdefault(vote_mark(rater.code or rater.person, subject), len(self.parsed.votes))
+        if place == len(self.parsed.votes):
             self.parsed.votes.append(vote)
-        elif before.value != value:
+        elif (before := self.parsed.votes[place]).value != value:
             said, says = head_excerpt(str(before.value), 60), head_excerpt(str(value), 60)
             self.add_problem(where, f"{rater.person} says {says} to {label}, but {said} at {before.where}; keep one")
 
@@ -128,41 +120,56 @@ def value_text(value: Value) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def load_json_rows(name: str, data: bytes, parsed: ParsedVotes) -> list[dict[str, Any]]:
-    """The objects of a JSON file (a list, or a single object); other values are problems."""
+def load_json_rows(name: str, file: IO[bytes], parsed: ParsedVotes) -> Iterator[dict[str, Any]]:
+    """The objects of a JSON file (a list, or a single object); other values are problems, and empty objects here.
+
+    These problems come first. If the file is not JSON, this is the only problem.
+    """
+    broken: list[str] = []
     try:
-        content = json.loads(data.decode("utf-8-sig"))
+        for number, row in enumerate(json_elements(file), start=1):
+            is_object = isinstance(row, dict)
+            if not is_object:
+                broken.append(f"{name}:{number}: it is no object")
+            yield row if is_object else {}
+        parsed.problems[:0] = broken
     except (ValueError, RecursionError) as error:
-        parsed.problems.append(f"{name}: it is not JSON in UTF-8 ({head_excerpt(str(error), 120)})")
-        return []
-    rows: list[Any] = content if isinstance(content, list) else [content]
-    parsed.problems += [
-        f"{name}:{number}: it is no object" for number, row in enumerate(rows, start=1) if not isinstance(row, dict)
-    ]
-    return [row if isinstance(row, dict) else {} for row in rows]
+        parsed.problems[:] = [f"{name}: it is not JSON in UTF-8 ({head_excerpt(str(error), 120)})"]
 
 
-def load_json_lines(name: str, data: bytes, parsed: ParsedVotes) -> list[tuple[int, dict[str, Any]]]:
-    """The objects of a file of JSON Lines with the numbers of their lines."""
-    rows: list[tuple[int, dict[str, Any]]] = []
-    for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), start=1):
+def load_json_lines(name: str, file: IO[bytes], parsed: ParsedVotes) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The objects of a file of JSON Lines with the numbers of their lines; problems of other lines come first."""
+    broken: list[str] = []
+    for number, ended_line in enumerate(file, start=1):
+        line = ended_line.removesuffix(b"\n")
+        if number == 1:
+            line = line.removeprefix(codecs.BOM_UTF8)
         if not line.strip():
             continue
         try:
             row = json.loads(line.decode("utf-8"))
         except (ValueError, RecursionError) as error:
-            parsed.problems.append(f"{name}:{number}: it is not JSON in UTF-8 ({head_excerpt(str(error), 120)})")
+            broken.append(f"{name}:{number}: it is not JSON in UTF-8 ({head_excerpt(str(error), 120)})")
             continue
         if isinstance(row, dict):
-            rows.append((number, row))
+            yield number, row
         else:
-            parsed.problems.append(f"{name}:{number}: it is no object")
-    return rows
+            broken.append(f"{name}:{number}: it is no object")
+    parsed.problems[:0] = broken
 
 
 def json_bytes(data: object) -> bytes:
     """JSON in UTF-8, indented, for tools that show its texts: invisible characters are written as code points."""
     return (json.dumps(shown_data(data), ensure_ascii=False, indent=1) + "\n").encode("utf-8", "surrogatepass")
+
+
+def json_list_bytes(rows: Iterable[object]) -> Iterator[bytes]:
+    """A list as `json_bytes` writes it, in pieces."""
+    start = b"[\n "
+    for row in rows:
+        yield start + json_bytes(row).removesuffix(b"\n").replace(b"\n", b"\n ")
+        start = b",\n "
+    yield b"[]\n" if start.startswith(b"[") else b"\n]\n"
 
 
 def json_line_bytes(data: object) -> bytes:

@@ -9,13 +9,14 @@ votes are matched by these.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from benchbuilder.annotation.base import Subject, Task
 from benchbuilder.annotation.formats.models import ExportInput, ExportLoss, judging_losses, vote_losses
 from benchbuilder.annotation.formats.parse_votes import same_shown
+from benchbuilder.annotation.formats.task_summary import TaskSummary
 from benchbuilder.annotation.tasks import wording_key
 from benchbuilder.config import AnnotationSpec, GuidingQuestion
 
@@ -47,13 +48,12 @@ class Control:
         return f"q_{self.label_name}"
 
 
-def question_controls(spec: AnnotationSpec, tasks: Sequence[Task]) -> list[Control]:
+def question_controls(spec: AnnotationSpec, tasks: TaskSummary) -> list[Control]:
     """The controls for the task with the most paragraphs: those about the task first, then by paragraph."""
-    counts = [len(task.paragraphs) for task in tasks] or [0]
     controls = [Control(name, q, 0, q.required, wording_key(q)) for name, q in spec.questions_about("claim").items()]
     evidence = [(name, q, wording_key(q)) for name, q in spec.questions_about("evidence").items()]
-    for number in range(1, max(counts) + 1):
-        everywhere = number <= min(counts)
+    for number in range(1, tasks.most_paragraphs + 1):
+        everywhere = number <= tasks.fewest_paragraphs
         controls += [Control(name, q, number, q.required and everywhere, wording) for name, q, wording in evidence]
     return controls
 
@@ -92,7 +92,7 @@ def task_columns(export: ExportInput, task: Task, controls: Sequence[Control]) -
     return columns
 
 
-def bind_row(data: Mapping[str, Any], tasks: Mapping[str, Task]) -> dict[str, Subject]:
+def bind_row(data: Mapping[str, Any], task_with: Callable[[str], Task | None]) -> dict[str, Subject]:
     """The subjects of the controls of a row; ValueError if it lacks them or its texts were changed."""
     key, about = data.get(TASK), data.get(SUBJECTS)
     if isinstance(about, str):
@@ -108,8 +108,8 @@ def bind_row(data: Mapping[str, Any], tasks: Mapping[str, Task]) -> dict[str, Su
         if len(parts) != 2 or not isinstance(control, str):
             raise ValueError(f"{SUBJECTS} says {pair!r} of {control}: it was changed")
         bound[control] = Subject(parts[0], parts[1])
-    task = tasks.get(key)
-    if task is not None:
+    task = task_with(key)
+    if task is not None and task.key == key:
         _compare(data, task, bound)
     return bound
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
 
 from benchbuilder.annotation.formats.adjudication import read_adjudication, write_adjudication
 from benchbuilder.annotation.formats.argilla import write_argilla
@@ -20,9 +22,9 @@ from benchbuilder.annotation.formats.sheets import (
 )
 from benchbuilder.annotation.formats.user_table import UserTable
 
-FormatWriter = Callable[[ExportInput, UserTable | None], VoteExport]
-"""Makes the files of an export; the table has the tool's own users."""
-FormatReader = Callable[[str, bytes, ExportInput, UserTable | None], ParsedVotes]
+FormatWriter = Callable[[ExportInput, UserTable | None, Path], VoteExport]
+"""Writes the files of an export to a folder; the table has the tool's own users."""
+FormatReader = Callable[[str, IO[bytes], ExportInput, UserTable | None], ParsedVotes]
 """Reads a file (name and content), and matches its votes to the tasks and people of an export."""
 
 

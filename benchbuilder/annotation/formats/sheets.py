@@ -8,69 +8,98 @@ Columns: the task (``project``, ``task``, ``text_FIELD``, ``about_NAME`` of meta
 
 from __future__ import annotations
 
+import csv
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import IO
 
-from benchbuilder.annotation.base import Subject
+from benchbuilder.annotation.base import Subject, Task
 from benchbuilder.annotation.formats.models import (
     ExportInput,
     ExportLoss,
     ParsedVotes,
     VoteExport,
     VoteRecord,
+    export_file,
     judging_losses,
 )
-from benchbuilder.annotation.formats.parse_votes import VoteCollector, same_shown, shown_positions, value_text
+from benchbuilder.annotation.formats.parse_votes import VoteCollector, same_shown, value_text
 from benchbuilder.annotation.formats.user_table import UserTable
 from benchbuilder.annotation.sheets.reading import SheetContents, read_vote_sheet
-from benchbuilder.annotation.sheets.sheets import csv_bytes, escape_formula, unescape_formula
+from benchbuilder.annotation.sheets.sheets import escape_formula, unescape_formula, write_csv
 from benchbuilder.annotation.sheets.workbook_support import UnreadableWorkbookError
 from benchbuilder.annotation.tasks import wording_key
-from benchbuilder.core import DataError, csv_rows, show_invisible
+from benchbuilder.core import DataError, read_csv_rows, show_invisible
 
 CSV_FILE, XLSX_FILE = "votes.csv", "votes.xlsx"
 MAX_CELL_CHARS = 32_767
 """Characters that a cell of XLSX holds."""
 MAX_ROWS = 2**20
+_HELD_TEXTS = 256
 
 _VOTE_COLUMNS = ("question", "value", "note", "code", "role", "at", "seconds", "channel", "counts", "key", "wording")
 _REQUIRED_COLUMNS = ("task", "question", "value", "code", "key", "wording")
 _TOO_LONG = "[…]"
 _EXPONENT = re.compile(r"[0-9](\.[0-9]{1,20})?[eE]-[0-9]{1,3}")
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.[0-9]{0,20}[1-9])?")
+"""A number as `value_text` writes it. A vote from before its question asked for a number may be another text."""
 _ESCAPED = re.compile(r"_x([0-9A-Fa-f]{4})_")
 _UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\uFFFE\uFFFF]|_(?=x[0-9A-Fa-f]{4}_)")
 
 
-def write_vote_csv(export: ExportInput, users: UserTable | None = None) -> VoteExport:  # noqa: ARG001 - as every format
-    """All votes as CSV."""
-    lines = [[escape_formula(cell) for cell in line] for line in _table_lines(export)]
-    return VoteExport({CSV_FILE: csv_bytes(lines)}, _losses(export))
+def write_vote_csv(export: ExportInput, users: UserTable | None, folder: Path) -> VoteExport:  # noqa: ARG001 - as every format
+    """Write all votes as CSV."""
+    with export_file(folder / CSV_FILE) as file:
+        write_csv(file, _table_lines(export, lambda text: escape_formula(show_invisible(text))))
+    return VoteExport([CSV_FILE], _losses(export))
 
 
-def write_vote_xlsx(export: ExportInput, users: UserTable | None = None) -> VoteExport:  # noqa: ARG001
-    """All votes as XLSX. Texts that are too long for a cell are left out and reported as a loss."""
-    from benchbuilder.annotation.sheets.workbook import table_workbook_bytes  # needs the extra `xlsx`
+def write_vote_xlsx(export: ExportInput, users: UserTable | None, folder: Path) -> VoteExport:  # noqa: ARG001
+    """Write all votes as XLSX. Texts that are too long for a cell are left out and reported as a loss."""
+    from benchbuilder.annotation.sheets.workbook import write_table_workbook  # needs the extra `xlsx`
 
-    lines = _table_lines(export)
-    if len(lines) > MAX_ROWS:
-        raise DataError(f"{len(lines) - 1} votes are more than a sheet of XLSX has rows", next="export them as csv")
-    value, note = lines[0].index("value"), lines[0].index("note")
-    long = 0
-    for line in lines[1:]:
-        for index, cell in enumerate(line):
-            if len(xlsx_cell_text(cell)) > MAX_CELL_CHARS:
-                long += 1
-                line[index] = "" if index in (value, note) else _TOO_LONG
-    numbers = {lines[0].index(name) for name in ("paragraph", "seconds", "counts")}
-    numeric = [[index in numbers or (index == value and _is_number(export, line)) for index in range(len(line))]
-               for line in lines]  # fmt: skip
-    cells = [
-        [cell if plain_number else xlsx_cell_text(cell) for cell, plain_number in zip(line, marks, strict=True)]
-        for line, marks in zip(lines, numeric, strict=True)
-    ]
-    book = table_workbook_bytes("votes", cells, numeric)
-    too_long = ExportLoss("texts that are too long for a cell: they are only in the CSV export", long)
-    return VoteExport({XLSX_FILE: book}, [*_losses(export), too_long])
+    if len(export.votes) >= MAX_ROWS:
+        raise DataError(f"{len(export.votes)} votes are more than a sheet of XLSX has rows", next="export them as csv")
+    cells = _XlsxCells(export)
+    with export_file(folder / XLSX_FILE) as file:
+        write_table_workbook(file, "votes", cells.lines(), freeze="A2")
+    too_long = ExportLoss("texts that are too long for a cell: they are only in the CSV export", cells.long)
+    return VoteExport([XLSX_FILE], [*_losses(export), too_long])
+
+
+class _XlsxCells:
+    """The lines of the table for XLSX; `long` counts the texts that were left out."""
+
+    def __init__(self, export: ExportInput) -> None:
+        self.long = 0
+        self._export = export
+        questions = export.project.spec.questions_about()
+        self._numeric_questions = {name for name, question in questions.items() if question.answer != "text"}
+
+    def lines(self) -> Iterator[list[str | float]]:
+        """The lines, header first; numbers are cells of numbers."""
+        lines = _table_lines(self._export, show_invisible)
+        header = next(lines)
+        yield [xlsx_cell_text(cell) for cell in header]
+        question, value, note = (header.index(name) for name in ("question", "value", "note"))
+        own = (value, note)
+        numbers = {header.index(name) for name in ("paragraph", "seconds", "counts")}
+        for line in lines:
+            is_number = line[question] in self._numeric_questions and _NUMBER.fullmatch(line[value])
+            numeric = {*numbers, value} if is_number else numbers
+            yield [
+                float(cell) if index in numeric and cell else self._text(cell, "" if index in own else _TOO_LONG)
+                for index, cell in enumerate(line)
+            ]
+
+    def _text(self, cell: str, instead: str) -> str:
+        text = xlsx_cell_text(cell)
+        if len(text) <= MAX_CELL_CHARS:
+            return text
+        self.long += 1
+        return instead
 
 
 def xlsx_cell_text(text: str) -> str:
@@ -86,37 +115,33 @@ def _from_xlsx_text(text: str) -> str:
     return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text)
 
 
-def _is_number(export: ExportInput, line: Sequence[str]) -> bool:
-    question = export.project.spec.questions_about().get(line[-len(_VOTE_COLUMNS)])
-    return question is not None and question.answer != "text" and bool(line[1 - len(_VOTE_COLUMNS)])
+def _table_lines(export: ExportInput, as_cell: Callable[[str], str]) -> Iterator[list[str]]:
+    """The table, header first, with each text as `as_cell` makes it."""
+    cell_of = lru_cache(_HELD_TEXTS)(as_cell)  # most cells of votes repeat
+    fields = dict.fromkeys(export.project.spec.display_fields()) | export.summary.fields
+    about = export.summary.about
+
+    @lru_cache(_HELD_TEXTS)
+    def shown(key: str) -> list[str]:
+        task = export.task_with(key)
+        if task is None:
+            return ["", *("" for _ in fields), *("" for _ in about), "", ""]
+        number, text = _paragraph(task, key)
+        texts, hidden = dict(task.fields), dict(task.about)
+        cells = [task.key, *(texts.get(name, "") for name in fields), *(hidden.get(name, "") for name in about)]
+        return [as_cell(cell) for cell in (*cells, str(number) if number else "", text)]
+
+    columns = ["project", "task", *(f"text_{name}" for name in fields), *(f"about_{name}" for name in about)]
+    yield [as_cell(name) for name in (*columns, "paragraph", "paragraph_text", *_VOTE_COLUMNS)]
+    project = as_cell(export.project.name)
+    for vote, counts in zip(export.votes, export.vote_index.counts.tolist(), strict=True):
+        yield [project, *shown(vote.subject.key), *map(cell_of, _vote_cells(vote, counts=counts))]
 
 
-def _table_lines(export: ExportInput) -> list[list[str]]:
-    """The table, header first; cells show invisible characters, and are not escaped."""
-    fields = list(export.project.spec.display_fields())
-    fields += [name for task in export.tasks for name, _ in task.fields if name not in fields]
-    fields = list(dict.fromkeys(fields))
-    about = list(dict.fromkeys(name for task in export.tasks for name, _ in task.about))
-    header = [
-        "project", "task", *(f"text_{name}" for name in fields), *(f"about_{name}" for name in about), "paragraph",
-        "paragraph_text", *_VOTE_COLUMNS,
-    ]  # fmt: skip
-    place = shown_positions(export.tasks)
-    counting = {id(vote) for vote in export.counting_votes()}
-    lines = [header]
-    for vote in export.votes:
-        task, number = place.get(vote.subject.key, (None, 0))
-        texts = dict(task.fields) if task else {}
-        hidden = dict(task.about) if task else {}
-        shown = task.paragraphs[number - 1].text if task and number else ""
-        lines.append(
-            [
-                export.project.name, task.key if task else "", *(texts.get(name, "") for name in fields),
-                *(hidden.get(name, "") for name in about), str(number) if number else "", shown,
-                *_vote_cells(vote, counts=id(vote) in counting),
-            ]
-        )  # fmt: skip
-    return [[show_invisible(cell) for cell in line] for line in lines]
+def _paragraph(task: Task, key: str) -> tuple[int, str]:
+    """Number and text of the paragraph with the key `key`; 0 and an empty text if `key` is the task as a whole."""
+    found = ((number, one.text) for number, one in enumerate(task.paragraphs, start=1) if one.key == key)
+    return (0, "") if key == task.key else next(found)
 
 
 def _vote_cells(vote: VoteRecord, *, counts: bool) -> list[str]:
@@ -129,35 +154,58 @@ def _vote_cells(vote: VoteRecord, *, counts: bool) -> list[str]:
 
 
 def _losses(export: ExportInput) -> list[ExportLoss]:
-    place = shown_positions(export.tasks)
+    index = export.vote_index
     return [
         ExportLoss("names of people: codes replace them"),
         *judging_losses(export, hides_metadata=False),
-        ExportLoss("votes on texts that are no longer shown: the text is missing", sum(
-            vote.subject.key not in place for vote in export.votes)),
-        ExportLoss("tasks without a vote", len(export.tasks) - len({
-            place[vote.subject.key][0].key for vote in export.votes if vote.subject.key in place})),
+        ExportLoss("votes on texts that are no longer shown: the text is missing", index.unplaced),
+        ExportLoss("tasks without a vote", len(export.tasks) - index.voted_tasks),
         ExportLoss("tasks that were skipped", len(export.skips)),
         ExportLoss("adjudicators' details of their decisions besides the remark", len(export.adjudication_notes)),
-    ]  # fmt: skip
+    ]
 
 
-def read_vote_table(name: str, data: bytes, export: ExportInput, users: UserTable | None = None) -> ParsedVotes:  # noqa: ARG001
+def read_vote_table(name: str, file: IO[bytes], export: ExportInput, users: UserTable | None = None) -> ParsedVotes:  # noqa: ARG001
     """Read the votes of a table, CSV or XLSX: people by code, without rows that do not count."""
     collector = VoteCollector(export)
-    excel = name.lower().endswith(".xlsx")
-    lines = _excel_lines(name, data, collector) if excel else _csv_lines(name, data, collector)
-    if not lines:
+    if name.lower().endswith(".xlsx"):
+        from benchbuilder.annotation.sheets.workbook import first_sheet_lines  # needs the extra `xlsx`
+
+        try:
+            lines = first_sheet_lines(file)
+            _read_lines(name, ([_from_xlsx_text(cell) for cell in line] for line in lines), collector)
+        except UnreadableWorkbookError as error:
+            return ParsedVotes(problems=[f"{name}: {error}"])
         return collector.parsed
-    header = [cell.strip().lower() for cell in lines[0]]
+    lines = read_csv_rows(file, lambda header: "wording" in [cell.strip().lower() for cell in header])
+    if lines is None:
+        collector.add_problem(name, "it is not CSV in UTF-8 or GB18030")
+    else:
+        _read_lines(name, _unchanged_lines(name, lines, collector), collector)
+    return collector.parsed
+
+
+def _unchanged_lines(name: str, lines: Iterable[list[str]], collector: VoteCollector) -> Iterator[list[str]]:
+    """The lines of CSV that could be read once before; a problem if somebody changes the file meanwhile."""
+    number = 1
+    try:
+        for line in lines:
+            yield line
+            number += 1
+    except (UnicodeError, csv.Error) as error:
+        reason = f"it changed while it was read ({error}); import it again when nobody writes it"
+        collector.add_problem(f"{name}:{number}", reason)
+
+
+def _read_lines(name: str, lines: Iterator[list[str]], collector: VoteCollector) -> None:
+    header = [cell.strip().lower() for cell in next(lines, [])]
     if missing := [column for column in _REQUIRED_COLUMNS if header.count(column) != 1]:
         collector.add_problem(f"{name}:1", f"these columns must occur exactly once: {', '.join(missing)}")
-        return collector.parsed
-    for number, line in enumerate(lines[1:], start=2):
+        return
+    for number, line in enumerate(lines, start=2):
         cells = dict(zip(header, line, strict=False))
         if any(cells.values()):
             _read_row(f"{name}:{number}", {key: unescape_formula(cell) for key, cell in cells.items()}, collector)
-    return collector.parsed
 
 
 def _read_row(where: str, cells: Mapping[str, str], collector: VoteCollector) -> None:
@@ -197,13 +245,11 @@ def parse_seconds(text: str) -> float | None:
 
 def _changed_column(cells: Mapping[str, str], subject: Subject, collector: VoteCollector) -> str:
     """The name of a column whose text differs from the text of the row's subject, or an empty text."""
-    place = collector.positions.get(subject.key)
-    if place is None:
+    task = collector.task_with(subject.key)
+    if task is None:
         return ""
-    task, number = place
-    texts = {f"text_{name}": text for name, text in task.fields}
-    if number:
-        texts["paragraph_text"] = task.paragraphs[number - 1].text
+    number, paragraph = _paragraph(task, subject.key)
+    texts = {f"text_{name}": text for name, text in task.fields} | ({"paragraph_text": paragraph} if number else {})
     for name, text in texts.items():
         cell = cells.get(name)
         if cell is not None and cell != _TOO_LONG and not same_shown(cell, text):
@@ -211,29 +257,16 @@ def _changed_column(cells: Mapping[str, str], subject: Subject, collector: VoteC
     return ""
 
 
-def _csv_lines(name: str, data: bytes, collector: VoteCollector) -> list[list[str]]:
-    lines = csv_rows(data, lambda header: "wording" in [cell.strip().lower() for cell in header])
-    if lines is None:
-        collector.add_problem(name, "it is not CSV in UTF-8 or GB18030")
-    return lines or []
-
-
-def _excel_lines(name: str, data: bytes, collector: VoteCollector) -> list[list[str]]:
-    from benchbuilder.annotation.sheets.workbook import read_workbook  # needs the extra `xlsx`
-
-    try:
-        sheets = list(read_workbook(data).values())
-    except UnreadableWorkbookError as error:
-        collector.add_problem(name, str(error))
-        return []
-    return [[_from_xlsx_text(cell) for cell in line] for line in sheets[0]] if sheets else []
-
-
-def read_annotation_sheet(name: str, data: bytes, export: ExportInput, users: UserTable | None = None) -> ParsedVotes:  # noqa: ARG001
+def read_annotation_sheet(
+    name: str,
+    file: IO[bytes],
+    export: ExportInput,
+    users: UserTable | None = None,  # noqa: ARG001
+) -> ParsedVotes:
     """Read the votes of an annotation sheet; its ``[annotator]`` is the name of a person."""
     people = {rater.person: rater for rater in export.all_raters() if rater.role != "lead"}
     reading = SheetContents(people, {wording_key(q): q for q in export.project.spec.questions_about().values()})
-    read_vote_sheet(name, data, reading)
+    read_vote_sheet(name, file.read(), reading)
     collector = VoteCollector(export)
     collector.parsed.problems += reading.problems
     notes = {(comment.annotator, comment.key): comment.text for comment in reading.comments}

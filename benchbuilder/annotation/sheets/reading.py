@@ -107,7 +107,7 @@ def _read_row(file: str, where: str, cells: dict[str, str], contents: SheetConte
     key, annotator = cells.get("key", ""), cells.get("annotator", "")
     values: dict[str, Value] = {}
     for marker, cell in cells.items():
-        if not marker.startswith("q:"):
+        if not cell or not marker.startswith("q:"):
             continue
         wording = marker.rpartition(":")[2]
         question = contents.questions.get(wording, _OTHER)

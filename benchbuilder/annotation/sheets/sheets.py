@@ -9,14 +9,15 @@ other cells, only notes are read, and the text, to find rows with misplaced keys
 
 from __future__ import annotations
 
+import codecs
 import csv
 import hashlib
 import io
 import re
 import unicodedata
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import IO, Annotated
 
 from pydantic import Field
 
@@ -29,6 +30,7 @@ TextLabel = Annotated[str, Field(min_length=1, max_length=60)]
 SheetName = Annotated[str, Field(pattern=r"^[^\[\]:*?/\\']{1,31}$")]
 
 FORMULA_STARTS = tuple("=+-@\t\r\n＝＋－＠")
+_ESCAPED_STARTS = (*FORMULA_STARTS, "'")
 CLOSED_CELL = "—"
 """The content of a cell that must not be filled."""
 
@@ -42,12 +44,12 @@ def escape_formula(text: str) -> str:
     >>> escape_formula("=1+1"), escape_formula("plain")
     ("'=1+1", 'plain')
     """
-    return "'" + text if text.startswith((*FORMULA_STARTS, "'")) else text
+    return "'" + text if text.startswith(_ESCAPED_STARTS) else text
 
 
 def unescape_formula(text: str) -> str:
     """The inverse of `escape_formula`; other texts are returned unchanged."""
-    return text[1:] if text.startswith("'") and text[1:].startswith((*FORMULA_STARTS, "'")) else text
+    return text[1:] if text.startswith("'") and text[1:].startswith(_ESCAPED_STARTS) else text
 
 
 def fold_whitespace(cell: str) -> str:
@@ -204,8 +206,18 @@ def _cell(row: SheetRow, marker: str) -> str:
     return row.texts.get(marker, "")
 
 
-def csv_bytes(lines: Sequence[Sequence[str]]) -> bytes:
+def csv_bytes(lines: Iterable[Sequence[str]]) -> bytes:
     """A grid as CSV in UTF-8 with a byte-order mark, so that Excel detects the encoding."""
-    stream = io.StringIO(newline="")
-    csv.writer(stream, lineterminator="\r\n").writerows(lines)
-    return stream.getvalue().encode("utf-8-sig")
+    stream = io.BytesIO()
+    write_csv(stream, lines)
+    return stream.getvalue()
+
+
+def write_csv(file: IO[bytes], lines: Iterable[Sequence[str]]) -> None:
+    """Write a grid as `csv_bytes` makes it, line by line; `file` stays open."""
+    file.write(codecs.BOM_UTF8)
+    stream = io.TextIOWrapper(file, encoding="utf-8", newline="")
+    try:
+        csv.writer(stream, lineterminator="\r\n").writerows(lines)
+    finally:
+        stream.detach()

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import re
+import shutil
+import tempfile
 import unicodedata
 import warnings
 import zipfile
 import zlib
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import cache
@@ -23,7 +25,13 @@ from benchbuilder.annotation.sheets.sheets import (
     escape_formula,
     sheet_grid,
 )
-from benchbuilder.annotation.sheets.workbook_support import XLSX_ADVICE, NoSuchWorksheetError, UnreadableWorkbookError
+from benchbuilder.annotation.sheets.workbook_support import (
+    XLSX_ADVICE,
+    NoSuchWorksheetError,
+    UnreadableWorkbookError,
+    check_archive,
+    temporary_folder_in_errors,
+)
 from benchbuilder.config import AnnotationSpec, GuidingQuestion
 from benchbuilder.core import InstallationError
 
@@ -34,6 +42,7 @@ try:
     from openpyxl.styles import Alignment, Font, NamedStyle, PatternFill, Protection
     from openpyxl.utils import get_column_letter
     from openpyxl.utils.exceptions import InvalidFileException
+    from openpyxl.worksheet._reader import WorkSheetParser
     from openpyxl.worksheet._write_only import WriteOnlyWorksheet
     from openpyxl.worksheet.datavalidation import DataValidation
     from openpyxl.worksheet.properties import PageSetupProperties
@@ -45,21 +54,16 @@ except ImportError as error:
         next=f"{XLSX_ADVICE}, or use CSV",
     ) from error  # fmt: skip
 
-MAX_UNPACKED_BYTES = 512 * 2**20
-"""Bytes that an XLSX file may unpack to."""
-
 _NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,6})?", re.ASCII)
 _EPOCH = datetime(2000, 1, 1)
 _ARCHIVE_DATE = (1980, 1, 1, 0, 0, 0)
 _LINE_POINTS = 15.0
 _MAX_COLUMNS = 100
 _HIDDEN = {"annotator", "key"}
-
-
 _PIECE_BYTES = 2**20
-_DOCTYPES = tuple("<!DOCTYPE".encode(code) for code in ("utf-8", "utf-16-le", "utf-16-be"))
-
-
+_HELD_BYTES = 2**24
+"""A smaller workbook needs no temporary file."""
+_MODIFIED = re.compile(rb"(<dcterms:modified[^>]*>)[^<]*")
 _DAMAGES = (InvalidFileException, zipfile.BadZipFile, zlib.error, LookupError, ValueError, TypeError, SyntaxError)
 """What openpyxl raises for files that are damaged."""
 
@@ -77,15 +81,18 @@ def workbook_bytes(
     sheet.title = labels.sheet
     _fill_sheet(sheet, layout, rows, spec)
     _fill_guide(book.create_sheet(labels.guide), spec, labels)
-    return _saved(book)
-
-
-def _saved(book: Workbook) -> bytes:
-    book.properties.creator, book.properties.created = "benchbuilder", _EPOCH
     stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:  # it is compressed without its dates
-        ExcelWriter(book, archive).save()
-    return strip_archive_dates(stream.getvalue())
+    _save(book, stream)
+    return stream.getvalue()
+
+
+def _save(book: Workbook, file: IO[bytes]) -> None:
+    book.properties.creator, book.properties.created = "benchbuilder", _EPOCH
+    with tempfile.SpooledTemporaryFile(max_size=_HELD_BYTES) as dated:
+        # it is compressed without its dates
+        with temporary_folder_in_errors(), zipfile.ZipFile(dated, "w", zipfile.ZIP_STORED) as archive:
+            ExcelWriter(book, archive).save()
+        _copy_without_dates(dated, file)
 
 
 def _styles() -> list[NamedStyle]:
@@ -220,15 +227,22 @@ def _fill_guide(sheet: Worksheet, spec: AnnotationSpec, labels: SheetLabels) -> 
 def strip_archive_dates(data: bytes) -> bytes:
     """The archive without its time stamps."""
     stream = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as new:
+    _copy_without_dates(io.BytesIO(data), stream)
+    return stream.getvalue()
+
+
+def _copy_without_dates(archive: IO[bytes], file: IO[bytes]) -> None:
+    """Write the archive without its time stamps to `file`, a piece at a time."""
+    with zipfile.ZipFile(archive) as old, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as new:
         for name in sorted(old.namelist()):
-            content = old.read(name)
-            if name == "docProps/core.xml":
-                content = re.sub(rb"(<dcterms:modified[^>]*>)[^<]*", rb"\g<1>2000-01-01T00:00:00Z", content)
             info = zipfile.ZipInfo(name, _ARCHIVE_DATE)
             info.compress_type, info.external_attr = zipfile.ZIP_DEFLATED, 0o600 << 16
-            new.writestr(info, content)
-    return stream.getvalue()
+            info.file_size = old.getinfo(name).file_size
+            with old.open(name) as part, new.open(info, mode="w") as copy:
+                if name == "docProps/core.xml":
+                    copy.write(_MODIFIED.sub(rb"\g<1>2000-01-01T00:00:00Z", part.read()))
+                else:
+                    shutil.copyfileobj(part, copy, _PIECE_BYTES)
 
 
 def read_workbook(data: bytes) -> dict[str, list[list[str]]]:
@@ -237,12 +251,17 @@ def read_workbook(data: bytes) -> dict[str, list[list[str]]]:
     Raises:
         UnreadableWorkbookError: the file is damaged, not XLSX, or not safe to open.
     """
-    _check_archive(io.BytesIO(data))
+    with _open_workbook(io.BytesIO(data)) as book:
+        return {sheet.title: _sheet_lines(sheet) for sheet in book.worksheets}
+
+
+@contextmanager
+def _open_workbook(file: IO[bytes], *, read_only: bool = False) -> Generator[Workbook]:
+    check_archive(file)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about styles and extensions, which do not affect values
-            book = load_workbook(io.BytesIO(data), data_only=True)
-            return {sheet.title: _sheet_lines(sheet) for sheet in book.worksheets}
+            yield load_workbook(file, read_only=read_only, data_only=True)
     except _DAMAGES as error:
         raise UnreadableWorkbookError("it is damaged, or not an XLSX file") from error
 
@@ -254,48 +273,55 @@ def open_worksheet(path: Path, name: str = "") -> Generator[Iterator[list[str]]]
     Raises:
         UnreadableWorkbookError: the file is damaged, not XLSX, or not safe to open, or has no such worksheet.
     """
-    with path.open("rb") as file:
-        _check_archive(file)
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # as in `read_workbook`
-                book = load_workbook(file, read_only=True, data_only=True)
-                if name and name not in book.sheetnames:
-                    raise NoSuchWorksheetError(", ".join(book.sheetnames))
-                sheet: Any = book[name] if name else book.worksheets[0]
-                sheet.reset_dimensions()  # a file may state them wrongly
-                yield ([_cell_text(value) for value in row] for row in sheet.iter_rows(values_only=True))
-        except _DAMAGES as error:
-            raise UnreadableWorkbookError("it is damaged, or not an XLSX file") from error
+    with path.open("rb") as file, _open_workbook(file, read_only=True) as book:
+        if name and name not in book.sheetnames:
+            raise NoSuchWorksheetError(", ".join(book.sheetnames))
+        yield ([_cell_text(value) for value in row] for row in _row_values(book[name] if name else book.worksheets[0]))
+
+
+def first_sheet_lines(file: IO[bytes]) -> Iterator[list[str]]:
+    """The cells of the first worksheet as `read_workbook` reads them; one row at a time is in memory.
+
+    Each row has at least as many cells as the first one.
+
+    Raises:
+        UnreadableWorkbookError: the file is damaged, not XLSX, or not safe to open.
+    """
+    with _open_workbook(file, read_only=True) as book:
+        width = 0
+        for sheet in book.worksheets[:1]:
+            for row in _row_values(sheet):
+                line = [_cell_text(value) for value in row[:_MAX_COLUMNS]]
+                width = width or len(line)
+                yield line + [""] * (width - len(line))
+
+
+def _row_values(sheet: Any) -> Iterator[Sequence[Any]]:
+    """The values of a worksheet that is read in pieces, row by row.
+
+    openpyxl leaves out rows and cells that are out of order there; they are refused here.
+    """
+    book, last = sheet.parent, 0
+    with sheet._get_source() as source:
+        parser = WorkSheetParser(
+            source, sheet._shared_strings, data_only=True, epoch=book.epoch, date_formats=book._date_formats,
+            timedelta_formats=book._timedelta_formats,
+        )  # fmt: skip
+        for number, cells in parser.parse():
+            columns = [cell["column"] for cell in cells]
+            if number <= last or columns != sorted(set(columns)) or any(cell["row"] != number for cell in cells):
+                raise UnreadableWorkbookError(
+                    f"in the sheet {sheet.title!r}, row {number} or its cells are out of order or there twice; "
+                    "open the file in a spreadsheet program, and save it as XLSX"
+                )
+            yield from ([] for _ in range(last + 1, number))
+            yield sheet._get_row(cells, values_only=True)
+            last = number
 
 
 def _sheet_lines(sheet: Worksheet) -> list[list[str]]:
     rows = sheet.iter_rows(max_col=min(sheet.max_column, _MAX_COLUMNS), values_only=True)
     return [[] if all(value is None for value in row) else [_cell_text(value) for value in row] for row in rows]
-
-
-def _check_archive(file: IO[bytes]) -> None:
-    """Refuse archives that unpack to too many bytes, or contain XML with a document type."""
-    try:
-        with zipfile.ZipFile(file) as archive:
-            if sum(info.file_size for info in archive.infolist()) > MAX_UNPACKED_BYTES:
-                raise UnreadableWorkbookError(f"it unpacks to more than {MAX_UNPACKED_BYTES // 2**20} MiB")
-            for name in archive.namelist():
-                if name.endswith((".xml", ".rels")):
-                    with archive.open(name) as part:
-                        _refuse_doctype(part, name)
-    except (zipfile.BadZipFile, zlib.error, RuntimeError, OSError) as error:
-        raise UnreadableWorkbookError("it is damaged, protected by a password, or not an XLSX file") from error
-
-
-def _refuse_doctype(part: IO[bytes], name: str) -> None:
-    """UnreadableWorkbookError if the XML of a part declares a document type; reads a piece at a time."""
-    end = b""
-    while piece := part.read(_PIECE_BYTES):
-        end += piece
-        if any(mark in end for mark in _DOCTYPES):
-            raise UnreadableWorkbookError(f"{name} declares a document type, as no spreadsheet program does")
-        end = end[-max(map(len, _DOCTYPES)) :]
 
 
 def _cell_text(value: Any) -> str:
@@ -306,10 +332,17 @@ def _cell_text(value: Any) -> str:
     return str(value)
 
 
-def table_workbook_bytes(
-    title: str, lines: Sequence[Sequence[str]], numeric: Sequence[Sequence[bool]] | None = None, freeze: str = "A2"
-) -> bytes:
-    """A workbook of one sheet with `lines`, the first its header. Cells are text, those marked in `numeric` numbers.
+def table_workbook_bytes(title: str, lines: Iterable[Sequence[str]], freeze: str = "A2") -> bytes:
+    """A workbook as `write_table_workbook` writes it."""
+    stream = io.BytesIO()
+    write_table_workbook(stream, title, lines, freeze)
+    return stream.getvalue()
+
+
+def write_table_workbook(
+    file: IO[bytes], title: str, lines: Iterable[Sequence[str | float]], freeze: str = "A2"
+) -> None:  # fmt: skip
+    """Write a workbook of one sheet with `lines`, the first its header. Cells are texts or numbers.
 
     Rows above and columns left of the cell `freeze` stay visible. Characters that XLSX cannot hold are replaced.
     """
@@ -318,12 +351,23 @@ def table_workbook_bytes(
     if not isinstance(sheet, WriteOnlyWorksheet):
         raise TypeError("a write-only workbook has write-only sheets")
     sheet.freeze_panes = freeze
+    with temporary_folder_in_errors():
+        try:
+            _append_lines(sheet, lines)
+        finally:
+            sheet.close()  # else openpyxl complains when it is let go
+    _save(book, file)
+
+
+def _append_lines(sheet: WriteOnlyWorksheet, lines: Iterable[Sequence[str | float]]) -> None:
     bold = Font(bold=True)
     for number, line in enumerate(lines):
         cells: list[Any] = []
-        marks = [False] * len(line) if numeric is None else numeric[number]
-        for raw_text, is_number in zip(line, marks, strict=True):
-            text = ILLEGAL_CHARACTERS_RE.sub("\N{REPLACEMENT CHARACTER}", raw_text)
+        for value in line:
+            if not isinstance(value, str):
+                cells.append(value)
+                continue
+            text = ILLEGAL_CHARACTERS_RE.sub("\N{REPLACEMENT CHARACTER}", value)
             if not number or text.startswith(("#", "=")):  # else read as errors and formulas
                 cell = WriteOnlyCell(sheet, text)
                 cell.data_type = "s"
@@ -331,6 +375,5 @@ def table_workbook_bytes(
                     cell.font = bold
                 cells.append(cell)
             else:
-                cells.append(float(text) if is_number and text else text or None)
+                cells.append(text or None)
         sheet.append(cells)
-    return _saved(book)

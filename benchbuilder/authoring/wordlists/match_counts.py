@@ -13,7 +13,7 @@ import numpy as np
 
 from benchbuilder.authoring.wordlists.plan import TopicStep
 from benchbuilder.core import Passage, StepContext, Table, fold_text, normalise_space
-from benchbuilder.pipeline import Plan, Store
+from benchbuilder.pipeline import Plan, Store, stored_table
 from benchbuilder.steps import Topic, TopicSpec
 
 SAMPLES = 10
@@ -65,9 +65,8 @@ def count_matches(
             manifest = store.manifest(node, plan.nodes[node].key)
             if manifest is None:
                 continue
-            table = store.rows(manifest)
-            for start in range(0, len(table), _AT_ONCE):
-                search.search_table(topic_step, Table(table.arrow.slice(start, _AT_ONCE), table.row))
+            for _, rows in stored_table(store, manifest).windows(_AT_ONCE):
+                search.search_table(topic_step, rows)
     search.matches.samples = [[sample for *_, sample in best] for best in search.best]
     return search.matches
 

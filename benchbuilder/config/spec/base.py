@@ -5,18 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from benchbuilder.core import Casing, Regex, WordForms, case_letters, language_fault, load_words
+
+Part = TypeVar("Part")
+"""What is looked for in a spec."""
 
 
 class Spec(BaseModel):
     """Frozen configuration that rejects unknown keys."""
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", populate_by_name=True, regex_engine="python-re", allow_inf_nan=False
+        defer_build=True,
+        frozen=True,
+        extra="forbid",
+        populate_by_name=True,
+        regex_engine="python-re",
+        allow_inf_nan=False,
     )
 
 
@@ -91,6 +99,14 @@ class KindSpec(Spec):
 
     kind: str
 
+    @property
+    def looks_elsewhere(self) -> bool:
+        """Whether the kind reads more than the files that the spec names and the folder of the build.
+
+        That is a database, or a library's cache of what was downloaded: nobody can tell from files if it changed.
+        """
+        return False
+
 
 PortRefs = dict[str, tuple[str, ...]]
 
@@ -121,23 +137,19 @@ class StepSpec(KindSpec):
         return data
 
 
-def list_file_refs(spec: BaseModel) -> Iterator[FileRef]:
-    """Every file that a spec refers to."""
-    for name in type(spec).model_fields:
-        yield from _refs(getattr(spec, name))
-
-
-def _refs(value: Any) -> Iterator[FileRef]:
-    if isinstance(value, FileRef):
+def list_parts(value: Any, wanted: type[Part]) -> Iterator[Part]:
+    """Every value of the class `wanted` in a spec, a mapping or a list, at any depth."""
+    if isinstance(value, wanted):
         yield value
-    elif isinstance(value, BaseModel):
-        yield from list_file_refs(value)
+    if isinstance(value, BaseModel):
+        for name in type(value).model_fields:
+            yield from list_parts(getattr(value, name), wanted)
     elif isinstance(value, Mapping):
         for inner in value.values():
-            yield from _refs(inner)
+            yield from list_parts(inner, wanted)
     elif isinstance(value, list | tuple):
         for inner in value:
-            yield from _refs(inner)
+            yield from list_parts(inner, wanted)
 
 
 class CasingSpec(Spec):

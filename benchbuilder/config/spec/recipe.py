@@ -34,7 +34,8 @@ class RunSpec(Spec):
     """Rows per shard; a step commits shard by shard."""
     memory_mb: Annotated[int, RuntimeOption(), Field(ge=100)] = 1_000
     """Megabytes for all shards in progress, in addition to Python and its libraries in each process. Shards with long
-    rows are cut smaller to fit."""
+    rows are cut smaller to fit. A step that needs all rows at once reads and makes them in windows of a thirty-second
+    of this; what it knows of every row (ids, keys, positions) comes on top."""
     executor: Annotated[Any, RuntimeOption(), Slot("executor")] = KindSpec(kind="local")
     """What processes the shards, and where."""
 

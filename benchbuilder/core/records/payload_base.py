@@ -14,6 +14,8 @@ PART_MARK = ". "
 """Stands between the fields of a nested record in a cell."""
 FIRST = "[0]"
 """Ends the name of a list field of which a cell shows the first element."""
+SPACED = "[ ]"
+"""Ends the name of a list field whose elements stand in the cell with spaces between them."""
 
 
 class Payload(FrozenModel):
@@ -63,7 +65,8 @@ class FieldPayload(Payload):
     text_fields: ClassVar[tuple[str, ...]]
     """The fields that are converted, each text as a whole; those of nested records by dots (``options.text``)."""
     cell_fields: ClassVar[Mapping[str, str]]
-    """The field that each cell shows. A cell joins the elements of a list; ``answers[0]`` is the first of them."""
+    """The field that each cell shows. A cell joins the elements of a list; ``answers[0]`` is the first of them,
+    ``answers[ ]`` all of them with spaces."""
 
     def map_texts(self, convert: Callable[[str], str]) -> Self:
         """The payload with every text converted."""
@@ -93,7 +96,9 @@ def _converted_fields(model: FrozenModel, fields: Sequence[str], convert: Callab
 
 
 def _cell(payload: Payload, field: str) -> str:
-    value = getattr(payload, field.removesuffix(FIRST))
+    value = getattr(payload, field.removesuffix(FIRST).removesuffix(SPACED))
+    if field.endswith(SPACED):
+        return " ".join(map(_shown, value))
     return _shown(value[0] if field.endswith(FIRST) else value)
 
 

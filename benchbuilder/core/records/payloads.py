@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Generic, Literal, Self, TypeVar
 
-from benchbuilder.core.records.payload_base import FieldPayload, Payload
+from benchbuilder.core.records.payload_base import SPACED, FieldPayload, Payload
 from benchbuilder.core.records.row import FrozenModel, Row
 
 STATEMENT_FORM = "statement"
@@ -131,14 +131,11 @@ class MultipleAnswerChoice(_OptionsPayload):
     """
 
     kind: ClassVar[str] = "several_choice"
+    cell_fields = {**_OptionsPayload.cell_fields, "answers": f"answer_keys{SPACED}"}
 
     answer_keys: tuple[str, ...]
     category: str = ""
     split: str = ""
-
-    def flat_cells(self) -> dict[str, str]:
-        """One cell per column."""
-        return {**super().flat_cells(), "answers": " ".join(self.answer_keys)}
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
@@ -186,14 +183,16 @@ class LabelledClaim(FieldPayload):
         )
 
 
-class Term(Payload):
+class Term(FieldPayload):
     """A word of one or several lists.
 
-    `original` is the term of the lists if it is in another language (several if terms were merged). `translated_by` is
-    the name of the dictionary or model that translated it.
+    Its text is converted; terms of the lists stay as they are. `original` is the term of the lists if it is in another
+    language (several if terms were merged). `translated_by` is the name of the dictionary or model that translated it.
     """
 
     kind: ClassVar[str] = "term"
+    text_fields = ("text",)
+    cell_fields = {name: name for name in ("text", "original", "lists", "translated_by", "note")}
 
     text: str
     original: tuple[str, ...] = ()
@@ -204,17 +203,6 @@ class Term(Payload):
     def texts(self) -> dict[str, tuple[str, ...]]:
         """Natural-language fields by name."""
         return {"text": (self.text,)}
-
-    def map_texts(self, convert: Callable[[str], str]) -> Self:
-        """The payload with its word converted; terms of the lists stay as they are."""
-        return self.model_copy(update={"text": convert(self.text)})
-
-    def flat_cells(self) -> dict[str, str]:
-        """One cell per column."""
-        return {
-            "text": self.text, "original": " | ".join(self.original), "lists": " | ".join(self.lists),
-            "translated_by": " | ".join(self.translated_by), "note": self.note,
-        }  # fmt: skip
 
     @classmethod
     def examples(cls) -> Sequence[Self]:

@@ -14,7 +14,7 @@ _JSON = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":
 class FrozenModel(BaseModel):
     """Frozen data that rejects unknown fields."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid", ser_json_inf_nan="constants")
 
 
 class Origin(FrozenModel):

@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchbuilder.core.stats.weighted import (
     Bools,
+    Clusters,
     Floats,
     OptionalValues,
     Statistic,
@@ -48,22 +50,18 @@ class DifferenceEstimate(Estimate):
     p: float | None = None
 
 
-def mean_estimate(
-    values: OptionalValues, clusters: Sequence[str], *, samples: int, level: float, seed: int
-) -> Estimate:
+def mean_estimate(values: OptionalValues, clusters: Clusters, *, samples: int, level: float, seed: int) -> Estimate:
     """The mean of the `values` that are not missing."""
     return bootstrap_estimate(mean_statistic(values), clusters, samples=samples, level=level, seed=seed)
 
 
-def bootstrap_estimate(
-    statistic: Statistic, clusters: Sequence[str], *, samples: int, level: float, seed: int
-) -> Estimate:
+def bootstrap_estimate(statistic: Statistic, clusters: Clusters, *, samples: int, level: float, seed: int) -> Estimate:
     """The estimate of a statistic; `clusters` has one entry per row, also for rows with missing values."""
     return bootstrap_estimates({"": statistic}, clusters, samples=samples, level=level, seed=seed)[""]
 
 
 def bootstrap_estimates(
-    statistics: Mapping[str, Statistic], clusters: Sequence[str], *, samples: int, level: float, seed: int
+    statistics: Mapping[str, Statistic], clusters: Clusters, *, samples: int, level: float, seed: int
 ) -> dict[str, Estimate]:
     """The estimate of each statistic by name; statistics of the same rows share their draws.
 
@@ -80,7 +78,7 @@ def bootstrap_estimates(
 
 
 def paired_mean_difference(
-    first: OptionalValues, second: OptionalValues, clusters: Sequence[str], *, samples: int, level: float, seed: int
+    first: OptionalValues, second: OptionalValues, clusters: Clusters, *, samples: int, level: float, seed: int
 ) -> DifferenceEstimate:
     """The mean of `first` minus that of `second`, over the rows where neither is missing."""
     difference = mean_statistic(float_array(first) - float_array(second))
@@ -88,7 +86,7 @@ def paired_mean_difference(
 
 
 def bootstrap_difference(
-    first: Statistic, second: Statistic, clusters: Sequence[str], *, samples: int, level: float, seed: int
+    first: Statistic, second: Statistic, clusters: Clusters, *, samples: int, level: float, seed: int
 ) -> DifferenceEstimate:
     """`first` minus `second`, both over the same rows in each draw.
 
@@ -103,7 +101,7 @@ def bootstrap_difference(
 
 
 def paired_estimate(
-    statistic: Statistic, clusters: Sequence[str], *, samples: int, level: float, seed: int
+    statistic: Statistic, clusters: Clusters, *, samples: int, level: float, seed: int
 ) -> DifferenceEstimate:
     """The estimate of a statistic that is a difference."""
     ((present, _),) = _by_rows({"": statistic}, clusters)
@@ -121,7 +119,7 @@ def sample_sd(values: OptionalValues) -> float:
     return float(kept.std(ddof=1)) if len(kept) > 1 else float("nan")
 
 
-def _by_rows(statistics: Mapping[str, Statistic], clusters: Sequence[str]) -> list[tuple[Bools, list[str]]]:
+def _by_rows(statistics: Mapping[str, Statistic], clusters: Clusters) -> list[tuple[Bools, list[str]]]:
     groups: dict[bytes, tuple[Bools, list[str]]] = {}
     for name, statistic in statistics.items():
         if len(statistic.present) != len(clusters):
@@ -130,21 +128,25 @@ def _by_rows(statistics: Mapping[str, Statistic], clusters: Sequence[str]) -> li
     return list(groups.values())
 
 
-def _clusters_present(clusters: Sequence[str], present: Bools) -> list[str]:
-    return [cluster for cluster, kept in zip(clusters, present, strict=True) if kept]
+def _clusters_present(clusters: Clusters, present: Bools) -> NDArray[np.intp]:
+    """The numbers of the clusters of the rows that are present."""
+    if isinstance(clusters, np.ndarray):
+        return cluster_codes(clusters[present])
+    return cluster_codes([cluster for cluster, kept in zip(clusters, present, strict=True) if kept])
 
 
-def _resampled(statistics: Sequence[Statistic], clusters: Sequence[str], samples: int, seed: int) -> list[Floats]:
-    codes = cluster_codes(clusters)
+def _resampled(statistics: Sequence[Statistic], codes: NDArray[np.intp], samples: int, seed: int) -> list[Floats]:
     if not len(codes) or codes.max() == 0:
         return [np.zeros(0) for _ in statistics]
     drawn = [[statistic.compute(weights) for statistic in statistics] for weights in draw_rows(codes, samples, seed)]
     return [np.concatenate(values) for values in zip(*drawn, strict=True)]
 
 
-def _percentile_estimate(statistic: Statistic, clusters: Sequence[str], values: Floats, level: float) -> Estimate:
-    """The estimate from the `values` of all draws; `clusters` are those of the rows that are present."""
-    n, many = len(clusters), len(set(clusters))
+def _percentile_estimate(
+    statistic: Statistic, codes: NDArray[np.intp], values: Floats, level: float
+) -> Estimate:  # fmt: skip
+    """The estimate from the `values` of all draws; `codes` are the clusters of the rows that are present."""
+    n, many = len(codes), int(codes.max()) + 1 if len(codes) else 0
     if not n:
         return Estimate(None, None, None, 0, 0, WHY_NO_VALUES)
     value = statistic.value()

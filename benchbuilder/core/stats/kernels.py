@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+from benchbuilder.core.stats.stored_matrix import StoredMatrix
 
 Integers = NDArray[np.int64]
 Reals = NDArray[np.float64]
@@ -24,22 +28,16 @@ _FEW = 4
 _STEPS = 100
 _PRECISE = 1e-6
 _LEAF = 64
+_TILES = 1152
+"""A product by so many rows at a time has the bits of the whole one: a multiple of the tiles of BLAS (8, 12, 16)."""
+_READ = 8192
+"""Rows whose entries are read at once."""
 _CHUNK = 1024
 """Sums over more rows than this are in double precision; a matrix of similar rows is nearly singular without the I."""
 
 
 class SparseRows(Protocol):
-    """Sparse rows: entry i has the feature ``indices[i]``, with ``values[i]``, in row ``row_of_entry[i]``."""
-
-    @property
-    def indices(self) -> Integers:
-        """The feature of each entry."""
-        ...
-
-    @property
-    def values(self) -> Reals:
-        """The value of each entry."""
-        ...
+    """Rows of features with values."""
 
     @property
     def rows(self) -> int:
@@ -51,9 +49,8 @@ class SparseRows(Protocol):
         """The number of features."""
         ...
 
-    @property
-    def row_of_entry(self) -> Integers:
-        """The row of each entry."""
+    def entries(self, first: int, stop: int) -> tuple[Integers, Integers, Reals]:
+        """The row (these rise), the feature and the value of each entry of the rows from `first` to before `stop`."""
         ...
 
 
@@ -69,9 +66,9 @@ class KernelInverse(Protocol):
         ...
 
 
-def kernel_inverse(rows: SparseRows) -> KernelInverse:
-    """The inverse for rows that are scaled already."""
-    return ExactInverse(rows) if rows.rows <= EXACT_ROWS else FeatureSpaceInverse(rows)
+def kernel_inverse(rows: SparseRows, scratch: Path | None = None) -> KernelInverse:
+    """The inverse for rows that are scaled already; a large table lies in a file in the folder `scratch`, if given."""
+    return ExactInverse(rows) if rows.rows <= EXACT_ROWS else FeatureSpaceInverse(rows, scratch)
 
 
 class ExactInverse:
@@ -99,41 +96,76 @@ class FeatureSpaceInverse:
     squares. The rule sees no label, so it favours none. A feature that is left out keeps its part of the row's length.
     """
 
-    def __init__(self, rows: SparseRows) -> None:
-        squares = np.bincount(rows.indices, rows.values**2, minlength=rows.width)
-        similarity = np.bincount(rows.indices, np.abs(rows.values), minlength=rows.width) ** 2 - squares
-        chosen = np.sort(np.argsort(-similarity, kind="stable")[:WIDTH])
-        place = np.full(rows.width, -1)
+    def __init__(self, rows: SparseRows, scratch: Path | None = None) -> None:
+        chosen = _similar_features(rows)
+        place = np.full(rows.width, -1, np.int32)
         place[chosen] = np.arange(len(chosen))
-        inside = place[rows.indices] >= 0
-        owner = rows.row_of_entry
-        rest = np.bincount(owner[~inside], rows.values[~inside] ** 2, minlength=rows.rows)
-        self._scale = (1 / np.sqrt(1 + rest)).astype(np.float32)
-        table = np.zeros((rows.rows, len(chosen)), np.float32)
-        table[owner[inside], place[rows.indices[inside]]] = rows.values[inside]
-        table *= self._scale[:, None]
+        self._scale = np.ones(rows.rows, np.float32)
         inner = np.eye(len(chosen))
         for start in range(0, rows.rows, _CHUNK):
-            part = table[start : start + _CHUNK]
+            part = self._dense(rows, place, start, min(start + _CHUNK, rows.rows), len(chosen))
             inner += part.T @ part
-        self._whitened = table @ _triangle_inverted(np.asarray(np.linalg.cholesky(inner), np.float64)).T.astype(
-            np.float32
-        )
+        whitening = _triangle_inverted(np.asarray(np.linalg.cholesky(inner), np.float64)).T.astype(np.float32)
+        starts = range(0, max(rows.rows - 1, 1), _TILES)  # a row alone would be multiplied in another way
+        pieces = (self._dense(rows, place, *ends, len(chosen)) @ whitening for ends in pairwise([*starts, rows.rows]))
+        self._whitened = StoredMatrix(pieces, rows.rows, len(chosen), scratch)
+
+    def _dense(self, rows: SparseRows, place: NDArray[np.int32], first: int, stop: int, width: int) -> Matrix:
+        """The chosen features of some rows, scaled by what the other features of each row leave."""
+        owner, indices, values = rows.entries(first, stop)
+        owner = owner - first
+        inside = place[indices] >= 0
+        rest = np.bincount(owner[~inside], values[~inside] ** 2, minlength=stop - first)
+        self._scale[first:stop] = (1 / np.sqrt(1 + rest)).astype(np.float32)
+        table = np.zeros((stop - first, width), np.float32)
+        table[owner[inside], place[indices[inside]]] = values[inside]
+        table *= self._scale[first:stop, None]
+        return table
 
     def times(self, columns: Matrix) -> Matrix:
         """Its product with columns."""
         scaled = columns * self._scale[:, None]
-        scaled -= self._whitened @ (self._whitened.T @ scaled)
+        inner = self._whitened.transposed_times(scaled)
+        for first, part in self._whitened.windows():
+            for start in range(0, len(part), _CHUNK):  # the product as a whole would need as much memory again
+                some = part[start : start + _CHUNK]
+                scaled[first + start : first + start + len(some)] -= some @ inner
         scaled *= self._scale[:, None]
         return scaled
 
     def solved(self, rows: Integers, columns: Matrix) -> Matrix:
-        """The columns times the inverse of its square block of these rows."""
-        part, scale = self._whitened[rows], self._scale[rows][:, None]
+        """The columns times the inverse of its square block of these rows, which rise."""
+        part, scale = self._whitened.take(rows), self._scale[rows][:, None]
+        if not part.shape[1]:
+            return columns / scale**2
         if columns.shape[1] <= _FEW:
             return _conjugate_gradients(part, columns / scale) / scale
+        if part.shape[1] < len(rows):
+            return _solved_by_features(part, columns / scale) / scale
         block = np.asarray(np.eye(len(rows)) - part @ part.T, np.float32)
         return np.asarray((_inverted(block) @ (columns / scale)) / scale, np.float32)
+
+
+def _similar_features(rows: SparseRows) -> Integers:
+    """The features that make most of the similarity of different rows, in rising order."""
+    squares, sums = np.zeros(rows.width), np.zeros(rows.width)
+    for start in range(0, rows.rows, _READ):
+        _, indices, values = rows.entries(start, min(start + _READ, rows.rows))
+        np.add.at(squares, indices, values**2)
+        np.add.at(sums, indices, np.abs(values))
+    sums *= sums
+    sums -= squares
+    similar = np.flatnonzero(sums > 0)  # what a single row has makes it similar to no other
+    return np.sort(similar[np.argsort(-sums[similar], kind="stable")[:WIDTH]])
+
+
+def _solved_by_features(part: Matrix, columns: Matrix) -> Matrix:
+    """(I - part part^T)^-1 times columns, by the inverse of I - part^T part, which is smaller.
+
+    It is in double precision: where few features tell rows apart, many predictions are exactly 0.
+    """
+    inner = np.eye(part.shape[1]) - (part.T @ part).astype(np.float64)
+    return np.asarray(columns + part @ (np.linalg.inv(inner).astype(np.float32) @ (part.T @ columns)), np.float32)
 
 
 def _conjugate_gradients(part: Matrix, columns: Matrix) -> Matrix:
@@ -157,19 +189,18 @@ def _conjugate_gradients(part: Matrix, columns: Matrix) -> Matrix:
 
 def gram(rows: SparseRows) -> Matrix:
     """The Gram matrix: frequent features by a dense product, rare ones pair by pair."""
-    owner = rows.row_of_entry
-    often = np.bincount(rows.indices, minlength=rows.width)
+    owner, indices, values = rows.entries(0, rows.rows)
+    often = np.bincount(indices, minlength=rows.width)
     place = np.full(rows.width, -1)
     frequent = np.flatnonzero(often > _DENSE)
     place[frequent] = np.arange(len(frequent))
-    inside = place[rows.indices] >= 0
+    inside = place[indices] >= 0
     table = np.zeros((rows.rows, len(frequent)), np.float32)
-    table[owner[inside], place[rows.indices[inside]]] = rows.values[inside]
+    table[owner[inside], place[indices[inside]]] = values[inside]
     kernel = table @ table.T
-    order = np.argsort(rows.indices[~inside], kind="stable")
-    items, values = owner[~inside][order], rows.values[~inside][order]
-    counts = often[rows.indices[~inside][order]]
-    kernel += _pairs(items, values, counts, rows.rows).reshape(kernel.shape)
+    order = np.argsort(indices[~inside], kind="stable")
+    counts = often[indices[~inside][order]]
+    kernel += _pairs(owner[~inside][order], values[~inside][order], counts, rows.rows).reshape(kernel.shape)
     return kernel
 
 

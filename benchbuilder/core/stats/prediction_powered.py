@@ -9,13 +9,14 @@ number of rated clusters, which widens them if these are few.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from benchbuilder.core.stats.student_t import two_sided_quantile
 from benchbuilder.core.stats.weighted import (
+    Clusters,
     Floats,
     OptionalValues,
     centre_values,
@@ -63,9 +64,9 @@ class PredictionPowered(MeanInterval):
 def clustered_prediction_powered_mean(
     labelled_truth: OptionalValues,
     labelled_predicted: OptionalValues,
-    labelled_clusters: Sequence[str],
+    labelled_clusters: Clusters,
     unlabelled_predicted: OptionalValues,
-    unlabelled_clusters: Sequence[str],
+    unlabelled_clusters: Clusters,
     level: float,
 ) -> PredictionPowered:
     """The mean for rows that depend on each other within clusters, rated or not.
@@ -85,7 +86,7 @@ def clustered_prediction_powered_mean(
     all_rest = float_array(unlabelled_predicted)
     rest_present = ~np.isnan(all_rest)
     rest = all_rest[rest_present]
-    own = [name for name, kept in zip(labelled_clusters, present, strict=True) if kept]
+    own: list[Any] = [name for name, kept in zip(labelled_clusters, present, strict=True) if kept]
     if len(truth) < 2:
         return _undefined(truth, judged, rest, WHY_TOO_FEW_RATED)
     if len(set(own)) < 2:

@@ -15,6 +15,9 @@ Bools = NDArray[np.bool_]
 OptionalValues = Sequence[float | None] | Sequence[float] | Floats
 """Numbers by row; ``None`` and nan are missing."""
 
+Clusters = Sequence[str] | NDArray[np.integer[Any]]
+"""The cluster of each row, by its name or its number."""
+
 _NOISE = 1e-12
 
 
@@ -42,7 +45,10 @@ def float_array(values: OptionalValues) -> Floats:
     Raises:
         ValueError: A value is infinite.
     """
-    numbers = np.array([np.nan if value is None else value for value in values], np.float64)
+    if isinstance(values, np.ndarray):
+        numbers = np.array(values, np.float64)
+    else:
+        numbers = np.array([np.nan if value is None else value for value in values], np.float64)
     if np.isinf(numbers).any():
         raise ValueError("a value is infinite")
     return numbers
@@ -121,8 +127,13 @@ def draw_rows(codes: NDArray[np.intp], samples: int, seed: int) -> Iterator[Floa
         yield np.take(counts, codes, axis=1).astype(np.float64)
 
 
-def cluster_codes(clusters: Sequence[str]) -> NDArray[np.intp]:
+def cluster_codes(clusters: Clusters) -> NDArray[np.intp]:
     """A number from 0 for each cluster, by its first row; names have no influence."""
+    if isinstance(clusters, np.ndarray):
+        _, firsts, codes = np.unique(clusters, return_index=True, return_inverse=True)
+        order = np.empty(len(firsts), np.intp)
+        order[np.argsort(firsts)] = np.arange(len(firsts))
+        return order[codes]
     numbers: dict[str, int] = {}
     return np.array([numbers.setdefault(cluster, len(numbers)) for cluster in clusters], np.intp)
 

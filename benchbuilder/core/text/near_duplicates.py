@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import math
+import re
 import unicodedata
-from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from benchbuilder.core.text.near_sets import content_keys, first_equal, near_or_equal_sets, trigram_sets
 from benchbuilder.core.text.normalise import comparison_form
 
 
@@ -28,7 +30,9 @@ def item_families(members: Iterable[GroupMember], threshold: float) -> dict[str,
     are ignored. Families are transitive: members related to the same member belong together.
     """
     ordered = sorted(members, key=lambda member: member.id)
-    pairs = near_rows([[trigrams(text) for text in member.texts] for member in ordered], threshold)
+    owners = [place for place, member in enumerate(ordered) for _ in member.texts]
+    near = near_texts((text for member in ordered for text in member.texts), threshold)
+    pairs = ((owners[left], owners[right]) for left, right in near)
     names = join_groups([member.fact or member.id for member in ordered], pairs)
     return dict(zip((member.id for member in ordered), names, strict=True))
 
@@ -39,20 +43,33 @@ def join_groups(names: Sequence[str], pairs: Iterable[tuple[int, int]]) -> list[
     >>> join_groups(["b", "b", "a", "c"], [(1, 2)])
     ['a', 'a', 'a', 'c']
     """
-    groups = _UnionFind(len(names))
-    first: dict[str, int] = {}
-    for place, name in enumerate(names):
-        groups.join(first.setdefault(name, place), place)
-    for left, right in pairs:
-        groups.join(left, right)
-    smallest: dict[int, str] = {}
-    for place, name in enumerate(names):
-        root = groups.root(place)
-        smallest[root] = min(smallest.get(root, name), name)
-    return [smallest[groups.root(place)] for place in range(len(names))]
+    ordered = sorted(set(names))
+    number_of = {name: number for number, name in enumerate(ordered)}
+    smallest = join_numbers(len(ordered), ((number_of[names[one]], number_of[names[other]]) for one, other in pairs))
+    return [ordered[smallest[number_of[name]]] for name in names]
 
 
-def join_shared_answers(families: Sequence[str], answers: Sequence[tuple[str, str]], lent: Sequence[bool]) -> list[str]:
+def join_numbers(count: int, pairs: Iterable[tuple[int, int]]) -> list[int]:
+    """For each number below `count` the smallest of its group: numbers of a pair belong together.
+
+    >>> join_numbers(4, [(2, 1), (3, 2)])
+    [0, 1, 1, 1]
+    """
+    above = list(range(count))
+
+    def root(number: int) -> int:
+        while above[number] != number:
+            above[number] = above[above[number]]
+            number = above[number]
+        return number
+
+    for one, other in pairs:
+        first, second = sorted((root(one), root(other)))
+        above[second] = first
+    return [root(number) for number in range(count)]
+
+
+def join_shared_answers(families: Sequence[str], answers: Iterable[tuple[str, str]], lent: Sequence[bool]) -> list[str]:
     """The family of each item, joined with those that share the text of an answer that another row lent.
 
     An answer that is right in one item and wrong in another can be remembered and turned round, so no fold may divide
@@ -61,26 +78,24 @@ def join_shared_answers(families: Sequence[str], answers: Sequence[tuple[str, st
     >>> join_shared_answers(["b", "a", "c"], [("Oslo", "Bern"), ("Bern", "no"), ("Rome", "no")], [True, False, False])
     ['a', 'a', 'c']
     """
-    keys = [tuple(map(equality_key, pair)) for pair in answers]
-    first: dict[str, int] = {pair[1]: place for place, pair in enumerate(keys) if lent[place]}
-    pairs = ((first[key], place) for place, pair in enumerate(keys) for key in pair if key and key in first)
-    return join_groups(families, pairs)
+    if not any(lent):
+        return list(families)
+    keys = content_keys((equality_key(text),) for pair in answers for text in pair)
+    first = first_equal(keys)
+    shared = np.zeros(len(first), bool)
+    shared[first[1::2][np.asarray(lent, bool)]] = True
+    places = np.flatnonzero(shared[first] & (keys != content_keys([("",)])).any(axis=1))
+    return join_groups(families, zip((first[places] // 2).tolist(), (places // 2).tolist(), strict=True))
 
 
-def near_rows(rows: Sequence[Sequence[frozenset[str]]], threshold: float) -> Iterator[tuple[int, int]]:
-    """Pairs of positions of rows with sets that are equal, or whose Jaccard index exceeds `threshold`.
+def near_texts(texts: Iterable[str], threshold: float) -> Iterator[tuple[int, int]]:
+    """Pairs of positions of texts whose trigrams are equal, or have a Jaccard index that exceeds `threshold`.
 
-    Not every such pair is given, but those that are given connect all of them.
+    Not every such pair is given, but those that are given connect all of them. Texts without trigrams have no pairs.
     """
-    owner: dict[frozenset[str], int] = {}
-    for place, sets in enumerate(rows):
-        for grams in filter(None, sets):
-            first = owner.setdefault(grams, place)
-            if first != place:
-                yield first, place
-    known = list(owner)
-    for left, right in near_pairs(known, threshold):
-        yield owner[known[left]], owner[known[right]]
+    sets = trigram_sets(texts)
+    for left, right in near_or_equal_sets(sets, threshold, np.flatnonzero(sets.sizes() > 0)):
+        yield from zip(left.tolist(), right.tolist(), strict=True)
 
 
 def trigrams(text: str) -> frozenset[str]:
@@ -96,6 +111,7 @@ def trigrams(text: str) -> frozenset[str]:
 
 
 _DROPPED = frozenset({"Po", "Ps", "Pe", "Pi", "Pf", "Pc", "Zs", "Zl", "Zp", "Cc", "Cf"})
+_MARK = re.compile(r"[\W_]")
 _SIGNS = frozenset("%&#@*/\\\u2030\u2031\u2032\u2033")
 """Punctuation marks that change what a text says."""
 
@@ -111,7 +127,7 @@ def equality_key(text: str) -> str:
     (False, False)
     """
     bare = comparison_form(unicodedata.normalize("NFKC", text))
-    return "".join(mark for place, mark in enumerate(bare) if not _is_dropped(bare, place, mark))
+    return _MARK.sub(lambda found: "" if _is_dropped(bare, found.start(), found[0]) else found[0], bare)
 
 
 def answers_after(question: str, statements: Sequence[str]) -> list[str]:
@@ -145,41 +161,7 @@ def _is_dropped(text: str, place: int, mark: str) -> bool:
     return not (text[place - 1 : place].isdigit() and text[place + 1 : place + 2].isdigit())
 
 
-def near_pairs(sets: Sequence[frozenset[str]], threshold: float) -> Iterator[tuple[int, int]]:
-    """The positions of distinct sets whose Jaccard index exceeds `threshold`, each pair once.
-
-    Two such sets must share one of their rarest elements, so only sets that do are compared (prefix filtering).
-    """
-    counts = Counter(gram for grams in sets for gram in grams)
-    holders: dict[str, list[int]] = defaultdict(list)
-    for place in sorted(range(len(sets)), key=lambda place: (len(sets[place]), place)):
-        grams = sets[place]
-        least = math.ceil(threshold * len(grams) - 1e-9)
-        rarest = sorted(grams, key=lambda gram: (counts[gram], gram))[: len(grams) - max(least, 1) + 1]
-        for other in sorted({place for gram in rarest for place in holders[gram]}):
-            if len(sets[other]) >= least and jaccard(sets[other], grams) > threshold:
-                yield other, place
-        for gram in rarest:
-            holders[gram].append(place)
-
-
 def jaccard(first: frozenset[str], second: frozenset[str]) -> float:
     """The Jaccard index: the size of the intersection over that of the union; 0 for empty sets."""
     common = len(first & second)
     return common / (len(first) + len(second) - common) if common else 0.0
-
-
-class _UnionFind:
-    """Union-find over positions."""
-
-    def __init__(self, size: int) -> None:
-        self._above = list(range(size))
-
-    def root(self, place: int) -> int:
-        while self._above[place] != place:
-            self._above[place] = self._above[self._above[place]]
-            place = self._above[place]
-        return place
-
-    def join(self, first: int, second: int) -> None:
-        self._above[self.root(second)] = self.root(first)

@@ -7,10 +7,11 @@ import csv
 import io
 import json
 import re
+from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from benchbuilder.core.errors import DataError
 
@@ -19,8 +20,7 @@ _DELIMITERS = (",", ";", "\t")
 
 def decode_text(data: bytes) -> str | None:
     """Text in UTF-8 with or without byte order mark, UTF-16 with one, or GB18030; ``None`` if it is none of these."""
-    encodings = ("utf-16",) if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else ("utf-8-sig", "gb18030")
-    for encoding in encodings:
+    for encoding in _encodings(data[:2]):
         try:
             return data.decode(encoding)
         except UnicodeDecodeError:
@@ -28,22 +28,64 @@ def decode_text(data: bytes) -> str | None:
     return None
 
 
-def csv_rows(data: bytes, is_header: Callable[[Sequence[str]], bool]) -> list[list[str]] | None:
-    """The cells of a CSV file with the delimiter for which its header `is_header`; else with commas.
+def _encodings(start: bytes) -> tuple[str, ...]:
+    """The encodings that a text may have, by its first two bytes."""
+    return ("utf-16",) if start in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else ("utf-8-sig", "gb18030")
 
-    ``None`` if it cannot be read.
+
+def _encoding(file: IO[bytes]) -> str | None:
+    """The encoding in which `decode_text` decodes the text in a file."""
+    for encoding in _encodings(file.read(2)):
+        file.seek(0)
+        decoder = codecs.getincrementaldecoder(encoding)()
+        with suppress(UnicodeDecodeError):
+            while piece := file.read(_PIECE_BYTES):
+                decoder.decode(piece)
+            decoder.decode(b"", final=True)
+            if not decoder.getstate()[0]:  # half a byte order mark is no text
+                return encoding
+    return None
+
+
+def csv_rows(data: bytes, is_header: Callable[[Sequence[str]], bool]) -> list[list[str]] | None:
+    """The rows that `read_csv_rows` reads."""
+    lines = read_csv_rows(io.BytesIO(data), is_header)
+    return None if lines is None else list(lines)
+
+
+def read_csv_rows(file: IO[bytes], is_header: Callable[[Sequence[str]], bool]) -> Iterator[list[str]] | None:
+    """The cells of a CSV file, row by row, with the delimiter for which its header `is_header`; else with commas.
+
+    ``None`` if it cannot be read: the whole file is checked first.
     """
-    text = decode_text(data)
-    if text is None:
+    encoding = _encoding(file)
+    if encoding is None:
         return None
-    parsed: list[list[list[str]]] = []
-    with _large_cells():
-        for delimiter in _DELIMITERS:
-            with suppress(csv.Error):
-                parsed.append(list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)))
-                if parsed[-1] and is_header(parsed[-1][0]):
-                    return parsed[-1]
-    return parsed[0] if parsed else None
+    readable: list[str] = []
+    for delimiter in _DELIMITERS:
+        with suppress(csv.Error, UnicodeError):  # of a file that changed since
+            lines = _delimited(file, encoding, delimiter)
+            header = next(lines, None)
+            deque(lines, maxlen=0)
+            readable.append(delimiter)
+            if header is not None and is_header(header):
+                return _delimited(file, encoding, delimiter)
+    return _delimited(file, encoding, readable[0]) if readable else None
+
+
+def _delimited(file: IO[bytes], encoding: str, delimiter: str) -> Iterator[list[str]]:
+    file.seek(0)
+    text = io.TextIOWrapper(file, encoding=encoding, newline="")
+    try:
+        rows = csv.reader(text, delimiter=delimiter)
+        while True:
+            with _large_cells():  # not while somebody else reads
+                row = next(rows, None)
+            if row is None:
+                return
+            yield row
+    finally:
+        text.detach()
 
 
 @contextmanager
@@ -57,6 +99,7 @@ def _large_cells() -> Generator[None]:
 
 
 _LARGEST_CELL = 2**27
+_PIECE_BYTES = 2**20
 _SHOWN = 20
 _ESCAPED = re.compile(r"\\u[dD][89a-fA-F]")
 _HALF = re.compile("[\ud800-\udfff]")
@@ -173,7 +216,6 @@ def _broken(path: Path, line: int, why: str) -> DataError:
 
 _ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
 _ORIGINALS = {escaped: original for original, escaped in _ESCAPES.items()}
-_PLAIN = str.maketrans(_ESCAPES)
 FORMULA_STARTS = (*"=+-@'", *"＝＋－＠")
 """First characters of cells that a spreadsheet could read as formulas, or that hide this."""
 
@@ -188,8 +230,9 @@ def escape_cell(text: str) -> str:
     >>> escape_cell("=1+1"), escape_cell("two\nlines")
     ("'=1+1", 'two\\nlines')
     """
-    escaped = text.translate(_PLAIN)
-    return f"'{escaped}" if escaped.startswith(FORMULA_STARTS) else escaped
+    for original, escaped in _ESCAPES.items():  # the backslash first; str.translate takes long
+        text = text.replace(original, escaped)
+    return f"'{text}" if text.startswith(FORMULA_STARTS) else text
 
 
 def unescape_cell(cell: str) -> str:

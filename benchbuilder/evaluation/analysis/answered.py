@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -163,6 +163,12 @@ class AnsweredItems:
     def family_count(self) -> int:
         """The number of item families."""
         return int(self.items.families.max()) + 1 if len(self.items) else 0
+
+    def families_of(self, ids: Iterable[str]) -> int:
+        """In how many item families these items are."""
+        wanted = set(ids)
+        kept = np.fromiter((name in wanted for name in self.items.ids), np.bool_, len(self.items))
+        return len(np.unique(self.items.families[kept]))
 
     @cached_property
     def said_yes(self) -> Floats:

@@ -1,4 +1,4 @@
-"""Reads the answers and scores of an evaluation by column; rows are never made."""
+"""Reads the answers and scores of an evaluation by column and piece by piece; rows are never made."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from benchbuilder.config import display_path, is_sample_file, sample_checksums
-from benchbuilder.core import DataError, Floats, Item, Table
+from benchbuilder.core import DataError, Floats, Item, Table, combined_column
 from benchbuilder.evaluation.analysis.answered import (
     AnalysisNote,
     AnsweredItems,
@@ -30,7 +30,7 @@ from benchbuilder.evaluation.plan import Evaluation
 from benchbuilder.evaluation.results.run import SystemGroup
 from benchbuilder.evaluation.solvers import ANSWER
 from benchbuilder.evaluation.steps.reword import REWORDED
-from benchbuilder.pipeline import Store
+from benchbuilder.pipeline import Store, stored_table
 
 _GROUPS: tuple[SystemGroup, ...] = ("model", "people", "rule")
 _NEARER = "_difference"
@@ -46,7 +46,14 @@ class _ScorerMarks:
     without: Bools
     chosen: Codes
 
+    @classmethod
+    def empty(cls, count: int) -> _ScorerMarks:
+        """It says nothing of so many items."""
+        return cls(np.full(count, np.nan), np.zeros(count, np.bool_), np.full(count, -1))
 
+
+_MARKED = ("scorer", "aspect", "model")
+"""What tells apart the scores of a table."""
 _AllMarks = Mapping[Measure, Mapping[str, _ScorerMarks]]
 
 
@@ -89,7 +96,7 @@ def evaluated_items(evaluation: Evaluation) -> Table[Item[Any]]:
     manifest = evaluation.store.manifest(plan.recipe.items, plan.nodes[plan.recipe.items].key)
     if manifest is None:
         raise _nothing(evaluation, "there are no answers to analyse", "these items were not evaluated yet")
-    return evaluation.store.rows(manifest)
+    return stored_table(evaluation.store, manifest)
 
 
 def _nothing(evaluation: Evaluation, message: str, why: str) -> DataError:
@@ -113,12 +120,12 @@ def _answer_tables(evaluation: Evaluation) -> Iterator[tuple[Table[Any], bool]]:
         manifest = store.manifest(name, node.key) if node.row.name in ("answer", "score") else None
         if manifest is not None:
             seen.add(name)
-            yield store.rows(manifest), False
+            yield stored_table(store, manifest), False
     for name in sorted(path.name for path in store.steps.glob("*.*") if path.is_dir()):
         known = name in planned or name in seen or name.startswith(REWORDED)
         manifest = None if known else store.latest(name)
         if manifest is not None and manifest.row in ("answer", "score"):
-            yield store.rows(manifest), True
+            yield stored_table(store, manifest), True
 
 
 def _systems(
@@ -130,18 +137,27 @@ def _systems(
     for table, earlier in tables:
         if table.row.name != "answer":
             continue
-        names: list[str] = _compute.unique(table.arrow.column("model")).to_pylist()
-        for name in names:
-            found.setdefault(name, _system(evaluation, name, earlier=earlier))
-        lost = table.arrow.filter(_compute.equal(table.arrow.column("outcome"), "missing"))
-        for name, parents in zip(map(str, lost.column("model").to_pylist()), lost.column("parents"), strict=True):
-            here = missing.setdefault(name, np.zeros(len(places), np.bool_))
-            at = found_places(pa.chunked_array([parents.values]), places)
-            here[at[at >= 0][:1]] = True
+        for piece in table.batches(["model", "outcome", "parents"]):
+            for name in map(str, _compute.unique(piece.column("model")).to_pylist()):
+                found.setdefault(name, _system(evaluation, name, earlier=earlier))
+            lost = piece.filter(_compute.equal(piece.column("outcome"), "missing"))
+            for name, place in _lost_items(lost, places):
+                missing.setdefault(name, np.zeros(len(places), np.bool_))[place] = True
     systems = tuple(sorted(found.values(), key=lambda system: _GROUPS.index(system.group)))
     nothing, variants = np.zeros(len(places), np.bool_), tried_variants(evaluation.store)
     systems = tuple(replace(system, variants=variants.get(system.name)) for system in systems)
     return systems, np.array([missing.get(system.name, nothing) for system in systems])
+
+
+def _lost_items(lost: pa.Table, places: pa.Array[Any]) -> Iterator[tuple[str, int]]:
+    """The model of each missing answer, and the place of its item: the first of its parents that is one."""
+    parents: Any = combined_column(lost, "parents")
+    at = found_places(pa.chunked_array([_compute.list_flatten(parents)]), places)
+    known = np.flatnonzero(at >= 0)
+    owners, first = np.unique(np.asarray(_compute.list_parent_indices(parents))[known], return_index=True)
+    models = [str(name) for name in lost.column("model").to_pylist()]
+    for owner, place in zip(owners.tolist(), at[known[first]].tolist(), strict=True):
+        yield models[owner], place
 
 
 def _system(evaluation: Evaluation, name: str, *, earlier: bool) -> AnsweringSystem:
@@ -183,27 +199,29 @@ def _marks_of(
     table: Table[Any], places: pa.Array[Any], columns: ItemColumns
 ) -> Iterator[tuple[Measure, str, _ScorerMarks]]:
     """The scores of a table by measure and system."""
-    arrow, count = table.arrow, len(places)
-    names = [arrow.column(name).combine_chunks().dictionary_encode() for name in ("scorer", "aspect", "model")]
-    codes = np.stack([np.asarray(name.indices.to_numpy(), np.int64) for name in names])
-    kinds, kind_of = np.unique(codes, axis=1, return_inverse=True)
-    kind_of = kind_of.reshape(-1)
-    at = found_places(arrow.column("item"), places)
-    values = np.asarray(arrow.column("value").to_numpy(), np.float64)
-    without = np.asarray(_compute.is_in(arrow.column("label"), value_set=pa.array(WITHOUT)).to_numpy(), np.bool_)
-    values = np.where(without & np.isnan(values), 0.0, values)
-    detail = arrow.column("detail")
-    for kind in range(kinds.shape[1]):
-        scorer, aspect, model = (
-            str(name.dictionary[int(code)]) for name, code in zip(names, kinds[:, kind], strict=True)
-        )
-        rows = np.flatnonzero((kind_of == kind) & (at >= 0))
-        marks = _ScorerMarks(np.full(count, np.nan), np.zeros(count, np.bool_), np.full(count, -1))
-        marks.values[at[rows]], marks.without[at[rows]] = values[rows], without[rows]
-        if any(columns.options):
-            for row in rows:
-                keys, key = columns.options[at[row]], str(detail[int(row)])
+    found: dict[tuple[str, str, str], _ScorerMarks] = {}
+    count, with_options = len(places), any(columns.options)
+    for piece in table.batches([*_MARKED, "item", "value", "label", *(["detail"] if with_options else [])]):
+        names = [combined_column(piece, name).dictionary_encode() for name in _MARKED]
+        codes = np.stack([np.asarray(name.indices.to_numpy(), np.int64) for name in names])
+        kinds, kind_of = np.unique(codes, axis=1, return_inverse=True)
+        at = found_places(piece.column("item"), places)
+        values = np.asarray(piece.column("value").to_numpy(), np.float64)
+        label: Any = piece.column("label")
+        without = np.asarray(_compute.is_in(label, value_set=pa.array(WITHOUT)).to_numpy(), np.bool_)
+        values = np.where(without & np.isnan(values), 0.0, values)
+        details: list[Any] = piece.column("detail").to_pylist() if with_options else []
+        for kind in range(kinds.shape[1]):
+            scorer, aspect, model = (
+                str(name.dictionary[int(code)]) for name, code in zip(names, kinds[:, kind], strict=True)
+            )
+            rows = np.flatnonzero((kind_of.reshape(-1) == kind) & (at >= 0))
+            marks = found.setdefault((scorer, aspect, model), _ScorerMarks.empty(count))
+            marks.values[at[rows]], marks.without[at[rows]] = values[rows], without[rows]
+            for row in rows.tolist() if with_options else ():
+                keys, key = columns.options[at[row]], str(details[row])
                 marks.chosen[at[row]] = keys.index(key) if key in keys else -1
+    for (scorer, aspect, model), marks in found.items():
         yield Measure(scorer, aspect), model, marks
 
 

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from benchbuilder.core import Item, Table
+from benchbuilder.core import Item, Table, schema_of
 from benchbuilder.evaluation.analysis.answered import Codes, ItemColumns, Texts
-from benchbuilder.pipeline import Store
+from benchbuilder.pipeline import Store, stored_table
 
 _compute: Any = pc
 
 
 def text_column(texts: Sequence[Any]) -> Texts:
-    """A column of texts; a missing text is empty."""
-    column = np.empty(len(texts), np.object_)
-    column[:] = ["" if text is None else str(text) for text in texts]
+    """A column of texts, of which equal ones are held once; a missing text is empty."""
+    column, known = np.empty(len(texts), np.object_), dict[str, str]()
+    column[:] = [known.setdefault(text, text) for text in ("" if text is None else str(text) for text in texts)]
     return column
 
 
@@ -30,11 +30,12 @@ def item_columns(items: Table[Item[Any]], built: Store) -> ItemColumns:
                 for family, fact, name in zip(items.column("family"), facts, ids, strict=True)]  # fmt: skip
     options = _payload_column(items, "options")
     contexts, questions = _payload_column(items, "context"), _payload_column(items, "question")
-    relations = _relations(built, facts)
+    relations = _values(built, "fact[triple]", facts, "payload.relation")
     in_relation = [f"{source}: {relations[fact]}" if fact in relations else ""
                    for source, fact in zip(sources, facts, strict=True)]  # fmt: skip
     questions = [f"{context or ''}{question or ''}" for context, question in zip(contexts, questions, strict=True)]
-    negations = _negations(built, items.column("candidate"))
+    candidates = items.column("candidate")
+    negations = _values(built, "candidate", candidates, "negated")
     return ItemColumns(
         ids=text_column(ids),
         sources=text_column(sources),
@@ -44,7 +45,7 @@ def item_columns(items: Table[Item[Any]], built: Store) -> ItemColumns:
         facts=text_column(facts),
         relations=text_column(in_relation),
         expected=text_column(_payload_column(items, "expected")),
-        negated=np.array([name in negations for name in items.column("candidate")], np.bool_),
+        negated=np.array([bool(negations.get(name)) for name in candidates], np.bool_),
         questions=text_column(questions),
         answers=text_column(_payload_column(items, "answer")),
         wrong_answers=text_column(_payload_column(items, "answer_wrong")),
@@ -62,36 +63,25 @@ def family_codes(families: Sequence[str]) -> Codes:
 
 def _payload_column(items: Table[Item[Any]], name: str) -> list[Any]:
     """A field of the payload; ``None`` for each item if the payload has no such field."""
-    column = items.arrow.column("payload")
-    known = {column.type.field(place).name for place in range(column.type.num_fields)}
-    return items.column(f"payload.{name}") if name in known else [None] * len(items)
+    payload: Any = schema_of(items.row).field("payload").type
+    return items.column(f"payload.{name}") if payload.get_field_index(name) >= 0 else [None] * len(items)
 
 
-def _relations(built: Store, facts: Sequence[str]) -> dict[str, str]:
-    """The relation of each fact that is a triple."""
-    found: dict[str, str] = {}
-    for table in _tables(built, "fact[triple]", facts):
-        found.update(zip(table.ids(), table.column("payload.relation"), strict=True))
-    return found
-
-
-def _negations(built: Store, candidates: Sequence[str]) -> set[str]:
-    """The candidates whose questions negate their proposition."""
-    return {
-        name for table in _tables(built, "candidate", candidates)
-        for name, negated in zip(table.ids(), table.column("negated"), strict=True) if negated
-    }  # fmt: skip
-
-
-def _tables(built: Store, row: str, wanted: Sequence[str]) -> Iterator[Table[Any]]:
-    """The rows of these ids from every step that the build finished last; ids are hashes of contents."""
-    ids = set(filter(None, wanted))
+def _values(built: Store, row: str, wanted: Sequence[str], name: str) -> dict[str, Any]:
+    """A column of the rows of these ids, from every step that the build finished last; ids are hashes of contents."""
+    ids, found = set(filter(None, wanted)), dict[str, Any]()
     for step in sorted(path.name for path in built.steps.glob("*") if path.is_dir()):
         manifest = built.latest(step)
         if manifest is not None and manifest.row == row and ids:
-            found = built.rows(manifest).find(ids)
-            ids -= set(found.ids())
-            yield found
+            among, head, *rest = pa.array(sorted(ids), pa.string()), *name.split(".")
+            for piece in stored_table(built, manifest).batches(["id", name]):
+                own = piece.filter(_compute.is_in(piece.column("id"), value_set=among))
+                column: Any = own.column(head)
+                for part in rest:
+                    column = _compute.struct_field(column, part)
+                found.update(zip(map(str, own.column("id").to_pylist()), column.to_pylist(), strict=True))
+            ids -= found.keys()
+    return found
 
 
 def found_places(values: pa.ChunkedArray[Any], among: pa.Array[Any]) -> Codes:

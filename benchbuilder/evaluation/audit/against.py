@@ -9,7 +9,8 @@ from pathlib import Path
 
 from benchbuilder.core import LengthUnit, Row, cells_of, count_phrase, write_atomically
 from benchbuilder.evaluation.audit.built import AuditOfTask
-from benchbuilder.evaluation.audit.duplicates import DuplicatePair, distinct_part, find_duplicates
+from benchbuilder.evaluation.audit.compared_items import distinct_part
+from benchbuilder.evaluation.audit.duplicates import DuplicatePair, find_duplicates
 from benchbuilder.evaluation.audit.matching.corpora import read_documents
 from benchbuilder.evaluation.audit.matching.matches import (
     CONTAINED,
@@ -113,15 +114,19 @@ def check_texts(audit: AuditOfTask, paths: Sequence[str], cwd: Path) -> TextChec
     Raises:
         DataError: A path cannot be read.
     """
-    recipe, rows = audit.loaded.recipe, audit.rows
-    unit = recipe.audit.unit or guess_unit([cells_of(row).get("full-question", "") for row in rows])
-    corpora = match_corpora(rows, paths, unit, cwd, recipe.language) if paths else None
-    pairs = find_duplicates(rows)
+    corpora = _find_in_corpora(audit, paths, cwd) if paths else None
+    pairs = find_duplicates(audit.rows)
     audit.folder.mkdir(parents=True, exist_ok=True)
     files = [write_duplicates(pairs, audit.folder)]
     if corpora is not None:
         files.append(write_matches(corpora, audit.folder))
     return TextChecks(tuple(pairs), corpora, tuple(files))
+
+
+def _find_in_corpora(audit: AuditOfTask, paths: Sequence[str], cwd: Path) -> CorpusMatches:
+    recipe, rows = audit.loaded.recipe, list(audit.rows)
+    unit = recipe.audit.unit or guess_unit([cells_of(row).get("full-question", "") for row in rows])
+    return match_corpora(rows, paths, unit, cwd, recipe.language)
 
 
 def match_corpora(

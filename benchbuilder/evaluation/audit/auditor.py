@@ -15,7 +15,7 @@ from benchbuilder.evaluation.audit.subjects import (
     benchmark_of_build,
     benchmark_of_items,
 )
-from benchbuilder.evaluation.audit.targets import SkippedView, TargetChecks, TargetSubjects, audit_targets
+from benchbuilder.evaluation.audit.targets import SkippedView, TargetChecks, audit_targets
 from benchbuilder.evaluation.audit.views.base import View, ViewContext
 from benchbuilder.evaluation.audit.views.ngrams import guess_unit
 from benchbuilder.evaluation.audit.words import widened, word_findings
@@ -26,13 +26,13 @@ SLOW_VIEW = "all_interactions"
 
 
 class BenchmarkAuditor:
-    """Audits benchmarks as a recipe says.
+    """Audits benchmarks as a recipe says, with up to `workers` checks at the same time.
 
-    The same benchmark gives the same result, whatever the order of its items.
+    The same benchmark gives the same result, whatever the order of its items and the number of workers.
     """
 
-    def __init__(self, spec: AuditSpec, seed: int) -> None:
-        self.spec, self.seed = spec, seed
+    def __init__(self, spec: AuditSpec, seed: int, workers: int = 1) -> None:
+        self.spec, self.seed, self.workers = spec, seed, workers
 
     def audit_build(self, finished: FinishedBuild) -> AuditResult:
         """The result for a finished build."""
@@ -58,12 +58,13 @@ class BenchmarkAuditor:
         for target in targets:
             checks += target.checks(views, context, paragraphs_shown=shown)
         boosted = {name for name, view in views.items() if view.boosted}
-        findings = run_checks([check for check in checks if check.view not in boosted], settings)
+        findings = run_checks([check for check in checks if check.view not in boosted], settings, self.workers)
         findings += run_boosted_checks([check for check in checks if check.view in boosted], settings)
         made = [self._checked(finding) for finding in findings if finding.score is not None]
         words = [
-            self._checked_word(word, target, context.unit)
+            self._checked_word(word, texts, context.unit)
             for target in guessed
+            for texts in [[subject.text.casefold() for subject in (*target.subjects, *target.wrong)]]
             for word in word_findings(target, context.unit, settings)
         ]
         result = AuditResult(
@@ -95,10 +96,9 @@ class BenchmarkAuditor:
             until=rule.until if rule and covered else 0.0, **figures,
         )  # fmt: skip
 
-    def _checked_word(self, word: WordFinding, target: TargetSubjects, unit: LengthUnit) -> AuditedWord:
+    def _checked_word(self, word: WordFinding, texts: Sequence[str], unit: LengthUnit) -> AuditedWord:
         scope, _, group = word.scope.partition("\t")
-        texts = [subject.text.casefold() for subject in (*target.subjects, *target.wrong)] if word.leaks else []
-        text = widened(word.name, texts) if unit == "characters" and texts else word.name
+        text = widened(word.name, texts) if unit == "characters" and word.leaks else word.name
         rule = self._allowance(word.target, f"word: {text}", group) if word.leaks else None
         return AuditedWord(
             target=word.target, scope=scope, group=group, n=word.n, leaks=word.leaks,

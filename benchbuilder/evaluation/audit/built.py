@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from benchbuilder.core import DataError, Item, Kept, Row, SourceUnit, create_fro
 from benchbuilder.evaluation.audit.auditor import BenchmarkAuditor
 from benchbuilder.evaluation.audit.build_auditor import BuildAuditor
 from benchbuilder.evaluation.benchmark import BENCHMARK, folder_of_benchmark, require_items
-from benchbuilder.exporters import AuditResult, candidate_entries, item_entries
+from benchbuilder.exporters import AuditResult, entry_step
 from benchbuilder.pipeline import (
     AuditKeeper,
     Checksums,
@@ -23,6 +23,7 @@ from benchbuilder.pipeline import (
     committed_manifests,
     finished_build,
     make_plan,
+    workers_of,
 )
 from benchbuilder.sources import Source
 
@@ -31,15 +32,15 @@ from benchbuilder.sources import Source
 class AuditOfTask:
     """An audit, its recipe, its title, and the folder of its files.
 
-    `rows` are the items, or the candidates while there are no items. `notes` say what was left out, and what else was
-    found.
+    `rows` are the items, or the candidates while there are no items; those of a build are read when they
+    are used. `notes` say what was left out, and what else was found.
     """
 
     loaded: LoadedRecipe
     title: str
     folder: Path
     result: AuditResult
-    rows: tuple[Row, ...]
+    rows: Iterable[Row]
     notes: tuple[str, ...] = ()
 
 
@@ -58,17 +59,16 @@ def audits_of_build(parts: list[LoadedRecipe], cwd: Path) -> Iterator[AuditOfTas
         yield AuditOfTask(part, part.recipe.card.title, store.folder / part.task / "audit", result, rows)
 
 
-def _result(part: LoadedRecipe, plan: Plan, store: Store) -> tuple[AuditResult, tuple[Row, ...]]:
+def _result(part: LoadedRecipe, plan: Plan, store: Store) -> tuple[AuditResult, Iterable[Row]]:
     own = replace(plan, recipe=part.recipe)
     needed = own.ancestors_of([part.recipe.items]) if part.task else set(plan.nodes)
     manifests = {name: found for name, found in committed_manifests(plan, store).items() if name in needed}
     if not any(name == part.recipe.items or plan.nodes[name].row_name == "candidate" for name in manifests):
         require_items(part, store, "audit")
-    keeper = AuditKeeper(audit_folder(store), BuildAuditor(part.recipe.audit, part.recipe.seed))
+    auditor = BuildAuditor(part.recipe.audit, part.recipe.seed, workers_of(part.recipe.run))
     finished = finished_build(own, store, manifests, part.yaml)
-    entries = item_entries(finished) or candidate_entries(finished)
-    result = keeper.result(part.task, part.recipe, manifests, lambda: finished)
-    return result, tuple(entry.row for entry in entries)
+    result = AuditKeeper(audit_folder(store), auditor).result(part.task, part.recipe, manifests, lambda: finished)
+    return result, finished.tables.get(entry_step(finished), ())
 
 
 def audit_of_file(part: LoadedRecipe, path: str, expected: str | None, cwd: Path) -> AuditOfTask:
@@ -94,6 +94,7 @@ def audit_of_file(part: LoadedRecipe, path: str, expected: str | None, cwd: Path
         )
     notes = (f"{lost.total()} of {len(units)} rows of the benchmark were not used: {reasons}",) if lost else ()
     rows = [row for row in items if isinstance(row, Item)]
-    result = BenchmarkAuditor(part.recipe.audit, part.recipe.seed).audit_items(rows)
+    auditor = BenchmarkAuditor(part.recipe.audit, part.recipe.seed, workers_of(part.recipe.run))
+    result = auditor.audit_items(rows)
     folder = part.recipe.build_folder(cwd) / part.task / folder_of_benchmark("audit", file)
     return AuditOfTask(part, file.name, folder, result, tuple(rows), notes)

@@ -102,9 +102,16 @@ class HeldOutRidge:
         weight = np.sqrt(self._counts)[:, None]
         n, all_yes = float(self._counts.sum()), yes.sum(axis=0, dtype=np.float64)
         middle = 0.5 if self._signed else float(all_yes[0]) / n
-        targets = (yes / self._counts[:, None] - np.float32(middle)) * weight
-        columns = targets if self._signed else np.column_stack([targets, weight])
-        solved = [inverse.times(columns[units]) for units, inverse in self._inverses]
+        columns = np.empty((len(yes), yes.shape[1] + (not self._signed)), np.float32)
+        targets = columns[:, : yes.shape[1]]
+        np.divide(yes, self._counts[:, None], out=targets)  # in place: these matrices are what an audit needs most of
+        targets -= np.float32(middle)
+        targets *= weight
+        columns[:, yes.shape[1] :] = weight
+        solved = [
+            inverse.times(columns if len(units) == len(columns) else columns[units])
+            for units, inverse in self._inverses
+        ]
         for fold in np.unique(folds):
             inside = folds == fold
             train_n = n - float(self._counts[inside].sum())

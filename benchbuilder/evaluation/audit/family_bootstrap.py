@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from benchbuilder.evaluation.audit.features import Integers, Reals
+
+_FEW_KINDS = 30
 
 
 def family_draws(hits: Reals, labels: Reals, families: Integers, samples: int, seed: int) -> Reals:
@@ -21,7 +25,16 @@ def family_draws(hits: Reals, labels: Reals, families: Integers, samples: int, s
         ]
     )
     kinds, counts = np.unique(np.round(sums, 9), axis=0, return_counts=True)
-    drawn = np.random.default_rng([seed, 4]).multinomial(many, counts / many, size=samples) @ kinds
+    draw = _drawn_counts if len(counts) <= _FEW_KINDS else _drawn_counts.__wrapped__
+    drawn = draw(tuple(counts.tolist()), samples, seed) @ kinds
     parts = [column for column in (0, 2) if sums[:, column + 1].any()]
     drawn = drawn[np.all([drawn[:, column + 1] > 0 for column in parts], axis=0)]
     return np.mean([drawn[:, column] / drawn[:, column + 1] for column in parts], axis=0)
+
+
+@lru_cache(maxsize=64)
+def _drawn_counts(counts: tuple[int, ...], samples: int, seed: int) -> Integers:
+    """How often each draw has each kind of family, of which there are `counts`; many checks have the same."""
+    many = sum(counts)
+    drawn = np.random.default_rng([seed, 4]).multinomial(many, np.asarray(counts) / many, size=samples)
+    return drawn.astype(np.int64)

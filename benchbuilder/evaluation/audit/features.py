@@ -5,13 +5,33 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 Integers = NDArray[np.int64]
 Reals = NDArray[np.float64]
+
+
+class CrossedNames(Sequence[str]):
+    """The names of features that are crossed with a label: first those of items without it. They are made when read."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = names
+
+    def __len__(self) -> int:
+        return 2 * len(self._names)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        if isinstance(index, slice):
+            return [self[place] for place in range(len(self))[index]]
+        side, place = divmod(range(len(self))[index], len(self._names))
+        return f"{self._names[place]} [{'-+'[side]}]"
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +46,7 @@ class ViewFeatures:
     indptr: Integers
     indices: Integers
     values: Reals
-    names: tuple[str, ...]
+    names: Sequence[str]
     one_hot: bool = False
     signed: bool = False
     groups: Integers | None = None
@@ -46,6 +66,12 @@ class ViewFeatures:
         """The row of each entry of `indices`."""
         return np.repeat(np.arange(self.rows), np.diff(self.indptr))
 
+    def entries(self, first: int, stop: int) -> tuple[Integers, Integers, Reals]:
+        """The row, the feature and the value of each entry of some rows."""
+        ends = self.indptr[first : stop + 1]
+        some = slice(ends[0], ends[-1])
+        return np.repeat(np.arange(first, stop), np.diff(ends)), self.indices[some], self.values[some]
+
     def take(self, rows: Sequence[int] | NDArray[Any]) -> ViewFeatures:
         """These rows, in this order."""
         chosen = np.asarray(rows, np.int64)
@@ -59,9 +85,8 @@ class ViewFeatures:
         """Every feature once for the items with the label and once for the others (``x form``)."""
         side = np.asarray(label, np.int64)
         indices = self.indices + self.width * side[self.row_of_entry]
-        names = tuple(f"{name} [{mark}]" for mark in ("-", "+") for name in self.names)
         groups = side if self.groups is None else self.groups * 2 + side
-        return replace(self, indices=indices, names=names, groups=groups)
+        return replace(self, indices=indices, names=CrossedNames(self.names), groups=groups)
 
     def unit_rows(self) -> ViewFeatures:
         """The same with rows of length 1; empty rows stay empty."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -24,6 +25,8 @@ from benchbuilder.evaluation.audit.permutation import Labels, PermutationDraws, 
 Z_SEEN = 1.6449 + 0.8416
 """Quantiles of .95 (the level) and of .80 (how often the leak would be seen)."""
 _ROUNDING = 1e-9
+_BYTES, _MOST_BYTES = 24, 500_000_000
+"""Memory of a check for each item and permutation, and that of all checks that run at the same time."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,10 @@ class _MeasuredCheck:
     observed: float
     permuted: Reals
     finding: AuditFinding
+
+    def seen_by(self, check: AuditCheck) -> _MeasuredCheck:
+        """The same for a check that differs in nothing but its view."""
+        return replace(self, finding=replace(self.finding, view=check.view, gates=check.gates))
 
 
 class _CheckedItems:
@@ -52,8 +59,11 @@ class _CheckedItems:
             self.permuted = draws.labels(check.target, self.labels, self.codes, names)
 
 
-def run_checks(checks: Sequence[AuditCheck], settings: AuditSettings) -> list[AuditFinding]:
-    """One finding per check, in their order. Neither the order of checks nor that of items changes a finding."""
+def run_checks(checks: Sequence[AuditCheck], settings: AuditSettings, workers: int = 1) -> list[AuditFinding]:
+    """One finding per check, in their order, up to `workers` at a time.
+
+    Neither the order of checks nor that of items changes a finding, nor do more workers.
+    """
     findings: dict[int, AuditFinding] = {}
     measured: dict[int, _MeasuredCheck] = {}
     for place, check in enumerate(checks):
@@ -65,7 +75,7 @@ def run_checks(checks: Sequence[AuditCheck], settings: AuditSettings) -> list[Au
     )
     with _one_thread():
         for places in _by_scope(checks, [place for place in range(len(checks)) if place not in findings]):
-            measured |= _measure_scope({place: checks[place] for place in places}, draws, settings)
+            measured |= _measure_scope({place: checks[place] for place in places}, draws, settings, workers)
     order = sorted(measured)
     together = family_p_values(
         np.array([measured[place].observed for place in order]),
@@ -117,26 +127,35 @@ def _by_scope(checks: Sequence[AuditCheck], places: Sequence[int]) -> Iterator[l
 
 
 def _measure_scope(
-    checks: dict[int, AuditCheck], draws: PermutationDraws, settings: AuditSettings
+    checks: dict[int, AuditCheck], draws: PermutationDraws, settings: AuditSettings, workers: int
 ) -> dict[int, _MeasuredCheck]:
-    """Checks of equal items share permutations; those of equal features and families share a solver too."""
+    """Checks of equal items share permutations; those of equal features and families share a solver too.
+
+    Checks of equal items and features are one check under several names.
+    """
     shared: dict[object, _CheckedItems] = {}
     same: dict[object, list[int]] = {}
+    items: dict[int, _CheckedItems] = {}
     for place, check in checks.items():
         same.setdefault((check.features.key(), tuple(check.ids), tuple(check.families)), []).append(place)
-    measured: dict[int, _MeasuredCheck] = {}
-    for places in same.values():
-        ridge: HeldOutRidge | None = None
+        key = (check.target, tuple(check.ids), tuple(check.families), tuple(check.labels), check.features.signed)
+        if key not in shared:
+            shared[key] = _CheckedItems(check, draws, settings)
+        items[place] = shared[key]
+
+    def measure(places: list[int]) -> list[tuple[int, _MeasuredCheck]]:
+        first = places[0]
+        ridge = HeldOutRidge(checks[first].features.take(items[first].order), items[first].codes)
+        known: dict[_CheckedItems, _MeasuredCheck] = {}
         for place in places:
-            check = checks[place]
-            key = (check.target, tuple(check.ids), tuple(check.families), tuple(check.labels), check.features.signed)
-            if key not in shared:
-                shared[key] = _CheckedItems(check, draws, settings)
-            items = shared[key]
-            if ridge is None:
-                ridge = HeldOutRidge(check.features.take(items.order), items.codes)
-            measured[place] = _measure(check, items, ridge, settings)
-    return measured
+            if items[place] not in known:
+                known[items[place]] = _measure(checks[place], items[place], ridge, settings)
+        return [(place, known[items[place]].seen_by(checks[place])) for place in places]
+
+    size = max(len(check.ids) for check in checks.values()) * settings.permutations * _BYTES
+    at_once = max(1, min(workers, _MOST_BYTES // max(size, 1)))
+    with ThreadPoolExecutor(at_once) as pool:
+        return dict(found for group in pool.map(measure, same.values()) for found in group)
 
 
 def _measure(check: AuditCheck, items: _CheckedItems, ridge: HeldOutRidge, settings: AuditSettings) -> _MeasuredCheck:

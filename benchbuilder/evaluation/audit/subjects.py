@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -20,16 +19,15 @@ from benchbuilder.core import (
     Statement,
     Table,
     Triple,
-    combined_column,
     join_shared_answers,
 )
+from benchbuilder.evaluation.audit.knowledge import AuditKnowledge
 from benchbuilder.exporters import (
     FinishedBuild,
     ReportEntry,
     candidate_entries,
     entry_of,
     entry_step,
-    item_entries,
     load_entries,
 )
 
@@ -87,36 +85,6 @@ class AuditPair:
 
 
 @dataclass(frozen=True)
-class AuditKnowledge:
-    """What the build knows besides its items: triples, and all paragraphs.
-
-    The triples are those that have an end of an audited text, or a concept that shares a triple with one. Views look up
-    no others.
-    """
-
-    triples: frozenset[tuple[str, str, str]] = frozenset()
-    paragraphs: Sequence[str] = ()
-
-    @cached_property
-    def degrees(self) -> Mapping[str, int]:
-        """By concept, how many triples have it at one of their ends."""
-        found: dict[str, int] = {}
-        for head, _, tail in self.triples:
-            for end in {head, tail}:
-                found[end] = found.get(end, 0) + 1
-        return found
-
-    @cached_property
-    def neighbours(self) -> Mapping[str, frozenset[str]]:
-        """By concept, every concept that shares a triple with it."""
-        found: dict[str, set[str]] = {}
-        for head, _, tail in self.triples:
-            found.setdefault(head, set()).add(tail)
-            found.setdefault(tail, set()).add(head)
-        return {concept: frozenset(others) for concept, others in found.items()}
-
-
-@dataclass(frozen=True)
 class AuditedBenchmark:
     """Everything that is audited.
 
@@ -135,43 +103,85 @@ class AuditedBenchmark:
     knowledge: AuditKnowledge = field(default_factory=AuditKnowledge, compare=False)
 
 
+@dataclass(frozen=True, slots=True)
+class _AuditedEntry:
+    """What an audit needs of an item or a candidate.
+
+    `answers` are the right and the wrong one, `lent` says whether another row lent the wrong one. `two_sided` says
+    whether the answers are more than verdicts, `shows_paragraphs` whether models see them.
+    """
+
+    subject: AuditSubject
+    answers: tuple[str, str]
+    parents: tuple[str, ...]
+    candidate: str
+    lent: bool
+    two_sided: bool
+    shows_paragraphs: bool
+
+    @classmethod
+    def of(cls, entry: ReportEntry) -> _AuditedEntry:
+        """What it needs of an entry of the report."""
+        row, answers = entry.row, (entry.cells.get("answer", ""), entry.cells.get("answer-wrong", ""))
+        verdict_only = getattr(row, "verdict_only", False)  # its answers would show only how many are yes
+        return cls(
+            _subject_of_entry(entry), answers, row.parents, str(getattr(row, "candidate", "")),
+            getattr(row, "wrong_from", "") == "rows", all(answers) and answers[0] != answers[1] and not verdict_only,
+            "evidence" in _prompt_fields(row),
+        )  # fmt: skip
+
+
 def benchmark_of_build(
     finished: FinishedBuild, most: int, seed: int, *, group: str = "answer_texts"
 ) -> AuditedBenchmark:
     """The items of a build, or its candidates while it has no items; a sample of `most` of them if there are more."""
     step = entry_step(finished)
     table, kind = finished.tables.get(step), "items" if step == finished.items else "candidates"
-    whole = 0 if table is None else len(table)
-    if table is None or whole <= most:
-        chosen = item_entries(finished) or candidate_entries(finished)
-    else:
-        columns = zip(*(table.column(name) for name in ("id", "family", "fact")), strict=True)
-        families = {row: str(family or fact or row) for row, family, fact in columns}
-        drawn = _draw_families(families.values(), most, seed)
-        chosen = load_entries(finished, [row for row, family in families.items() if family in drawn])
-    found = _benchmark(chosen, whole, kind, _Ancestry(finished, chosen))
-    found = replace(found, knowledge=_knowledge(finished, found))
+    chosen = [] if table is None else list(map(_AuditedEntry.of, _drawn_entries(finished, table, kind, most, seed)))
+    found = _benchmark(chosen, 0 if table is None else len(table), kind, _Ancestry(finished, chosen))
+    subjects = [*found.questions, *(side for pair in found.pairs for side in (pair.right, pair.wrong))]
+    answers, concepts = ({getattr(subject, end) for subject in subjects} for end in ("answer", "concept"))
+    found = replace(found, knowledge=AuditKnowledge.of_build(finished, answers, concepts))
     return _grouped(found, chosen) if group == "answer_texts" else found
+
+
+def _drawn_entries(
+    finished: FinishedBuild, table: Table[Any], kind: str, most: int, seed: int
+) -> Iterable[ReportEntry]:
+    """The entries of a table, one at a time if they are items; a sample of `most` of them if there are more."""
+    if len(table) <= most:
+        return map(entry_of, table) if kind == "items" else candidate_entries(finished)
+    columns = zip(*(table.column(name) for name in ("id", "family", "fact")), strict=True)
+    families = {row: str(family or fact or row) for row, family, fact in columns}
+    drawn = _draw_families(families.values(), most, seed)
+    ids = [row for row, family in families.items() if family in drawn]
+    return map(entry_of, _rows_of(table, ids)) if kind == "items" else load_entries(finished, ids)
+
+
+def _rows_of(table: Table[Any], ids: Sequence[str]) -> Iterator[Row]:
+    """The rows of these ids, in the order of the table."""
+    wanted = pa.array(ids, pa.string())
+    for batch in table.batches():
+        yield from Table(batch.filter(pc.is_in(batch.column("id"), value_set=wanted)), table.row)
 
 
 def benchmark_of_items(
     rows: Sequence[Item[Any]], most: int, seed: int, *, group: str = "answer_texts"
 ) -> AuditedBenchmark:
     """Items without the build that made them; views of facts do not apply to them."""
-    entries = [entry_of(row) for row in rows]
-    chosen = sample_of_families(entries, most, seed)
-    found = _benchmark(chosen, len(entries), "items", None)
+    chosen = [_AuditedEntry.of(entry_of(row)) for row in sample_of_families(rows, most, seed)]
+    found = _benchmark(chosen, len(rows), "items", None)
     return _grouped(found, chosen) if group == "answer_texts" else found
 
 
-def _grouped(found: AuditedBenchmark, entries: Sequence[ReportEntry]) -> AuditedBenchmark:
+def _grouped(found: AuditedBenchmark, entries: Sequence[_AuditedEntry]) -> AuditedBenchmark:
     """The benchmark with items in one family that share an answer which another row lent as a wrong one."""
-    answers = [(entry.cells.get("answer", ""), entry.cells.get("answer-wrong", "")) for entry in entries]
-    lent = [getattr(entry.row, "wrong_from", "") == "rows" for entry in entries]
+    lent = [entry.lent for entry in entries]
     if not any(lent):
         return found
-    names = join_shared_answers([family_of(entry.row) for entry in entries], answers, lent)
-    group_of = {entry.row.id: name for entry, name in zip(entries, names, strict=True)}
+    families = [entry.subject.family for entry in entries]
+    names = join_shared_answers(families, [entry.answers for entry in entries], lent)
+    group_of = {entry.subject.id: name for entry, name in zip(entries, names, strict=True)}
 
     def moved(subject: AuditSubject) -> AuditSubject:
         return replace(subject, family=group_of[subject.id])
@@ -189,12 +199,12 @@ def family_of(row: Row) -> str:
     return str(getattr(row, "family_name", "") or getattr(row, "family", "") or getattr(row, "fact", "") or row.id)
 
 
-def sample_of_families(entries: Sequence[ReportEntry], most: int, seed: int) -> list[ReportEntry]:
-    """All entries, or whole families drawn at random by `seed` until there are `most` entries; in their order."""
-    if len(entries) <= most:
-        return list(entries)
-    drawn = _draw_families((family_of(entry.row) for entry in entries), most, seed)
-    return [entry for entry in entries if family_of(entry.row) in drawn]
+def sample_of_families(rows: Sequence[Row], most: int, seed: int) -> list[Row]:
+    """All rows, or whole families drawn at random by `seed` until there are `most` rows; in their order."""
+    if len(rows) <= most:
+        return list(rows)
+    drawn = _draw_families(map(family_of, rows), most, seed)
+    return [row for row in rows if family_of(row) in drawn]
 
 
 def _draw_families(names: Iterable[str], most: int, seed: int) -> set[str]:
@@ -209,22 +219,19 @@ def _draw_families(names: Iterable[str], most: int, seed: int) -> set[str]:
     return drawn
 
 
-def _benchmark(entries: Sequence[ReportEntry], whole: int, kind: str, ancestry: _Ancestry | None) -> AuditedBenchmark:
+def _benchmark(entries: Sequence[_AuditedEntry], whole: int, kind: str, ancestry: _Ancestry | None) -> AuditedBenchmark:
     questions: list[AuditSubject] = []
     pairs: list[AuditPair] = []
     for entry in entries:
-        subject = _subject_of_entry(entry)
-        texts = (entry.cells.get("answer", ""), entry.cells.get("answer-wrong", ""))
-        if subject.expected:
-            asked = None if ancestry is None else ancestry.asked_statement(entry.row)
-            questions.append(subject if ancestry is None else ancestry.describe(subject, asked))
-        verdict_only = getattr(entry.row, "verdict_only", False)  # its answers would show only how many are yes
-        if all(texts) and texts[0] != texts[1] and not verdict_only:
-            right, wrong = (_answer_subject(subject, text, entry, ancestry) for text in texts)
+        if entry.subject.expected:
+            asked = None if ancestry is None else ancestry.asked_statement(entry)
+            questions.append(entry.subject if ancestry is None else ancestry.describe(entry.subject, asked))
+        if entry.two_sided:
+            right, wrong = (_answer_subject(text, entry, ancestry) for text in entry.answers)
             pairs.append(AuditPair(right, wrong))
     return AuditedBenchmark(
-        tuple(questions), tuple(pairs), len(entries), len({family_of(entry.row) for entry in entries}), kind, whole,
-        any("evidence" in _prompt_fields(entry.row) for entry in entries[:1]),
+        tuple(questions), tuple(pairs), len(entries), len({entry.subject.family for entry in entries}), kind, whole,
+        any(entry.shows_paragraphs for entry in entries[:1]),
     )  # fmt: skip
 
 
@@ -252,43 +259,45 @@ def _prompt_fields(row: Row) -> Mapping[str, Any]:
     return {} if payload is None else payload.prompt_fields()
 
 
-def _answer_subject(subject: AuditSubject, text: str, entry: ReportEntry, ancestry: _Ancestry | None) -> AuditSubject:
+def _answer_subject(text: str, entry: _AuditedEntry, ancestry: _Ancestry | None) -> AuditSubject:
     """One answer of an entry; the question stays hidden."""
-    answer = replace(subject, text=text, expected="", negated=False)
-    if ancestry is None:
-        return answer
-    return ancestry.describe(answer, ancestry.statement_of(entry.row, text))
+    answer = replace(entry.subject, text=text, expected="", negated=False)
+    return answer if ancestry is None else ancestry.describe(answer, ancestry.statement_of(entry, text))
 
 
 class _Ancestry:
     """The rows that entries were made from: candidates, questions, statements and facts, by id."""
 
-    def __init__(self, finished: FinishedBuild, entries: Sequence[ReportEntry]) -> None:
-        wanted = {parent for entry in entries for parent in (entry.row.id, *entry.row.parents)}
+    def __init__(self, finished: FinishedBuild, entries: Sequence[_AuditedEntry]) -> None:
+        wanted = {parent for entry in entries for parent in (entry.subject.id, *entry.parents)}
+        steps = [counts for counts in finished.step_counts if counts.step in finished.tables]
         self._questions: dict[str, str] = {}
         self._candidates: dict[str, str] = {}
         self._statements: dict[str, Statement] = {}
         self._facts: dict[str, Row] = {}
-        for counts in finished.step_counts:
-            if counts.step not in finished.tables:
-                continue
+        for counts in steps:
             if counts.role in ("question", "candidate"):
                 known = self._questions if counts.role == "question" else self._candidates
                 found = finished.tables[counts.step].find(wanted)
                 known.update(zip(found.ids(), found.column("of"), strict=True))
-            elif counts.role in ("statement", "fact"):
-                rows: dict[str, Any] = self._statements if counts.role == "statement" else self._facts
-                rows.update((row.id, row) for row in finished.tables[counts.step].find(wanted - rows.keys()))
+            elif counts.role == "statement":
+                rows = finished.tables[counts.step].find(wanted - self._statements.keys())
+                self._statements.update((row.id, row) for row in rows)
+        facts = wanted.intersection(statement.fact for statement in self._statements.values())
+        for counts in reversed(steps):  # the last steps have few rows besides, the sources may have millions
+            if counts.role == "fact" and facts:
+                self._facts.update((row.id, row) for row in finished.tables[counts.step].find(facts))
+                facts -= self._facts.keys()
 
-    def asked_statement(self, row: Row) -> Statement | None:
+    def asked_statement(self, entry: _AuditedEntry) -> Statement | None:
         """The statement that the question of an item or a candidate is about."""
-        candidate = row.id if row.id in self._candidates else str(getattr(row, "candidate", ""))
+        candidate = entry.subject.id if entry.subject.id in self._candidates else entry.candidate
         question = self._candidates.get(candidate, "")
         return self._statements.get(self._questions.get(question, ""))
 
-    def statement_of(self, row: Row, text: str) -> Statement | None:
+    def statement_of(self, entry: _AuditedEntry, text: str) -> Statement | None:
         """The statement with the text of an answer."""
-        found = (self._statements.get(parent) for parent in row.parents)
+        found = (self._statements.get(parent) for parent in entry.parents)
         return next((statement for statement in found if statement is not None and statement.text == text), None)
 
     def describe(self, subject: AuditSubject, statement: Statement | None) -> AuditSubject:
@@ -328,37 +337,3 @@ def _option_of(choice: Choice, answer: str) -> AuditOption | None:
         return None
     place = exact[0] if exact else max(near, key=lambda place: len(texts[place]))
     return AuditOption(choice.options[place].key, place, texts)
-
-
-def _triples_with(tables: Sequence[Table[Any]], ends: Collection[str]) -> set[tuple[str, str, str]]:
-    """The triples of `tables` with one of `ends` at either end."""
-    wanted = pc.SetLookupOptions(pa.array(sorted(ends), pa.string()))
-    found = set[tuple[str, str, str]]()
-    for table in tables if ends else ():
-        for batch in table.batches(["payload.head", "payload.relation", "payload.tail"]):
-            columns: list[Any] = [combined_column(batch, f"payload.{name}") for name in ("head", "relation", "tail")]
-            masks: list[Any] = [pc.call_function("is_in", [columns[place]], wanted) for place in (0, 2)]
-            mask: Any = pc.call_function("or", masks)
-            found.update(zip(*(column.filter(mask).to_pylist() for column in columns), strict=True))
-    return found
-
-
-def _knowledge(finished: FinishedBuild, audited: AuditedBenchmark) -> AuditKnowledge:
-    """The triples of the sources near the audited texts, and the paragraphs of the knowledge bases."""
-    tables: list[Table[Any]] = []
-    paragraphs: list[str] = []
-    cut = [counts for counts in finished.step_counts if counts.role == "passage" and counts.inputs]
-    for counts in finished.step_counts:
-        table = finished.tables.get(counts.step)
-        if table is None:
-            continue
-        if counts.role == "fact" and getattr(table.row.model_fields["payload"].annotation, "kind", "") == "triple":
-            tables.append(table)
-        elif counts in cut or (counts.role == "passage" and not cut):
-            paragraphs += table.column("text")
-    subjects = [*audited.questions, *(answer for pair in audited.pairs for answer in (pair.right, pair.wrong))]
-    ends = {end for subject in subjects for end in (subject.answer, subject.concept) if end}
-    first = _triples_with(tables, ends)
-    near = ends.union(*((head, tail) for head, _, tail in first))
-    triples = _triples_with(tables, near)
-    return AuditKnowledge(frozenset(triples), paragraphs)

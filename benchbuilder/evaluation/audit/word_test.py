@@ -49,7 +49,7 @@ def audit_words(
         WordFinding(
             target=target,
             scope=scope,
-            name=features.names[word],
+            name=features.names[int(word)],
             n=int(n[place]),
             yes=float(shares[place]),
             prior=prior,

@@ -32,8 +32,11 @@ class Baseline(ABC):
         """Versions of everything besides the spec that affects answers, for the key."""
         return {}
 
-    def external_inputs(self) -> Mapping[str, str]:
-        """Hashes of people's contributions so far, by name."""
+    def external_inputs(self, workplace: Path) -> Mapping[str, str]:  # noqa: ARG002
+        """Hashes of people's contributions so far, by name; see `Step.external_inputs`.
+
+        The baseline is not opened for it.
+        """
         return {}
 
     def open(self, workplace: Path) -> None:

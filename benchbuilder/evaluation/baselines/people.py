@@ -45,6 +45,11 @@ class PeopleSpec(BaselineSpec):
     person: str | None = None
     database_env: Annotated[str | None, RuntimeOption()] = None
 
+    @property
+    def looks_elsewhere(self) -> bool:
+        """A shared database is not in the folder of the build."""
+        return self.database_env is not None
+
 
 @dataclass(frozen=True, slots=True)
 class PersonAnswer:
@@ -71,14 +76,15 @@ class PeopleAnswers(Baseline):
 
     def __init__(self, spec: Any) -> None:
         super().__init__(spec)
-        self._digest = ""
         self._sheet = False
         self._by_id: dict[str, list[PersonAnswer]] = {}
         self._by_question: dict[str, list[PersonAnswer]] = {}
 
-    def external_inputs(self) -> Mapping[str, str]:
+    def external_inputs(self, workplace: Path) -> Mapping[str, str]:
         """A digest of the answers in the app; empty if there are none yet, or if they come from a file."""
-        return {f"answers in the app ({self.spec.review})": self._digest} if self._digest else {}
+        spec = self.spec
+        digest = "" if spec.file is not None else project_answers_digest(spec.review, spec.database_env, workplace)
+        return {f"answers in the app ({spec.review})": digest} if digest else {}
 
     def open(self, workplace: Path) -> None:
         """Read the answers."""
@@ -86,7 +92,6 @@ class PeopleAnswers(Baseline):
         if spec.file is not None:
             answers, self._sheet = _file_answers(spec.file.file, spec.question)
         else:
-            self._digest = project_answers_digest(spec.review, spec.database_env, workplace)
             answers = _app_answers(read_project_answers(spec.review, spec.database_env, workplace), spec.question)
         self._by_id, self._by_question = {}, {}
         for answer in answers:

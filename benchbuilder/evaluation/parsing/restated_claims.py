@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import regex
 
@@ -13,6 +14,8 @@ from benchbuilder.evaluation.parsing.verdict_tables import VerdictTable
 _SHORTEST = 6
 """Claims with fewer characters are not searched for."""
 _TIMEOUT_S = 2.0
+_KEPT = 1 << 12
+"""How many claims a finder knows again, as the next model answers the same questions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,18 +52,20 @@ class ClaimFinder:
         self._negations, self._drops = table.any_of(forms.negations), table.any_of(forms.drops)
         self._stand_ins = [(table.expand_parts(form), table.expand_parts(gap)) for form, gap in forms.stand_ins.items()]
         self.knows_forms = bool(self._negations or self._drops)
+        self._claim, self._said = lru_cache(maxsize=_KEPT)(self._reduce), lru_cache(maxsize=2)(self._reduce)
+        self._pattern = lru_cache(maxsize=_KEPT)(self._claim_pattern)
 
     def is_same(self, claim: str, contrary: str) -> bool:
         """Whether only words that are removed tell `claim` from `contrary`."""
-        one, other = self._reduce(claim), self._reduce(contrary)
+        one, other = self._claim(claim), self._claim(contrary)
         return one.text == other.text and len(one.negations) == len(other.negations)
 
     def find(self, text: str, claim: str) -> list[RestatedClaim]:
         """Where `text` restates `claim` (both in the form in which tables are matched), or denies it."""
-        wanted = self._reduce(claim)
+        wanted = self._claim(claim)
         if len(wanted.text.strip()) < _SHORTEST or len(wanted.negations) > 1:
             return []
-        said = self._reduce(text)
+        said = self._said(text)
         found: list[RestatedClaim] = []
         for match in self._pattern(wanted.text.strip()).finditer(said.text, timeout=_TIMEOUT_S):
             start, last = self._start(said, match.start(), text), said.origins[match.end() - 1]
@@ -79,7 +84,7 @@ class ClaimFinder:
         start = said.origins[behind - 1] + 1 if behind else 0
         return start + len(text[start:]) - len(text[start:].lstrip(" "))
 
-    def _pattern(self, claim: str) -> regex.Pattern[str]:
+    def _claim_pattern(self, claim: str) -> regex.Pattern[str]:
         """What matches `claim`, with its stand-ins replaced by what they may stand for."""
         pattern = regex.escape(claim, literal_spaces=True)
         for form, gap in self._stand_ins:

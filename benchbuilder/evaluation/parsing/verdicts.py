@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -46,6 +46,8 @@ _STATED = ("restated", "weak")
 _NEVER = "(?!)"
 _JUDGING = ("evaluating", "weak")
 _AFTER_STOP = r"(?:\A|(?<=[.!?。]\s))"
+_KEPT = 1 << 14
+"""How many clauses and how many questions a reader knows again, such as "it is wrong": models repeat themselves."""
 _LEAST = 4
 """Shorter claims and questions are not searched for in the answer."""
 _SHOWN = {CLAIM: "[claim]", CONTRARY: "[contrary]", QUESTION: "[question]", TRUE: "true", FALSE: "false", OTHER: "[…]"}
@@ -115,6 +117,8 @@ class VerdictReader:
         }
         # one pattern per table rules out most clauses quickly
         self._any = tuple(map(_any_verdict, tables))
+        self._fits = lru_cache(maxsize=_KEPT)(_fits)
+        self._known_question = lru_cache(maxsize=_KEPT >> 2)(self._question)
 
     def read(
         self, answer: str, yes_no_question: YesNoQuestion = _NOTHING_KNOWN, *, is_cut: bool = False
@@ -135,7 +139,7 @@ class VerdictReader:
         said = self._texts.convert_script(said.casefold())
         if not said:
             return VerdictReading("", "empty")
-        question = self._question(yes_no_question)
+        question = self._known_question(yes_no_question)
         said = self._texts.mask_quotes(self._texts.first_speaker(said), question.masks)
         marks = sorted(self._marks(said, question, is_cut), key=lambda mark: mark.position)
         if not marks and self._refuse and has_match(self._refuse, said):
@@ -165,10 +169,6 @@ class VerdictReader:
                 asked = bare[heads[-1].start :] if heads[-1].start else asked
                 bare = bare[heads[-1].end :].strip()
         return self._texts.strip_marks(bare), asked
-
-    @staticmethod
-    def _fits(patterns: Iterable[str], text: str) -> bool:
-        return any(match_groups(pattern, text) is not None for pattern in patterns)
 
     def _is_verdict(self, text: str) -> bool:
         """Whether `text` is a verdict itself."""
@@ -238,6 +238,10 @@ class VerdictReader:
         return None
 
 
+def _fits(patterns: tuple[str, ...], text: str) -> bool:
+    return any(match_groups(pattern, text) is not None for pattern in patterns)
+
+
 def _table_patterns(tables: Sequence[VerdictTable], name: str) -> tuple[str, ...]:
     """The pattern of each table that has one; it is already compiled by the check of that table."""
     return tuple(filter(None, (joined_pattern([table], name) for table in tables)))
@@ -302,7 +306,12 @@ def _excerpt(text: str) -> str:
 
 def verdict_reader(paths: Sequence[Path]) -> VerdictReader:
     """Make a reader from the tables in `paths`; DataError if one is invalid, or misreads its own examples."""
-    return VerdictReader([_checked_table(path, path.read_bytes() if path.is_file() else b"") for path in paths])
+    return _reader(tuple((path, path.read_bytes() if path.is_file() else b"") for path in paths))
+
+
+@lru_cache(maxsize=8)
+def _reader(files: tuple[tuple[Path, bytes], ...]) -> VerdictReader:
+    return VerdictReader([_checked_table(path, content) for path, content in files])
 
 
 @lru_cache(maxsize=32)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import IO, Any, ClassVar, Self
 
 from benchbuilder.config import KindSpec
-from benchbuilder.core import Item, write_atomically
+from benchbuilder.core import RowIndex, Table, atomic_path, combined_column
 from benchbuilder.evaluation.judges.base import make_case
+from benchbuilder.evaluation.results.gather import first_known
 from benchbuilder.exporters import Exporter, FileName, FinishedBuild
 
 
@@ -38,22 +40,63 @@ class AnswersToRate(Exporter):
 
     def write(self, finished: FinishedBuild, folder: Path) -> list[Path]:
         """Write the answers, model by model, in the order of the benchmark."""
-        lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in self._rows(finished))
-        return [write_atomically(folder / self.spec.file, "".join(lines), sync=False)]
+        path = folder / self.spec.file
+        with (
+            atomic_path(path, sync=False) as temporary,
+            temporary.open("wb") as stream,
+            tempfile.TemporaryFile(dir=folder) as cases,
+        ):
+            stream.writelines(self._lines(finished, _Cases(cases).read_from(finished.tables[finished.items])))
+        return [path]
 
-    def _rows(self, finished: FinishedBuild) -> Iterator[dict[str, Any]]:
-        items: dict[str, Item[Any]] = {item.id: item for item in finished.tables[finished.items]}
+    def _lines(self, finished: FinishedBuild, cases: _Cases) -> Iterator[bytes]:
         evaluation: Mapping[str, Any] = finished.recipe.get("evaluation") or {}
         baselines: Mapping[str, Any] = evaluation.get("baselines") or {}
         for name, table in finished.tables.items():
-            for answer in table if name.startswith("answer.") else ():
-                rule = str((baselines.get(answer.model) or {}).get("kind", "people")) != "people"
-                if not answer.text or (rule and not self.spec.rules):
-                    continue
-                item = answer.find_item(items)
-                case = make_case(item, answer.text)
-                yield {
-                    "id": item.id, "source": item.partition, "type": case.type, "model": answer.model,
-                    "question": case.question, "answer": answer.text, "outcome": answer.outcome,
-                    "reference": case.right, "evidence": list(case.evidence),
-                }  # fmt: skip
+            for batch in table.batches(["parents", "model", "text", "outcome"]) if name.startswith("answer.") else ():
+                places = first_known(combined_column(batch, "parents"), cases.index).tolist()
+                rows = batch.select(["model", "text", "outcome"]).to_pylist()
+                for place, answer in zip(places, rows, strict=True):
+                    rule = str((baselines.get(answer["model"]) or {}).get("kind", "people")) != "people"
+                    if place >= 0 and answer["text"] and (self.spec.rules or not rule):
+                        yield cases.line(place, answer)
+
+
+class _Cases:
+    """What the lines of an item share, encoded and kept in a file: many systems answer each item."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._ends: list[tuple[int, int, int]] = [(0, 0, 0)]
+
+    def read_from(self, items: Table[Any]) -> Self:
+        """Keep the items of a table."""
+        self.index = RowIndex(chunk for batch in items.batches(["id"]) for chunk in batch.column("id").chunks)
+        at = 0
+        for item in items:
+            case = make_case(item, "")
+            ends: list[int] = []
+            for part in (
+                {"id": item.id, "source": item.partition, "type": case.type},
+                {"question": case.question},
+                {"reference": case.right, "evidence": list(case.evidence)},
+            ):
+                at += self._file.write(_inside(part))
+                ends.append(at)
+            self._ends.append((ends[0], ends[1], ends[2]))
+        return self
+
+    def line(self, place: int, answer: Mapping[str, str]) -> bytes:
+        """The line of an answer to the item at a place."""
+        start = self._ends[place][2]
+        first, second, end = self._ends[place + 1]
+        self._file.seek(start)
+        text = self._file.read(end - start)
+        head, question, rest = text[: first - start], text[first - start : second - start], text[second - start :]
+        said, ended = (_inside({name: answer[key]}) for name, key in (("answer", "text"), ("outcome", "outcome")))
+        return b"{" + b", ".join((head, _inside({"model": answer["model"]}), question, said, ended, rest)) + b"}\n"
+
+
+def _inside(part: Mapping[str, Any]) -> bytes:
+    """The inside of a JSON object."""
+    return json.dumps(part, ensure_ascii=False)[1:-1].encode()

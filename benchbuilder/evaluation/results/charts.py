@@ -121,7 +121,7 @@ _SQUARE = UnitSquare(300.0, 44.0)
 def aspect_scatter(pair: AspectPair, first: str, second: str, title: str) -> Markup:
     """Two aspects against each other from 0 to 1: answers as a shaded grid, models as dots with their names."""
     x, y, width = _SQUARE.x, _SQUARE.y, _SQUARE.side / _CELLS
-    cells = Counter((_cell(point.first), _cell(point.second)) for point in pair.answers)
+    cells = Counter(zip(map(_cell, pair.answers.first.tolist()), map(_cell, pair.answers.second.tolist()), strict=True))
     most = max(cells.values(), default=1)
     shades = [
         svg_element("rect", x=x(column / _CELLS), y=y((row + 1) / _CELLS), width=width, height=width, class_="c0 heat",

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
-from math import ceil, sqrt
+from math import ceil, isnan, sqrt
 from statistics import NormalDist, fmean, median
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchbuilder.core import (
     DifferenceEstimate,
+    Floats,
     bootstrap_estimates,
+    cluster_codes,
     paired_mean_difference,
     pearson_statistic,
     r_squared_statistic,
 )
+from benchbuilder.evaluation.results.columns import ItemValues
 from benchbuilder.evaluation.results.context import BootstrapSettings, ResultsFrame, estimate_cell, table_line
 from benchbuilder.evaluation.results.means import ranked_systems
 from benchbuilder.evaluation.results.run import VERDICT, EvaluatedSystem, ScoredAspect
@@ -59,9 +63,9 @@ def pairwise_table(frame: ResultsFrame, measure: ScoredAspect) -> ResultTable | 
     }
     differences: list[tuple[str, str, DifferenceEstimate]] = []
     for first, second in chosen:
-        common = [item for item in scores[first] if item in scores[second]]
-        if common:
-            left, right = ([scores[name][item] for item in common] for name in (first, second))
+        common = scores[first].shared(scores[second])
+        if len(common):
+            left, right = (scores[name].at(common) for name in (first, second))
             differences.append((first, second, paired_mean_difference(left, right, run.clusters(common), **bootstrap)))
     if not differences:
         return None
@@ -105,21 +109,22 @@ def _forms_line(
     frame: ResultsFrame, system: EvaluatedSystem, first: ScoredAspect, second: ScoredAspect
 ) -> TableLine | None:
     """The difference of a system over facts and types of question that it was asked in both forms; ``None`` without."""
-    entries = {entry.row.id: entry for entry in frame.run.entries}
-    sides: list[dict[tuple[str, str], list[float]]] = []
-    families: dict[tuple[str, str], str] = {}
+    items = frame.run.items
+    sides: list[dict[tuple[int, int], list[float]]] = []
+    families: dict[tuple[int, int], int] = {}
     for measure in (first, second):
-        found: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
-        for item, value in frame.run.values(measure, system.name).items():
-            key = (str(getattr(entries[item].row, "fact", "") or item), entries[item].type)
-            found[key].append(value)
-            families[key] = frame.run.facts[item]
+        values, found = frame.run.values(measure, system.name), defaultdict[tuple[int, int], list[float]](list)
+        columns = (items.facts.codes, items.types.codes, items.clusters.codes)
+        keys = (column[values.places].tolist() for column in columns)
+        for fact, kind, family, value in zip(*keys, values.numbers.tolist(), strict=True):
+            found[fact, kind].append(value)
+            families[fact, kind] = family
         sides.append(found)
     common = [key for key in sides[0] if key in sides[1]]
     if not common:
         return None
     left, right = ([fmean(side[key]) for key in common] for side in sides)
-    difference = paired_mean_difference(left, right, [families[key] for key in common], **frame.bootstrap)
+    difference = paired_mean_difference(left, right, np.array([families[key] for key in common]), **frame.bootstrap)
     return frame.line(system, estimate_cell(difference), difference.p, len(common))
 
 
@@ -132,16 +137,13 @@ def samples_needed(comparisons: int, level: float) -> int:
     return ceil(round(4 * comparisons / (1 - level), 6))
 
 
-def standard_error(differences: Sequence[float], clusters: Sequence[str]) -> float | None:
+def standard_error(differences: Floats, clusters: NDArray[np.int32]) -> float | None:
     """The clustered standard error of the mean of `differences`; ``None`` with fewer than two clusters."""
-    sums: defaultdict[str, float] = defaultdict(float)
-    mean = fmean(differences)
-    for value, cluster in zip(differences, clusters, strict=True):
-        sums[cluster] += value - mean
+    sums: list[float] = np.bincount(cluster_codes(clusters), differences - fmean(differences.tolist())).tolist()
     many = len(sums)
     if many < 2:
         return None
-    return sqrt(sum(value**2 for value in sums.values()) * many / (many - 1)) / len(differences)
+    return sqrt(sum(value**2 for value in sums) * many / (many - 1)) / len(differences)
 
 
 def detectable_difference(frame: ResultsFrame, error: float) -> float:
@@ -173,10 +175,10 @@ def _power_line(frame: ResultsFrame, measure: ScoredAspect) -> TableLine | None:
     scores = [frame.run.values(measure, system.name) for system in paired_systems(frame, measure)]
     sizes: list[tuple[float, int]] = []
     for first, second in combinations(scores, 2):
-        common = [item for item in first if item in second]
-        if not common:
+        common = first.shared(second)
+        if not len(common):
             continue
-        error = standard_error([first[i] - second[i] for i in common], frame.run.clusters(common))
+        error = standard_error(first.at(common) - second.at(common), frame.run.clusters(common))
         if error is not None:
             sizes.append((detectable_difference(frame, error), len(common)))
     if not sizes:
@@ -188,20 +190,38 @@ def _power_line(frame: ResultsFrame, measure: ScoredAspect) -> TableLine | None:
 
 
 class ScorePoint(NamedTuple):
-    """Scores in the `first` and `second` aspect; `name` is a model, or empty for a single answer."""
+    """The mean scores of a model in the `first` and `second` aspect."""
 
     name: str
-    fact: str
     first: float
     second: float
 
 
+@dataclass(frozen=True)
+class AnswerPoints:
+    """The scores of single answers in the `first` and `second` aspect, and the families of their items."""
+
+    clusters: NDArray[np.int32]
+    first: Floats
+    second: Floats
+
+    @classmethod
+    def joined(cls, parts: Sequence[AnswerPoints]) -> AnswerPoints:
+        """All these points."""
+        return cls(
+            *(np.concatenate([getattr(part, name) for part in parts]) for name in ("clusters", "first", "second"))
+        )
+
+    def __len__(self) -> int:
+        return len(self.clusters)
+
+
 class AspectPair(NamedTuple):
-    """Two measures with a point per answer and one per model."""
+    """Two measures with the points of answers and one point per model."""
 
     first: ScoredAspect
     second: ScoredAspect
-    answers: tuple[ScorePoint, ...]
+    answers: AnswerPoints
     models: tuple[ScorePoint, ...]
 
 
@@ -217,7 +237,7 @@ def aspect_pair(frame: ResultsFrame, aspects: Sequence[str]) -> list[AspectPair]
         named = [other for other in others if other.scorer == first.scorer]
         same_judge = [other for other in others if _bare(other) and _bare(other) == _bare(first)]
         pairs += [_points(frame, first, second) for second in (named or same_judge)[:1]]
-    return [pair for pair in pairs if pair.answers]
+    return [pair for pair in pairs if len(pair.answers)]
 
 
 def _bare(measure: ScoredAspect) -> tuple[str, ...]:
@@ -227,16 +247,16 @@ def _bare(measure: ScoredAspect) -> tuple[str, ...]:
 
 
 def _points(frame: ResultsFrame, first: ScoredAspect, second: ScoredAspect) -> AspectPair:
-    answers: list[ScorePoint] = []
+    answers = [AnswerPoints(np.zeros(0, np.int32), np.zeros(0), np.zeros(0))]
     models: list[ScorePoint] = []
     for system in (system for system in frame.run.systems if system.group == "model"):
         left, right = (frame.run.values(measure, system.name) for measure in (first, second))
-        points = [ScorePoint("", frame.run.facts[i], left[i], right[i]) for i in left if i in right]
-        answers += points
-        if points:
-            means = fmean(point.first for point in points), fmean(point.second for point in points)
-            models.append(ScorePoint(system.display_name, system.name, *means))
-    return AspectPair(first, second, tuple(answers), tuple(models))
+        common = left.shared(right)
+        if len(common):
+            answers.append(AnswerPoints(frame.run.clusters(common), left.at(common), right.at(common)))
+            means = (fmean(values.at(common).tolist()) for values in (left, right))
+            models.append(ScorePoint(system.display_name, *means))
+    return AspectPair(first, second, AnswerPoints.joined(answers), tuple(models))
 
 
 def correlation_table(frame: ResultsFrame, aspect_pairs: Sequence[AspectPair]) -> ResultTable:
@@ -246,7 +266,9 @@ def correlation_table(frame: ResultsFrame, aspect_pairs: Sequence[AspectPair]) -
     for pair in aspect_pairs:
         labels = {"first": frame.aspect_label(pair.first.aspect), "second": frame.aspect_label(pair.second.aspect)}
         title = frame.with_scorers(t("results.together", **labels), pair.first, pair.second)
-        for level, points in (("answer", pair.answers), ("model", pair.models)):
+        sides = (np.array([getattr(point, side) for point in pair.models]) for side in ("first", "second"))
+        of_models = AnswerPoints(np.arange(len(pair.models), dtype=np.int32), *sides)
+        for level, points in (("answer", pair.answers), ("model", of_models)):
             pearson, squared = _correlation(frame, points, spread=level == "answer")
             lines.append(table_line(title, t(f"results.level_{level}"), pearson, squared, len(points)))
     columns = (
@@ -258,13 +280,13 @@ def correlation_table(frame: ResultsFrame, aspect_pairs: Sequence[AspectPair]) -
 _FEWEST = 3
 
 
-def _correlation(frame: ResultsFrame, points: Sequence[ScorePoint], *, spread: bool) -> tuple[TableCell, TableCell]:
+def _correlation(frame: ResultsFrame, points: AnswerPoints, *, spread: bool) -> tuple[TableCell, TableCell]:
     if len(points) < _FEWEST:
         nothing = TableCell(why=frame.t("results.too_few"))
         return nothing, nothing
-    first, second = np.array([p.first for p in points]), np.array([p.second for p in points])
-    statistics = {"r": pearson_statistic(first, second), "r2": r_squared_statistic(first, second)}
-    estimates = bootstrap_estimates(statistics, [p.fact for p in points], **frame.bootstrap)
+    scores = points.first, points.second
+    statistics = {"r": pearson_statistic(*scores), "r2": r_squared_statistic(*scores)}
+    estimates = bootstrap_estimates(statistics, points.clusters, **frame.bootstrap)
     cells = estimate_cell(estimates["r"]), estimate_cell(estimates["r2"])
     return cells if spread else (replace(cells[0], low=None, high=None), replace(cells[1], low=None, high=None))
 
@@ -274,10 +296,18 @@ def main_measures(measures: Sequence[ScoredAspect], aspects: Sequence[str]) -> l
     return [measure for measure in measures if measure.aspect in (*aspects, VERDICT)] or list(measures)
 
 
-def item_values(frame: ResultsFrame, measure: ScoredAspect, names: Sequence[str]) -> Mapping[str, list[float]]:
-    """The values of each item, over the systems in `names`."""
-    found: defaultdict[str, list[float]] = defaultdict(list)
-    for name in names:
-        for item, value in frame.run.values(measure, name).items():
-            found[item].append(value)
-    return found
+def item_means(values: Sequence[ItemValues]) -> tuple[ItemValues, NDArray[np.int64]]:
+    """The mean of each item over the systems that `values` are of, and how many of them have a value."""
+    places, counts = np.unique(np.concatenate([each.places for each in values]), return_counts=True)
+    means = np.empty(len(places), np.float64)
+    for start in range(0, len(places), _BLOCK):
+        block = places[start : start + _BLOCK]
+        table = np.full((len(block), len(values)), np.nan)
+        for column, each in enumerate(values):
+            low, high = np.searchsorted(each.places, (block[0], block[-1] + 1))
+            table[np.searchsorted(block, each.places[low:high]), column] = each.numbers[low:high]
+        means[start : start + _BLOCK] = [fmean(one for one in row if not isnan(one)) for row in table.tolist()]
+    return ItemValues(places, means), counts
+
+
+_BLOCK = 8_192

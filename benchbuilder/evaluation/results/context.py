@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from benchbuilder.config import BootstrapSpec
 from benchbuilder.core import Estimate, MeanInterval, PageTexts, mean_estimate, sample_sd
+from benchbuilder.evaluation.results.columns import ItemValues
 from benchbuilder.evaluation.results.run import EvaluatedSystem, EvaluationRun, ScoredAspect
 from benchbuilder.exporters import (
     ResultTable,
@@ -66,13 +67,13 @@ class ResultsFrame:
     power: float
     effect: float
 
-    def mean(self, values: Mapping[str, float]) -> Estimate:
+    def mean(self, values: ItemValues) -> Estimate:
         """The mean of values by item, with an interval that treats facts as clusters."""
-        return mean_estimate(list(values.values()), self.run.clusters(values), **self.bootstrap)
+        return mean_estimate(values.numbers, self.run.clusters(values.places), **self.bootstrap)
 
-    def mean_cell(self, values: Mapping[str, float], *, spread: bool = True) -> TableCell:
+    def mean_cell(self, values: ItemValues, *, spread: bool = True) -> TableCell:
         """The mean as a cell; `spread` adds the standard deviation."""
-        deviation = sample_sd(list(values.values())) if spread and len(values) > 1 else None
+        deviation = sample_sd(values.numbers) if spread and len(values) > 1 else None
         return estimate_cell(self.mean(values), deviation)
 
     def aspect_label(self, name: str) -> str:

@@ -8,7 +8,9 @@ from statistics import median
 
 from benchbuilder.core import PageTexts
 from benchbuilder.evaluation.benchmark import BENCHMARK
+from benchbuilder.evaluation.results.columns import ItemScores
 from benchbuilder.evaluation.results.context import ResultsFrame, table_line
+from benchbuilder.evaluation.results.run import EvaluatedSystem, EvaluationRun
 from benchbuilder.exporters import (
     FinishedBuild,
     PromptingStep,
@@ -29,13 +31,12 @@ def outcome_table(frame: ResultsFrame) -> ResultTable:
     run, t = frame.run, frame.t
     lines: list[TableLine] = []
     for system in run.systems:
-        answers = run.answers.get(system.name, {})
-        seen = Counter(answer.outcome for answer in answers.values())
-        lengths = [len(answer.text) for answer in answers.values() if answer.outcome != "missing"]
+        seen, lengths = Counter[str](), list[int]()
+        if (answers := run.answers.get(system.name)) is not None:
+            seen = Counter(answers.outcomes)
+            lengths = answers.lengths[~answers.outcomes.among(("", "missing"))].tolist()
         counts = [seen[name] for name in OUTCOMES]
-        lines.append(
-            frame.line(system, len(answers) - seen["missing"], *counts, float(median(lengths)) if lengths else None)
-        )
+        lines.append(frame.line(system, len(lengths), *counts, float(median(lengths)) if lengths else None))
     outcomes = " ".join(f"{name}:count=outcome.{name}" for name in OUTCOMES[:-1])
     columns = (
         f"model:words=common.model answers:count=results.answers {outcomes} missing:count=results.not_given "
@@ -49,14 +50,18 @@ def coverage_table(frame: ResultsFrame) -> ResultTable:
     run, t = frame.run, frame.t
     lines: list[TableLine] = []
     for system in run.systems:
-        rows = [run.scores[measure].get(system.name, {}).items() for measure in run.measures]
-        answered = [[score for item, score in part if run.has_answer(system.name, item)] for part in rows]
-        lines.append(frame.line(system, *(sum(score.value is not None for score in part) for part in answered)))
+        parts = (run.scores[measure].get(system.name) for measure in run.measures)
+        lines.append(frame.line(system, *(0 if scores is None else _valued(run, system, scores) for scores in parts)))
     columns = (
         TableColumn("model", t("common.model"), "words"),
         *(TableColumn(measure.slug, frame.measure_label(measure), "count") for measure in run.measures),
     )
     return ResultTable("scored", t("results.scored"), columns, tuple(lines), t("results.scored_lead"))
+
+
+def _valued(run: EvaluationRun, system: EvaluatedSystem, scores: ItemScores) -> int:
+    """How many answers of a system have a value."""
+    return int((scores.has_value & run.answered(system.name, scores.places)).sum())
 
 
 def unscored_table(frame: ResultsFrame, finished: FinishedBuild) -> ResultTable | None:

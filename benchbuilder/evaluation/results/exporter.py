@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from benchbuilder.config import KindSpec
-from benchbuilder.core import write_atomically
+from benchbuilder.core import atomic_path
 from benchbuilder.evaluation.results.page_spec import ResultsSpec
 from benchbuilder.exporters import (
     Exporter,
@@ -37,5 +37,12 @@ class ResultsExporter(Exporter):
         """Write the page, Markdown, data, scores and tables."""
         from benchbuilder.evaluation.results.files import results_files  # a build without results does without
 
-        files = results_files(self.spec, finished)
-        return [write_atomically(folder / name, text, sync=False) for name, text in files.items()]
+        written: list[Path] = []
+        for name, pieces in results_files(self.spec, finished):
+            with (
+                atomic_path(folder / name, sync=False) as temporary,
+                temporary.open("w", encoding="utf-8", newline="") as stream,
+            ):
+                stream.writelines(pieces)
+            written.append(folder / name)
+        return written

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 from typing import Any
+
+import numpy as np
 
 from benchbuilder.config import BootstrapSpec
 from benchbuilder.evaluation.published import recipe_published_results
 from benchbuilder.evaluation.results import PACKAGES
+from benchbuilder.evaluation.results.columns import ItemScores
 from benchbuilder.evaluation.results.context import PAGE_FUNCTIONS, ResultsFrame, bootstrap_settings
 from benchbuilder.evaluation.results.costs import unasked_items_note, unused_rows_note
 from benchbuilder.evaluation.results.findings import ResultsFindings, collect_findings
+from benchbuilder.evaluation.results.hardest_items import DIFFICULTY, DIFFICULTY_COLUMNS, difficulty_lines
 from benchbuilder.evaluation.results.means import expected_verdicts
 from benchbuilder.evaluation.results.page_spec import ResultsSpec
-from benchbuilder.evaluation.results.run import VERDICT, EvaluationRun, gather_run
+from benchbuilder.evaluation.results.run import VERDICT, EvaluatedSystem, EvaluationRun, ScoredAspect, gather_run
 from benchbuilder.exporters import (
     ChartColours,
     FinishedBuild,
-    csv_table,
+    csv_lines,
     format_value,
     render_html,
     render_markdown,
@@ -47,8 +53,8 @@ class ConstantAnswerScores:
         return max(self.yes, self.no)
 
 
-def results_files(spec: ResultsSpec, finished: FinishedBuild) -> dict[str, str]:
-    """The texts of all files by name, of the answers and scores of a finished build."""
+def results_files(spec: ResultsSpec, finished: FinishedBuild) -> Iterator[tuple[str, Iterable[str]]]:
+    """Each file by its name and its text, piece by piece, of the answers and scores of a finished build."""
     t = spec.texts(finished.recipe)
     evaluation: Mapping[str, Any] = finished.recipe.get("evaluation") or {}
     bootstrap = bootstrap_settings(BootstrapSpec.model_validate(evaluation["bootstrap"]))
@@ -57,17 +63,16 @@ def results_files(spec: ResultsSpec, finished: FinishedBuild) -> dict[str, str]:
     findings = collect_findings(frame, finished, recipe_published_results(evaluation), spec.aspects, spec.worst)
     context = _context(frame, findings, finished, spec)
     stamp = {"benchmark": run.benchmark, "recipe": run.recipe}
-    files = {
-        f"{spec.file}.html": render_html("results.html.j2", PACKAGES, t=t, **context),
-        f"{spec.file}.md": render_markdown("results.md.j2", PACKAGES, t=t, **context),
-        f"{spec.file}.json": _data(frame, findings, finished),
-        f"{spec.file}_scores.csv": csv_table(_SCORES, list(_scores(run))),
-    }
+    yield f"{spec.file}.html", [render_html("results.html.j2", PACKAGES, t=t, **context)]
+    yield f"{spec.file}.md", [render_markdown("results.md.j2", PACKAGES, t=t, **context)]
+    yield f"{spec.file}.json", _data(frame, findings, finished)
+    yield f"{spec.file}_scores.csv", csv_lines(_SCORES, _scores(run))
     for sheet in findings.all_tables():
-        files[f"{spec.file}_tables/{sheet.name}.csv"] = table_as_csv(sheet, stamp)
-        if sheet is not findings.difficulty_table:
-            files[f"{spec.file}_tables/{sheet.name}.tex"] = table_as_latex(sheet, stamp)
-    return files
+        yield f"{spec.file}_tables/{sheet.name}.csv", [table_as_csv(sheet, stamp)]
+        yield f"{spec.file}_tables/{sheet.name}.tex", [table_as_latex(sheet, stamp)]
+    if findings.difficulty is not None:
+        lines = ([*line, *stamp.values()] for line in difficulty_lines(frame, findings.difficulty))
+        yield f"{spec.file}_tables/{DIFFICULTY}.csv", csv_lines([*DIFFICULTY_COLUMNS, *stamp], lines)
 
 
 def _context(
@@ -87,40 +92,39 @@ def _context(
 
 def constant_answer_scores(frame: ResultsFrame, class_imbalance: float) -> ConstantAnswerScores | None:
     """The accuracy of constant answers; ``None`` without true/false questions."""
-    right = list(expected_verdicts(frame).values())
-    if not right:
+    asked = expected_verdicts(frame)
+    count = int(asked.sum())
+    if not count:
         return None
-    yes = right.count("yes") / len(right)
-    return ConstantAnswerScores(len(right), yes, 1 - yes, max(yes, 1 - yes) >= class_imbalance)
+    yes = int((asked & frame.run.items.expected.among(["yes"])).sum()) / count
+    return ConstantAnswerScores(count, yes, 1 - yes, max(yes, 1 - yes) >= class_imbalance)
 
 
 def _tiles(frame: ResultsFrame, finished: FinishedBuild) -> list[tuple[str, str]]:
     run, t = frame.run, frame.t
-    answers = sum(answer.outcome != "missing" for rows in run.answers.values() for answer in rows.values())
+    answers = sum(int((~rows.outcomes.among(("", "missing"))).sum()) for rows in run.answers.values())
     people = [measure for measure in run.measures if measure.role == "people"]
-    rated = {
-        (model, item)
-        for measure in people
-        for model, rows in run.scores[measure].items()
-        for item in rows
-        if run.has_answer(model, item)
-    }
+    rated = 0
+    for system in run.systems:
+        parts = [scores.places for measure in people if (scores := run.scores[measure].get(system.name)) is not None]
+        places = np.unique(np.concatenate([np.zeros(0, np.int64), *parts]))
+        rated += int(run.answered(system.name, places).sum())
     verdicts = [measure for measure in run.measures if measure.aspect == VERDICT]
     labels = [
-        score.label
+        scores.labels
         for measure in verdicts
         for model in run.system_names("model")
-        for score in run.scores[measure].get(model, {}).values()
+        if (scores := run.scores[measure].get(model)) is not None and len(scores.places)
     ]
     counts = {
-        "items": len(run.entries),
+        "items": len(run.items),
         "models": len(run.system_names("model")),
         "answers": answers,
-        "rated": len(rated),
+        "rated": rated,
     }
     tiles = [(t.number(n), t(f"results.tile_{name}", n=n)) for name, n in counts.items()]
     if labels:
-        without = sum(label in ("invalid", "refused", "empty", "filtered") for label in labels)
+        without = sum(int(part.among(("invalid", "refused", "empty", "filtered")).sum()) for part in labels)
         tiles.append((t.number(without), t("results.tile_invalid", n=without)))
     prices = [receipt.usd for receipt in finished.receipts]
     if prices and None not in prices:
@@ -128,10 +132,14 @@ def _tiles(frame: ResultsFrame, finished: FinishedBuild) -> list[tuple[str, str]
     return tiles
 
 
-def _data(frame: ResultsFrame, findings: ResultsFindings, finished: FinishedBuild) -> str:
-    """All tables and every score by item, as input for comparing two runs."""
-    run = frame.run
-    data: dict[str, Any] = {
+_encoded = partial(json.dumps, ensure_ascii=False, separators=(",", ":"))
+_AT_ONCE = 8_192
+
+
+def _data(frame: ResultsFrame, findings: ResultsFindings, finished: FinishedBuild) -> Iterator[str]:
+    """All tables and every score by item, as input for comparing two runs: a JSON object, piece by piece."""
+    run, items = frame.run, frame.run.items
+    head: dict[str, Any] = {
         "schema": RESULTS_SCHEMA,
         "name": finished.recipe["name"],
         "title": finished.recipe["card"]["title"],
@@ -140,24 +148,28 @@ def _data(frame: ResultsFrame, findings: ResultsFindings, finished: FinishedBuil
         "recipe": run.recipe,
         "bootstrap": dict(frame.bootstrap),
         "systems": {system.name: system.group for system in run.systems},
-        "items": [[e.row.id, run.facts[e.row.id], e.source, e.type, e.expected] for e in run.entries],
-        "scores": [
-            {
-                "aspect": measure.aspect,
-                "scorer": measure.scorer,
-                **({"form": measure.form} if measure.form else {}),
-                "title": frame.measure_label(measure),
-                "values": {
-                    system.name: [values.get(e.row.id) for e in run.entries]
-                    for system in run.scored_systems(measure)
-                    for values in [run.values(measure, system.name)]
-                },
-            }
-            for measure in run.measures
-        ],
-        "tables": [table_as_data(sheet) for sheet in findings.all_tables() if sheet.name != "difficulty"],
     }
-    return json.dumps(data, ensure_ascii=False, separators=(",", ":")) + "\n"
+    yield f'{_encoded(head)[:-1]},"items":['
+    yield from _encoded_list(zip(items.ids, items.clusters, items.sources, items.types, items.expected, strict=True))
+    yield '],"scores":['
+    for number, measure in enumerate(run.measures):
+        form = {"form": measure.form} if measure.form else {}
+        about = {"aspect": measure.aspect, "scorer": measure.scorer, **form, "title": frame.measure_label(measure)}
+        yield f'{"," if number else ""}{_encoded(about)[:-1]},"values":{{'
+        for place, system in enumerate(run.scored_systems(measure)):
+            yield f"{',' if place else ''}{_encoded(system.name)}:["
+            yield from _encoded_list(run.values(measure, system.name).of_all(len(items)))
+            yield "]"
+        yield "}}"
+    yield f'],"tables":{_encoded([table_as_data(sheet) for sheet in findings.all_tables()])}}}\n'
+
+
+def _encoded_list(values: Iterable[object]) -> Iterator[str]:
+    """The inside of a JSON list, piece by piece."""
+    rest, comma = iter(values), ""
+    while part := list(islice(rest, _AT_ONCE)):
+        yield comma + _encoded(part)[1:-1]
+        comma = ","
 
 
 _SCORES = (
@@ -170,14 +182,20 @@ def _scores(run: EvaluationRun) -> Iterator[list[object]]:
     """One line per score."""
     for measure in run.measures:
         for system in run.systems:
-            scores, answers = run.scores[measure].get(system.name, {}), run.answers.get(system.name, {})
-            for entry in run.entries:
-                item = entry.row.id
-                if item not in scores:
-                    continue
-                score, outcome = scores[item], answers[item].outcome if item in answers else ""
-                ratings = "; ".join(f"{rater}={value:g}" for rater, value in score.ratings)
-                yield [
-                    item, entry.source, entry.type, entry.expected, system.name, system.group, outcome, measure.aspect,
-                    measure.scorer, score.value, score.label, ratings, run.benchmark, run.recipe,
-                ]  # fmt: skip
+            if (scores := run.scores[measure].get(system.name)) is not None:
+                yield from _scores_of(run, measure, system, scores)
+
+
+def _scores_of(
+    run: EvaluationRun, measure: ScoredAspect, system: EvaluatedSystem, scores: ItemScores
+) -> Iterator[list[object]]:  # fmt: skip
+    items, answers = run.items, run.answers.get(system.name)
+    for at, place in enumerate(scores.places.tolist()):
+        number = float(scores.numbers[at])
+        outcome = "" if answers is None else answers.outcomes[place]
+        ratings = "; ".join(f"{rater}={value:g}" for rater, value in scores.ratings.get(place, ()))
+        yield [
+            items.ids[place], items.sources[place], items.types[place], items.expected[place], system.name,
+            system.group, outcome, measure.aspect, measure.scorer, None if np.isnan(number) else number,
+            scores.labels[at], ratings, run.benchmark, run.recipe,
+        ]  # fmt: skip

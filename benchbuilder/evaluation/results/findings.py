@@ -66,13 +66,12 @@ class ResultsFindings:
     unscored: ResultTable | None
     costs: ResultTable | None
     difficulty: hardest.ItemDifficulty | None
-    difficulty_table: ResultTable | None
     histogram: Markup | None
     hardest: tuple[hardest.HardItem, ...]
 
     def all_tables(self) -> Iterator[ResultTable]:
         """Every table that is not empty, in the order of the page."""
-        optional = [self.settings, self.unscored, self.costs, self.difficulty_table]
+        optional = [self.settings, self.unscored, self.costs]
         tables = [
             *_tables_of(self.metrics), *_tables_of(self.scores), *self.verdicts, *_tables_of(self.verdict_means),
             *_tables_of(self.types), *_tables_of(self.other_tables), self.aspects, *self.pairs, self.power,
@@ -129,9 +128,8 @@ def collect_findings(
         unscored=costs.unscored_table(frame, finished),
         costs=costs.cost_table(frame, finished),
         difficulty=hard,
-        difficulty_table=None if hard is None else hardest.difficulty_table(frame, hard),
         histogram=None if hard is None else _histogram(frame, hard, colours),
-        hardest=tuple(hardest.worst_items(frame, hard, aspects, worst_count)),
+        hardest=tuple(hardest.worst_items(frame, finished, hard, aspects, worst_count)),
     )
 
 
@@ -167,7 +165,9 @@ def _histogram(frame: ResultsFrame, hard: hardest.ItemDifficulty, colours: Chart
     """A histogram of item means by type, with ten columns from 0 to 1."""
     axis, names = frame.t("results.difficulty_axis"), list(frame.run.types) or [""]
     counts = {name: [0] * _BINS for name in names}
-    for entry, mean, _ in hard.means:
-        counts[entry.type if entry.type in counts else names[0]][min(_BINS - 1, max(0, int(mean * _BINS + 1e-9)))] += 1
+    types = frame.run.items.types
+    for place, mean in zip(hard.means.places.tolist(), hard.means.numbers.tolist(), strict=True):
+        own = types[place] if types[place] in counts else names[0]
+        counts[own][min(_BINS - 1, max(0, int(mean * _BINS + 1e-9)))] += 1
     layers = [Series(name, colours.type(name), counts[name]) for name in names]
     return column_chart([f"{place / _BINS:.1f}" for place in range(_BINS)], layers, axis, axis=axis)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from benchbuilder.core import Floats, bootstrap_estimate, safe_ratio, statistic_of_sums
+from benchbuilder.core import Bools, Floats, bootstrap_estimate, safe_ratio, statistic_of_sums
 from benchbuilder.evaluation.published import PublishedResults, PublishedTable
+from benchbuilder.evaluation.results.columns import ItemValues, TextColumn
 from benchbuilder.evaluation.results.context import CellValue, ResultsFrame, estimate_cell, table_line
 from benchbuilder.evaluation.results.run import VERDICT, EvaluatedSystem, ScoredAspect
 from benchbuilder.exporters import ResultTable, TableCell, TableColumn, TableLine, ValueFormat
@@ -24,8 +25,9 @@ _ONE_SIDE = "undefined: only one verdict is expected"
 def ranked_systems(frame: ResultsFrame, measure: ScoredAspect) -> list[EvaluatedSystem]:
     """The systems with scores in `measure`: models, then people, then rules; the best first in each group."""
     means = {
-        system: list(frame.run.values(measure, system.name).values()) for system in frame.run.scored_systems(measure)
-    }
+        system: values for system in frame.run.systems
+        if (values := frame.run.values(measure, system.name).numbers.tolist())
+    }  # fmt: skip
     places = {group: place for place, group in enumerate(("model", "people", "rule"))}
     return sorted(means, key=lambda one: (places[one.group], -sum(means[one]) / len(means[one]), one.name))
 
@@ -35,14 +37,14 @@ def means_table(frame: ResultsFrame, measure: ScoredAspect, published: Published
     t = frame.t
     sources, rest = _columns(frame)
     form: ValueFormat = "percent" if measure.aspect == VERDICT else "score"
-    parts = (None, *({source} for source in sources), *([rest] if rest else []))
+    masks = [
+        frame.run.items.sources.among(names) for names in (*([source] for source in sources), *filter(None, [rest]))
+    ]
     lines: list[TableLine] = []
     for system in ranked_systems(frame, measure):
-        values = [
-            frame.run.values(measure, system.name, lambda entry, part=part: part is None or entry.source in part)
-            for part in parts
-        ]
-        cells = [frame.mean_cell(part, spread=measure.aspect != VERDICT) for part in values]
+        values = frame.run.values(measure, system.name)
+        parts = [values, *map(values.where, masks)]
+        cells = [frame.mean_cell(part, spread=measure.aspect != VERDICT) for part in parts]
         lines.append(frame.line(system, *cells, cells[0].n))
     notes = [t("results.folded", n=len(rest), shown=len(sources))] if rest else []
     table = published.tables.get(measure.aspect) if published else None
@@ -70,7 +72,7 @@ def means_table(frame: ResultsFrame, measure: ScoredAspect, published: Published
 
 def _columns(frame: ResultsFrame) -> tuple[list[str], frozenset[str]]:
     """The sources with their own column (the largest ones), and those that share a column."""
-    counts = Counter(entry.source for entry in frame.run.entries)
+    counts = Counter(frame.run.items.sources)
     if len(counts) < 2:
         return [], frozenset()
     largest = {name for name, _ in counts.most_common(_MOST)}
@@ -101,8 +103,11 @@ def type_table(frame: ResultsFrame, measure: ScoredAspect) -> ResultTable | None
         return None
     lines: list[TableLine] = []
     for system in ranked_systems(frame, measure):
-        parts = [run.values(measure, system.name, lambda entry, kind=kind: entry.type == kind) for kind in run.types]
-        gap = _two_means(frame, {**parts[0], **parts[1]}, parts[0], np.subtract, t("results.one_type"))
+        parts = [run.values(measure, system.name, run.items.types.among([kind])) for kind in run.types]
+        both = ItemValues(
+            *(np.concatenate([getattr(part, name) for part in parts[:2]]) for name in ("places", "numbers"))
+        )
+        gap = _two_means(frame, both, run.items.types.among(run.types[:1]), np.subtract, t("results.one_type"))
         lines.append(frame.line(system, *map(frame.mean_cell, parts), gap))
     first, second = run.types[:2]
     return ResultTable(
@@ -120,15 +125,12 @@ def type_table(frame: ResultsFrame, measure: ScoredAspect) -> ResultTable | None
 def wrong_from_table(frame: ResultsFrame, measure: ScoredAspect) -> ResultTable | None:
     """Mean by where the wrong answers come from; ``None`` if all come from one place."""
     run, t = frame.run, frame.t
-    places = sorted({name for entry in run.entries if (name := getattr(entry.row, "wrong_from", ""))})
+    places = sorted(filter(None, run.items.wrong_from.names))
     if len(places) < 2:
         return None
     lines: list[TableLine] = []
     for system in ranked_systems(frame, measure):
-        parts = (
-            run.values(measure, system.name, lambda entry, place=place: getattr(entry.row, "wrong_from", "") == place)
-            for place in places
-        )
+        parts = (run.values(measure, system.name, run.items.wrong_from.among([place])) for place in places)
         lines.append(frame.line(system, *map(frame.mean_cell, parts)))
     return ResultTable(
         name=f"wrong_from_{measure.slug}",
@@ -139,18 +141,16 @@ def wrong_from_table(frame: ResultsFrame, measure: ScoredAspect) -> ResultTable 
 
 
 def _two_means(
-    frame: ResultsFrame, values: Mapping[str, float], first: Container[str],
-    combine: Callable[[Floats, Floats], Floats], why: str,
-) -> TableCell:  # fmt: skip
-    """A figure of two means: of the items in `first`, and of all other items; `why` it is missing without one."""
-    inside = np.array([float(item in first) for item in values])
-    scores = np.array(list(values.values()), np.float64)
+    frame: ResultsFrame, values: ItemValues, first: Bools, combine: Callable[[Floats, Floats], Floats], why: str
+) -> TableCell:
+    """A figure of two means: of the items that `first` marks, and of all others; `why` it is missing without one."""
+    inside, scores = first[values.places].astype(np.float64), values.numbers
     statistic = statistic_of_sums(
         [inside, inside * scores, 1 - inside, (1 - inside) * scores],
         lambda sums: combine(safe_ratio(sums[:, 1], sums[:, 0]), safe_ratio(sums[:, 3], sums[:, 2])),
         np.ones(len(values), np.bool_), why,
     )  # fmt: skip
-    return estimate_cell(bootstrap_estimate(statistic, frame.run.clusters(values), **frame.bootstrap))
+    return estimate_cell(bootstrap_estimate(statistic, frame.run.clusters(values.places), **frame.bootstrap))
 
 
 def verdict_table(frame: ResultsFrame, measure: ScoredAspect) -> ResultTable:
@@ -184,30 +184,31 @@ def verdict_table(frame: ResultsFrame, measure: ScoredAspect) -> ResultTable:
     )
 
 
-def expected_verdicts(frame: ResultsFrame, form: str = "") -> dict[str, str]:
-    """The right verdict of each true/false item, by its id; of the items of one `form`, if there is one."""
-    entries = (entry for entry in frame.run.entries if entry.expected and form in ("", entry.form))
-    return {entry.row.id: entry.expected for entry in entries}
+def expected_verdicts(frame: ResultsFrame, form: str = "") -> Bools:
+    """Which items are true/false items; of one `form`, if there is one."""
+    items = frame.run.items
+    asked = ~items.expected.among([""])
+    return asked & items.forms.among([form]) if form else asked
 
 
 def _constant_answer_line(frame: ResultsFrame, verdict: str, form: str) -> list[CellValue]:
-    right = expected_verdicts(frame, form)
-    values = {item: float(expected == verdict) for item, expected in right.items()}
-    return [*_accuracies(frame, values, right), float(verdict == "yes"), 0.0, 0.0, 0.0, len(right)]
+    places = np.flatnonzero(expected_verdicts(frame, form))
+    values = ItemValues(places, frame.run.items.expected.among([verdict])[places].astype(np.float64))
+    return [*_accuracies(frame, values), float(verdict == "yes"), 0.0, 0.0, 0.0, len(places)]
 
 
 def _verdict_cells(frame: ResultsFrame, measure: ScoredAspect, model: str) -> list[CellValue]:
-    right = expected_verdicts(frame, measure.form)
-    values = {item: value for item, value in frame.run.values(measure, model).items() if item in right}
-    labels = {item: frame.run.scores[measure][model][item].label for item in values}
-    yes = sum((label == "right") == (right[item] == "yes") for item, label in labels.items() if label in _VALID)
-    valid = sum(label in _VALID for label in labels.values())
-    total = len(values)
-    missing = [sum(label == name for label in labels.values()) for name in ("invalid", "refused")]
+    asked, right_yes = expected_verdicts(frame, measure.form), frame.run.items.expected.among(["yes"])
+    scores = frame.run.valued_scores(measure, model)
+    scores = scores.where(asked[scores.places])
+    right, is_valid = scores.labels.among(["right"]), scores.labels.among(_VALID)
+    yes = int(((right == right_yes[scores.places]) & is_valid).sum())
+    valid, total = int(is_valid.sum()), len(scores.places)
+    missing = [_count(scores.labels, name) for name in ("invalid", "refused")]
     missing.append(total - valid - sum(missing))
     said_yes = TableCell(yes / valid, n=valid) if valid else TableCell(why=frame.t("results.no_verdict"))
     return [
-        *_accuracies(frame, values, right),
+        *_accuracies(frame, ItemValues(scores.places, right.astype(np.float64))),
         said_yes,
         *(TableCell(count / total, n=count) if total else None for count in missing),
         total,
@@ -217,11 +218,15 @@ def _verdict_cells(frame: ResultsFrame, measure: ScoredAspect, model: str) -> li
 _VALID = ("right", "wrong")
 
 
-def _accuracies(frame: ResultsFrame, values: Mapping[str, float], right: Mapping[str, str]) -> list[TableCell]:
+def _count(labels: TextColumn, name: str) -> int:
+    return int(labels.among([name]).sum())
+
+
+def _accuracies(frame: ResultsFrame, values: ItemValues) -> list[TableCell]:
     """Accuracy, balanced accuracy, and accuracy on questions where yes or no is right."""
-    parts = [{item: v for item, v in values.items() if right[item] == verdict} for verdict in ("yes", "no")]
+    masks = [frame.run.items.expected.among([verdict]) for verdict in ("yes", "no")]
     return [
         frame.mean_cell(values, spread=False),
-        _two_means(frame, values, parts[0], lambda yes, no: (yes + no) / 2, _ONE_SIDE),
-        *(frame.mean_cell(part, spread=False) for part in parts),
+        _two_means(frame, values, masks[0], lambda yes, no: (yes + no) / 2, _ONE_SIDE),
+        *(frame.mean_cell(values.where(mask), spread=False) for mask in masks),
     ]

@@ -2,23 +2,59 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from benchbuilder.core import Score, bootstrap_estimate, create_from_spec, find_kind
-from benchbuilder.evaluation.metrics import ClusteredScore, Metric
+import numpy as np
+
+from benchbuilder.core import Bools, Score, bootstrap_estimate, create_from_spec, find_kind
+from benchbuilder.evaluation.metrics import ClusteredScore, Metric, ScoreColumns
 from benchbuilder.evaluation.published import PublishedResults
+from benchbuilder.evaluation.results.columns import ItemScores
 from benchbuilder.evaluation.results.context import ResultsFrame, estimate_cell
 from benchbuilder.evaluation.results.means import ALL_SOURCES, published_lines
-from benchbuilder.evaluation.results.run import EvaluatedSystem
+from benchbuilder.evaluation.results.run import EvaluatedSystem, ScoredAspect
 from benchbuilder.exporters import FinishedBuild, ResultTable, TableCell, TableColumn, TableLine
 
 _MOST = 12
 """With more sources than this, only overall figures are shown."""
 
-ByModel = Mapping[str, Sequence[ClusteredScore]]
+
+@dataclass(frozen=True)
+class _SystemScores:
+    """The scores of a system that a metric reads, without those of missing answers."""
+
+    frame: ResultsFrame
+    finished: FinishedBuild
+    measure: ScoredAspect
+    system: str
+    scores: ItemScores
+
+    def columns(self, source: str) -> ScoreColumns:
+        """Those of the items of a source, or of all."""
+        items, scores = self.frame.run.items, self.scores
+        if source != ALL_SOURCES:
+            scores = scores.where(items.sources.among([source])[scores.places])
+        kept = np.zeros(len(items), np.bool_)
+        kept[scores.places] = True
+        clusters = self.frame.run.clusters(scores.places)
+        return ScoreColumns(scores.numbers, clusters, scores.counts, lambda: self._rows(kept))
+
+    def _rows(self, kept: Bools) -> list[ClusteredScore]:
+        """The rows of the items that `kept` marks."""
+        items = self.frame.run.items
+        family = {items.ids[place]: items.clusters[place] for place in np.flatnonzero(kept).tolist()}
+        return [
+            ClusteredScore(row, family[row.item])
+            for table in self.finished.tables.values()
+            for row in (table if table.row is Score else ())
+            if (row.aspect, row.scorer, row.model) == (self.measure.aspect, self.measure.scorer, self.system)
+            and row.item in family
+        ]
+
+
+ByModel = Mapping[str, _SystemScores]
 
 
 def metric_tables(
@@ -30,28 +66,17 @@ def metric_tables(
     """
     evaluation: Mapping[str, Any] = finished.recipe.get("evaluation") or {}
     named: Mapping[str, Mapping[str, Any]] = evaluation.get("metrics") or {}
-    scores = _scores(frame, finished) if named else {}
     tables: list[tuple[ResultTable, int]] = []
     for name, settings in named.items():
         metric: Metric = create_from_spec(
             "metric", find_kind("metric", settings["kind"]).load().spec_class.model_validate(settings)
         )
-        scored = _relevant_scores(metric, scores)
         for form in frame.run.forms:
-            part = _of_form(frame, scored, form)
+            part = _relevant_scores(frame, finished, metric, form)
             if part:
                 table = _table(frame, name, metric, part, published)
                 tables.append((_named_by_form(frame, table, form), len(metric.figures)))
     return tables
-
-
-def _of_form(frame: ResultsFrame, scored: ByModel, form: str) -> ByModel:
-    """The scores of the items of one form; all of them without a form."""
-    if not form:
-        return scored
-    items = {entry.row.id for entry in frame.run.entries if entry.form == form}
-    parts = {name: [one for one in rows if one.score.item in items] for name, rows in scored.items()}
-    return {name: rows for name, rows in parts.items() if rows}
 
 
 def _named_by_form(frame: ResultsFrame, table: ResultTable, form: str) -> ResultTable:
@@ -61,26 +86,21 @@ def _named_by_form(frame: ResultsFrame, table: ResultTable, form: str) -> Result
     return replace(table, name=f"{table.name}_{form}", title=title)
 
 
-def _scores(frame: ResultsFrame, finished: FinishedBuild) -> dict[tuple[str, str], dict[str, list[ClusteredScore]]]:
-    """Scores by scorer and aspect, and by model; scores of missing answers are left out."""
-    grouped: defaultdict[tuple[str, str], defaultdict[str, list[ClusteredScore]]] = defaultdict(
-        lambda: defaultdict(list)
-    )
-    for table in finished.tables.values():
-        rows: Any = table if table.row is Score else ()
-        for row in rows:
-            if row.label != "missing" and frame.run.has_answer(row.model, row.item):
-                grouped[row.scorer, row.aspect][row.model].append(
-                    ClusteredScore(row, frame.run.facts.get(row.item, row.item))
-                )
-    return {key: dict(by_model) for key, by_model in grouped.items()}
-
-
-def _relevant_scores(metric: Metric, scores: Mapping[tuple[str, str], dict[str, list[ClusteredScore]]]) -> ByModel:
+def _relevant_scores(frame: ResultsFrame, finished: FinishedBuild, metric: Metric, form: str) -> ByModel:
     """The scores that the metric reads; of several scorers the first, unless the recipe names one."""
-    wanted, scorer = metric.spec.aspect, metric.spec.scorer
-    fits = (by_model for (by, aspect), by_model in scores.items() if aspect == wanted and scorer in (None, by))
-    return next(fits, {})
+    run, wanted = frame.run, metric.spec.scorer
+    measures = {(measure.aspect, measure.scorer): measure for measure in run.measures if measure.form == form}
+    for aspect, scorer in run.scorers:
+        if aspect != metric.spec.aspect or wanted not in (None, scorer) or (aspect, scorer) not in measures:
+            continue
+        measure, found = measures[aspect, scorer], dict[str, _SystemScores]()
+        for model, scores in run.scores[measure].items():
+            kept = run.answered(model, scores.places) & ~scores.labels.among(("missing",))
+            if kept.any():
+                found[model] = _SystemScores(frame, finished, measure, model, scores.where(kept))
+        if found:
+            return found
+    return {}
 
 
 def _table(
@@ -130,13 +150,12 @@ def _label(frame: ResultsFrame, metric: Metric, source: str, figure: str) -> str
 
 
 def _line(
-    frame: ResultsFrame, system: EvaluatedSystem, metric: Metric, scores: Sequence[ClusteredScore],
+    frame: ResultsFrame, system: EvaluatedSystem, metric: Metric, scores: _SystemScores,
     keys: Sequence[tuple[str, str]],
 ) -> TableLine:  # fmt: skip
     cells: list[TableCell] = []
     for source in dict.fromkeys(source for source, _ in keys):
-        part = [row for row in scores if source in (ALL_SOURCES, row.score.partition)]
-        clusters = [row.fact for row in part]
+        part = scores.columns(source)
         for statistic in metric.statistics(part).values():
-            cells.append(estimate_cell(bootstrap_estimate(statistic, clusters, **frame.bootstrap)))
-    return frame.line(system, *cells, len(scores))
+            cells.append(estimate_cell(bootstrap_estimate(statistic, part.clusters, **frame.bootstrap)))
+    return frame.line(system, *cells, len(scores.scores.places))

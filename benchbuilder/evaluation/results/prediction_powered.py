@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from benchbuilder.core import clustered_prediction_powered_mean
+from benchbuilder.evaluation.results.columns import ItemValues, Places
 from benchbuilder.evaluation.results.compare import paired_systems
 from benchbuilder.evaluation.results.context import ResultsFrame, interval_cell
 from benchbuilder.evaluation.results.run import EvaluatedSystem, ScoredAspect
@@ -32,20 +34,21 @@ class _Scores(NamedTuple):
     judge fits its training answers too well, so a correction by these ratings would be too small.
     """
 
-    human: Mapping[str, float]
-    judge: Mapping[str, float]
-    unseen: Sequence[str]
+    human: ItemValues
+    judge: ItemValues
+    unseen: Places
 
     @property
-    def unrated(self) -> list[str]:
+    def unrated(self) -> Places:
         """The items that only the judge scored."""
-        return [item for item in self.judge if item not in self.human]
+        return np.setdiff1d(self.judge.places, self.human.places, assume_unique=True)
 
 
 def _scores(frame: ResultsFrame, system: EvaluatedSystem, human: ScoredAspect, judge: ScoredAspect) -> _Scores:
     rated, judged = frame.run.values(human, system.name), frame.run.values(judge, system.name)
-    rows = frame.run.scores[judge].get(system.name, {})
-    unseen = [item for item in rated if item in judged and rows[item].label != LEARNED]
+    scores = frame.run.valued_scores(judge, system.name)
+    learned = scores.places[scores.labels.among((LEARNED,))]
+    unseen = np.setdiff1d(rated.shared(judged), learned, assume_unique=True)
     return _Scores(rated, judged, unseen)
 
 
@@ -58,7 +61,7 @@ def _table(frame: ResultsFrame, human: ScoredAspect, judge: ScoredAspect) -> Res
         "model:words=common.model rated:count=results.rated unrated:count=results.unrated people=results.people_alone "
         "prediction_powered=results.people_and_judge judge=results.judge_alone narrower:percent=results.narrower"
     )
-    lines = [_line(frame, s, part) for s, part in scores.items() if len(part.unseen) >= _LEAST and part.unrated]
+    lines = [_line(frame, s, part) for s, part in scores.items() if len(part.unseen) >= _LEAST and len(part.unrated)]
     title = t("results.prediction_powered_of", aspect=frame.aspect_label(human.aspect), people=human.scorer, judge=name)
     notes = [t("results.prediction_powered_learned", judge=name, n=learned)] if learned else []
     return frame.table(f"prediction_powered_{human.slug}_{judge.slug}", title, columns, lines, notes=notes)
@@ -67,10 +70,10 @@ def _table(frame: ResultsFrame, human: ScoredAspect, judge: ScoredAspect) -> Res
 def _line(frame: ResultsFrame, system: EvaluatedSystem, scores: _Scores) -> TableLine:
     clusters = frame.run.clusters
     estimate = clustered_prediction_powered_mean(
-        [scores.human[item] for item in scores.unseen],
-        [scores.judge[item] for item in scores.unseen],
+        scores.human.at(scores.unseen),
+        scores.judge.at(scores.unseen),
         clusters(scores.unseen),
-        [scores.judge[item] for item in scores.unrated],
+        scores.judge.at(scores.unrated),
         clusters(scores.unrated),
         frame.bootstrap["level"],
     )

@@ -44,6 +44,11 @@ class JudgedSpec(KindSpec):
     rubric: FileRef | None = None
     anyway: bool = False
 
+    @property
+    def looks_elsewhere(self) -> bool:
+        """The folder of a trained judge is not a file of the recipe."""
+        return self.folder is not None
+
 
 class JudgedScorer(Scorer):
     """Scores answers by a judge.

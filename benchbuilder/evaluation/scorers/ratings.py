@@ -41,6 +41,11 @@ class RatingsSpec(KindSpec):
     threshold: Annotated[float, Field(ge=0, le=1)]
     database_env: Annotated[str | None, RuntimeOption()] = None
 
+    @property
+    def looks_elsewhere(self) -> bool:
+        """A shared database is not in the folder of the build."""
+        return self.database_env is not None
+
 
 class RatingsScorer(Scorer):
     """Scores answers by human ratings; each rater's value is kept beside the score.

@@ -160,9 +160,7 @@ class AnswerByRule(Map):
 
     def external_inputs(self) -> Mapping[str, str]:
         """Hashes of people's answers so far, for a baseline of human answers."""
-        baseline = self._baseline
-        baseline.open(self.context.workplace)
-        return baseline.external_inputs()
+        return self._baseline.external_inputs(self.context.workplace)
 
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:  # noqa: ARG002
         """Open the baseline."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
 from benchbuilder.config import StepSpec
-from benchbuilder.core import Dropped, GatherResult, Item, Kept, Table, cells_of
+from benchbuilder.core import FilterResult, Item, Table, cells_of
 from benchbuilder.steps import Gather, Port
 
 _Stratum = tuple[str, str, str]
@@ -31,15 +31,23 @@ class OneOfFamily(Gather):
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Item)}
     reasons: ClassVar[Mapping[str, str]] = {"family_is_asked": "Another question of its family is asked."}
 
-    def gather(self, tables: Mapping[str, Table[Any]]) -> GatherResult:
+    def gather(self, tables: Mapping[str, Table[Any]]) -> FilterResult:
         """Every item, kept or dropped, in the order of the input; a dropped one names the item that is asked."""
-        rows: list[Item[Any]] = list(tables["each"])
-        drawn = draw_one_of_family(rows, self.context.seed)
-        return GatherResult([
-            (row.id, [Kept(row) if drawn[row.family_name] == row.id
-                      else Dropped("family_is_asked", drawn[row.family_name])])
-            for row in rows
-        ])  # fmt: skip
+        names: list[str] = []
+        families: list[str] = []
+
+        def read() -> Iterator[Item[Any]]:
+            for item in tables["each"]:
+                names.append(item.id)
+                families.append(item.family_name)
+                yield item
+
+        drawn = draw_one_of_family(read(), self.context.seed)
+        asked = [drawn[family] for family in families]
+        return FilterResult(
+            [None if one == name else "family_is_asked" for name, one in zip(names, asked, strict=True)],
+            ["" if one == name else one for name, one in zip(names, asked, strict=True)],
+        )
 
 
 def draw_one_of_family(items: Iterable[Item[Any]], seed: int) -> dict[str, str]:

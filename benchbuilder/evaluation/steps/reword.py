@@ -3,15 +3,33 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any, ClassVar
 
+import numpy as np
+
 from benchbuilder.config import StepSpec, WordingsSpec
-from benchbuilder.core import DataError, Dropped, GatherResult, Item, Kept, NotApplicable, Outcome, Table
+from benchbuilder.core import (
+    DataError,
+    Dropped,
+    GatherPiece,
+    GatherStream,
+    Item,
+    Kept,
+    NotApplicable,
+    Outcome,
+    Table,
+    take_rows,
+)
+from benchbuilder.evaluation.steps.outcome_columns import outcome_columns
 from benchbuilder.steps import Gather, Port
 
 REWORDED = "reworded"
 """The step that words questions anew, and what the names of the steps begin with that ask and score these."""
+
+
+_WINDOW = 16_384
+_NO_VERDICT = NotApplicable("no_verdict_asked")
 
 
 class RewordSpec(StepSpec, WordingsSpec):
@@ -37,30 +55,39 @@ class Reword(Gather):
 
     spec: RewordSpec
 
-    def gather(self, tables: Mapping[str, Table[Any]]) -> GatherResult:
+    def gather(self, tables: Mapping[str, Table[Any]]) -> GatherStream:
         """Every item: worded anew, or why not. DataError if no question fits every wording."""
-        rows: list[Item[Any]] = list(tables["each"])
-        questions = {row.id: question for row in rows if (question := _yes_no_question(row))}
-        worded = {name: texts for name, question in questions.items() if (texts := self._worded(question)) is not None}
-        if questions and not worded:
+        sorted_out = [self._family_or_reason(row) for row in tables["each"]]
+        families = {found for found in sorted_out if isinstance(found, str)}
+        unfit = sum(isinstance(found, Dropped) for found in sorted_out)
+        if unfit and not families:
             raise DataError(
                 "no question can be asked in every wording", where="evaluation.wordings",
-                why=f"no frame fits any of {len(questions):,} true/false questions, and a sentence needs their claim",
+                why=f"no frame fits any of {unfit:,} true/false questions, and a sentence needs their claim",
                 next="add a frame that fits, or remove the sentences with {claim}: "
                      "evaluation.wordings.sentences.NAME=null",
             )  # fmt: skip
-        drawn = self._drawn({row.family_name for row in rows if row.id in worded})
-        outcomes: list[tuple[str, list[Outcome]]] = []
-        for row in rows:
-            if row.id not in questions:
-                outcomes.append((row.id, [NotApplicable("no_verdict_asked")]))
-            elif row.id not in worded:
-                outcomes.append((row.id, [Dropped("no_claim", questions[row.id])]))
-            elif row.family_name not in drawn:
-                outcomes.append((row.id, [Dropped("family_not_drawn", row.family_name)]))
-            else:
-                outcomes.append((row.id, list(self._children(row, worded[row.id]))))
-        return GatherResult(outcomes)
+        return GatherStream(self._pieces(tables["each"], sorted_out, self._drawn(families)))
+
+    def _family_or_reason(self, row: Item[Any]) -> str | Dropped | NotApplicable:
+        """The family of an item that can be asked in every wording, or why it cannot."""
+        question = _yes_no_question(row)
+        if not question:
+            return _NO_VERDICT
+        return row.family_name if self._worded(question) is not None else Dropped("no_claim", question)
+
+    def _pieces(
+        self, items: Table[Any], sorted_out: Sequence[str | Dropped | NotApplicable], drawn: Set[str]
+    ) -> Iterator[GatherPiece]:
+        """The items some at a time; only those of the drawn families are made."""
+        for first, window in items.windows(_WINDOW):
+            found = sorted_out[first : first + len(window)]
+            places = [place for place, family in enumerate(found) if isinstance(family, str) and family in drawn]
+            asked = zip(places, Table(take_rows(window.arrow, np.array(places, np.int64)), items.row), strict=True)
+            children = {place: list(self._children(row)) for place, row in asked}
+            told = ((place, outcome) for place, one in enumerate(found)
+                    for outcome in (children[place] if place in children else [_not_drawn(one)]))  # fmt: skip
+            yield GatherPiece(first + np.arange(len(window)), window, outcome_columns(told, items.row))
 
     def _worded(self, question: str) -> dict[str, str] | None:
         """The question in each wording; None if its claim is needed and not known."""
@@ -80,8 +107,8 @@ class Reword(Gather):
 
         return set(sorted(families, key=key)[: self.spec.families])
 
-    def _children(self, row: Item[Any], texts: Mapping[str, str]) -> Iterator[Outcome]:
-        for name, text in texts.items():
+    def _children(self, row: Item[Any]) -> Iterator[Outcome]:
+        for name, text in (self._worded(_yes_no_question(row)) or {}).items():
             payload = row.payload.model_copy(update={"question": text, "context": ""})
             for repeat in range(1, self.spec.repeats + 1):
                 slot = f"{name}.{repeat}"
@@ -93,6 +120,10 @@ class Reword(Gather):
                     ),
                     slot,
                 )  # fmt: skip
+
+
+def _not_drawn(found: str | Dropped | NotApplicable) -> Dropped | NotApplicable:
+    return Dropped("family_not_drawn", found) if isinstance(found, str) else found
 
 
 def claim_of(question: str, frames: tuple[str, ...]) -> str:

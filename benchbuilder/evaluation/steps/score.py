@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar
 
+import numpy as np
+
 from benchbuilder.config import KindSpec, Slot, StepSpec
-from benchbuilder.core import Answer, GatherResult, Item, Outcome, Row, Score, StepContext, Table, create_from_spec
+from benchbuilder.core import (
+    Answer,
+    GatherPiece,
+    GatherStream,
+    Item,
+    OutcomeBatch,
+    Row,
+    Score,
+    StepContext,
+    Table,
+    create_from_spec,
+)
 from benchbuilder.evaluation.scorers.base import Scorer, outcomes_of
+from benchbuilder.evaluation.steps.outcome_columns import outcome_columns
 from benchbuilder.models import Conversation
 from benchbuilder.steps import Gather, Port, PromptedMap, Step, model_identity
 
@@ -53,21 +67,30 @@ class ScoreAnswers(_ScoringStep, Gather):
 
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:
         """Open the scorer."""
-        self._items: dict[str, Item[Any]] = {item.id: item for item in lookups["item"]}
+        self._items: Table[Item[Any]] | None = lookups["item"]
         self.scorer.open()
 
-    def gather(self, tables: Mapping[str, Table[Any]]) -> GatherResult:
-        """The scores of all answers."""
-        answers: list[Answer] = list(tables["each"])
-        outcomes: list[tuple[str, list[Outcome]]] = []
-        for start in range(0, len(answers), _CHUNK_SIZE):
-            pairs = [(answer, answer.find_item(self._items)) for answer in answers[start : start + _CHUNK_SIZE]]
-            produced_by = self.produced_by(self.spec.scorer.kind)
-            for (answer, item), scored in zip(pairs, self.scorer.score(pairs), strict=True):
-                outcomes.append((answer.id, outcomes_of(scored, answer, item, self.spec.name, produced_by)))
+    def gather(self, tables: Mapping[str, Table[Any]]) -> GatherStream:
+        """The scores of all answers, some at a time: neither all answers nor all items are held."""
+        return GatherStream(self._pieces(tables["each"]))
+
+    def _pieces(self, answers: Table[Answer]) -> Iterator[GatherPiece]:
+        for first, window in answers.windows(_CHUNK_SIZE):
+            yield GatherPiece(first + np.arange(len(window)), window, self._scored(list(window)))
         # a plan has a step per model: release the benchmark and a judge's weights after each
-        self._items, self.scorer = {}, create_from_spec("scorer", self.spec.scorer, self.context)
-        return GatherResult(outcomes)
+        self._items, self.scorer = None, create_from_spec("scorer", self.spec.scorer, self.context)
+
+    def _scored(self, answers: Sequence[Answer]) -> OutcomeBatch:
+        """The outcomes of some answers."""
+        parents = {parent for answer in answers for parent in answer.parents}
+        items = {} if self._items is None else {item.id: item for item in self._items.find(parents)}
+        pairs = [(answer, answer.find_item(items)) for answer in answers]
+        produced_by = self.produced_by(self.spec.scorer.kind)
+        scored = enumerate(zip(pairs, self.scorer.score(pairs), strict=True))
+        return outcome_columns((
+            (place, outcome) for place, ((answer, item), marks) in scored
+            for outcome in outcomes_of(marks, answer, item, self.spec.name, produced_by)
+        ), Score)  # fmt: skip
 
 
 class ScoreByModel(_ScoringStep, PromptedMap):

@@ -17,7 +17,7 @@ from benchbuilder.config import (
     dotted_key,
     explain_validation,
     leaves_of,
-    list_file_refs,
+    list_parts,
     load_recipe,
     parse_recipe_text,
 )
@@ -176,7 +176,7 @@ def _changed_specs(changes: list[DraftChange], parsed: RecipeFile, loaded: Loade
                 if not any(other != key and other[: len(key)] == key for other in found)
             ]
             continue
-        if any(not ref.resolved_path for ref in list_file_refs(specs[step])):
+        if any(not ref.resolved_path for ref in list_parts(specs[step], FileRef)):
             names_files = True
     if problems:
         raise RecipeError(problems)

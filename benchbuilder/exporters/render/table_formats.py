@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from benchbuilder.core import escape_cell
 from benchbuilder.exporters.render.tables import (
@@ -120,16 +121,35 @@ def _exact(value: float | str | None) -> str:
 
 def csv_table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """Comma-separated lines; text that looks like a formula is escaped, numbers stay numbers."""
+    return "".join(csv_lines(head, rows))
+
+
+def csv_lines(head: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
+    """The lines of `csv_table`, some at a time."""
     stream = io.StringIO(newline="")
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow([escape_cell(name) for name in head])
     for row in rows:
         writer.writerow([_safe(cell) for cell in row])
-    return stream.getvalue()
+        if stream.tell() > _CSV_PIECE:
+            yield stream.getvalue()
+            stream.seek(0)
+            stream.truncate()
+    yield stream.getvalue()
+
+
+_CSV_PIECE = 1 << 16
+"""Characters of a piece of comma-separated lines."""
 
 
 def _safe(cell: object) -> str:
-    text = _exact(cell) if isinstance(cell, float) else "" if cell is None else str(cell)
+    if isinstance(cell, float):
+        return _exact(cell)
+    return "" if cell is None else _safe_text(str(cell))
+
+
+@lru_cache(maxsize=8192)  # names stand in many lines
+def _safe_text(text: str) -> str:
     try:
         float(text)
     except ValueError:

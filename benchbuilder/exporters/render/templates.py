@@ -10,6 +10,7 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from benchbuilder.core import DEFAULT_LANGUAGE, PageTexts, directed_parts, page_texts, replace_steering_characters
+from benchbuilder.exporters.render.compiled_templates import CompiledTemplates
 from benchbuilder.web import layout_loader
 
 _KEPT_CONTROLS = frozenset("\n\t\r")
@@ -104,7 +105,9 @@ def render_markdown(template: str, packages: Sequence[str] = (), **context: Any)
 def _environment(packages: Sequence[str], context: Mapping[str, Any], **options: Any) -> Environment:
     """The environment of a page; numbers are written as in the language of its texts."""
     t = next((value for value in context.values() if isinstance(value, PageTexts)), page_texts(DEFAULT_LANGUAGE))
+    compiled_by = repr((t.language, sorted(t.starting("").items()), options.get("autoescape"), "finalize" in options))
     environment = Environment(
+        bytecode_cache=CompiledTemplates(compiled_by),
         loader=ChoiceLoader([*map(PackageLoader, (*packages, "benchbuilder.exporters.report")), layout_loader()]),
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -22,7 +22,12 @@ def groups_of(entries: Iterable[EntrySummary], sources: Sequence[str]) -> list[s
 
 def types_of(entries: Iterable[EntrySummary | ReportEntry]) -> list[str]:
     """The types that occur: true/false, open-ended, then others by name."""
-    present = {entry.type for entry in entries}
+    return ordered_types(entry.type for entry in entries)
+
+
+def ordered_types(names: Iterable[str]) -> list[str]:
+    """These types without repetition: true/false, open-ended, then others by name."""
+    present = set(names)
     return [name for name in _TYPES if name in present] + sorted(present - set(_TYPES))
 
 

@@ -102,6 +102,11 @@ class TransformersSpec(ModelSpec):
             raise ValueError("`chat_values` go to a chat template, which `wrapping` replaces")
         return self
 
+    @property
+    def looks_elsewhere(self) -> bool:
+        """What is named on the hub is read from the cache of its library."""
+        return self.name is not None
+
 
 class TransformersBody(Spec):
     """A journaled reply: the text of the model, and what ended it."""

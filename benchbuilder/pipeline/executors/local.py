@@ -13,8 +13,6 @@ from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any, ClassVar
 
-import pyarrow as pa
-
 from benchbuilder.config import KindSpec
 from benchbuilder.core import (
     InstallationError,
@@ -23,12 +21,14 @@ from benchbuilder.core import (
     begin_worker_process,
 )
 from benchbuilder.pipeline.executors.base import Executor, StepWork
+from benchbuilder.pipeline.memory import release_free_memory
 
 
 class LocalExecutor(Executor):
     """One worker is this process; several are processes of their own, started when first needed.
 
-    A step of one shard runs in this process, whatever the number of workers.
+    A step of one shard starts no processes. If some are there it runs in one of them: what it loads, such as a
+    dictionary, is gone when they end, before the outputs are made.
     """
 
     kind: ClassVar[str] = "local"
@@ -42,7 +42,7 @@ class LocalExecutor(Executor):
 
     def map(self, work: StepWork, indices: Sequence[int], folder: Path) -> Iterator[int]:
         """Each index when its shard is written, in the order given."""
-        if self.workers == 1 or len(indices) <= 1:
+        if self.workers == 1 or not indices or (len(indices) == 1 and self._pool is None):
             for index in indices:
                 work.make_shard(index, folder)
                 yield index
@@ -140,5 +140,5 @@ def _forget(job: int) -> None:
     """Release what finished work has opened: the next steps may need the memory."""
     if _opened_work.pop(job, None) is not None:
         gc.collect()
-        pa.default_memory_pool().release_unused()
+        release_free_memory()
     time.sleep(_FORGET_TIMEOUT_S)

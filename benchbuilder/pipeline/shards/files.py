@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+from bisect import bisect_left
 from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -30,8 +31,8 @@ from benchbuilder.pipeline.accounting.shard import OUTCOME_SCHEMA, Shard
 
 TABLE_COPY = "table-"
 """How the names of memory-mapped copies of tables begin; they are removed when a build ends."""
-_BATCH_ROWS, _BATCH_BYTES = 65_536, 32_000_000
-"""The most rows of a piece, and about the most bytes of it."""
+_BATCH_ROWS = 65_536
+"""The most rows of a piece."""
 _GROUP_BYTES = 16_000_000
 """About so many bytes, before compression, are in a row group: of one row, its group is read."""
 _SLICE_ROWS = 8_192
@@ -170,23 +171,24 @@ def _check_schema(table: pa.Table, schema: pa.Schema) -> pa.Table:
     return table if table.schema.equals(schema) else table.cast(schema)
 
 
-def read_batches(path: Path, schema: pa.Schema, names: Sequence[str] | None = None) -> Iterator[pa.Table]:
+def read_batches(path: Path, schema: pa.Schema, names: Sequence[str] | None, most_bytes: int) -> Iterator[pa.Table]:
     """The rows of a Parquet file of this schema, or some columns of them, piece by piece.
 
-    Columns in structs may be named by dots. DamagedError if it is damaged.
+    A piece of whole rows has about `most_bytes` at most. Columns in structs may be named by dots. DamagedError if it is
+    damaged.
     """
     with _report_damage(path):
         reader = _open(path)
-        rows = _BATCH_ROWS if names is not None else _rows_of_bytes(reader.metadata)
+        rows = _BATCH_ROWS if names is not None else _rows_of_bytes(reader.metadata, most_bytes)
         for batch in reader.iter_batches(rows, columns=None if names is None else list(names)):
             table = pa.Table.from_batches([batch])
             yield table.cast(schema) if names is None else table
 
 
-def _rows_of_bytes(meta: pq.FileMetaData) -> int:
+def _rows_of_bytes(meta: pq.FileMetaData, most_bytes: int) -> int:
     """How many rows of a file a piece has."""
     size = sum(meta.row_group(group).total_byte_size for group in range(meta.num_row_groups))
-    return max(1, min(_BATCH_ROWS, _BATCH_BYTES * meta.num_rows // max(size, 1)))
+    return max(1, min(_BATCH_ROWS, most_bytes * meta.num_rows // max(size, 1)))
 
 
 def read_columns(path: Path, names: Sequence[str], *, by_dictionary: bool = False) -> pa.Table:
@@ -209,11 +211,14 @@ def count_rows(path: Path) -> int:
 
 def may_hold(path: Path, name: str, values: Collection[Any]) -> bool:
     """Whether a column of a Parquet file may have one of `values`, by the statistics in its footer."""
-    footer = read_footer(path)
+    footer, ordered = read_footer(path), sorted(values)
     names = {footer.schema.column(place).path: place for place in range(footer.num_columns)}
     for group in range(footer.num_row_groups):
         stats = footer.row_group(group).column(names[name]).statistics
-        if stats is None or not stats.has_min_max or any(stats.min <= value <= stats.max for value in values):
+        if stats is None or not stats.has_min_max:
+            return True
+        place = bisect_left(ordered, stats.min)
+        if place < len(ordered) and ordered[place] <= stats.max:
             return True
     return False
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from benchbuilder.config import FileRef, list_file_refs
+from benchbuilder.config import FileRef, list_parts
 from benchbuilder.core import row_class, schema_of
 from benchbuilder.pipeline.shards.files import count_rows, read_columns, read_footer, read_part, read_slice, write_shard
 from benchbuilder.pipeline.shards.worker import ShardWorker, StepJob
@@ -111,7 +111,7 @@ class ShardTask:
     def shared(self) -> tuple[Path, ...]:
         """The files and folders that every shard needs: tables, what was prepared, what the spec names."""
         tables = [part for files in self.job.ports.values() for part in files.parts]
-        named = [ref.file for ref in list_file_refs(self.job.step.spec)]
+        named = [ref.file for ref in list_parts(self.job.step.spec, FileRef)]
         return tuple(dict.fromkeys([*tables, *self.prepared, *named]))
 
     def inputs(self, index: int) -> tuple[Path, ...]:

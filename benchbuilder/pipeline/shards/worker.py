@@ -30,9 +30,11 @@ from benchbuilder.core import (
 )
 from benchbuilder.models import Conversation
 from benchbuilder.pipeline.accounting.shard import Shard, account_batch, account_filter, account_map
+from benchbuilder.pipeline.memory import release_free_memory
 from benchbuilder.pipeline.shards.files import (
     TABLE_COPY,
     count_rows,
+    may_hold,
     read_batches,
     read_columns,
     read_footer,
@@ -104,7 +106,7 @@ class StoredTable(Table[Any]):
     def batches(self, names: Sequence[str] | None = None) -> Iterator[pa.Table]:
         """The rows, or some columns of them, from the files; columns in structs may be named by dots."""
         for part in self._parts:
-            yield from read_batches(part, schema_of(self.row), names)
+            yield from read_batches(part, schema_of(self.row), names, self.window_bytes)
 
     def release(self) -> None:
         """Give back the pages of the memory-mapped copy that were read; where the system cannot, it does so itself."""
@@ -112,10 +114,12 @@ class StoredTable(Table[Any]):
             self._memory.madvise(mmap.MADV_DONTNEED)
 
     def find(self, ids: Collection[str]) -> Table[Any]:
-        """The rows of these ids; of files without any, only the ids are read."""
-        wanted, schema = pa.array(sorted(ids), pa.string()), schema_of(self.row)
-        tables = [schema.empty_table()]
-        for part in self._parts if len(wanted) else ():
+        """The rows of these ids; of files without any, only the ids are read, if anything."""
+        ordered, schema = sorted(ids), schema_of(self.row)
+        wanted, tables = pa.array(ordered, pa.string()), [schema.empty_table()]
+        for part in self._parts:
+            if not may_hold(part, "id", ordered):  # ids begin with what a row is
+                continue
             mask: Any = pc.is_in(read_columns(part, ["id"]).column("id"), value_set=wanted)
             if pc.any(mask, min_count=0).as_py():
                 tables.append(read_part(part, schema).filter(mask))
@@ -129,6 +133,7 @@ class StoredTable(Table[Any]):
             with FileLock(path.with_suffix(".lock")):
                 if not _is_whole(path):
                     self._copy(path)
+                    release_free_memory()
         with path.open("rb") as file:
             self._memory = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         return pa.ipc.open_file(pa.BufferReader(pa.py_buffer(self._memory))).read_all()

@@ -21,9 +21,11 @@ class Checksums:
     def __init__(self, memory: Path, *, verify: bool = False) -> None:
         self._memory = memory
         self._known: dict[str, list[object]] = {}
+        self._has_news = True
         if not verify:
             with contextlib.suppress(FileNotFoundError, ValueError, KeyError):
                 self._known = unseal_json(memory.read_bytes())["files"]
+                self._has_news = False
 
     def sha256_of(self, path: Path) -> str:
         """Hex digest of a file, or of the relative names and files of a folder or glob; DataError if there is none."""
@@ -54,11 +56,13 @@ class Checksums:
         with _reading(path), path.open("rb") as stream:
             digest = hashlib.file_digest(stream, "sha256").hexdigest()
         self._known[str(path)] = [*mark, digest]
+        self._has_news = True
         return digest
 
     def save(self) -> None:
-        """Save the checksums for the next build."""
-        write_atomically(self._memory, seal_json({"files": dict(sorted(self._known.items()))}), sync=False)
+        """Save the checksums for the next build, if there are new ones."""
+        if self._has_news:
+            write_atomically(self._memory, seal_json({"files": dict(sorted(self._known.items()))}), sync=False)
 
 
 def _sha256_of_files(folder: Path, paths: Iterable[Path], of_file: Callable[[Path], str]) -> str:

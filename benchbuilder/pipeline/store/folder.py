@@ -123,9 +123,13 @@ class Store:
         finally:
             shutil.rmtree(folder, ignore_errors=True)  # the next build removes what is left of it
 
+    def scratch_folders(self) -> list[Path]:
+        """The folders of temporary stores; while nothing works here, those that killed commands left."""
+        return sorted((self.folder / "store").glob(f"{_SCRATCH}*"))
+
     def _recover(self) -> None:
         """Finish or undo what a killed build left half done when it replaced a step."""
-        for scratch in (self.folder / "store").glob(f"{_SCRATCH}*"):
+        for scratch in self.scratch_folders():
             shutil.rmtree(scratch)
         self._remove_copies()
         for old in self.steps.glob(f"*/*{_OLD}"):

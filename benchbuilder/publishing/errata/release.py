@@ -13,7 +13,7 @@ from benchbuilder.core import Problem, RecipeError
 from benchbuilder.publishing.errata.known_items import private_items, releases_of
 from benchbuilder.publishing.errata.log_file import log_of, mark_released
 from benchbuilder.publishing.release.item_changes import ChangedItems, find_item_changes
-from benchbuilder.publishing.release.items import BenchmarkToShare, read_build, read_release
+from benchbuilder.publishing.release.items import BenchmarkToShare, read_build, released_items
 from benchbuilder.publishing.release.make import Release, ReleaseRequest, make_release
 from benchbuilder.publishing.release.record import SemanticVersion, latest_release, parse_version
 from benchbuilder.steps import Erratum, read_errata
@@ -58,7 +58,7 @@ def release_errata(
     if before is None:
         raise RecipeError([Problem("there is no release yet that could be corrected", where=display_path(releases),
                                    hint="benchbuild release recipe=... version=1.0.0")])  # fmt: skip
-    level = _level(before, read_build(loaded, cwd), errata)
+    level = _level(before, read_build(loaded, cwd), errata, loaded.whole.seed)
     if level is None and not design:
         raise RecipeError([Problem(f"nothing changed since {before.name}", where=display_path(before),
                                    actual=f"{sum(e.state == 'open' for e in errata.values())} open errata",
@@ -90,12 +90,12 @@ def next_version(version: SemanticVersion, level: Level) -> SemanticVersion:
     return SemanticVersion(version.major, version.minor, version.patch + 1)
 
 
-def _level(before: Path, built: BenchmarkToShare, errata: Mapping[str, Erratum]) -> Level | None:
+def _level(before: Path, built: BenchmarkToShare, errata: Mapping[str, Erratum], seed: int) -> Level | None:
     """How far the version rises; ``None`` if the items are the same."""
-    public = read_release(before)
+    public = released_items(before)
     withheld = {item.id: item for _, item in private_items(before)}
     now = [item for item in built.items if item.id not in withheld]
-    changes = find_item_changes(public, now, errata, "next")
+    changes = find_item_changes(public, now, errata, "next", seed)
     gone = withheld.keys() - {item.id for item in built.items}
     if gone or not _only_texts(changes):
         return "minor"

@@ -6,13 +6,13 @@ from collections import ChainMap
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 import pyarrow as pa
 import yaml
 from markupsafe import Markup
 
-from benchbuilder.core import PageTexts, Table
+from benchbuilder.core import PageTexts
 from benchbuilder.exporters import (
     DatasetCard,
     DatasetCardSpec,
@@ -22,6 +22,7 @@ from benchbuilder.exporters import (
     texts_as_markdown,
 )
 from benchbuilder.publishing.release.item_changes import TABLE_FILE, WITHDRAWN_FILE
+from benchbuilder.publishing.release.item_order import chosen_items
 from benchbuilder.publishing.release.material import ReleaseMaterial, TaskMaterial
 from benchbuilder.publishing.release.record import ReleaseRecord
 from benchbuilder.publishing.release.records import feature
@@ -43,8 +44,8 @@ class CardColumns:
 
 
 def render_cards(
-    material: ReleaseMaterial, record: ReleaseRecord, columns: CardColumns, public: set[str], files: Collection[str],
-    scorecard: Scorecard, refusals: Sequence[ReleaseRefusal],
+    material: ReleaseMaterial, record: ReleaseRecord, columns: CardColumns, public: Collection[str],
+    files: Collection[str], scorecard: Scorecard, refusals: Sequence[ReleaseRefusal],
 ) -> dict[str, str]:  # fmt: skip
     """The card in Markdown, and one for each of several tasks, by the names of the files.
 
@@ -95,18 +96,15 @@ def _card_spec(task: TaskMaterial) -> DatasetCardSpec:
     return cards[0] if cards else plain
 
 
-def public_material(material: ReleaseMaterial, public: set[str]) -> ReleaseMaterial:
+def public_material(material: ReleaseMaterial, public: Collection[str]) -> ReleaseMaterial:
     """The build as if only the items with these ids were there: counts of private ones would tell of their labels."""
     tasks = (replace(task, finished=_public_view(task, public, audited=True)) for task in material.tasks)
     return replace(material, tasks=tuple(tasks))
 
 
-def _public_view(task: TaskMaterial, public: set[str], *, audited: bool) -> FinishedBuild:
+def _public_view(task: TaskMaterial, public: Collection[str], *, audited: bool) -> FinishedBuild:
     """The build as if only the public items were there; with private ones, figures of the audit would count theirs."""
-    table = task.finished.tables[task.finished.items]
-    places = [place for place, name in enumerate(table.ids()) if name in public]
-    own: Table[Any] = Table(table.arrow.take(pa.array(places, pa.int64())), table.row)
-    tables: Any = ChainMap({task.finished.items: own}, dict(task.finished.tables.items()))
+    tables: Any = ChainMap({task.finished.items: chosen_items(task, public)}, cast("Any", task.finished.tables))
     return replace(task.finished, tables=tables, audit=task.audit.result if audited else None)
 
 

@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchbuilder.core import Claim, Problem, RecipeError, Table, flat_record_schema, flat_records
+from benchbuilder.core import Claim, Problem, RecipeError, Table, flat_record_schema, flat_records, schema_of
 from benchbuilder.exporters import random_order_key
-from benchbuilder.publishing.release.items import TEST, SharedItem, shared_item
+from benchbuilder.publishing.release.item_order import chosen_items, items_in_order, items_of_material, items_of_task
+from benchbuilder.publishing.release.items import TEST, SharedItem
 from benchbuilder.publishing.release.material import ReleaseMaterial, TaskMaterial
 from benchbuilder.publishing.release.private_folder import PrivateFolder, Use, make_private
 from benchbuilder.publishing.release.record import ReleasedConfig
 from benchbuilder.publishing.release.records import (
     CANARY,
-    plain_name,
     private_record,
     private_schema,
     public_record,
     public_schema,
     released_columns,
 )
-from benchbuilder.publishing.release.splits import divide, question_names
+from benchbuilder.publishing.release.splits import ItemKey, divide, question_names
 from benchbuilder.publishing.release.votes import VOTES_SCHEMA, released_votes
 
 PRIVATE, EVIDENCE, VOTES = "private", "evidence", "votes"
@@ -42,15 +44,15 @@ _EVIDENCE_SCHEMA = pa.schema([
 class Filled:
     """What was written: the configurations and their columns, what each question is used for, and what stays here.
 
-    `columns` are those of the items, spelled as in the build. `public` are the items whose labels are published.
-    `withheld` maps each task to its private rows and their published names.
+    `columns` are those of the items, spelled as in the build. `public` are the ids of the items whose labels are
+    published. `withheld` maps each task to its private rows and their published names.
     """
 
     configs: tuple[ReleasedConfig, ...]
     schemas: Mapping[str, pa.Schema]
     columns: tuple[str, ...]
     uses: Mapping[str, Use]
-    public: tuple[SharedItem, ...]
+    public: frozenset[str]
     withheld: Mapping[str, tuple[Table[Any], tuple[str, ...]]]
 
     def save_private(self, folder: Path) -> None:
@@ -63,8 +65,8 @@ class Filled:
                  for task, (table, published) in self.withheld.items()}  # fmt: skip
         (folder / "names.json").write_text(json.dumps(names, indent=1), encoding="utf-8", newline="\n")
         for task, (table, _) in self.withheld.items():
-            pq.write_table(table.arrow, folder / f"{task or 'items'}.parquet")
-            lines = [{"name": names[task][record["id"]], **record} for record in flat_records(table)]
+            _write_parquet(folder / f"{task or 'items'}.parquet", table)
+            lines = ({"name": names[task][record["id"]], **record} for record in flat_records(table))
             _write_rows(folder / f"{task or 'items'}.jsonl", lines)
 
 
@@ -77,52 +79,53 @@ def fill_release(
     `replaced` has the ids that fixed items replace, by their own.
     """
     recipe = material.loaded.whole
-    items = items_of_material(material)
-    if replaced:
-        items = [replace(item, columns={**item.columns, REPLACES: replaced.get(item.id, "")}) for item in items]
-    names = question_names(items, private)
+    keys: list[ItemKey] = []
+    names = question_names(_noted(items_of_material(material), keys), private)
     _check_payloads(material)
     pairs = [(pair.first, pair.second) for task in material.tasks for pair in task.texts.duplicates]
-    used = divide(items, names, recipe.release, private, pairs)
-    public = [item for item in items if used[item.id] != "private"]
-    public.sort(key=lambda item: random_order_key(recipe.seed, item.id))
+    used = divide(keys, names, recipe.release, private, pairs)
+    public = {key.id: random_order_key(recipe.seed, key.id) for key in keys if used[key.id] != "private"}
     writer = _Writer(folder, _Licences(material), canary)
-    for task in material.tasks:
-        schema = public_schema(flat_record_schema(task.finished.tables[task.finished.items].row))
-        schema = schema.append(pa.field(REPLACES, pa.string())) if replaced else schema
-        writer.write_items([item for item in public if item.task == task.loaded.task], schema, used)
-    withheld = [item for item in items if used[item.id] == "private"]
+    schemas = {task.loaded.task: public_schema(flat_record_schema(items_of_task(task).row)) for task in material.tasks}
+    if replaced:
+        schemas = {task: schema.append(pa.field(REPLACES, pa.string())) for task, schema in schemas.items()}
+    writer.write_items(_replacing(items_in_order(material, public, folder), replaced), schemas, used)
+    withheld = {key.id: private.digest("order", names[key.id]) for key in keys if key.id not in public}
     if withheld:
         schema = private_schema(with_task=len(material.tasks) > 1)
-        withheld.sort(key=lambda item: private.digest("order", names[item.id]))
-        rows = [private_record(item, names[item.id], canary, version, schema, private) for item in withheld]
+        items = items_in_order(material, withheld, folder)
+        rows = (private_record(item, names[item.id], canary, version, schema, private) for item in items)
         writer.write(PRIVATE, TEST, rows, schema, private=True)
-    writer.write_evidence(public)
-    shown = {item.id for item in public}
-    votes = [
+    writer.keep_evidence()
+    writer.write_some(VOTES, VOTES_SCHEMA, (
         vote
         for task in material.tasks
-        for vote in released_votes(material.plan, material.store, task.finished, shown, private, canary)
-    ]
-    if votes:
-        writer.write(VOTES, VOTES, votes, VOTES_SCHEMA)
-    schema = flat_record_schema(material.tasks[0].finished.tables[material.tasks[0].finished.items].row)
+        for vote in released_votes(material.plan, material.store, task.finished, public, private, canary)
+    ))  # fmt: skip
+    schema = flat_record_schema(items_of_task(material.tasks[0]).row)
     return Filled(
         configs=tuple(writer.configs.values()), schemas=writer.schemas,
         columns=(*released_columns(schema), CANARY, "licence", *([REPLACES] if replaced else [])),
-        uses={names[item.id]: used[item.id] for item in items},
-        public=tuple(public),
-        withheld={task.loaded.task: _withheld(task, names, used) for task in material.tasks} if withheld else {},
+        uses={names[key.id]: used[key.id] for key in keys},
+        public=frozenset(public),
+        withheld={
+            task.loaded.task: _withheld(task, names, withheld) for task in material.tasks
+        } if withheld else {},
     )  # fmt: skip
 
 
-def items_of_material(material: ReleaseMaterial) -> list[SharedItem]:
-    """Every item of a build, task by task."""
-    return [
-        shared_item({plain_name(name): value for name, value in record.items()}, task.loaded.task, TEST)
-        for task in material.tasks
-        for record in flat_records(task.finished.tables[task.finished.items])
-    ]
+def _noted(items: Iterable[SharedItem], keys: list[ItemKey]) -> Iterator[SharedItem]:
+    """The items; the key of each goes to `keys`."""
+    for item in items:
+        keys.append(ItemKey.of(item))
+        yield item
+
+
+def _replacing(items: Iterable[SharedItem], replaced: Mapping[str, str]) -> Iterator[SharedItem]:
+    """The items, with the ids that they replace if there are any."""
+    for item in items:
+        columns = {**item.columns, REPLACES: replaced.get(item.id, "")} if replaced else item.columns
+        yield replace(item, columns=columns)
 
 
 def _check_payloads(material: ReleaseMaterial) -> None:
@@ -130,7 +133,7 @@ def _check_payloads(material: ReleaseMaterial) -> None:
     if not material.loaded.whole.release.private:
         return
     for task in material.tasks:
-        row: Any = task.finished.tables[task.finished.items].row
+        row: Any = items_of_task(task).row
         if not issubclass(row.model_fields["payload"].annotation, Claim):
             raise RecipeError([Problem(
                 "only questions with a right and a wrong answer can have private labels", key="release.private",
@@ -139,13 +142,10 @@ def _check_payloads(material: ReleaseMaterial) -> None:
 
 
 def _withheld(
-    task: TaskMaterial, names: Mapping[str, str], used: Mapping[str, Use]
+    task: TaskMaterial, names: Mapping[str, str], withheld: Collection[str]
 ) -> tuple[Table[Any], tuple[str, ...]]:
-    table = task.finished.tables[task.finished.items]
-    ids = table.ids()
-    places = [place for place, name in enumerate(ids) if used[name] == "private"]
-    own: Table[Any] = Table(table.arrow.take(pa.array(places, pa.int64())).combine_chunks(), table.row)
-    return own, tuple(names[ids[place]] for place in places)
+    own = chosen_items(task, withheld)
+    return own, tuple(names[name] for name in own.ids())
 
 
 class _Licences:
@@ -167,45 +167,104 @@ class _Writer:
     def __init__(self, folder: Path, licences: _Licences, canary: str) -> None:
         self.configs: dict[str, ReleasedConfig] = {}
         self.schemas: dict[str, pa.Schema] = {}
+        self._paragraphs = 0
         self._folder, self._licences, self._canary = folder, licences, canary
 
-    def write_items(self, items: Iterable[SharedItem], schema: pa.Schema, used: Mapping[str, Use]) -> None:
-        """Write public items, one file for each configuration and split, true/false questions first."""
-        groups: dict[tuple[str, str], list[SharedItem]] = {}
-        for item in items:
-            groups.setdefault((item.config, used[item.id]), []).append(item)
-        for config, split in sorted(groups, key=lambda key: (key[0] != "tf", key[0], key[1] != TEST)):
-            found = groups[config, split]
-            rows = [public_record(item, schema, self._canary, self._licences.of(item.source)) for item in found]
-            self.write(config, split, rows, schema, task=found[0].task, item_type=found[0].type)
+    def write_items(
+        self, items: Iterable[SharedItem], schemas: Mapping[str, pa.Schema], used: Mapping[str, Use]
+    ) -> None:  # fmt: skip
+        """Write public items, one file for each configuration and split, and every paragraph as a row of its own.
 
-    def write_evidence(self, items: Iterable[SharedItem]) -> None:
-        """Write every paragraph of public items as a row of its own."""
-        rows = [
-            {**support, "item": item.id, CANARY: self._canary, "licence": self._licences.of(support["base"])}
-            for item in items for support in item.columns.get("evidence") or ()
-        ]  # fmt: skip
-        if rows:
-            chosen = [{name: row[name] for name in _EVIDENCE_SCHEMA.names} for row in rows]
-            self.write(EVIDENCE, EVIDENCE, chosen, _EVIDENCE_SCHEMA)
+        `schemas` has the columns of each task. Configurations of true/false questions come first.
+        """
+        found: dict[str, dict[tuple[str, str, str, str], int]] = {task: {} for task in schemas}
+        with ExitStack() as opened:
+            files: dict[str, TextIO] = {}
+
+            def write(file: str, row: Mapping[str, Any]) -> None:
+                if file not in files:
+                    files[file] = opened.enter_context(_open(self._folder / file))
+                _write_row(files[file], row)
+
+            for item in items:
+                schema, counts = schemas[item.task], found[item.task]
+                key = (item.config, used[item.id], item.task, item.type)
+                counts[key] = counts.get(key, 0) + 1
+                licence = self._licences.of(item.source)
+                write(_file_of(item.config, used[item.id]), public_record(item, schema, self._canary, licence))
+                for support in item.columns.get("evidence") or ():
+                    licence = self._licences.of(support["base"])
+                    values = {**support, "item": item.id, CANARY: self._canary, "licence": licence}
+                    write(_file_of(EVIDENCE, EVIDENCE), {name: values[name] for name in _EVIDENCE_SCHEMA.names})
+                    self._paragraphs += 1
+        for task, counts in found.items():
+            for key in sorted(counts, key=lambda key: (key[0] != "tf", key[0], key[1] != TEST)):
+                config, split, _, item_type = key
+                self._keep(config, split, counts[key], schemas[task], task=task, item_type=item_type)
+
+    def keep_evidence(self) -> None:
+        """Name the paragraphs among the configurations, if there are any."""
+        if self._paragraphs:
+            self._keep(EVIDENCE, EVIDENCE, self._paragraphs, _EVIDENCE_SCHEMA)
+
+    def write_some(self, config: str, schema: pa.Schema, rows: Iterator[Mapping[str, Any]]) -> None:
+        """Write the rows of a configuration with one split, if there are any."""
+        first = next(rows, None)
+        if first is not None:
+            self.write(config, config, chain([first], rows), schema)
 
     def write(
-        self, config: str, split: str, rows: list[Any], schema: pa.Schema, *, task: str = "", item_type: str = "",
+        self, config: str, split: str, rows: Iterable[Mapping[str, Any]], schema: pa.Schema, *, private: bool = False
+    ) -> None:
+        """Write the rows of a split."""
+        count = _write_rows(self._folder / _file_of(config, split), rows)
+        self._keep(config, split, count, schema, private=private)
+
+    def _keep(
+        self, config: str, split: str, count: int, schema: pa.Schema, *, task: str = "", item_type: str = "",
         private: bool = False,
     ) -> None:  # fmt: skip
-        """Write the rows of a split."""
-        file = f"{config}/{split}.jsonl"
+        """Remember a split that was written."""
         before = self.configs.get(config)
         files, counts = ({}, {}) if before is None else (before.files, before.items)
         self.configs[config] = ReleasedConfig(
-            name=config, task=task, type=item_type, private=private, files={**files, split: file},
-            items={**counts, split: len(rows)},
+            name=config, task=task, type=item_type, private=private,
+            files={**files, split: _file_of(config, split)}, items={**counts, split: count},
         )  # fmt: skip
         self.schemas[config] = schema
-        _write_rows(self._folder / file, rows)
 
 
-def _write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+def _write_parquet(path: Path, table: Table[Any]) -> None:
+    """Write rows in groups of about the size of a window."""
+    held, schema = list[pa.Table](), schema_of(table.row)
+    with pq.ParquetWriter(path, schema) as writer:
+        for piece in table.batches():
+            held.append(piece)
+            if sum(one.nbytes for one in held) > table.window_bytes:
+                writer.write_table(pa.concat_tables(held))
+                held.clear()
+        if held or not len(table):
+            writer.write_table(pa.concat_tables([schema.empty_table(), *held]))
+
+
+def _file_of(config: str, split: str) -> str:
+    return f"{config}/{split}.jsonl"
+
+
+def _write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
+    """Write rows one at a time; how many."""
+    count = 0
+    with _open(path) as stream:
+        for row in rows:
+            _write_row(stream, row)
+            count += 1
+    return count
+
+
+def _open(path: Path) -> TextIO:
     path.parent.mkdir(parents=True, exist_ok=True)
-    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    path.write_text(text, encoding="utf-8", newline="\n")
+    return path.open("w", encoding="utf-8", newline="\n")
+
+
+def _write_row(stream: TextIO, row: Mapping[str, Any]) -> None:
+    stream.write(json.dumps(row, ensure_ascii=False) + "\n")

@@ -5,14 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from benchbuilder.config import LoadedRecipe, display_path
 from benchbuilder.core import DataError, Problem, RecipeError, escape_cell, printable_text, unescape_cell
-from benchbuilder.publishing.release.items import BenchmarkToShare, SharedItem
+from benchbuilder.exporters import random_order_key
+from benchbuilder.publishing.release.items import SharedItem
 from benchbuilder.steps import ITEM_FIELDS, Corrections, CorrectSpec, Erratum, ItemTexts, read_errata
 
 CHANGES_FILE, TABLE_FILE, WITHDRAWN_FILE = "CHANGES.md", "items_changes.tsv", "withdrawn.jsonl"
@@ -80,19 +81,18 @@ def texts_of(item: SharedItem) -> ItemTexts:
 
 
 def replaced_items(
-    before: BenchmarkToShare | None, items: Iterable[SharedItem], corrections: Corrections
+    before: Iterable[SharedItem], items: Iterable[SharedItem], corrections: Corrections
 ) -> dict[str, str]:
     """The ids in the release before that fixed items replace, by their new ids; those of earlier releases too."""
-    if before is None:
-        return {}
-    known = {item.id: str(item.columns.get("replaces") or "") for item in before.items}
+    known: dict[str, str] = {}
     former: dict[tuple[str, ItemTexts], str] = {}
-    for item in before.items:
+    for item in before:
+        known[item.id] = str(item.columns.get("replaces") or "")
         corrected = corrections.apply(texts_of(item))
         if corrected.errata and corrected.texts is not None:
             former.setdefault((item.task, corrected.texts), item.id)
     found: dict[str, str] = {}
-    for item in items:
+    for item in items if former or any(known.values()) else ():
         replaces = known[item.id] if item.id in known else former.get((item.task, texts_of(item)), "")
         if replaces:
             found[item.id] = replaces
@@ -100,17 +100,22 @@ def replaced_items(
 
 
 def find_item_changes(
-    before: BenchmarkToShare, now: Sequence[SharedItem], errata: Mapping[str, Erratum], version: str
+    before: Iterable[SharedItem], now: Iterable[SharedItem], errata: Mapping[str, Erratum], version: str, seed: int
 ) -> ChangedItems:
-    """Compare the public items of two versions; every one that is gone or new has a row."""
+    """Compare the public items of two versions; every one that is gone or new has a row, new ones in random order.
+
+    Both are gone through more than once. Of items that are in both, only the ids are held, and of the others the texts.
+    """
     corrections = Corrections(errata.values())
-    old_ids, new_ids = {item.id for item in before.items}, {item.id for item in now}
-    gone = [item for item in before.items if item.id not in new_ids]
-    new = {(item.task, texts_of(item)): item for item in now if item.id not in old_ids}
+    old_ids, new_ids = {item.id for item in before}, {item.id for item in now}
+    gone = [replace(item, columns={}) for item in before if item.id not in new_ids]
+    added = [replace(item, columns={}) for item in now if item.id not in old_ids]
+    added.sort(key=lambda item: random_order_key(seed, item.id))
+    new = {(item.task, texts_of(item)): item for item in added}
     found = {item.id: corrections.apply(texts_of(item)) for item in gone}
     broken = {(item.task, item.family): found[item.id].errata[-1] for item in gone
               if item.family and found[item.id].texts is None}  # fmt: skip
-    rows, fixed, withdrawn, used = list[ChangedField](), list[tuple[Any, Any]](), list[tuple[Any, Any]](), set[str]()
+    rows, fixed, withdrawn, used = list[ChangedField](), list[tuple[Any, Any]](), dict[str, ChangedField](), set[str]()
     for item in gone:
         corrected = found[item.id]
         used |= set(corrected.errata)
@@ -125,15 +130,14 @@ def find_item_changes(
         if corrected.texts is None or erratum:
             why = f"family incomplete: {errata[erratum].reason}" if erratum else reason
             change = ChangedField(item.id, version, _WHOLE, "released", "withdrawn", why, erratum or ids)
-            withdrawn.append((item, change))
+            withdrawn[item.id] = change
         else:
             why = f"{_NOT_KEPT}: {reason}" if corrected.errata else _NOT_BUILT
             change = ChangedField(item.id, version, _WHOLE, "released", "removed", why, ids)
         rows.append(change)
     rows += [ChangedField(item.id, version, _WHOLE, "", "added", "", "") for item in new.values()]
-    return ChangedItems(
-        tuple(rows), tuple(fixed), tuple(withdrawn), tuple(one for name, one in errata.items() if name in used)
-    )
+    whole = tuple((item, withdrawn[item.id]) for item in (before if withdrawn else ()) if item.id in withdrawn)
+    return ChangedItems(tuple(rows), tuple(fixed), whole, tuple(one for name, one in errata.items() if name in used))
 
 
 def _field_changes(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -99,20 +100,63 @@ def config_name(task: str, item_type: str) -> str:
     return task if item_type == ANY_TYPE else f"{task}_{item_type}"
 
 
-def read_release(folder: Path) -> BenchmarkToShare:
-    """The benchmark in the folder of a release; DataError if there is none, or a file is missing or damaged."""
-    try:
-        data: dict[str, Any] = json.loads((folder / RELEASE_FILE).read_text("utf-8"))
-        items = tuple(
-            shared_item(json.loads(line), config["task"], split)
+@dataclass(frozen=True)
+class ReleasedItems:
+    """The public items in the files of a release, read each time that somebody goes through them.
+
+    `files` has the task, the split and the name of each file.
+    """
+
+    folder: Path
+    files: tuple[tuple[str, str, str], ...]
+
+    @classmethod
+    def of_record(cls, folder: Path, data: Mapping[str, Any]) -> ReleasedItems:
+        """Those that the record of a release names."""
+        return cls(folder, tuple(
+            (config["task"], split, file)
             for config in data["configs"] if config["type"]
             for split, file in config["files"].items()
-            for line in (folder / file).read_text("utf-8").splitlines()
-        )  # fmt: skip
+        ))  # fmt: skip
+
+    def __iter__(self) -> Iterator[SharedItem]:
+        for task, split, file in self.files:
+            with _readable(self.folder):
+                for row in rows_of_file(self.folder / file):
+                    yield shared_item(row, task, split)
+
+    @cached_property
+    def ids(self) -> frozenset[str]:
+        """The ids of the items."""
+        return frozenset(item.id for item in self)
+
+
+def read_release(folder: Path) -> BenchmarkToShare:
+    """The benchmark in the folder of a release; DataError if there is none, or a file is missing or damaged."""
+    with _readable(folder):
+        data = _record_of(folder)
         return BenchmarkToShare(
             name=data["name"], title=data["title"], version=data["version"], licence=data["licence"],
-            language=data["language"], canary=data["canary"], folder=folder, items=items,
+            language=data["language"], canary=data["canary"], folder=folder,
+            items=tuple(ReleasedItems.of_record(folder, data)),
         )  # fmt: skip
+
+
+def released_items(folder: Path) -> ReleasedItems:
+    """The items in the folder of a release; DataError if there is none, here or when a file is missing or damaged."""
+    with _readable(folder):
+        return ReleasedItems.of_record(folder, _record_of(folder))
+
+
+def _record_of(folder: Path) -> dict[str, Any]:
+    return json.loads((folder / RELEASE_FILE).read_text("utf-8"))
+
+
+@contextmanager
+def _readable(folder: Path) -> Generator[None]:
+    """Reading the files of a release: DataError if it cannot be done."""
+    try:
+        yield
     except (FileNotFoundError, NotADirectoryError) as error:
         raise DataError(
             f"{display_path(folder)} holds no whole release", where=display_path(Path(error.filename or folder)),
@@ -123,6 +167,12 @@ def read_release(folder: Path) -> BenchmarkToShare:
             f"{display_path(folder)} holds no release that can be read", where=display_path(folder), why=str(error),
             next="make the release again, or load it again from where it was published",
         ) from error  # fmt: skip
+
+
+def rows_of_file(path: Path) -> Iterator[dict[str, Any]]:
+    """The rows of a file of JSON lines, one at a time; a text may hold line separators of its own."""
+    with path.open(encoding="utf-8") as lines:
+        yield from map(json.loads, lines)
 
 
 def read_build(loaded: LoadedRecipe, cwd: Path) -> BenchmarkToShare:

@@ -7,7 +7,7 @@ import json
 import platform
 import shutil
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
 from pathlib import Path
@@ -22,7 +22,7 @@ from benchbuilder.core import DataError, GateClosed, Problem, RecipeError, make_
 from benchbuilder.publishing.release.card import CardColumns, public_material, render_cards, texts_of_card
 from benchbuilder.publishing.release.change_notes import note_errata, write_changes
 from benchbuilder.publishing.release.croissant import croissant
-from benchbuilder.publishing.release.fill import Filled, fill_release, items_of_material
+from benchbuilder.publishing.release.fill import Filled, fill_release
 from benchbuilder.publishing.release.item_changes import (
     ChangedItems,
     errata_of,
@@ -30,7 +30,14 @@ from benchbuilder.publishing.release.item_changes import (
     replaced_items,
     write_item_changes,
 )
-from benchbuilder.publishing.release.items import RELEASE_FILE, read_release
+from benchbuilder.publishing.release.item_order import items_of_material
+from benchbuilder.publishing.release.items import (
+    RELEASE_FILE,
+    ReleasedItems,
+    SharedItem,
+    released_items,
+    rows_of_file,
+)
 from benchbuilder.publishing.release.material import ReleaseMaterial, gather_material
 from benchbuilder.publishing.release.private_folder import open_private_folder
 from benchbuilder.publishing.release.record import (
@@ -44,7 +51,7 @@ from benchbuilder.publishing.release.record import (
 )
 from benchbuilder.publishing.release.refusals import ReleaseRefusal, find_refusals
 from benchbuilder.publishing.release.scorecard.scorecard import SCORECARD_FILE, Scorecard, fill_scorecard
-from benchbuilder.steps import Corrections
+from benchbuilder.steps import Corrections, Erratum
 
 CHECKSUMS = "SHA256SUMS"
 
@@ -94,23 +101,20 @@ def make_release(request: ReleaseRequest) -> Release:
     private = open_private_folder(releases, released_before=before is not None)
     former = None if before is None else read_record(before)
     canary = recipe.audit.canary or (former.canary if former else _derived_canary(request.loaded))
-    shared = None if before is None else read_release(before)
+    released = None if before is None else released_items(before)
     errata = errata_of(request.loaded)
-    replaced = replaced_items(shared, items_of_material(material), Corrections(errata.values()))
+    replaced = replaced_items(released or (), items_of_material(material), Corrections(errata.values()))
     working = releases / f".{request.version}.tmp"
     if working.exists():
         shutil.rmtree(working)
     make_folder(working)
     try:
         filled = fill_release(material, private, request.version, canary, working, replaced)
-        card = fill_scorecard(public_material(material, {item.id for item in filled.public}), released=True)
+        card = fill_scorecard(public_material(material, filled.public), released=True)
         refusals = find_refusals(material, filled.uses, private, card)
         if refusals and not request.despite.strip():
             raise _refused(refusals, request.loaded)
-        of_items = (
-            ChangedItems() if shared is None else find_item_changes(shared, filled.public, errata, request.version)
-        )
-        changes = _changes(before, filled, of_items, request.note)
+        of_items, changes = _changes(released, filled, working, errata, request)
         _check_patch(request.version, former, changes)
         record = _record(request, material, filled, canary, former, changes, refusals)
         write_item_changes(working, before, of_items, canary)
@@ -167,43 +171,40 @@ def _refused(refusals: Sequence[ReleaseRefusal], loaded: LoadedRecipe) -> GateCl
     )
 
 
-def _changes(before: Path | None, filled: Filled, of_items: ChangedItems, note: str) -> ReleaseChanges:
-    """What changed since the release before; a label that was corrected counts, if it was public."""
+def _changes(
+    before: ReleasedItems | None, filled: Filled, working: Path, errata: Mapping[str, Erratum], request: ReleaseRequest
+) -> tuple[ChangedItems, ReleaseChanges]:
+    """What changed since the release before, by item and in all; a label that was corrected counts, if it was public.
+
+    The items of this release are in `working`.
+    """
     if before is None:
-        return ReleaseChanges(note=note)
-    corrected = of_items.same_key
-    left_out = {item.id for pair in corrected for item in pair}
-    now = {item.id: (item.type, item.context, item.question) for item in filled.public}
-    then = {str(record["id"]): _asked(record) for record in _public_records(before)}
-    gone = {n: q for n, q in then.items() if n not in now and n not in left_out}
-    new = {n: q for n, q in now.items() if n not in then and n not in left_out}
+        return ChangedItems(), ReleaseChanges(note=request.note)
+    now = ReleasedItems.of_record(working, {"configs": [config.model_dump() for config in filled.configs]})
+    found = find_item_changes(before, now, errata, request.version, request.loaded.whole.seed)
+    left_out = {item.id for pair in found.same_key for item in pair}
+    kept, known = filled.public | left_out, before.ids | left_out
+    gone = {item.id: _asked(item) for item in before if item.id not in kept}
+    new = {item.id: _asked(item) for item in now if item.id not in known}
     changed = len(set(gone.values()) & set(new.values()))
     secret_now = {name for name, use in filled.uses.items() if use == "private"}
-    secret_then = _private_names(before)
-    return ReleaseChanges(
-        added=len(new) - changed, removed=len(gone) - changed, changed=changed, corrected=len(corrected),
-        private_added=len(secret_now - secret_then), private_removed=len(secret_then - secret_now), note=note,
+    secret_then = _private_names(before.folder)
+    return found, ReleaseChanges(
+        added=len(new) - changed, removed=len(gone) - changed, changed=changed, corrected=len(found.same_key),
+        private_added=len(secret_now - secret_then), private_removed=len(secret_then - secret_now), note=request.note,
     )  # fmt: skip
 
 
-def _asked(record: Mapping[str, Any]) -> tuple[str, ...]:
-    return tuple(str(record.get(name) or "") for name in ("type", "context", "question"))
-
-
-def _public_records(folder: Path) -> Iterable[Mapping[str, Any]]:
-    for config in read_record(folder).configs:
-        if config.name in ("evidence", "votes") or config.private:
-            continue
-        for file in config.files.values():
-            for line in (folder / file).read_text("utf-8").splitlines():
-                yield json.loads(line)
+def _asked(item: SharedItem) -> bytes:
+    """What an item asks, in few bytes."""
+    return hashlib.blake2b("\0".join((item.type, item.context, item.question)).encode(), digest_size=16).digest()
 
 
 def _private_names(folder: Path) -> set[str]:
     names = set[str]()
     for config in read_record(folder).configs:
         for file in config.files.values() if config.private else ():
-            names |= {json.loads(line)["id"] for line in (folder / file).read_text("utf-8").splitlines()}
+            names |= {row["id"] for row in rows_of_file(folder / file)}
     return names
 
 
@@ -248,7 +249,7 @@ def _write_descriptions(
     columns = CardColumns(filled.schemas, filled.columns)
     written = {path.name for path in folder.iterdir()}
     texts = {
-        **render_cards(material, record, columns, {item.id for item in filled.public}, written, card, refusals),
+        **render_cards(material, record, columns, filled.public, written, card, refusals),
         "CITATION.cff": _citation(material, record),
         SCORECARD_FILE: json.dumps({"canary": record.canary, **card.as_json()}, ensure_ascii=False, indent=1) + "\n",
         RELEASE_FILE: json.dumps(record.model_dump(mode="json"), ensure_ascii=False, indent=1) + "\n",
@@ -265,7 +266,8 @@ def _write_descriptions(
 
 
 def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _citation(material: ReleaseMaterial, record: ReleaseRecord) -> str:

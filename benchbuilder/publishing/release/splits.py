@@ -2,34 +2,62 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from benchbuilder.config import ReleaseSpec
 from benchbuilder.core import Problem, RecipeError, join_groups
-from benchbuilder.publishing.release.items import SharedItem
+from benchbuilder.publishing.release.items import SharedItem, config_name
 from benchbuilder.publishing.release.private_folder import PrivateFolder, Use
 
 
-def question_names(items: Sequence[SharedItem], private: PrivateFolder) -> dict[str, str]:
+@dataclass(frozen=True, slots=True)
+class ItemKey:
+    """What is held of every item while a release is made: no text and no paragraph."""
+
+    id: str
+    task: str
+    type: str
+    family: str
+
+    @classmethod
+    def of(cls, item: SharedItem) -> ItemKey:
+        """That of an item."""
+        return cls(item.id, *map(sys.intern, (item.task, item.type, item.family)))
+
+    @property
+    def config(self) -> str:
+        """The name of its configuration."""
+        return config_name(self.task, self.type)
+
+
+def question_names(items: Iterable[SharedItem], private: PrivateFolder) -> dict[str, str]:
     """A secret name for each item, by its id.
 
     It depends on the question alone. So the name of a private question says nothing about its label, and stays the same
     when its label is corrected. Items that ask the same get names by their place among the sorted ids.
     """
-    names: dict[str, str] = {}
-    seen: Counter[tuple[str, ...]] = Counter()
-    for item in sorted(items, key=lambda item: item.id):
-        asked = (item.task, item.type, item.context, item.question)
-        if not item.question:
-            asked = (item.task, item.type, item.id)
-        names[item.id] = "question-" + private.digest("question", *asked, str(seen[asked]))[:20]
-        seen[asked] += 1
+    first: dict[str, str] = {}
+    repeated: dict[str, tuple[tuple[str, ...], list[str]]] = {}
+    for item in items:
+        asked = (item.task, item.type, *((item.context, item.question) if item.question else (item.id,)))
+        name = _question_name(private, asked, 0)
+        if (former := first.setdefault(name, item.id)) != item.id:
+            repeated.setdefault(name, (asked, [former]))[1].append(item.id)
+    names = {item: name for name, item in first.items()}
+    for asked, ids in repeated.values():
+        names.update((item, _question_name(private, asked, place)) for place, item in enumerate(sorted(ids)))
     return names
 
 
+def _question_name(private: PrivateFolder, asked: tuple[str, ...], place: int) -> str:
+    return "question-" + private.digest("question", *asked, str(place))[:20]
+
+
 def divide(
-    items: Sequence[SharedItem],
+    items: Sequence[SharedItem | ItemKey],
     names: Mapping[str, str],
     spec: ReleaseSpec,
     private: PrivateFolder,
@@ -42,7 +70,7 @@ def divide(
     its use from one release to the next: labels that were published are never private later. A family that was private
     stays private, unless another item of it was published before, or `private` is 0 now.
     """
-    families: defaultdict[str, list[SharedItem]] = defaultdict(list)
+    families: defaultdict[str, list[SharedItem | ItemKey]] = defaultdict(list)
     places = {item.id: place for place, item in enumerate(items)}
     joined = join_groups([item.family or item.id for item in items], [(places[a], places[b]) for a, b in pairs])
     for item, family in zip(items, joined, strict=True):
@@ -73,7 +101,7 @@ def divide(
 
 
 def _choose_examples(
-    families: Mapping[str, Sequence[SharedItem]], free: Sequence[str], use_of: dict[str, Use], least: int
+    families: Mapping[str, Sequence[SharedItem | ItemKey]], free: Sequence[str], use_of: dict[str, Use], least: int
 ) -> None:
     """Give families to the split dev until each configuration has `least` items there."""
     missing = Counter({item.config: least for members in families.values() for item in members})

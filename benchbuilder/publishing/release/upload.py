@@ -76,8 +76,9 @@ def plan_upload(folder: Path, repository: str | None = None) -> Upload:
 
 
 def _uploaded_file(folder: Path, name: str) -> UploadedFile:
-    data = (folder / name).read_bytes()
-    return UploadedFile(name, len(data), hashlib.sha256(data).hexdigest())
+    with (folder / name).open("rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+        return UploadedFile(name, stream.tell(), digest)
 
 
 def publish_release(

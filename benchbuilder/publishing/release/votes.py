@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
+from functools import cache, partial
+from itertools import chain
+from operator import itemgetter
 from typing import Any
 
 import pyarrow as pa
 
 from benchbuilder.annotation import Subject, Votes, judgement_requests, make_candidate_tasks
-from benchbuilder.config import AnnotationSpec
-from benchbuilder.core import Evidence
 from benchbuilder.exporters import FinishedBuild
 from benchbuilder.pipeline import Plan, Store
 from benchbuilder.publishing.release.private_folder import PrivateFolder
@@ -24,7 +25,7 @@ VOTES_SCHEMA = pa.schema([
 
 
 def released_votes(
-    plan: Plan, store: Store, finished: FinishedBuild, public: Iterable[str], private: PrivateFolder, canary: str
+    plan: Plan, store: Store, finished: FinishedBuild, public: Collection[str], private: PrivateFolder, canary: str
 ) -> Iterator[dict[str, Any]]:
     """Every vote on the items `public`, by the order of the items; answers in words are left out, for names hide there.
 
@@ -36,45 +37,43 @@ def released_votes(
     annotation = step.backend.annotation_spec if isinstance(step, ReviewStep) else None
     if annotation is None or not isinstance(step, ReviewStep) or not {"each", "evidence"} <= set(node.inputs):
         return
-    rows = {port: [row for name in names for row in finished.tables[name]] for port, names in node.inputs.items()}
-    tasks = make_candidate_tasks(rows["each"], rows["evidence"])
+    tables = {port: [finished.tables[name] for name in names] for port, names in node.inputs.items()}
+    tasks = make_candidate_tasks(chain.from_iterable(tables["each"]), chain.from_iterable(tables["evidence"]))
     requests = judgement_requests(tasks.tasks, annotation)
     votes = step.backend.collect(requests.keys(), store.workplace)
     subjects: dict[str, list[Subject]] = {}
     for subject in requests:
         subjects.setdefault(subject.key, []).append(subject)
-    evidence: dict[str, dict[str, Evidence]] = {}
-    for row in rows["evidence"]:
-        evidence.setdefault(row.of, {})[row.passage] = row
-    table, wanted = finished.tables[finished.items], set(public)
-    for item in table:
-        if item.id not in wanted:
+    evidence = {
+        place[:2]: place[2]
+        for table in tables["evidence"]
+        for place in zip(*(table.column(name) for name in ("of", "passage", "id")), strict=True)
+    }
+    name_of = cache(partial(pseudonym, private))
+    in_words = {name for name, asked in annotation.questions_about().items() if asked.answer == "text"}
+    for item in finished.tables[finished.items]:
+        if item.id not in public:
             continue
         shown = {"": tasks.task_key_of[item.candidate]}
         for support in item.payload.evidence:
-            shown[support.passage] = tasks.paragraph_key_of[evidence[item.candidate][support.passage].id]
+            shown[support.passage] = tasks.paragraph_key_of[evidence[item.candidate, support.passage]]
         for passage, key in shown.items():
             for subject in subjects.get(key, ()):
                 request = requests[subject]
                 head = {"item": item.id, CANARY: canary, "subject": request.subject_kind, "passage": passage,
                         "question": request.question}  # fmt: skip
-                for cells in _votes_on(subject, request.question, votes, annotation, private):
-                    yield {**head, **cells}
+                if request.question not in in_words:
+                    yield from ({**head, **cells} for cells in _votes_on(subject, votes, name_of))
 
 
-def _votes_on(
-    subject: Subject, question: str, votes: Votes, annotation: AnnotationSpec, private: PrivateFolder
-) -> Iterator[Mapping[str, Any]]:
-    if annotation.questions_about()[question].answer == "text":
-        return
+def _votes_on(subject: Subject, votes: Votes, name_of: Callable[[str], str]) -> list[dict[str, Any]]:
     given = [("annotator", person, value) for person, value in votes.by_subject.get(subject, {}).items()]
     if subject in votes.decisions:
         given.append(("adjudicator", *votes.decisions[subject]))
-    named = [(role, pseudonym(person, private), value) for role, person, value in given]
-    for role, name, value in sorted(named, key=lambda vote: vote[:2]):
-        yield {"role": role, "annotator": name, "value": float(value)}
+    named = sorted(((role, name_of(person), value) for role, person, value in given), key=itemgetter(0, 1))
+    return [{"role": role, "annotator": name, "value": float(value)} for role, name, value in named]
 
 
-def pseudonym(person: str, private: PrivateFolder) -> str:
+def pseudonym(private: PrivateFolder, person: str) -> str:
     """What stands for a person in every release of a benchmark."""
     return "person-" + private.digest("person", person)[:8]

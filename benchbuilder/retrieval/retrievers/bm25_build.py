@@ -124,6 +124,7 @@ class _PostingRuns:
                 _put(documents, (found[order] & ((1 << _TERM) - 1)).astype("<i4"))
                 times = np.concatenate([read_array_part(self._folder, "run_times", "<i4", *cut) for cut in cuts])
                 _put(frequencies, times[order])
+        del keys  # Windows removes no file that is mapped
         for path in (self._keys, self._times):
             path.unlink()
 

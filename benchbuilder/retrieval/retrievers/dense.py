@@ -57,6 +57,11 @@ class DenseSpec(KindSpec):
             raise ValueError("`name` needs a `revision`: the commit of the model on the hub")
         return self
 
+    @property
+    def looks_elsewhere(self) -> bool:
+        """What is named on the hub is read from the cache of its library."""
+        return self.name is not None
+
 
 class DenseRetriever(Retriever):
     """Sentence vectors: the passages with the highest cosine to the query, found by exact search, if above zero.

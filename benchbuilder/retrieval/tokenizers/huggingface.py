@@ -43,6 +43,11 @@ class HuggingfaceSpec(KindSpec):
         check_model_source(self.name, self.revision, self.path)
         return self
 
+    @property
+    def looks_elsewhere(self) -> bool:
+        """What is named on the hub is read from the cache of its library."""
+        return self.name is not None
+
 
 class HuggingfaceTokenizer(Tokenizer):
     """Word pieces of any tokenizer that reports the offsets of its pieces.

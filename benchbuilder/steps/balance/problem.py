@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,13 +86,13 @@ class Slack:
 
 @dataclass(frozen=True)
 class FeaturePairs:
-    """Question ``questions[i]`` has feature ``features[i]``; features are numbers below `size`.
+    """Question ``questions[i]`` (rising) has feature ``features[i]``; features are numbers below `size`.
 
     Only features of at least `least` questions must be balanced.
     """
 
-    questions: Ints
-    features: Ints
+    questions: NDArray[np.integer[Any]]
+    features: NDArray[np.integer[Any]]
     size: int
     least: int
 
@@ -153,16 +153,45 @@ def _balance_rows(variants: Sequence[Variant], scopes: Ints, view: FeaturePairs,
     for at, variant in enumerate(variants):
         for question in variant.questions:
             owner[question.row], sign[question.row] = at, 1 if question.yes else -1
-    used = owner[view.questions] >= 0
-    questions = view.questions[used]
-    keys, features = np.unique(scopes[questions] * view.size + view.features[used], return_inverse=True)
-    counts = np.bincount(features, minlength=len(keys))
-    pairs, inverse = np.unique(owner[questions] * max(1, len(keys)) + features, return_inverse=True)
-    sums = add_up(inverse, sign[questions], len(pairs))
-    columns, rows = np.divmod(pairs, max(1, len(keys)))
-    counted = (sums != 0) & (counts[rows] >= view.least)
-    allowed = np.maximum(slack.least, np.floor(slack.share * share * counts))
-    return (columns[counted], rows[counted], sums[counted]), allowed
+    counts = np.zeros((int(scopes.max(initial=0)) + 1) * view.size, np.int64)
+    for questions, features in _pairs_by_owner(view, owner):
+        np.add.at(counts, scopes[questions] * view.size + features, 1)
+    numbers, height = np.cumsum(counts > 0) - 1, int((counts > 0).sum())
+    parts: list[tuple[Ints, Ints, Floats]] = [(_NONE, _NONE, _NONE.astype(float))]
+    for questions, features in _pairs_by_owner(view, owner):
+        keys = scopes[questions] * view.size + features
+        pairs, first, inverse = np.unique(
+            owner[questions] * max(1, height) + numbers[keys], return_index=True, return_inverse=True
+        )
+        sums = add_up(inverse, sign[questions], len(pairs))
+        columns, rows = np.divmod(pairs, max(1, height))
+        counted = (sums != 0) & (counts[keys[first]] >= view.least)
+        parts.append((columns[counted], rows[counted], sums[counted]))
+    columns, rows, sums = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return (columns, rows, sums), np.maximum(slack.least, np.floor(slack.share * share * counts[counts > 0]))
+
+
+_PAIRS = 1 << 18
+"""About so many pairs of question and feature are looked at together."""
+
+
+def _pairs_by_owner(view: FeaturePairs, owner: Ints) -> Iterator[tuple[Ints, Ints]]:
+    """The pairs of all questions that a variant has, those of some variants after the other."""
+    asked = np.argsort(owner, kind="stable")[int((owner < 0).sum()) :]
+    starts = np.searchsorted(view.questions, np.arange(len(owner) + 1, dtype=view.questions.dtype))
+    sizes = np.diff(starts)[asked]
+    ends = np.concatenate([_NONE, np.cumsum(sizes)])
+    last_of_owner = np.flatnonzero(np.append(owner[asked][1:] != owner[asked][:-1], True)) + 1 if len(asked) else _NONE
+    first = 0
+    while first < len(asked):
+        done = int(ends[first - 1]) if first else 0
+        wanted = int(np.searchsorted(ends, done + _PAIRS, side="right"))
+        stop = int(last_of_owner[np.searchsorted(last_of_owner, max(wanted, first + 1))])
+        some, count = asked[first:stop], sizes[first:stop]
+        before = np.cumsum(count) - count
+        places = np.repeat(starts[some] - before, count) + np.arange(int(count.sum()))
+        yield np.repeat(some, count), view.features[places].astype(np.int64)
+        first = stop
 
 
 def _form_rows(variants: Sequence[Variant], groups: Sequence[str]) -> _Rows:

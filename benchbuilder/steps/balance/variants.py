@@ -12,7 +12,7 @@ AskRule = Literal["both", "one"]
 """``both``: each fact of a family is asked in its true and in its false version; ``one``: each fact is asked once."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class TfQuestion:
     """What the choice needs to know of a question; `row` is its position in the table."""
 
@@ -23,7 +23,7 @@ class TfQuestion:
     yes: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Variant:
     """Questions of one family and one form that can be asked together."""
 

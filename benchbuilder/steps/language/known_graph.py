@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -10,33 +10,16 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from benchbuilder.core import Table, combined_column, comparison_key, compose_characters
-from benchbuilder.steps.language.known_triples import directed_edge, triple_columns, triples_touching
+from benchbuilder.core import Table, combined_column, compose_characters
+from benchbuilder.steps.language.known_edges import KnownEdges, KnownRule
+from benchbuilder.steps.language.known_triples import triple_columns, triples_touching
 
 _compute: Any = pc
+_REMEMBERED = 1 << 16
+"""Names of which the synonyms and links are held; those of a block of facts are fewer."""
 
 
-@dataclass(frozen=True)
-class KnownRule:
-    """How known triples are read: the characters that names ignore, the suffix of inverse relations, and the relations
-    that state synonyms."""
-
-    ignore: str
-    inverse_suffix: str
-    synonyms: frozenset[str]
-
-
-@dataclass(frozen=True)
-class Edge:
-    """A known triple in reading direction: the keys of all names of both ends, and the text that people see."""
-
-    first: frozenset[str]
-    relation: str
-    second: frozenset[str]
-    text: str
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Side:
     """One end of a relation, in reading direction: the end at which its concept is."""
 
@@ -59,18 +42,10 @@ class KnownGraph:
     """
 
     def __init__(self, triples: pa.Table, rule: KnownRule) -> None:
-        self._rule = rule
         self.triples = triples
-        self.edges: list[Edge] = []
-        self._at: dict[str, list[int]] = {}
-        self._same: dict[str, set[str]] = {}
-        self._spelled: dict[str, str] = {}
-        seen = set[tuple[frozenset[str], str, frozenset[str]]]()
-        for batch in triples.to_batches(max_chunksize=4096):
-            for row in batch.to_pylist():
-                self._read(row, seen)
-        self.synonyms = lru_cache(maxsize=None)(self._synonyms)
-        self.linked = lru_cache(maxsize=None)(self._linked)
+        self._edges = KnownEdges(triples, rule)
+        self.synonyms = lru_cache(_REMEMBERED)(self._synonyms)
+        self.linked = lru_cache(_REMEMBERED)(self._linked)
 
     @classmethod
     def around(
@@ -96,7 +71,11 @@ class KnownGraph:
             for side in wanted:
                 wider.update(name for number in near.holders(key, side) for name in near.concept_names(number, side))
         wider |= set(keys)
-        graph = near if wider == set(keys) else cls(_touching(tables, wider, rule), rule)
+        graph = near
+        del near
+        if wider != set(keys):
+            del graph
+            graph = cls(_touching(tables, wider, rule), rule)
         while chains:
             reached = {
                 name for key, wanted in chains.items() for side in wanted for name in graph.chained_ends(key, side)
@@ -107,65 +86,55 @@ class KnownGraph:
             graph = cls(_touching(tables, wider, rule), rule)
         return graph
 
-    def _read(self, row: Mapping[str, Any], seen: set[tuple[frozenset[str], str, frozenset[str]]]) -> None:
-        rule = self._rule
-        heads, tails = (self._keys(row[end], *row[f"{end}_terms"]) for end in ("head", "tail"))
-        relation = compose_characters(row["relation"])
-        for names in (heads | tails,) if relation in rule.synonyms else (heads, tails):
-            for name in names:
-                self._same.setdefault(name, set()).update(names)
-        first, second, forward = directed_edge(heads, relation, tails, rule.inverse_suffix)
-        edge = Edge(frozenset(first), forward, frozenset(second), triple_text(row["head"], relation, row["tail"]))
-        if (edge.first, forward, edge.second) in seen:
-            return
-        seen.add((edge.first, forward, edge.second))
-        for name in first | second:
-            self._at.setdefault(name, []).append(len(self.edges))
-        self.edges.append(edge)
-
-    def _keys(self, *names: str) -> set[str]:
-        keys = set[str]()
-        for name in names:
-            key = comparison_key(name, self._rule.ignore)
-            self._spelled[key] = min(name, self._spelled.get(key, name))
-            keys.add(key)
-        return keys
+    def edge_text(self, number: int) -> str:
+        """An edge as people see it: the triple."""
+        row = self.triples.slice(self._edges.rows[number], 1).select(["head", "relation", "tail"]).to_pylist()[0]
+        return triple_text(row["head"], compose_characters(row["relation"]), row["tail"])
 
     def spelled(self, key: str) -> str:
         """A name as it is spelled, of its key."""
-        return self._spelled.get(key, key)
+        number = self._edges.numbers.get(key)
+        return key if number is None else self._edges.spelled[number]
 
     def _synonyms(self, key: str) -> frozenset[str]:
-        near = self._same.get(key, {key})
-        return frozenset(near.union(*(self._same.get(name, {name}) for name in near)))
+        same = self._edges.same
+        near = same.get(key, frozenset((key,)))
+        return near.union(*(same.get(name, (name,)) for name in near))
 
-    def _edges_of(self, names: Iterable[str]) -> list[int]:
-        return sorted({number for name in names for number in self._at.get(name, ())})
+    def _numbers(self, key: str) -> frozenset[int]:
+        """The numbers of the synonyms of a name."""
+        numbers = self._edges.numbers
+        return frozenset(numbers[name] for name in self.synonyms(key) if name in numbers)
 
     def concept_names(self, number: int, side: Side) -> frozenset[str]:
         """The names of the concept of an edge of that side."""
-        return self.edges[number].first if side.concept_first else self.edges[number].second
+        return frozenset(self._edges.keys[name] for name in self._both(number, side)[0])
 
-    def answer_names(self, number: int, side: Side) -> frozenset[str]:
-        """The names of the answer of an edge of that side."""
-        return self.edges[number].second if side.concept_first else self.edges[number].first
+    def _both(self, number: int, side: Side) -> tuple[Sequence[int], Sequence[int]]:
+        """The names of the concept and of the answer of an edge of that side."""
+        first, second = self._edges.first(number), self._edges.second(number)
+        return (first, second) if side.concept_first else (second, first)
+
+    def _of_side(self, names: Set[int], side: Side) -> Iterator[tuple[int, Sequence[int], Sequence[int]]]:
+        """The edges of that side with one of some names, each with the names of its concept and of its answer."""
+        relation = self._edges.relations.get(side.relation, -1)
+        for number in self._edges.having(names):
+            if self._edges.relation(number) == relation:
+                yield number, *self._both(number, side)
 
     def holders(self, key: str, side: Side) -> list[int]:
         """The edges of that side whose answer is `key` by any synonym."""
-        names = self.synonyms(key)
-        return [
-            number for number in self._edges_of(names)
-            if self.edges[number].relation == side.relation and not names.isdisjoint(self.answer_names(number, side))
-        ]  # fmt: skip
+        names = self._numbers(key)
+        return [number for number, _, answer in self._of_side(names, side) if not names.isdisjoint(answer)]
 
     def ends(self, key: str, side: Side) -> dict[str, int]:
         """The names of the known ends of a concept in a relation, each with its edge."""
-        names = self.synonyms(key)
+        names = self._numbers(key)
         found: dict[str, int] = {}
-        for number in self._edges_of(names):
-            if self.edges[number].relation == side.relation and not names.isdisjoint(self.concept_names(number, side)):
-                for end in self.answer_names(number, side):
-                    found.setdefault(end, number)
+        for number, concept, answer in self._of_side(names, side):
+            if not names.isdisjoint(concept):
+                for end in answer:
+                    found.setdefault(self._edges.keys[end], number)
         return found
 
     def chained_ends(self, key: str, side: Side) -> dict[str, int]:
@@ -181,14 +150,14 @@ class KnownGraph:
 
     def _linked(self, key: str) -> dict[str, int]:
         """The names of what a concept is linked to by any relation in either direction, each with its edge."""
-        names = self.synonyms(key)
+        names = self._numbers(key)
         found: dict[str, int] = {}
-        for number in self._edges_of(names):
-            edge = self.edges[number]
-            for own, other in ((edge.first, edge.second), (edge.second, edge.first)):
+        for number in self._edges.having(names):
+            first, second = self._edges.first(number), self._edges.second(number)
+            for own, other in ((first, second), (second, first)):
                 if not names.isdisjoint(own):
                     for end in other:
-                        found.setdefault(end, number)
+                        found.setdefault(self._edges.keys[end], number)
         return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,9 @@ _SCHEMA = pa.schema(
     [pa.field(name, pa.list_(pa.string()) if name.endswith("terms") else pa.string()) for name in TRIPLE_COLUMNS]
 )
 EMPTY_TRIPLES = pa.Table.from_batches([], _SCHEMA)  # `empty_table` would import pandas, where it is installed
+_compute: Any = pc
+_MANY = 1 << 15
+"""Keys from which on a set is quicker than Arrow, which would hash all of them for each column."""
 _SIDES = (("head", "head_terms"), ("tail", "tail_terms"))
 
 
@@ -54,16 +57,25 @@ def triple_columns(table: Table[Any]) -> Iterator[pa.Table]:
 
 def triples_touching(table: Table[Any], keys: Collection[str], ignore: str) -> pa.Table:
     """The triples of `table` with one of `keys` among the names of either end; columns `TRIPLE_COLUMNS`."""
-    names, pieces = pa.array(sorted(keys), pa.string()), list[pa.Table]()
+    is_wanted, pieces = _membership(keys), list[pa.Table]()
     for piece in triple_columns(table):
         marked = np.zeros(piece.num_rows, bool)
         for name in (name for side in _SIDES for name in side):
             for rows, texts in text_leaves(combined_column(piece, name)):
-                matches: Any = pc.is_in(comparison_keys(texts, ignore), value_set=names)
-                marked[rows[matches.to_numpy(zero_copy_only=False)]] = True
+                if len(texts):
+                    marked[rows[is_wanted(comparison_keys(texts, ignore))]] = True
         if marked.any():
             pieces.append(piece.filter(pa.array(marked)))
     return pa.concat_tables([EMPTY_TRIPLES, *pieces])
+
+
+def _membership(keys: Collection[str]) -> Callable[[Any], Any]:
+    """Tells which texts of a column are keys."""
+    if len(keys) > _MANY:
+        held = frozenset(keys)
+        return lambda texts: np.fromiter(map(held.__contains__, texts.to_pylist()), bool, len(texts))
+    names: Any = pa.array(sorted(keys), pa.string())
+    return lambda texts: _compute.is_in(texts, value_set=names).to_numpy(zero_copy_only=False)
 
 
 def save_triples(triples: pa.Table, folder: Path, name: str) -> Path:

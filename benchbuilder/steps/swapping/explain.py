@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator, Mapping
 
 from benchbuilder.core import Dropped
 from benchbuilder.steps.language.known_graph import KnownGraph
-from benchbuilder.steps.swapping.bars import FULLY_RELATED, PAIR_BARS, PairBars
+from benchbuilder.steps.swapping.bars import PAIR_BARS, PairBars
 from benchbuilder.steps.swapping.facts import SwapFact
 from benchbuilder.steps.swapping.mentions import Mentions
 from benchbuilder.steps.swapping.names import NameForms
+from benchbuilder.steps.swapping.relatedness import FULLY_RELATED
 from benchbuilder.steps.swapping.spec import SwapBars
 
 
@@ -32,9 +33,7 @@ class PairReasons:
 
     def _of_statement(self, row: int, other: int, own: SwapFact, lent: SwapFact) -> Iterator[tuple[str, str]]:
         """The bar of the statement that gives the concept of `own` the answer of `lent`."""
-        code = self._block.barred[self._block.concept_of[row], self._block.answer_of[other]]
-        if code:
-            name = PAIR_BARS[code - 1]
+        if (name := self._block.bar_of(row, other)) is not None:
             yield name, f"{own.concept} / {lent.answer}{self._evidence(name, own, lent)}"
 
     def _of_names(self, row: int, other: int, one: SwapFact, two: SwapFact) -> Iterator[tuple[str, str]]:
@@ -78,4 +77,4 @@ class PairReasons:
     def _first(self, edges: Mapping[str, int], fits: Callable[[str], bool]) -> str:
         """The text of the triple of the first name that fits; empty if it is no triple but the name itself."""
         name = min((name for name in edges if fits(name)), default=None)
-        return "" if name is None or edges[name] < 0 else f": {self._graph.edges[edges[name]].text}"
+        return "" if name is None or edges[name] < 0 else f": {self._graph.edge_text(edges[name])}"

@@ -13,6 +13,7 @@ from benchbuilder.steps.language.known_graph import KnownGraph
 from benchbuilder.steps.swapping.names import NameForms
 
 _SHOWN = 120
+_HALF = 32
 
 
 class Mentions:
@@ -20,28 +21,27 @@ class Mentions:
 
     def __init__(self, passages: Table[Any], keys: Collection[str], graph: KnownGraph, forms: NameForms) -> None:
         self._passages = passages
-        names = sorted(keys)
-        searched = [forms.text_form(graph.spelled(name)) for name in names]
+        self._numbers = {name: number for number, name in enumerate(sorted(keys))}
+        searched = (forms.text_form(graph.spelled(name)) for name in self._numbers)
         scanner = Scanner([form if form.strip() else "" for form in searched])
-        found: list[Any] = []
+        found = [np.zeros(0, np.int64)]  # the name in the upper half of a number, the paragraph in the lower one
         start = 0
         for batch in passages.batches(["text"]):
-            column: list[Any] = batch.column("text").to_pylist()
-            texts = list(map(forms.text_form, column))
-            paragraphs, numbers = scanner.scan(texts)
-            found.append(np.unique(np.stack([numbers, paragraphs + start], axis=1), axis=0))
-            start += len(texts)
-        pairs = np.unique(np.concatenate([np.zeros((0, 2), np.int64), *found]), axis=0)
-        bounds = np.searchsorted(pairs[:, 0], np.arange(len(names) + 1))
-        self._paragraphs = {
-            name: pairs[bounds[number] : bounds[number + 1], 1]
-            for number, name in enumerate(names) if bounds[number] < bounds[number + 1]
-        }  # fmt: skip
+            column: Any = batch.column("text").to_pylist()
+            paragraphs, numbers = scanner.scan(list(map(forms.text_form, column)))
+            found.append(np.unique(numbers << _HALF | paragraphs + start))
+            start += len(column)
+        pairs = np.concatenate(found)
+        del scanner, found
+        pairs.sort()
+        self._bounds = np.searchsorted(pairs, np.arange(len(self._numbers) + 1) << _HALF)
+        self._paragraphs = pairs.astype(np.uint32)
 
     def paragraphs_of(self, names: Iterable[str]) -> list[int]:
         """The numbers of the paragraphs that have one of the names, in order."""
-        found = [self._paragraphs[name] for name in names if name in self._paragraphs]
-        return np.unique(np.concatenate(found)).tolist() if found else []
+        numbers = [self._numbers[name] for name in names if name in self._numbers]
+        found = [self._paragraphs[self._bounds[number] : self._bounds[number + 1]] for number in numbers]
+        return found[0].tolist() if len(found) == 1 else sorted({number for some in found for number in some.tolist()})
 
     def text_of(self, paragraph: int) -> str:
         """A paragraph as details show it: its id and how it begins."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
+
+import pyarrow as pa
 
 from benchbuilder.core import (
     LengthUnit,
@@ -15,11 +17,16 @@ from benchbuilder.core import (
     split_words,
     to_half_width,
 )
+from benchbuilder.steps.language.columns import comparison_keys
+from benchbuilder.steps.swapping.meeting import meeting
+from benchbuilder.steps.swapping.relatedness import hash_column
 
 Nearness = Literal["none", "contained", "bigram", "letter"]
 """When two names are near: never; if one contains the other; if they also share a piece, or a token."""
 _ROOT = 4
 """Characters that words of one root share, in languages that write words apart."""
+_REMEMBERED = 1 << 16
+"""Names of which the tokens and pieces are held; those of a block of facts are fewer."""
 _TOKEN = re.compile(r"[a-z0-9]+|[^\W_]")
 
 
@@ -34,12 +41,17 @@ class NameForms:
     def __init__(self, unit: LengthUnit, ignore: str) -> None:
         self._words = unit == "words"
         self._ignore = ignore
-        self.tokens = lru_cache(maxsize=None)(self._tokens)
-        self.pieces = lru_cache(maxsize=None)(self._pieces)
+        self.tokens = lru_cache(_REMEMBERED)(self._tokens)
+        self.pieces = lru_cache(_REMEMBERED)(self._pieces)
+        self.columns = lru_cache(_REMEMBERED)(self._columns)
 
     def key(self, name: str) -> str:
         """The form in which two names count as the same."""
         return comparison_key(name, self._ignore)
+
+    def keys(self, names: pa.Array[Any]) -> pa.Array[Any]:
+        """The key of each name of a column."""
+        return comparison_keys(names, self._ignore)
 
     def letters(self, name: str) -> frozenset[str]:
         """The characters of a name as people read it, without white space and case.
@@ -63,29 +75,19 @@ class NameForms:
             for stop in range(start + 1, len(tokens) + 1):
                 yield " ".join(tokens[start:stop])
 
-    def near(self, lefts: Collection[str], rights: Collection[str], nearness: Nearness) -> Iterator[tuple[str, str]]:
-        """Every pair of a name of `lefts` and one of `rights` that are near; a pair may come twice."""
-        for names, others, swapped in ((lefts, rights, False), (rights, lefts, True)):
-            by_form: dict[str, list[str]] = {}
-            for name in names:
-                by_form.setdefault(self.form(name), []).append(name)
-            for other in others:
-                for part in set(self.runs(other)) & by_form.keys():
-                    for name in by_form[part]:
-                        yield (other, name) if swapped else (name, other)
-        by_part: dict[str, list[str]] = {}
+    def near(self, lefts: Sequence[Collection[str]], rights: Sequence[Collection[str]], nearness: Nearness) -> Any:
+        """For each set of names of `lefts` and each of `rights`, whether any two names of them are near, as bits."""
         parts = self._parts(nearness)
-        for name in lefts:
-            for part in parts(name):
-                by_part.setdefault(part, []).append(name)
-        for other in rights if by_part else ():
-            for part in parts(other) & by_part.keys():
-                yield from ((name, other) for name in by_part[part])
+        found = meeting(_of_all(parts, lefts), list(_of_all(parts, rights)))
+        if (inner := self._inner(nearness)) is not None:
+            found = found | meeting(_of_all(self._whole, lefts), list(_of_all(inner, rights)))
+            found |= meeting(_of_all(inner, lefts), list(_of_all(self._whole, rights)))
+        return found
 
     def is_near(self, left: str, right: str, nearness: Nearness) -> bool:
         """Whether one of two names contains the other, or they share what `nearness` says."""
         parts = self._parts(nearness)
-        return self.overlap(left, right) or not parts(left).isdisjoint(parts(right))
+        return self.overlap(left, right) or not set(parts(left)).isdisjoint(parts(right))
 
     def overlap(self, left: str, right: str) -> bool:
         """Whether one of two names contains the other; a name without tokens is never contained."""
@@ -112,13 +114,50 @@ class NameForms:
         pairs = (" ".join(tokens[start : start + 2]) for start in range(len(tokens) - 1))
         return frozenset([*pairs, *(token for token in tokens if len(token) > 1)])
 
-    def _parts(self, nearness: Nearness) -> Callable[[str], frozenset[str]]:
+    def _columns(self, name: str) -> tuple[int, ...]:
+        """The columns of the pieces of a name, in tables of relatedness."""
+        return tuple(map(hash_column, self.pieces(name)))
+
+    def _parts(self, nearness: Nearness) -> Callable[[str], Collection[str]]:
         """What two near names share besides one containing the other."""
-        return {"bigram": self.pieces, "letter": self._token_set}.get(nearness, _no_parts)
+        return {"bigram": self.pieces, "letter": self.tokens}.get(nearness, _no_parts)
 
-    def _token_set(self, name: str) -> frozenset[str]:
-        return frozenset(self.tokens(name))
+    def _inner(self, nearness: Nearness) -> Callable[[str], Iterable[str]] | None:
+        """The forms that a name contains, as far as containing them does not mean to share a part."""
+        if nearness == "contained":
+            return self.runs
+        return self.tokens if nearness == "bigram" and not self._words else None
+
+    def _whole(self, name: str) -> tuple[str]:
+        return (self.form(name),)
 
 
-def _no_parts(_: str) -> frozenset[str]:
-    return frozenset()
+class NamesInside:
+    """Finds which of some names, numbered by position, another name contains; names without tokens are in none."""
+
+    def __init__(self, names: Sequence[str], forms: NameForms) -> None:
+        self._forms = forms
+        self._numbers: dict[str, list[int]] = {}
+        self._lengths: dict[str, set[int]] = {}
+        for number, name in enumerate(names):
+            if tokens := forms.tokens(name):
+                self._numbers.setdefault(" ".join(tokens), []).append(number)
+                self._lengths.setdefault(tokens[0], set()).add(len(tokens))
+
+    def numbers(self, name: str) -> list[int]:
+        """The numbers of the names that `name` contains, in order; itself may be one of them."""
+        tokens = self._forms.tokens(name)
+        runs = {
+            " ".join(tokens[start : start + length])
+            for start, token in enumerate(tokens) for length in self._lengths.get(token, ())
+        }  # fmt: skip
+        return sorted({number for run in runs for number in self._numbers.get(run, ())})
+
+
+def _of_all(parts: Callable[[str], Iterable[str]], sets: Iterable[Iterable[str]]) -> Iterator[set[str]]:
+    """The parts of the names of each set."""
+    return ({part for name in names for part in parts(name)} for names in sets)
+
+
+def _no_parts(_: str) -> tuple[str, ...]:
+    return ()

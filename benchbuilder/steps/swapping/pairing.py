@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Any, Literal
 
 import numpy as np
@@ -11,7 +12,7 @@ class Pairing:
     """Pairs of rows that `allowed` (a symmetric matrix) lets exchange their answers, none twice.
 
     Rows come in the order in which ties are decided. No two pairs make the same statement: `concepts` and `answers`
-    number the ends of the rows. `mate` has the partner of each row, or -1.
+    number the ends of the rows; `relatedness` is that of concepts. `mate` has the partner of each row, or -1.
     """
 
     def __init__(self, allowed: Any, concepts: Any, answers: Any, relatedness: Any,
@@ -20,7 +21,8 @@ class Pairing:
         self._concepts, self._answers = concepts, answers
         self.degrees = allowed.sum(axis=1)
         self.mate = np.full(len(allowed), -1)
-        self._made = np.zeros((concepts.max(initial=0) + 1, answers.max(initial=0) + 1), bool)
+        self._with_concept, self._with_answer = _rows_by_number(concepts), _rows_by_number(answers)
+        self._made_of, self._made_with = defaultdict[int, set[int]](set), defaultdict[int, set[int]](set)
         self._distance = _distances(relatedness, partner)
         for row in np.argsort(self.degrees, kind="stable").tolist():
             if self.mate[row] < 0 and (other := self._best(row, self._free(row))) is not None:
@@ -40,16 +42,27 @@ class Pairing:
         places = np.flatnonzero(candidates)
         if not len(places):
             return None
-        order = self._distance[row, places].astype(np.int64) * (len(self.mate) + 1) + self.degrees[places]
+        order = self._distances(row, places).astype(np.int64) * (len(self.mate) + 1) + self.degrees[places]
         return int(places[np.argmin(order)])
 
-    def _free(self, row: int) -> Any:
-        """The partners that a row may have now."""
-        return self._allowed[row] & (self.mate < 0) & ~self._repeats(row)
+    def _distances(self, row: int, places: Any) -> Any:
+        return self._distance[self._concepts[row], self._concepts[places]]
 
-    def _repeats(self, row: int) -> Any:
-        """For each partner, whether the pair would make a statement that another pair makes."""
-        return self._made[self._concepts[row], self._answers] | self._made[self._concepts, self._answers[row]]
+    def _free(self, row: int) -> Any:
+        """The partners that a row may have now: no pair would make a statement that another one makes."""
+        free = self._allowed[row] & (self.mate < 0)
+        for answer in self._made_of[self._concepts[row]]:
+            free[self._with_answer[answer]] = False
+        for concept in self._made_with[self._answers[row]]:
+            free[self._with_concept[concept]] = False
+        return free
+
+    def _repeats(self, row: int, other: int) -> bool:
+        """Whether the pair would make a statement that another pair makes."""
+        return (
+            self._answers[other] in self._made_of[self._concepts[row]]
+            or self._answers[row] in self._made_of[self._concepts[other]]
+        )
 
     def _join(self, row: int, other: int) -> None:
         self.mate[row], self.mate[other] = other, row
@@ -60,8 +73,10 @@ class Pairing:
         self._mark(row, other, made=False)
 
     def _mark(self, row: int, other: int, *, made: bool) -> None:
-        self._made[self._concepts[row], self._answers[other]] = made
-        self._made[self._concepts[other], self._answers[row]] = made
+        for one, two in ((row, other), (other, row)):
+            concept, answer = int(self._concepts[one]), int(self._answers[two])
+            for numbers, number in ((self._made_of[concept], answer), (self._made_with[answer], concept)):
+                (numbers.add if made else numbers.discard)(number)
 
     def _exchange_all(self) -> bool:
         """Give pairs of left rows a partner each, by parting a pair; False if no pair can be parted so."""
@@ -82,10 +97,10 @@ class Pairing:
         places = np.flatnonzero(self._allowed[row] & (self.mate >= 0))
         mates = self.mate[places]
         places = places[waiting[mates] > self._allowed[mates, row]]
-        for other in places[np.argsort(self._distance[row, places], kind="stable")].tolist():
+        for other in places[np.argsort(self._distances(row, places), kind="stable")].tolist():
             mate = int(self.mate[other])
             self._part(other, mate)
-            if not self._repeats(row)[other]:
+            if not self._repeats(row, other):
                 self._join(row, other)
                 candidates = self._free(mate)
                 if (third := self._best(mate, candidates)) is not None:
@@ -94,6 +109,11 @@ class Pairing:
                 self._part(row, other)
             self._join(other, mate)
         return None
+
+
+def _rows_by_number(numbers: Any) -> list[Any]:
+    """For each number, the rows that have it."""
+    return np.split(np.argsort(numbers, kind="stable"), np.cumsum(np.bincount(numbers))[:-1])
 
 
 def _distances(relatedness: Any, partner: str) -> Any:

@@ -9,11 +9,10 @@ import numpy as np
 import pyarrow as pa
 
 from benchbuilder.core import Table, combined_column
-from benchbuilder.steps.language.columns import Scanner
 from benchbuilder.steps.language.known_graph import Side, triple_text
 from benchbuilder.steps.language.known_triples import triple_columns
 from benchbuilder.steps.swapping.facts import SwapFact
-from benchbuilder.steps.swapping.names import NameForms
+from benchbuilder.steps.swapping.names import NameForms, NamesInside
 from benchbuilder.steps.swapping.spec import SwapTripleSpec
 
 _ENDS = ("head", "tail")
@@ -44,8 +43,7 @@ class Popularity:
                 names[fact.concept_key] = fact.concept
                 self._kinds[fact.concept_key] = {}
         self._keys = sorted(names)
-        searched = [forms.search_form(names[key]) for key in self._keys]
-        self._scanner = Scanner([form if form.strip() else "" for form in searched])
+        self._inside = NamesInside([names[key] for key in self._keys], forms)
         for table in tables if names else ():
             for piece in triple_columns(table):
                 for end, other in (_ENDS, _ENDS[::-1]):
@@ -63,27 +61,48 @@ class Popularity:
         """Add the triples whose `end` contains a name that is searched."""
         encoded: Any = combined_column(piece, end).dictionary_encode()
         texts: list[str] = encoded.dictionary.to_pylist()
-        places, numbers = self._scanner.scan([self._forms.search_form(text) for text in texts])
         codes = encoded.indices.to_numpy(zero_copy_only=False)
         order = np.argsort(codes, kind="stable")
-        starts = np.searchsorted(codes[order], np.arange(len(texts) + 1))
-        for place, number in sorted(set(zip(places.tolist(), numbers.tolist(), strict=True))):
-            key = self._keys[number]
-            kinds, name = self._kinds.get(key), self._forms.key(texts[place])
-            if kinds is not None and name != key and len(kinds) < self._most_kinds:
+        starts = np.searchsorted(codes[order], np.arange(len(texts) + 1)).tolist()
+        triples = _Triples(piece, self._forms.keys(combined_column(piece, other)))
+        found = ((place, number) for place, text in enumerate(texts) for number in self._inside.numbers(text))
+        for place, key in ((place, self._keys[number]) for place, number in found):
+            kinds = self._kinds.get(key)
+            if kinds is not None and len(kinds) < self._most_kinds and (name := self._forms.key(texts[place])) != key:
                 kinds.setdefault(name, texts[place])
-            sides = self._sides.get(key, set())
-            if any(len(self._holders.get((key, side), ())) < self._most_holders for side in sides):
-                for row in piece.take(order[starts[place] : starts[place + 1]]).to_pylist():
-                    self._add_holder(key, row, end, other)
+            for row in order[starts[place] : starts[place + 1]].tolist():
+                if self._has_holders(key):
+                    break
+                self._add_holder(key, triples, row, end)
 
-    def _add_holder(self, key: str, row: Mapping[str, Any], end: str, other: str) -> None:
-        side = self._counted(Side.of(row["relation"], end, self._spec.inverse_suffix))
+    def _has_holders(self, key: str) -> bool:
+        """Whether no more concepts that have an answer need to be known."""
+        return all(len(self._holders.get((key, side), ())) >= self._most_holders for side in self._sides.get(key, ()))
+
+    def _add_holder(self, key: str, triples: _Triples, row: int, end: str) -> None:
+        side = self._counted(triples.side(row, end, self._spec.inverse_suffix))
         if side in self._sides[key]:
             found = self._holders.setdefault((key, side), {})
             if len(found) < self._most_holders:
-                found.setdefault(self._forms.key(row[other]), triple_text(row["head"], row["relation"], row["tail"]))
+                found.setdefault(triples.holders[row], triples.text(row))
 
     def _counted(self, side: Side) -> Side:
         """The side whose triples count."""
         return Side("", side.concept_first) if self._spec.bar.any_relation else side
+
+
+class _Triples:
+    """The triples of a piece by row, and the key of the name at one end of each."""
+
+    def __init__(self, piece: pa.Table, holders: pa.Array[Any]) -> None:
+        columns: list[Any] = [combined_column(piece, name) for name in ("head", "relation", "tail")] + [holders]
+        texts: list[list[str]] = [column.to_pylist() for column in columns]
+        self._heads, self._relations, self._tails, self.holders = texts
+
+    def side(self, row: int, end: str, inverse_suffix: str) -> Side:
+        """The side of a triple whose answer is at `end`."""
+        return Side.of(self._relations[row], end, inverse_suffix)
+
+    def text(self, row: int) -> str:
+        """A triple as people see it."""
+        return triple_text(self._heads[row], self._relations[row], self._tails[row])

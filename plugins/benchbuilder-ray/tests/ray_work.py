@@ -24,12 +24,14 @@ class Doubling:
     """Shard `i` is the file `in/i.txt`; out come its lines times the factor, and a receipt.
 
     `slow` seconds are spent in each shard; `bad` is a shard with an unreadable line; `deadly` one that ends its
-    worker, `deadly_once` one that does so while the file `marks/died` is not there.
+    worker, `deadly_once` one that does so while the file `marks/died` is not there. `together` workers wait for each
+    other in their first shards, so that every one has a part, however long it takes to start.
     """
 
     step: str
     folder: Path
     slow: float = 0
+    together: int = 1
     bad: int | None = None
     deadly: int | None = None
     deadly_once: bool = False
@@ -60,6 +62,9 @@ class Doubling:
         opened.times += 1
         if self.marks is not None:
             (self.marks / f"{self.step}.{index}.{os.getpid()}.{_node()}.{time.monotonic_ns()}").touch()
+            end = time.monotonic() + 60
+            while len(made(self)) < self.together and time.monotonic() < end:
+                time.sleep(0.05)
         if self.deadly == index and not (self.deadly_once and self.marks and (self.marks / "died").exists()):
             if self.marks:
                 (self.marks / "died").touch()
@@ -99,7 +104,7 @@ def doubling(folder: Path, shards: int, **more: object) -> Doubling:
 def made(work: Doubling) -> dict[str, list[str]]:
     """Which shards were begun, by the process that did."""
     found: dict[str, list[str]] = {}
-    for mark in sorted((work.folder / "marks").glob(f"{work.step}.*")):
+    for mark in sorted(work.marks.glob(f"{work.step}.*") if work.marks else ()):
         _, index, pid, _, _ = mark.name.split(".")
         found.setdefault(pid, []).append(index)
     return found

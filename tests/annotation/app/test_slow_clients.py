@@ -17,6 +17,8 @@ from review_world import World
 from benchbuilder.web import ConnectionLimits, serve_app, serving
 
 LIMIT_S = 0.4
+PATIENCE_S = 8
+"""Every limit that users have is longer, so what ends before was ended by one of the test."""
 HEAD = b"POST /enter HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/x-www-form-urlencoded\r\n"
 
 
@@ -25,14 +27,14 @@ class Live:
     port: int
 
     def connect(self, sent: bytes = b"") -> socket.socket:
-        client = socket.create_connection(("127.0.0.1", self.port), timeout=10)
+        client = socket.create_connection(("127.0.0.1", self.port), timeout=60)
         client.sendall(sent)
         return client
 
     def seconds_to_end(self, client: socket.socket, drip: bytes = b"") -> float:
         """Until the server ends the connection; `drip` is sent again and again meanwhile."""
         began = time.monotonic()
-        client.settimeout(0.05 if drip else 10)
+        client.settimeout(0.05 if drip else 60)
         with client, contextlib.suppress(ConnectionError):
             while True:
                 with contextlib.suppress(TimeoutError):
@@ -42,7 +44,7 @@ class Live:
         return time.monotonic() - began
 
     def status(self, path: str = "/help") -> int:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         with contextlib.closing(connection):
             connection.request("GET", path)
             return connection.getresponse().status
@@ -95,7 +97,7 @@ def test_slow_heads_and_bodies_end_whatever_is_sent_meanwhile(world: World, monk
         }
         clients = {name: (server.connect(begin), drip) for name, (begin, drip) in slow.items()}
         for name, (client, drip) in clients.items():
-            assert server.seconds_to_end(client, drip) < 3 * LIMIT_S, name
+            assert server.seconds_to_end(client, drip) < PATIENCE_S, name
         assert server.status() == 200
 
 
@@ -107,16 +109,16 @@ def test_a_reply_that_nobody_reads_is_given_up(world: World, monkeypatch: pytest
         client.sendall(request * 400)
         began = time.monotonic()
         with contextlib.suppress(ConnectionError):  # the server has ended it: what is sent then is refused
-            while time.monotonic() < began + 10:
+            while time.monotonic() < began + PATIENCE_S:
                 time.sleep(0.05)
                 client.sendall(b"G")
-        assert time.monotonic() < began + 5 * LIMIT_S
+        assert time.monotonic() < began + PATIENCE_S
         assert server.status() == 200
 
 
 def test_waiting_between_requests_is_no_slowness(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     with live(world, monkeypatch) as server:
-        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
         with contextlib.closing(connection):
             for pause in (0, 1.2 * LIMIT_S, 1.2 * LIMIT_S):
                 time.sleep(pause)
@@ -127,7 +129,7 @@ def test_waiting_between_requests_is_no_slowness(world: World, monkeypatch: pyte
 
 def test_the_connections_of_an_address_are_bounded(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     with live(world, monkeypatch, header_s=30, per_address=5) as server:
-        idle = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+        idle = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
         idle.request("GET", "/help")
         idle.getresponse().read()
         held = [server.connect(b"GET") for _ in range(12)]

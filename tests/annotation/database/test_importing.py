@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import pytest
 from vote_world import World, replayed, spec_of, task_of, tasks_of
 
 from benchbuilder.annotation.base import Subject, Task, Value
+from benchbuilder.annotation.database import bulk, import_votes
 from benchbuilder.annotation.database.models import ImportedVote, ImportReport
 from benchbuilder.core.errors import DataError
 
@@ -143,3 +145,27 @@ def test_a_correction_from_elsewhere_opens_and_closes_disputes(world: World):
     assert world.store.count_disputes("p") == 0
     assert world.store.undo_last(second, "p") is None, "an import is not taken back"
     assert world.store.current_votes("p").by_subject == replayed(world.store, "p").by_subject
+
+
+def test_many_votes_are_added_as_few_are(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    other = World(f"sqlite:///{tmp_path / 'other.db'}")
+    found = []
+    for each in (world, other):
+        each.annotators(3)
+        each.invite("仲裁", "adjudicator")
+        each.lay_out(tasks_of(7, 2), spec_of("sound", "grade"))
+        rows = [row(each, f"专家{1 + n % 2}", task_of(n // 2 % 7), n % 2, note=str(n % 3)) for n in range(14)]
+        rows[3:3] = [row(each, "仲裁", task_of(n), n % 2, role="adjudicator") for n in range(0, 7, 2)]
+        report = each.store.import_votes("p", [*rows, *rows[::3]], "csv")
+        changed = [dataclasses.replace(one, value=1 - one.value) for one in rows[::4] if isinstance(one.value, int)]
+        with pytest.raises(DataError) as caught:
+            each.store.import_votes("p", [*changed, *rows[:5]], "csv", strict=True)
+        again = each.store.import_votes("p", changed, "csv")
+        progress = [each.store.progress(person, "p") for person in each.store.people()]
+        ids = [(one.id, one.question, one.value, one.event) for one in each.store.vote_events("p")]
+        found.append((report, str(caught.value), again, ids, progress, each.store.count_disputes("p"),
+                      each.store.votes_digest("p")))  # fmt: skip
+        monkeypatch.setattr(import_votes, "_BATCHES_AT_ONCE", 2)
+        monkeypatch.setattr(bulk, "_CHUNK", 2)
+    other.store.close()
+    assert found[0] == found[1]

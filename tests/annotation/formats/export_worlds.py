@@ -1,6 +1,10 @@
 """Projects, tasks and votes for tests of the formats: one by hand, and random ones with all that texts may hold."""
 
+import io
+import tempfile
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import SimpleNamespace
 
 from hypothesis import strategies as st
 
@@ -112,6 +116,20 @@ def material_of(**changes):
     project = Project("answers", spec, "# 说明\n", "zh", 7)
     votes = votes_of(spec, tasks) if votes is None else votes
     return ExportInput(project, tasks, votes, **({"people": PEOPLE} | changes))
+
+
+def written(writer, material, users=None):
+    """What a format writes: `files` by name, and its `losses`."""
+    with tempfile.TemporaryDirectory() as folder:
+        export = writer(material, users, Path(folder))
+        files = {name: (Path(folder) / name).read_bytes() for name in export.files}
+        assert {path.name for path in Path(folder).iterdir()} == set(files)
+        return SimpleNamespace(files=files, losses=export.losses)
+
+
+def read(reader, name, data, material, users=None):
+    """What a format reads in a file with the content `data`."""
+    return reader(name, io.BytesIO(data), material, users)
 
 
 def as_set(votes):

@@ -3,7 +3,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from export_worlds import PEOPLE, QUESTIONS, START, as_set, material_of, materials, spec_of, task_of
+from export_worlds import PEOPLE, QUESTIONS, START, as_set, material_of, materials, read, spec_of, task_of, written
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -19,7 +19,7 @@ DETAILS = {"reason": "看指南", "confidence": "high", "error_kinds": ("guideli
 
 
 def rows_of(material):
-    return [json.loads(line) for line in write_adjudication(material).files["adjudication.jsonl"].splitlines()]
+    return [json.loads(line) for line in written(write_adjudication, material).files["adjudication.jsonl"].splitlines()]
 
 
 def small(values, rule="adjudicate", extra=()):
@@ -74,7 +74,7 @@ def test_what_is_not_decided(values):
 
 
 def test_names_of_people_occur_nowhere():
-    text = write_adjudication(material_of()).files["adjudication.jsonl"].decode()
+    text = written(write_adjudication, material_of()).files["adjudication.jsonl"].decode()
     assert not any(rater.person in text for rater in PEOPLE)
     assert "secret-model-7b" not in text
 
@@ -82,8 +82,8 @@ def test_names_of_people_occur_nowhere():
 @settings(SLOW, max_examples=12)
 @given(materials())
 def test_votes_and_decisions_survive_a_round_trip(material):
-    content = write_adjudication(material).files["adjudication.jsonl"]
-    brought = read_adjudication("a.jsonl", content, material)
+    content = written(write_adjudication, material).files["adjudication.jsonl"]
+    brought = read(read_adjudication, "a.jsonl", content, material)
     assert brought.problems == []
     assert as_set(replace(vote, note="") for vote in brought.votes) == as_set(
         replace(vote, note="") for vote in material.votes
@@ -93,8 +93,8 @@ def test_votes_and_decisions_survive_a_round_trip(material):
 def test_what_an_adjudicator_said_comes_back():
     material = small({"A1": {"factual": 1, "correct": 0.9}, "A2": {"factual": 0, "correct": 0.9}, "J1": {"factual": 0}})
     ruling = AdjudicationNote(PEOPLE[2], material.tasks[0].key, START, 41.5, **DETAILS)
-    content = write_adjudication(replace(material, adjudication_notes=[ruling])).files["adjudication.jsonl"]
-    (vote,) = [v for v in read_adjudication("a.jsonl", content, material).votes if v.role == "adjudicator"]
+    content = written(write_adjudication, replace(material, adjudication_notes=[ruling])).files["adjudication.jsonl"]
+    (vote,) = [v for v in read(read_adjudication, "a.jsonl", content, material).votes if v.role == "adjudicator"]
     assert (vote.reason, vote.confidence, vote.error_kinds) == ("看指南", "high", ("guideline_gap",))
     assert (vote.guideline_gap, vote.seconds, vote.where) == (True, 41.5, "a.jsonl:1")
 
@@ -115,7 +115,7 @@ def test_problems_are_reported(change, what):
     rows = rows_of(material)
     change(rows[0])
     content = "\n".join(map(json.dumps, rows)).encode()
-    brought = read_adjudication("a.jsonl", content, material)
+    brought = read(read_adjudication, "a.jsonl", content, material)
     assert any(what in problem for problem in brought.problems), brought.problems
 
 
@@ -126,7 +126,7 @@ def test_problems_are_reported(change, what):
 def test_arbitrary_content_breaks_nothing(junk, place):
     rows = rows_of(material_of())
     rows[0][place] = junk
-    brought = read_adjudication("a.jsonl", "\n".join(map(json.dumps, rows)).encode(), material_of())
+    brought = read(read_adjudication, "a.jsonl", "\n".join(map(json.dumps, rows)).encode(), material_of())
     assert all(problem.startswith("a.jsonl:1: ") for problem in brought.problems)
 
 
@@ -137,7 +137,7 @@ def test_losses():
     votes = [replace(material.votes[0], note="n"), *material.votes[1:]]
     again = [replace(votes[0], value=0, created_at=START - timedelta(days=1)), *votes]
     material = replace(material, votes=again, skips=[SkipRecord(PEOPLE[0], material.tasks[0].key, START)])
-    found = {loss.description: loss.count for loss in write_adjudication(material).losses}
+    found = {loss.description: loss.count for loss in written(write_adjudication, material).losses}
     assert found == {
         "names of people: codes replace them": None,
         "when a vote was given": None,

@@ -3,7 +3,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from export_worlds import PEOPLE, QUESTIONS, START, as_set, material_of, materials, spec_of, task_of
+from export_worlds import PEOPLE, QUESTIONS, START, as_set, material_of, materials, read, spec_of, task_of, written
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -23,7 +23,7 @@ def as_bytes(data):
 
 
 def records_of(material):
-    return json.loads(write_argilla(material).files["records.json"])
+    return json.loads(written(write_argilla, material).files["records.json"])
 
 
 def flattened(records):
@@ -47,7 +47,7 @@ def rounded(vote):
 def carried(material):
     """The votes that Argilla can take: of annotators who answered whatever is required of every task."""
     spec, kept = material.project.spec, []
-    asked = material.judgement_requests()
+    asked = judgement_requests(material.tasks, material.project.spec)
     fewest = min(len(task.paragraphs) for task in material.tasks)
     for task in material.tasks:
         firsts = [task.key, *(paragraph.key for paragraph in task.paragraphs[:fewest])]
@@ -76,7 +76,7 @@ def carried(material):
 def test_votes_survive_a_round_trip_rounded(material):
     records = records_of(material)
     for content in (as_bytes(records), as_bytes(flattened(records))):
-        brought = read_argilla("records.json", content, material)
+        brought = read(read_argilla, "records.json", content, material)
         assert brought.problems == []
         assert brought.stale == 0
         assert as_set(brought.votes) == as_set(carried(material))
@@ -96,7 +96,7 @@ def test_the_middle_goes_up(value, rating):
 
 
 def test_the_settings_in_the_shape_that_its_client_gives():
-    settings_ = json.loads(write_argilla(material_of()).files["settings.json"])
+    settings_ = json.loads(written(write_argilla, material_of()).files["settings.json"])
     assert settings_ == json.loads((HERE / "argilla_settings.json").read_text("utf-8"))
     assert set(settings_) == {"guidelines", "questions", "fields", "vectors", "metadata", "allow_extra_metadata",
                               "distribution", "mapping"}  # fmt: skip
@@ -120,7 +120,7 @@ def test_the_records_in_the_shape_that_its_client_gives():
 @settings(SLOW, max_examples=20)
 @given(materials())
 def test_nothing_that_its_server_would_refuse(material):
-    made = write_argilla(material).files
+    made = written(write_argilla, material).files
     settings_, records = json.loads(made["settings.json"]), json.loads(made["records.json"])
     required = {q["name"] for q in settings_["questions"] if q["required"]}
     assert required
@@ -147,13 +147,13 @@ def test_nothing_that_its_server_would_refuse(material):
 def test_long_texts_are_cut_and_still_bound():
     spec = spec_of({"factual": QUESTIONS["factual"] | {"text": "长" * 1200, "label": "l" * 600}})
     material = material_of(spec=spec)
-    export = write_argilla(material)
+    export = written(write_argilla, material)
     (question, _) = json.loads(export.files["settings.json"])["questions"]
     assert len(question["description"]) == 1000
     assert question["description"].endswith("…")
     found = {loss.description: loss.count for loss in export.losses}
     assert found["texts that are too long for the server: they are cut; votes refer to the whole text"] == 2
-    assert len(read_argilla("r.json", export.files["records.json"], material).votes) == 6
+    assert len(read(read_argilla, "r.json", export.files["records.json"], material).votes) == 6
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_long_texts_are_cut_and_still_bound():
 )
 def test_what_its_server_would_refuse_is_refused_here(raw, why):
     with pytest.raises(DataError, match="would refuse") as caught:
-        write_argilla(material_of(spec=spec_of(raw), votes=[]))
+        written(write_argilla, material_of(spec=spec_of(raw), votes=[]))
     assert why in caught.value.why
 
 
@@ -174,7 +174,7 @@ def test_what_its_server_would_refuse_is_refused_here(raw, why):
 
 def test_records_as_its_client_writes_them():
     material = material_of(votes=[])
-    brought = read_argilla("r.json", (HERE / "argilla_records.json").read_bytes(), material)
+    brought = read(read_argilla, "r.json", (HERE / "argilla_records.json").read_bytes(), material)
     assert brought.problems == []
     assert brought.stale == 1
     assert [(v.person, v.role, v.value, v.note, v.where) for v in brought.votes] == [
@@ -186,7 +186,7 @@ def test_records_as_its_client_writes_them():
 
 def test_flattened_records():
     material = material_of(votes=[])
-    brought = read_argilla("r.json", (HERE / "argilla_records_flat.json").read_bytes(), material)
+    brought = read(read_argilla, "r.json", (HERE / "argilla_records_flat.json").read_bytes(), material)
     assert brought.problems == []
     assert brought.omitted == {"answers that are not submitted": 2}
     assert [(v.person, v.value, v.note, v.where) for v in brought.votes] == [
@@ -223,7 +223,7 @@ def test_problems_are_reported_with_their_location(change, what):
     material = material_of()
     records = records_of(material)
     change(records[0])
-    brought = read_argilla("r.json", as_bytes(records), material)
+    brought = read(read_argilla, "r.json", as_bytes(records), material)
     assert any(what in problem for problem in brought.problems), brought.problems
 
 
@@ -231,7 +231,7 @@ def test_flattened_lists_of_different_lengths():
     material = material_of()
     rows = flattened(records_of(material))
     rows[1]["q_factual.responses.users"].pop()
-    (problem,) = read_argilla("r.json", as_bytes(rows), material).problems
+    (problem,) = read(read_argilla, "r.json", as_bytes(rows), material).problems
     assert problem == "r.json:2: q_factual.responses, its users and its status are not lists of one length"
 
 
@@ -246,7 +246,7 @@ def test_arbitrary_content_breaks_nothing(junk, place, flat):
     records = records_of(material_of())
     rows = flattened(records) if flat else records
     rows[0][place] = junk
-    brought = read_argilla("r.json", as_bytes(rows), material_of())
+    brought = read(read_argilla, "r.json", as_bytes(rows), material_of())
     assert all(problem.startswith("r.json:1: ") for problem in brought.problems)
 
 
@@ -261,7 +261,7 @@ def test_losses():
     votes = [replace(v, value=0.46) if v.question == "correct" and v.code == "A2" else v for v in material.votes]
     votes = [v for v in votes if not (v.code == "A1" and v.question == "clarity" and v.subject.key == tasks[1].key)]
     full = replace(material, tasks=tasks, skips=[skip], votes=votes)
-    found = {loss.description: loss.count for loss in write_argilla(full).losses}
+    found = {loss.description: loss.count for loss in written(write_argilla, full).losses}
     assert found["numbers finer than 0.1: they are rounded"] == 6
     assert found["of these, numbers that cross the threshold"] == 3
     assert found["decisions of adjudicators"] == 5
@@ -275,7 +275,7 @@ def test_losses():
 
 def test_a_recipe_that_requires_nothing():
     spec = spec_of({"advice": QUESTIONS["advice"]})
-    export = write_argilla(material_of(spec=spec))
+    export = written(write_argilla, material_of(spec=spec))
     assert json.loads(export.files["settings.json"])["questions"][0]["required"]
     assert "no question is required in the recipe: the first one is required there: 1" in map(str, export.losses)
 
@@ -288,5 +288,5 @@ def test_two_remarks_of_a_person():
         VoteRecord("林医生", "A1", "annotator", s, what.question, 1, f"n{number}", START)
         for number, (s, what) in enumerate(subjects)
     ]
-    export = write_argilla(material_of(spec=spec, tasks=tasks, votes=votes))
+    export = written(write_argilla, material_of(spec=spec, tasks=tasks, votes=votes))
     assert "earlier remarks of a person on a task: only the latest is kept: 1" in map(str, export.losses)

@@ -3,7 +3,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from export_worlds import PEOPLE, START, as_set, material_of, task_of
+from export_worlds import PEOPLE, START, as_set, material_of, read, task_of, written
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +16,7 @@ from benchbuilder.annotation.formats.history import (
     write_history,
 )
 from benchbuilder.annotation.formats.registry import VOTE_FORMATS
+from benchbuilder.annotation.tasks import judgement_requests
 from benchbuilder.core.errors import DataError
 
 
@@ -26,7 +27,11 @@ def event(number, kind, task="c1", rater=PEOPLE[0], seconds=10.0, **detail):
 
 def history_of(material):
     """Each person and task in one submission, and the first vote changed, taken back and given again."""
-    lines, events, claims = [], {}, {s: what.task_key for s, what in material.judgement_requests().items()}
+    lines, events, claims = (
+        [],
+        {},
+        {s: what.task_key for s, what in judgement_requests(material.tasks, material.project.spec).items()},
+    )
     for vote in material.votes:
         pair = (vote.code, claims[vote.subject])
         one = events.setdefault(pair, event(len(events) + 1, "submit", pair[1], vote.rater, vote.seconds))
@@ -44,13 +49,13 @@ def history_of(material):
 def whole():
     material = material_of()
     lines, events = history_of(material)
-    return build_export_input(material.project, material.tasks, PEOPLE, reversed(lines), reversed(events))
+    return build_export_input(material.project, material.tasks, PEOPLE, lines, events)
 
 
 def test_votes_are_gathered_in_their_order_with_their_seconds():
     material = whole()
     assert len(material.votes) == len(material_of().votes) + 2
-    counting = material.counting_votes()
+    counting = list(material.counting_votes())
     first = material_of().votes[0]
     assert as_set(counting) == as_set([*material_of().votes[1:], replace(first, value=0)])
     assert {vote.seconds for vote in counting} == {10.0, 41.5, 42.5, 43.5}
@@ -58,7 +63,7 @@ def test_votes_are_gathered_in_their_order_with_their_seconds():
 
 def test_the_history_has_everything_in_chronological_order():
     material = whole()
-    lines = [json.loads(line) for line in write_history(material).files["history.jsonl"].splitlines()]
+    lines = [json.loads(line) for line in written(write_history, material).files["history.jsonl"].splitlines()]
     assert [line["type"] for line in lines[:4]] == ["project", "task", "task", "task"]
     assert sum(line["type"] == "event" for line in lines) == len(material.events)
     votes = [line for line in lines if line["type"] == "vote"]
@@ -70,13 +75,13 @@ def test_the_history_has_everything_in_chronological_order():
         assert line["type"] != "vote" or line["event"] in seen
     assert lines[0]["questions"]["correct"]["answer"] == "scalar"
     assert lines[1]["about"] == {"model": "secret-model-7b"}
-    text = write_history(material).files["history.jsonl"].decode()
+    text = written(write_history, material).files["history.jsonl"].decode()
     assert not any(rater.person in text for rater in PEOPLE)
 
 
 def test_the_votes_that_count_are_read_back():
     material = whole()
-    brought = read_history("h.jsonl", write_history(material).files["history.jsonl"], material)
+    brought = read(read_history, "h.jsonl", written(write_history, material).files["history.jsonl"], material)
     assert brought.problems == []
     assert as_set(brought.votes) == as_set(material.counting_votes())
     assert brought.omitted == {"votes that were replaced or withdrawn": 2}
@@ -93,10 +98,10 @@ def test_problems_are_reported_with_their_line(change, what):
     material = material_of()
     lines, events = history_of(material)
     material = build_export_input(material.project, material.tasks, PEOPLE, lines[:1], events)
-    rows = [json.loads(line) for line in write_history(material).files["history.jsonl"].splitlines()]
+    rows = [json.loads(line) for line in written(write_history, material).files["history.jsonl"].splitlines()]
     number = next(number for number, row in enumerate(rows, start=1) if row["type"] == "vote")
     rows[number - 1] |= change
-    brought = read_history("h.jsonl", "\n".join(map(json.dumps, rows)).encode(), material)
+    brought = read(read_history, "h.jsonl", "\n".join(map(json.dumps, rows)).encode(), material)
     assert len(brought.problems) == 1
     assert brought.problems[0].startswith(f"h.jsonl:{number}: ")
     assert what in brought.problems[0]
@@ -127,15 +132,15 @@ def test_open_skips():
 @pytest.mark.parametrize("name", [name for name, form in VOTE_FORMATS.items() if form.writer])
 def test_each_format_goes_there_and_back(name):
     material, form = whole(), VOTE_FORMATS[name]
-    export = form.writer(material)
+    export = written(form.writer, material)
     (content,) = [data for file, data in export.files.items() if file.endswith(form.suffix) and file != "settings.json"]
-    brought = form.reader(f"file{form.suffix.split()[0]}", content, material)
+    brought = read(form.reader, f"file{form.suffix.split()[0]}", content, material)
     assert brought.problems == []
     assert brought.votes
     assert form.limitations
     assert form.needs_users == ("users.csv" in export.files)
     assert export.losses
-    assert form.writer(material).files == export.files
+    assert written(form.writer, material).files == export.files
 
 
 @pytest.mark.parametrize("name", list(VOTE_FORMATS))
@@ -143,8 +148,8 @@ def test_each_format_goes_there_and_back(name):
 @given(st.binary(max_size=60))
 def test_bytes_that_are_no_file_are_problems_or_nothing(name, content):
     form = VOTE_FORMATS[name]
-    brought = form.reader(f"file{form.suffix.split()[0]}", content, material_of())
-    assert brought.votes == []
+    brought = read(form.reader, f"file{form.suffix.split()[0]}", content, material_of())
+    assert not brought.votes
     if brought.problems:
         with pytest.raises(DataError, match="no vote was counted"):
             brought.votes_or_raise()
@@ -154,7 +159,7 @@ def test_retired_tasks_and_wordings_are_included():
     material = material_of()
     gone = task_of("旧问题", "旧回答")
     old = QuestionWording("w0", "factual", {"text": "以前怎么问的？"}, START)
-    text = write_history(replace(material, retired=[gone], wordings=[old])).files["history.jsonl"].decode()
+    text = written(write_history, replace(material, retired=[gone], wordings=[old])).files["history.jsonl"].decode()
     rows = [json.loads(line) for line in text.splitlines()]
     tasks = {row["key"]: row["live"] for row in rows if row["type"] == "task"}
     assert tasks == {task.key: True for task in material.tasks} | {gone.key: False}

@@ -7,7 +7,7 @@ import zipfile
 from dataclasses import replace
 
 import pytest
-from export_worlds import PEOPLE, as_set, material_of, spec_of, task_of, votes_of
+from export_worlds import PEOPLE, as_set, material_of, read, spec_of, task_of, votes_of, written
 
 from benchbuilder.annotation.formats.models import ExportInput, Rater
 from benchbuilder.annotation.formats.registry import VOTE_FORMATS
@@ -29,9 +29,9 @@ def evil_material() -> ExportInput:
 
 @pytest.mark.parametrize("name", [name for name, each in VOTE_FORMATS.items() if each.writer])
 def test_every_character_of_an_export_is_visible(name: str) -> None:
-    material, written = evil_material(), VOTE_FORMATS[name].writer
-    assert written is not None
-    files = dict(written(material, None).files)
+    material, writer = evil_material(), VOTE_FORMATS[name].writer
+    assert writer is not None
+    files = written(writer, material).files
     if name == "xlsx":
         (book,) = files.values()
         with zipfile.ZipFile(io.BytesIO(book)) as archive:
@@ -47,10 +47,10 @@ def test_every_character_of_an_export_is_visible(name: str) -> None:
 def test_what_is_shown_otherwise_comes_back_as_it_was(name: str) -> None:
     material, form = evil_material(), VOTE_FORMATS[name]
     assert form.writer is not None
-    files = form.writer(material, None).files
+    files = written(form.writer, material, None).files
     file = next(file for file in files if file.endswith(form.suffix) and "users" not in file)
     users = read_user_table("users.csv", files["users.csv"])[0] if "users.csv" in files else None
-    parsed = form.reader(file, files[file], material, users)
+    parsed = read(form.reader, file, files[file], material, users)
     assert parsed.problems == []
     expected = [vote for vote in material.votes if name != "label_studio" or vote.role == "annotator"]
     assert {line[:5] for line in as_set(parsed.votes)} >= {line[:5] for line in as_set(expected)}

@@ -1,5 +1,9 @@
 import csv
+import errno
+import gc
 import io
+import os
+import tempfile
 import zipfile
 
 import openpyxl
@@ -8,6 +12,7 @@ from files_spec import files_spec
 from filled_sheets import fill_open_cells
 from hypothesis import given
 from hypothesis import strategies as st
+from lxml.etree import SerialisationError
 
 from benchbuilder.annotation.base import ShownParagraph, Subject, Task
 from benchbuilder.annotation.sheets.reading import SheetContents, read_vote_sheet
@@ -23,8 +28,10 @@ from benchbuilder.annotation.sheets.sheets import (
 )
 from benchbuilder.annotation.sheets.workbook import (
     UnreadableWorkbookError,
+    first_sheet_lines,
     open_worksheet,
     read_workbook,
+    table_workbook_bytes,
     workbook_bytes,
 )
 from benchbuilder.annotation.tasks import judgement_requests, wording_key
@@ -259,14 +266,76 @@ def test_a_document_type_is_found_across_two_pieces(monkeypatch, tmp_path):
     path = tmp_path / "a.xlsx"
     spoiled = rezipped(data, lambda name, xml: b"<!DOCTYPE x>" + xml if name == "xl/styles.xml" else xml)
     path.write_bytes(spoiled)
-    monkeypatch.setattr("benchbuilder.annotation.sheets.workbook._PIECE_BYTES", 5)
+    monkeypatch.setattr("benchbuilder.annotation.sheets.workbook_support._PIECE_BYTES", 5)
     with pytest.raises(UnreadableWorkbookError, match=r"xl/styles\.xml declares"), open_worksheet(path):
         pass
 
 
+@pytest.mark.parametrize(
+    "rows",
+    [
+        '<row r="3"><c r="A3"><v>3</v></c></row><row r="2"><c r="A2"><v>2</v></c></row>',
+        '<row r="2"><c r="A2"><v>2</v></c></row><row r="2"><c r="B2"><v>2</v></c></row>',
+        '<row r="2"><c r="B2"><v>2</v></c><c r="A2"><v>1</v></c></row>',
+        '<row r="2"><c r="A2"><v>2</v></c><c r="A2"><v>1</v></c></row>',
+        '<row r="2"><c r="A4"><v>2</v></c></row>',
+    ],
+)
+def test_a_worksheet_out_of_order_is_refused(rows, tmp_path):
+    spoiled = sheet_of(rows)
+    (tmp_path / "a.xlsx").write_bytes(spoiled)
+    told = "in the sheet 't', row 2 or its cells are out of order"
+    with pytest.raises(UnreadableWorkbookError, match=told), open_worksheet(tmp_path / "a.xlsx") as lines:
+        list(lines)
+    with pytest.raises(UnreadableWorkbookError, match=told):
+        list(first_sheet_lines(io.BytesIO(spoiled)))
+
+
+def sheet_of(rows):
+    """A workbook with the XML of rows."""
+    space = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    sheet = f'<worksheet xmlns="{space}"><sheetData>{rows}</sheetData></worksheet>'
+    return rezipped(
+        table_workbook_bytes("t", [["a"]]),
+        lambda name, xml: sheet.encode() if name == "xl/worksheets/sheet1.xml" else xml,
+    )
+
+
+def test_rows_and_cells_that_are_missing_are_empty(tmp_path):
+    data = sheet_of('<row r="2"><c r="B2"><v>1</v></c></row><row r="3"/><row r="5"><c r="A5"><v>2</v></c></row>')
+    (tmp_path / "a.xlsx").write_bytes(data)
+    with open_worksheet(tmp_path / "a.xlsx") as lines:
+        assert list(lines) == [[], ["", "1"], [], [], ["2"]]
+
+
+class FullDisk(io.BytesIO):
+    """A file on a full disk."""
+
+    def write(self, data, /):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_full_disk_of_temporary_files_is_named_and_nothing_else(monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(tempfile, "SpooledTemporaryFile", lambda max_size: FullDisk())
+        with pytest.raises(OSError, match="No space left") as caught:
+            table_workbook_bytes("t", [["a"]])
+    assert caught.value.filename == tempfile.gettempdir()
+
+    def lines():
+        yield ["a"]
+        raise SerialisationError("IO_ENOSPC")
+
+    with pytest.raises(OSError, match="IO_ENOSPC") as caught:
+        table_workbook_bytes("t", lines())
+    assert caught.value.filename == tempfile.gettempdir()
+    del caught
+    gc.collect()  # pytest reports what openpyxl complains of when its files are let go
+
+
 def test_archives_without_measure_are_refused(monkeypatch):
     data = workbook_bytes(LAYOUT, rows(), SPEC, SPEC.labels)
-    monkeypatch.setattr("benchbuilder.annotation.sheets.workbook.MAX_UNPACKED_BYTES", 1000)
+    monkeypatch.setattr("benchbuilder.annotation.sheets.workbook_support.MAX_UNPACKED_BYTES", 1000)
     with pytest.raises(UnreadableWorkbookError, match="unpacks to more"):
         read_workbook(data)
 

@@ -31,6 +31,11 @@ class Held:
         return self.tables[name]
 
 
+@pytest.fixture(autouse=True)
+def _held(monkeypatch: pytest.MonkeyPatch) -> None:  # pyright: ignore[reportUnusedFunction]
+    monkeypatch.setattr("benchbuilder.authoring.wordlists.match_counts.stored_table", Held.rows)
+
+
 def envelope(line: int, partition: str) -> dict[str, Any]:
     return {
         "origin": Origin(file=f"{partition}.tsv", line=line), "produced_by": ProducedBy(rule="x"), "language": "zh",

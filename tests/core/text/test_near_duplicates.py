@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 import string
 
+import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,9 +15,10 @@ from benchbuilder.core.text.near_duplicates import (
     equality_key,
     item_families,
     jaccard,
-    near_pairs,
+    near_texts,
     trigrams,
 )
+from benchbuilder.core.text.near_sets import NumberSets, near_sets, trigram_sets
 
 WORDS = st.text("abcdef", min_size=0, max_size=12)
 SETS = st.lists(st.frozensets(st.sampled_from(string.ascii_lowercase[:12]), max_size=9), max_size=25, unique=True)
@@ -30,9 +33,34 @@ def test_every_pair_above_the_border_is_found_and_no_other(sets: list[frozenset[
         for other in range(one + 1, len(sets))
         if jaccard(sets[one], sets[other]) > near
     }
-    found = [tuple(sorted(pair)) for pair in near_pairs(sets, near)]
+    owners = np.repeat(np.arange(len(sets)), [len(one) for one in sets])
+    members = np.array([ord(sign) for one in sets for sign in one], np.uint64)
+    pairs = near_sets(NumberSets.of(owners, members, len(sets)), near)
+    found = [tuple(sorted(pair)) for ones, others in pairs for pair in zip(ones.tolist(), others.tolist(), strict=True)]
     assert len(found) == len(set(found))
     assert set(found) == wanted
+
+
+def read_back(number: int) -> str:
+    return "".join(chr(sign) for sign in (number >> 42, number >> 21 & 0x1FFFFF, number & 0x1FFFFF) if sign)
+
+
+@settings(max_examples=60)
+@given(st.lists(st.text("abcdé Ａ１2，。\u094d疾病\u0301\ud800𠀀ß", max_size=9) | st.text(max_size=9), max_size=9))
+def test_trigrams_as_numbers_are_those_of_each_text(texts: list[str]) -> None:
+    sets = trigram_sets(texts)
+    held = [sets.take(np.array([place])).members.tolist() for place in range(len(texts))]
+    assert [sorted(map(read_back, members)) for members in held] == [sorted(trigrams(text)) for text in texts]
+
+
+def test_few_pairs_at_a_time_are_the_same_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = random.Random(4)
+    texts = ["".join(rng.choices("abc", k=rng.randint(0, 8))) for _ in range(60)]
+    pairs = sorted(near_texts(texts, 0.3))
+    assert len(pairs) > 20
+    monkeypatch.setattr("benchbuilder.core.text.near_sets._COMPARED", 3)
+    monkeypatch.setattr("benchbuilder.core.text.near_sets._TEXTS", 2)
+    assert sorted(near_texts(texts, 0.3)) == pairs
 
 
 @settings(max_examples=100)

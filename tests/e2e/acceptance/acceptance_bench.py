@@ -61,7 +61,7 @@ class Sample:
     def build(self, *further: str, command: str = "build") -> Built:
         """A build to its end."""
         process = self.start(*further, command=command)
-        said, _ = process.communicate(timeout=300)
+        said, _ = process.communicate(timeout=1_200)
         return Built(process.returncode, said)
 
     def requests(self) -> int:

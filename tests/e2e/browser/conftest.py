@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 _START_S = 60
-_PATIENCE_MS = 20_000
+_PATIENCE_MS = 60_000
 
 
 @pytest.fixture(scope="package")

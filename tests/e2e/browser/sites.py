@@ -115,7 +115,7 @@ class Site:
             self.invite(name, role)
         assert self._chromium is not None
         context = self._chromium.new_context(**{**DESK, "locale": "en-GB", **options})
-        context.set_default_timeout(20_000)
+        context.set_default_timeout(60_000)
         seat = Seat(self, context, self.links.get(name, ""))
         self._seats.append(seat)
         return seat

@@ -70,7 +70,7 @@ def reviewing(folder: Path) -> Iterator[str]:
     finally:
         process.send_signal(signal.SIGINT)
         try:
-            said += process.communicate(timeout=15)[0]
+            said += process.communicate(timeout=60)[0]
         except subprocess.TimeoutExpired:
             process.kill()
             said += process.communicate()[0]

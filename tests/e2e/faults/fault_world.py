@@ -45,8 +45,9 @@ _JUDGES = ("evaluation.training.ablations=[]", *(
 _FURTHER = {
     "evaluate": ("evaluation.answers=null", *_FASTER),
     "judge train": ("paths.model_answers=answers.jsonl", "paths.ratings=ratings.csv", *_FASTER, *_JUDGES),
+    "clean --yes": ("retriever.top_k=2",),
 }
-RESULTS = {"build": ".", "evaluate": "evaluation", "judge train": "judges", "audit": "audit"}
+RESULTS = {"build": ".", "evaluate": "evaluation", "judge train": "judges", "audit": "audit", "clean --yes": "."}
 """The folder of what each command makes, in that of the build."""
 
 
@@ -103,10 +104,13 @@ class Project:
         return self.folder.with_name(f"{self.folder.name}.mark")
 
     def made(self, command: str) -> dict[str, str]:
-        """The digests of what a command has made: files, and what its steps hold."""
+        """The digests of what a command has made: files, and what its steps hold; of a cleaning, what it has left."""
         place = self.build / RESULTS[command]
+        if command.startswith("clean"):
+            kept = [path for path in place.rglob("*") if path.name not in ("lock", "run.jsonl", "checksums.json")]
+            return {path.relative_to(place).as_posix(): _digest(path) for path in kept}
         found = {
-            path.relative_to(place).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+            path.relative_to(place).as_posix(): _digest(path)
             for path in (place.rglob("*") if command != "build" else place.glob("*.*"))
             if path.is_file() and not _is_about_runs(path.relative_to(place))
         }
@@ -144,9 +148,11 @@ class Project:
                 Path(folder, name).chmod(0o644)
 
     @contextmanager
-    def stopped_at(self, command: str, fault: Mapping[str, Any]) -> Generator[subprocess.Popen[str]]:
-        """A command that waits at a moment for as long as the context lasts."""
-        process = self.start(command, {**fault, "do": "wait"})
+    def stopped_at(
+        self, command: str, fault: Mapping[str, Any], *more: str
+    ) -> Generator[subprocess.Popen[str]]:  # fmt: skip
+        """A command with `more` arguments that waits at a moment for as long as the context lasts."""
+        process = self.start(command, {**fault, "do": "wait"}, *more)
         until = time.monotonic() + 60
         while not self.mark.exists():
             assert process.poll() is None, process.communicate()[0]
@@ -156,6 +162,11 @@ class Project:
             yield process
         finally:
             self.mark.unlink()
+
+
+def _digest(path: Path) -> str:
+    """The digest of a file; of a folder, nothing."""
+    return "" if path.is_dir() else hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _messages(turns: Iterable[Sequence[str]]) -> str:
@@ -183,6 +194,9 @@ class World:
         first = Project(self.folder / "before build", self.program, self.server)
         _write_sources(first.folder)
         for command in RESULTS:
+            if command.startswith("clean"):  # steps of other settings, which no recipe needs any more
+                other = self.project("build", self.folder / f"before {command}", finished=True)
+                assert other.run("build", None, *_FURTHER[command]).code == 0
             whole = self.project(command, self.folder / f"after {command}")
             ended = whole.run(command)
             assert ended.code == 0, ended.said
@@ -194,7 +208,8 @@ class World:
         """A project in which `command` can run, but has not; or one in which it has `finished`."""
         self.server.reset()
         self.server.configure(rules=[])
-        begun = self.folder / ("before build" if command == "build" else "after build")
+        begun = self.folder / f"before {command}"
+        begun = begun if begun.exists() else self.folder / "after build"
         begun = self.folder / f"after {command}" if finished else begun
         return Project(Path(shutil.copytree(begun, folder)), self.program, self.server)
 

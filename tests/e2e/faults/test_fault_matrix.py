@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from fault_world import IN_FLIGHT, Ended, Project, World
+from fault_world import IN_FLIGHT, Ended, Project, World, words
 
 MATRIX = yaml.safe_load((Path(__file__).parent / "matrix.yaml").read_text(encoding="utf-8"))
 TELL_COSTS = ("README.md", "report.html", "results.", "results_tables/costs.")
@@ -92,8 +93,12 @@ def without(made: dict[str, str], costs: bool) -> dict[str, str]:
 
 def disturb(project: Project, command: str, fault: str, event: dict[str, Any]) -> Ended:
     """Let a fault come in a command; how it ended, or the other one if there were two."""
-    if fault == "two_at_once":
-        with project.stopped_at(command, event) as first:
+    if fault in ("two_at_once", "build_at_work"):
+        event, begun = dict(event), (command,)
+        if fault == "build_at_work":  # it makes a step anew that the command must not take
+            begun = ("build", *words(command, project.server.base_url)[-1:])
+            shutil.rmtree(project.build / "store" / "steps" / "items")
+        with project.stopped_at(begun[0], event, *begun[1:]) as first:
             second = project.run(command)
         said, _ = first.communicate(timeout=60)
         assert first.returncode == 0, said

@@ -82,8 +82,8 @@ class TlsBrowser(Browser):
     def ask(self, method: str, path: str, body: bytes | None = None, **headers: str) -> Answer:
         if self._connection is None:
             context = ssl.create_default_context(cafile=str(self._folder / "certificate.pem"))
-            plain = socket.create_connection(("127.0.0.1", self._tls_port), timeout=20)
-            self._connection = http.client.HTTPSConnection(NAME, self._tls_port, timeout=20)
+            plain = socket.create_connection(("127.0.0.1", self._tls_port), timeout=60)
+            self._connection = http.client.HTTPSConnection(NAME, self._tls_port, timeout=60)
             self._connection.sock = context.wrap_socket(plain, server_hostname=NAME)
         return super().ask(method, path, body, **{"Host": NAME, **headers})
 

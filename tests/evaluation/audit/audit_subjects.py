@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 from benchbuilder.core import Claim, Item, Origin, ProducedBy, Support
-from benchbuilder.evaluation.audit.subjects import AuditKnowledge, AuditOption, AuditSubject
+from benchbuilder.evaluation.audit.knowledge import AuditKnowledge
+from benchbuilder.evaluation.audit.subjects import AuditOption, AuditSubject
 from benchbuilder.evaluation.audit.views.base import ViewContext
 
 OPTIONS = ("iron", "folic acid supplements", "zinc")

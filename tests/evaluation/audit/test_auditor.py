@@ -16,7 +16,7 @@ from benchbuilder.evaluation.audit.subjects import (
     sample_of_families,
 )
 from benchbuilder.evaluation.audit.words import widened
-from benchbuilder.exporters import AuditResult, AuditSentences, entry_of
+from benchbuilder.exporters import AuditResult, AuditSentences
 
 
 def spec(*kinds: str, **more: Any) -> AuditSpec:
@@ -92,8 +92,8 @@ def test_views_of_paragraphs_gate_only_where_paragraphs_are_shown() -> None:
 
 def test_a_large_benchmark_is_sampled_by_whole_families() -> None:
     rows = [made.model_copy(update={"family": f"f{n // 4}"}) for n, made in enumerate(items(40, leaks=False))]
-    drawn = sample_of_families([entry_of(row) for row in rows], 10, 3)
-    families = [family_of(entry.row) for entry in drawn]
+    drawn = sample_of_families(rows, 10, 3)
+    families = [family_of(row) for row in drawn]
     assert len(drawn) == 8
     assert all(families.count(name) == 4 for name in families)
     result = BenchmarkAuditor(spec("length", most_items=100), 1).audit_items([*items(150, leaks=False)])

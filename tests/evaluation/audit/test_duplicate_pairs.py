@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import random
+from collections import Counter
+from itertools import combinations
 from typing import Any
 
-from benchbuilder.core import Claim, Item, Origin, ProducedBy
-from benchbuilder.evaluation.audit.duplicates import find_duplicates
+from benchbuilder.core import Claim, Item, Origin, ProducedBy, jaccard, trigrams
+from benchbuilder.evaluation.audit.compared_items import distinct_part
+from benchbuilder.evaluation.audit.duplicates import DuplicatePair, find_duplicates
 
 
 def item(question: str, right: str, wrong: str = "", expected: Any = "", fact: str = "", **more: Any) -> Item[Claim]:
@@ -79,3 +83,36 @@ def test_questions_about_triples_are_no_near_duplicates_for_their_frame():
         for tail in ("发热", "咳嗽", "呕吐", "腹泻", "抽搐")
     ]
     assert kinds(*rows) == []
+
+
+def test_near_duplicates_are_those_of_a_comparison_of_every_pair():
+    draw = random.Random(3)
+    frame = "患者最可能的诊断是下列哪一项"
+    stems = ["".join(draw.choices("甲乙丙丁戊己庚辛壬癸", k=12)) for _ in range(8)]
+    rows = []
+    for number in range(90):
+        stem = draw.choice(stems)
+        place = draw.randrange(12)
+        asked = f"{stem[:place]}{draw.choice(['', '子', '丑寅'])}{stem[place:]}{frame}？"
+        answer = draw.choice(["慢性支气管肺炎", "慢性支气管炎", "急性肾小球肾炎"])
+        rows.append(item(asked, answer, "其他疾病", fact=f"f{number % 40}-{number}", family=f"f{number % 40}"))
+    near, equal = list[DuplicatePair](), set[tuple[str, str]]()
+    for pair in find_duplicates(rows):
+        near.append(pair) if pair.kind == "near duplicate" else equal.add(in_order(pair.first, pair.second))
+    grams = {row.id: trigrams(row.payload.question) for row in rows}
+    counts = Counter(gram for found in grams.values() for gram in found)
+    own = {name: frozenset(gram for gram in found if counts[gram] <= 20) for name, found in grams.items()}
+    answers = {row.id: trigrams(distinct_part(row.payload.answer, row.payload.answer_wrong)) for row in rows}
+    expected = {
+        (*in_order(one.id, other.id), round(jaccard(grams[one.id], grams[other.id]), 3))
+        for one, other in combinations(rows, 2)
+        if one.family != other.family and in_order(one.id, other.id) not in equal
+        and jaccard(own[one.id], own[other.id]) > 0.7 and jaccard(answers[one.id], answers[other.id]) > 0.7
+    }  # fmt: skip
+    assert {(*in_order(pair.first, pair.second), pair.similarity) for pair in near} == expected
+    assert len(expected) > 20
+    assert len({similarity for *_, similarity in expected}) > 3
+
+
+def in_order(one: str, other: str) -> tuple[str, str]:
+    return min(one, other), max(one, other)

@@ -88,6 +88,19 @@ def test_many_rows_are_solved_in_the_space_of_features(monkeypatch: pytest.Monke
     np.testing.assert_array_equal(HeldOutRidge(features, families).guess(labels[:, None], folds)[1], exact)
 
 
+def test_predictions_of_few_features_that_are_nothing_are_exactly_nothing() -> None:
+    # Most rows have the same three features and as many yes as no: in single precision, row by row, they got a sign.
+    random = np.random.default_rng(6)
+    rows = [["a", "b", "c"] if random.random() < 0.98 else ["a", "b", "d"] for _ in range(3_000)]
+    features, families = sparse_rows(rows), np.arange(3_000)
+    labels = np.array([random.permutation(3_000) < 1_500 for _ in range(20)], np.int8).T
+    folds = fold_numbers(families, 10, 1, 0)
+    scores, hits = HeldOutRidge(features, families).guess(labels, folds)
+    np.testing.assert_array_equal(hits, refitted_hits(features, labels[:, 0], folds))
+    expected = [balanced(refitted_hits(features, column, folds), column) for column in labels.T]
+    np.testing.assert_allclose(scores, expected, atol=1e-9)
+
+
 def test_features_left_out_of_the_space_keep_their_length(monkeypatch: pytest.MonkeyPatch) -> None:
     features = features_of("words", 80).unit_rows()
     monkeypatch.setattr(kernels, "WIDTH", 10)

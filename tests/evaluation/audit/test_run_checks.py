@@ -1,5 +1,7 @@
 """The four words, on tables whose leaks are known."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -131,6 +133,20 @@ def test_neither_the_order_of_items_nor_that_of_checks_matters() -> None:
         for check in reversed(table.checks(views))
     ]
     assert run_checks(turned, QUICK)[::-1] == straight
+    assert run_checks(table.checks(views), QUICK, workers=3) == straight
+
+
+def test_one_check_under_several_names_is_made_once_and_every_name_has_its_finding() -> None:
+    table = QuadTable(30)
+    view = category_rows([row[0] for row in table.rows])
+    one, other = table.checks({"one": view, "other": view})
+    negated = replace(other, labels=[row[2] for row in table.rows])
+    found = run_checks([one, replace(other, gates=not one.gates), negated], QUICK)
+    assert [(finding.view, finding.gates) for finding in found] == [
+        ("one", one.gates), ("other", not one.gates), ("other", other.gates),
+    ]  # fmt: skip
+    assert found[1] == replace(found[0], view="other", gates=not one.gates)
+    assert found[2].score != found[0].score
 
 
 def test_pairs_are_guessed_from_what_differs() -> None:

@@ -3,11 +3,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from audit_subjects import context, subjects
+from audit_subjects import TRIPLES, context, subjects
 
 from benchbuilder.config import read_kind_spec
 from benchbuilder.core.registry import BUILT_IN_KINDS, create_from_spec
-from benchbuilder.evaluation.audit.subjects import AuditKnowledge, AuditSubject
+from benchbuilder.evaluation.audit.knowledge import AuditKnowledge
+from benchbuilder.evaluation.audit.subjects import AuditSubject
 from benchbuilder.evaluation.audit.targets import TargetSubjects, difference_rows
 from benchbuilder.evaluation.audit.views.base import View, ViewContext
 from benchbuilder.evaluation.audit.views.ngrams import guess_unit, ngram_rows
@@ -72,8 +73,8 @@ def test_a_frame_hides_both_ends() -> None:
 
 
 def test_the_graph_gives_popularity_and_relatedness() -> None:
-    known = AuditKnowledge(context().knowledge.triples)
-    assert (known.degrees["iron"], known.degrees["rickets"], known.degrees["anaemia"]) == (2, 1, 2)
+    known = AuditKnowledge(TRIPLES)
+    assert known.degrees(["iron", "rickets", "anaemia", "unheard of"]) == [2, 1, 2, 0]
     assert seen("popularity")[1] == {"answer 2": 1.0, "concept 1": 1.0, "both 2 1": 1.0}
     # anaemia and weakness have rest in common besides iron; rickets has nothing in common with them
     near, far, _ = (seen("relatedness") or [])[:3]
@@ -91,7 +92,7 @@ def test_together_reads_paragraphs_of_the_item_and_of_knowledge_bases() -> None:
     bare = [replace(subject, evidence=()) for subject in subjects()]
     assert seen("together")[:3] == [{"yes": 1.0}] * 3
     assert seen("together", bare)[:3] == [{"yes": 1.0}, {"no": 1.0}, {"no": 1.0}]
-    apart = replace(context(), knowledge=AuditKnowledge(context().knowledge.triples, ("anaemia", "iron")))
+    apart = replace(context(), knowledge=AuditKnowledge(TRIPLES, ("anaemia", "iron")))
     assert seen("together", bare, apart)[:3] == [{"no": 1.0}] * 3
 
 

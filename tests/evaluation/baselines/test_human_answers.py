@@ -32,17 +32,17 @@ def review(tmp_path):
 def test_before_anybody_wrote_all_answers_are_missing(tmp_path, review):
     empty = opened(tmp_path / "elsewhere")
     assert told(empty) == [("", "missing")] * 5
-    assert empty.external_inputs() == {}
+    assert empty.external_inputs(tmp_path / "elsewhere") == {}
     assert not (tmp_path / "elsewhere").exists()
     assert told(opened(review.workplace)) == [("", "missing")] * 5
 
 
 def test_answers_of_the_app_and_its_digest(review):
-    before = opened(review.workplace).external_inputs()
+    before = opened(review.workplace).external_inputs(review.workplace)
     review.judge("林医生", lambda _, task: None if "第2问" in task.text else f" 关于{task.text}：\n是的。")
     baseline = opened(review.workplace)
-    assert baseline.external_inputs() != before
-    assert list(baseline.external_inputs()) == ["answers in the app (human_baseline)"]
+    assert baseline.external_inputs(review.workplace) != before
+    assert list(baseline.external_inputs(review.workplace)) == ["answers in the app (human_baseline)"]
     answers = told(baseline)
     assert answers[2] == ("", "missing")
     assert answers[0] == (f"关于{full(ITEMS[0])}：\n是的。", "complete")
@@ -54,7 +54,7 @@ def test_an_export_says_what_the_app_says(review, tmp_path):
     exported = opened(tmp_path / "nowhere", file=str(review.export(tmp_path / "votes.csv")))
     assert told(exported) == told(opened(review.workplace))
     assert exported.answer(ITEMS[1]) == ("=1，\n'以上", "complete")
-    assert exported.external_inputs() == {}
+    assert exported.external_inputs(tmp_path / "nowhere") == {}
 
 
 def test_of_several_people_one_is_drawn_for_each_item(tmp_path):

@@ -6,6 +6,8 @@ from dataclasses import replace
 from finished_evaluation import Evaluation, item
 from test_results import lines, near, write
 
+from benchbuilder.core import mean_statistic
+from benchbuilder.evaluation.metrics import MeanMetric
 from benchbuilder.evaluation.results.exporter import ResultsExporter
 from benchbuilder.evaluation.results.page_spec import ResultsSpec
 from benchbuilder.exporters import StepCounts
@@ -75,6 +77,36 @@ def test_cluster_mean_gives_every_fact_the_same_weight(tmp_path):
     assert "results_tables/metric_of_nobody.csv" not in files
     names = [table["name"] for table in json.loads(files["results.json"].read_text(encoding="utf-8"))["tables"]]
     assert names[:2] == ["metric_by_question", "metric_by_fact"], "metrics come first"
+
+
+def test_a_metric_that_reads_rows_gets_those_that_one_of_columns_counts(tmp_path, monkeypatch):
+    mean = {"kind": "mean", "aspect": "level_0", "missing": "left_out"}
+    files = write(tmp_path, evaluation(tmp_path, by_question=mean))
+    by_column = files["results_tables/metric_by_question.csv"].read_bytes()
+    facts = []
+
+    def by_row(metric, scores):
+        facts.append([row.fact for row in scores])
+        return {"mean": mean_statistic([row.score.value for row in scores])}
+
+    monkeypatch.setattr(MeanMetric, "statistics", by_row)
+    files = write(tmp_path, evaluation(tmp_path, by_question=mean))
+    assert files["results_tables/metric_by_question.csv"].read_bytes() == by_column
+    assert facts[:3] == [["fact-0", "fact-0", "fact-1", "fact-1"], ["fact-0"] * 2, ["fact-1"] * 2]
+
+
+def test_questions_that_were_worded_anew_count_in_no_metric(tmp_path):
+    rows = [item(n) for n in range(2)]
+    made = Evaluation(rows)
+    for row, said in ((rows[0], "yes"), (rows[1], "no"), (item(2, question="换一种说法：孕妇需要补充叶酸吗？"), "no")):
+        made.answer("glad", row)
+        made.verdict("glad", row, said)
+    build = made.finished()
+    metrics = {"accuracy": {"kind": "mean", "aspect": "verdict", "missing": "zero"}}
+    recipe = {**build.recipe, "evaluation": {**build.recipe["evaluation"], "metrics": metrics}}
+    table = lines(write(tmp_path, replace(build, recipe=recipe)), "metric_accuracy")
+    assert near(table["glad"]["all"], 0.5)
+    assert near(table["glad"]["n"], 2)
 
 
 def evaluation_with_settings(**model):

@@ -6,6 +6,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from gathered import outcomes_of
+
 from benchbuilder.core.context import StepContext
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.outcomes import Dropped, Kept
@@ -54,8 +56,9 @@ def test_an_item_that_is_not_asked_names_the_one_that_is():
     )
     asked: set[str] = set()
     names: set[str] = set()
-    for row, (name, (outcome,)) in zip(rows, step.gather({"each": Table.of(rows, Item[Claim])}).outcomes, strict=True):
-        assert name == row.id
+    found, _ = outcomes_of(step, {"each": Table.of(rows, Item[Claim])}, Item[Claim])
+    assert list(found) == [row.id for row in rows]
+    for outcome in found.values():
         if isinstance(outcome, Kept):
             asked.add(outcome.row.id)
         else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +24,10 @@ from benchbuilder.core import (
     Table,
 )
 from benchbuilder.evaluation import YesNoQuestion, verdict_reader
+from benchbuilder.evaluation.steps import reword
 from benchbuilder.evaluation.steps.answer import AnswerItems
 from benchbuilder.evaluation.steps.reword import Reword, RewordSpec, claim_of, earlier_repeats, wording_of
+from benchbuilder.pipeline import account_gather
 
 RECIPES = Path(__file__).parents[3] / "recipes"
 BUNDLED = {
@@ -46,7 +48,14 @@ def item(question: str, expected: Any, line: int, context: str = "") -> Item[Cla
 def reworded(rows: list[Item[Claim]], seed: int = 11, **changes: Any) -> dict[str, list[Any]]:
     spec = RewordSpec.model_validate({"kind": "reword", "from": "sources.benchmark", **BUNDLED["zh"], **changes})
     step = Reword(spec, StepContext(seed, "zh", "reworded", Path("cache"), Path("people")))
-    return dict(step.gather({"each": Table.of(rows, Item[Claim])}).outcomes)
+    tables = {"each": Table.of(rows, Item[Claim])}
+    shard = account_gather(step, tables, step.gather(tables), Item[Claim])
+    made, found = {row.id: row for row in shard.rows}, defaultdict[str, list[Any]](list)
+    for line in shard.outcomes.to_pylist():
+        said = {"kept": Kept, "dropped": Dropped, "not_applicable": NotApplicable}[line["outcome"]]
+        more = {"kept": [made.get(line["out"]), line["slot"]], "dropped": [line["reason"], line["detail"]]}
+        found[line["row"]].append(said(*more.get(line["outcome"], [line["reason"]])))
+    return found
 
 
 def pairs(count: int) -> list[Item[Claim]]:
@@ -70,6 +79,13 @@ def test_whole_families_are_asked_in_every_wording_whatever_the_order():
     assert {outcome.reason for outcome in others if isinstance(outcome, Dropped)} == {"family_not_drawn"}
     drawn = {name for name, outcomes in reworded(rows, 12, families=10).items() if isinstance(outcomes[0], Kept)}
     assert drawn != set(asked)
+
+
+def test_items_are_made_some_at_a_time(monkeypatch: pytest.MonkeyPatch):
+    rows = [*pairs(30), item("哪种维生素可预防神经管畸形？", "", 90)]
+    whole = reworded(rows, families=10)
+    monkeypatch.setattr(reword, "_WINDOW", 7)
+    assert list(reworded(rows, families=10).items()) == list(whole.items())
 
 
 def test_a_reworded_item_is_the_item_with_another_question():

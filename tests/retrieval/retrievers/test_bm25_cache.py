@@ -249,7 +249,7 @@ def test_a_build_that_is_killed_leaves_no_process_and_no_index(tmp_path):
         time.sleep(0.1)
     process.kill()
     process.join()
-    _, alive = psutil.wait_procs(workers, timeout=30)
+    _, alive = psutil.wait_procs(workers, timeout=60)
     assert not alive
     assert all(path.name.startswith(".") for path in folders(tmp_path))  # drafts at most
     assert indexed(many(500), tmp_path).search("w1")

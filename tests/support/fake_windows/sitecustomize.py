@@ -15,11 +15,13 @@ import locale
 import os
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 HERE = os.environ.get("FAKE_WINDOWS_BELOW", "")
 """The folder in which names and open files count."""
 RESERVED = {"CON", "PRN", "AUX", "NUL", *(f"{name}{number}" for name in ("COM", "LPT") for number in range(1, 10))}
+_OF_LIBRARIES = (".filelock-probe-",)
 _open, _os_open = io.open, os.open
 
 
@@ -54,19 +56,31 @@ def _processes() -> Iterator[str]:
             continue
 
 
-def _check_closed(path: Any, *, below: bool = False) -> None:
-    """PermissionError if a process of this group has a file open, or, of a folder, one below."""
-    real = os.path.realpath(os.fspath(path))
+def _held(pid: str, reals: list[str]) -> Iterator[str]:
+    """What a process has open: every file, and those of its memory whose name has one of these in it."""
+    with suppress(OSError):
+        for fd in os.listdir(f"/proc/{pid}/fd"):  # noqa: PTH208
+            with suppress(OSError):  # what this very loop has open is closed again
+                yield os.readlink(f"/proc/{pid}/fd/{fd}")  # noqa: PTH115
+        with _open(f"/proc/{pid}/maps", encoding="utf-8", errors="replace") as maps:
+            for line in maps:
+                if any(real in line for real in reals):  # most of them are libraries
+                    yield line.split(maxsplit=5)[5].rstrip("\n")
+
+
+def _check_closed(*paths: Any, below: bool = False) -> None:
+    """PermissionError if a process of this group has one of these files open, or, of a folder, one below.
+
+    Files of libraries do not count: those have chosen their code for this system.
+    """
+    names = [os.path.basename(os.fsdecode(path)) for path in paths]  # noqa: PTH119
+    paths = tuple(path for path, name in zip(paths, names, strict=True) if not name.startswith(_OF_LIBRARIES))
+    reals = [os.path.realpath(os.fspath(path)) for path in paths]
     for pid in _processes():
-        try:
-            held = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]  # noqa: PTH208, PTH115
-            with _open(f"/proc/{pid}/maps", encoding="utf-8", errors="replace") as maps:
-                held += [line.split(maxsplit=5)[5].rstrip("\n") for line in maps if len(line.split(maxsplit=5)) == 6]
-        except OSError:
-            continue
-        for file in held:
-            if file == real or (below and file.startswith(real + os.sep)):
-                raise _fault(path, errno.EACCES, f"process {pid} has it open")
+        for file in _held(pid, reals):
+            for path, real in zip(paths, reals, strict=True):
+                if file == real or (below and file.startswith(real + os.sep)):
+                    raise _fault(path, errno.EACCES, f"process {pid} has it open")
 
 
 def _fake_open(
@@ -109,8 +123,7 @@ def _check_rename(source: Any, target: Any) -> None:
 
 def _check_replace(source: Any, target: Any) -> None:
     _check_name(target)
-    for path in (source, target):
-        _check_closed(path, below=True)
+    _check_closed(source, target, below=True)
     if os.path.isdir(target):  # noqa: PTH112
         raise _fault(target, errno.EACCES, "a folder is not replaced")
 

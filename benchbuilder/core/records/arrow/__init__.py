@@ -1,1 +1,1 @@
-"""Rows as Arrow tables."""
+"""Rows as Arrow tables and back."""

@@ -72,3 +72,10 @@ def take_rows(table: pa.Table, positions: np.ndarray[Any, Any]) -> pa.Table:
         start = int(end)
     order: Any = pa.array(back.reshape(-1), pa.int64())
     return pa.concat_tables(pieces).combine_chunks().take(order)
+
+
+def texts_once(column: Any) -> list[Any]:
+    """The values of a column in one piece, of which equal ones are one object."""
+    encoded = column.dictionary_encode()
+    different: list[Any] = encoded.dictionary.to_pylist()
+    return [different[code] for code in encoded.indices.to_numpy().tolist()]

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from benchbuilder.core.records.arrow.build_rows import value_lists
-from benchbuilder.core.records.payload_base import FIRST, LIST_MARK, PART_MARK, FieldPayload
+from benchbuilder.core.records.payload_base import FIRST, LIST_MARK, PART_MARK, SPACED, FieldPayload
 
 _compute: Any = pc
 
@@ -32,7 +32,7 @@ def holds_text(type_: Any, field: str) -> bool:
         return not field and pa.types.is_string(type_)
     if not field:
         return all(holds_text(part.type, "") for part in type_)
-    name, _, rest = field.removesuffix(FIRST).partition(".")
+    name, _, rest = field.removesuffix(FIRST).removesuffix(SPACED).partition(".")
     place = type_.get_field_index(name)
     return place >= 0 and holds_text(type_.field(place).type, rest)
 
@@ -106,7 +106,9 @@ def _by_head(fields: Collection[str]) -> dict[str, list[str]]:
 
 
 def _cells(column: Any, field: str) -> Any:
-    cells = _compute.struct_field(column, field.removesuffix(FIRST))
+    cells = _compute.struct_field(column, field.removesuffix(FIRST).removesuffix(SPACED))
+    if field.endswith(SPACED):
+        return _compute.binary_join(value_lists(cells, _shown(cells.flatten())), " ")
     return _shown(_compute.list_element(cells, 0) if field.endswith(FIRST) else cells)
 
 

@@ -51,7 +51,12 @@ def schema_of(cls: type[Row]) -> pa.Schema:
 
 
 class Table(Generic[R]):
-    """Rows of class `row` held as Arrow; iterating makes rows one at a time."""
+    """Rows of class `row` held as Arrow; iterating makes rows one at a time.
+
+    A window has about `window_bytes` at most; a build sets it by the memory that it may use.
+    """
+
+    window_bytes = 32_000_000
 
     def __init__(self, arrow: pa.Table, row: type[R]) -> None:
         self.arrow = arrow
@@ -89,7 +94,8 @@ class Table(Generic[R]):
             yield chosen.slice(start, _BATCH_ROWS)
 
     def windows(self, rows: int = _BATCH_ROWS) -> Iterator[tuple[int, Table[R]]]:
-        """The rows in pieces of up to `rows`, each with the position of its first row."""
+        """The rows in pieces of up to `rows` and `window_bytes`, each with the position of its first row."""
+        rows = max(1, min(rows, self.window_bytes * len(self) // max(self.nbytes, 1)))
         first = 0
         for piece in self.batches():
             for start in range(0, piece.num_rows, rows):

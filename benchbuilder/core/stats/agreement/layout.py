@@ -15,6 +15,10 @@ RatingValue = str | float
 RatingsOfUnit = Mapping[str, RatingValue | None]
 Ints = NDArray[np.int64]
 
+_EXACT = 2**53
+"""Sums of whole numbers up to this one are the same in any order, so that all draws can be added up together."""
+_MOST_PRODUCTS = 4_000_000
+
 
 @dataclass(frozen=True)
 class RatingPairs:
@@ -85,9 +89,19 @@ class ClusterSums:
         self._cluster, self._key = np.divmod(cells, max(size, 1))
         self._amount = np.bincount(which, amount, len(cells))
         self._size = size
+        is_whole = bool((self._amount == np.rint(self._amount)).all())
+        self._most = float(np.abs(self._amount).sum()) if is_whole else np.inf
 
     def sum_draws(self, weights: Ints) -> Floats:
         """The sums, shape ``(draws, size)``; `weights` count how often each draw has each cluster."""
+        if self._most * weights.shape[1] < _EXACT and len(weights) * len(self._key) <= _MOST_PRODUCTS:
+            order = np.argsort(self._key, kind="stable")
+            keys, starts = np.unique(self._key[order], return_index=True)
+            sums = np.zeros((len(weights), self._size))
+            if len(keys):
+                products = weights[:, self._cluster[order]] * self._amount[order]
+                sums[:, keys] = np.add.reduceat(products, starts, axis=1)
+            return sums
         rows = [np.bincount(self._key, row[self._cluster] * self._amount, self._size) for row in weights]
         return np.array(rows, np.float64).reshape(len(weights), self._size)
 

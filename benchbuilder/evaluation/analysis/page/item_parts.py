@@ -106,8 +106,7 @@ def difficulty_part(frame: AnalysisFrame) -> AnalysisPart | None:
     title, lead = t("analysis.page.difficulty"), t("analysis.page.difficulty_lead")
     if not len(found.ids):
         return AnalysisPart("difficulty", title, sentences=[found.why.text(t)] if found.why is not None else [])
-    families = frame.models.of_items(np.isin(frame.models.items.ids, found.ids)).family_count
-    caption = frame.caption(len(found.ids), families, found.models)
+    caption = frame.caption(len(found.ids), frame.models.families_of(found.ids), found.models)
     labels = (t("analysis.page.scale_items"), t("analysis.page.scale_models"), t("analysis.page.logits"))
     heading = t("analysis.page.scale_title")
     figures = [AnalysisFigure(heading, scale_chart(found.b, found.ability, heading, labels), caption)]

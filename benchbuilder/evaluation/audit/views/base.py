@@ -12,7 +12,8 @@ import numpy as np
 from benchbuilder.config import AuditTarget, ViewSpec
 from benchbuilder.core import LengthUnit
 from benchbuilder.evaluation.audit.features import ViewFeatures, category_rows, sparse_rows
-from benchbuilder.evaluation.audit.subjects import AuditKnowledge, AuditSubject
+from benchbuilder.evaluation.audit.knowledge import AuditKnowledge
+from benchbuilder.evaluation.audit.subjects import AuditSubject
 
 
 @dataclass(frozen=True)

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from math import sqrt
 from typing import ClassVar
 
 from benchbuilder.core import LengthUnit, WordFinder
 from benchbuilder.evaluation.audit.features import ViewFeatures, sparse_rows
-from benchbuilder.evaluation.audit.subjects import AuditKnowledge, AuditSubject
+from benchbuilder.evaluation.audit.subjects import AuditSubject
 from benchbuilder.evaluation.audit.views.base import View, ViewContext, feature_rows, number_rows
 
 _MANY = 2
-_NEIGHBOURS = 200
-"""So many other concepts with the same answer are compared; more say little more."""
-_MOST_CHARACTERS = 4_000_000
-"""Larger knowledge bases are not searched for `together`: only the paragraphs of the items are."""
 
 
 class MajorityView(View):
@@ -59,10 +54,11 @@ class PopularityView(View):
 
     def see(self, subjects: Sequence[AuditSubject], context: ViewContext) -> ViewFeatures | str:
         """The bins of both ends, alone and together."""
-        known = context.knowledge.degrees
-        if not known or not any(subject.concept for subject in subjects):
+        known = context.knowledge
+        if not known.has_triples or not any(subject.concept for subject in subjects):
             return "no_triples"
-        return sparse_rows([_popularity(s, known.get(s.answer, 0), known.get(s.concept, 0)) for s in subjects])
+        answers, concepts = (known.degrees([getattr(s, end) for s in subjects]) for end in ("answer", "concept"))
+        return sparse_rows([_popularity(*seen) for seen in zip(subjects, answers, concepts, strict=True)])
 
 
 def _popularity(subject: AuditSubject, answer: int, concept: int) -> tuple[str, ...]:
@@ -109,11 +105,10 @@ class EvidenceOverlapView(View):
 
     def see(self, subjects: Sequence[AuditSubject], context: ViewContext) -> ViewFeatures | str:  # noqa: ARG002
         """The overlap of each subject."""
-        runs: dict[str, set[str]] = {}
         overlaps: list[float | None] = []
         for subject in subjects:
             own = _runs(subject.text, 2)
-            found = [len(own & runs.setdefault(text, _runs(text, 2))) for text in subject.evidence]
+            found = [sum(run in text for run in own) for text in subject.evidence]
             overlaps.append(max(found) / len(own) if found and own else None)
         return number_rows(overlaps, "no_evidence")
 
@@ -131,8 +126,7 @@ class TogetherView(View):
         if not pairs:
             return "no_triples"
         paragraphs = {text: None for subject in subjects for text in subject.evidence}
-        if sum(map(len, context.knowledge.paragraphs)) <= _MOST_CHARACTERS:
-            paragraphs.update(dict.fromkeys(context.knowledge.paragraphs))
+        paragraphs.update(dict.fromkeys(context.knowledge.paragraphs))
         if not paragraphs:
             return "no_evidence"
         met = _met(pairs, list(paragraphs))
@@ -163,23 +157,11 @@ class RelatednessView(View):
 
     def see(self, subjects: Sequence[AuditSubject], context: ViewContext) -> ViewFeatures | str:
         """The relatedness of each pair of ends, in 8 bins."""
-        if not context.knowledge.triples:
+        if not context.knowledge.has_triples:
             return "no_triples"
-        return number_rows([_relatedness(s, context.knowledge) for s in subjects], "no_triples")
-
-
-def _relatedness(subject: AuditSubject, knowledge: AuditKnowledge) -> float | None:
-    """How much the concept has in common with other concepts that share a triple with the answer."""
-    if not subject.answer or not subject.concept:
-        return None
-    own = knowledge.neighbours.get(subject.concept, frozenset()) - {subject.answer}
-    others = knowledge.neighbours.get(subject.answer, frozenset()) - {subject.concept}
-    total = 0.0
-    for other in sorted(others)[:_NEIGHBOURS]:
-        theirs = knowledge.neighbours.get(other, frozenset())
-        if own and theirs:
-            total += len(own & theirs) / sqrt(len(own) * len(theirs))
-    return total
+        pairs = [(subject.answer, subject.concept) for subject in subjects]
+        known = context.knowledge.relatedness(pairs)
+        return number_rows([n if all(pair) else None for n, pair in zip(known, pairs, strict=True)], "no_triples")
 
 
 class PositionView(View):

@@ -34,15 +34,18 @@ class AllInteractionsView(View):
         """One row of numbers per subject."""
         if find_spec("sklearn") is None:
             return "no_library"
-        known, negated = context.knowledge.degrees, (context.negations, context.harmless)
+        negated = (context.negations, context.harmless)
+        known = [
+            context.knowledge.degrees(end) for end in ([s.answer for s in subjects], [s.concept for s in subjects])
+        ]
         numbers = np.array(
             [
                 (
-                    text_length(s.text), count_negations(s.text, *negated), known.get(s.answer, 0),
-                    known.get(s.concept, 0), len({*s.answer} & {*s.concept}), len(s.answer), len(s.concept),
+                    text_length(s.text), count_negations(s.text, *negated), answer, concept,
+                    len({*s.answer} & {*s.concept}), len(s.answer), len(s.concept),
                     -1 if s.option is None else s.option.place,
                 )
-                for s in subjects
+                for s, answer, concept in zip(subjects, *known, strict=True)
             ], np.float64,
         )  # fmt: skip
         ends = [[s.answer or s.text for s in subjects], [s.concept for s in subjects]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import regex
@@ -14,6 +15,7 @@ from benchbuilder.evaluation.audit.features import ViewFeatures
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+|[^\s\p{L}\p{M}\p{N}]")
 _BITS = 21
 """Bits of one code: enough for every character, and for two million words."""
+_LONGEST = 3
 _SEPARATED = 0.1
 """Proportion of white space from which on the words of texts count as separated."""
 
@@ -30,7 +32,7 @@ def guess_unit(texts: Sequence[str]) -> LengthUnit:
     return "words" if joined and sum(map(str.isspace, joined)) / len(joined) >= _SEPARATED else "characters"
 
 
-def ngram_rows(texts: Sequence[str], unit: LengthUnit, longest: int = 3) -> ViewFeatures:
+def ngram_rows(texts: Sequence[str], unit: LengthUnit, longest: int = _LONGEST) -> ViewFeatures:
     """Which n-grams of 1 to `longest` units (3 at most) each text has; n-grams of a single text are left out."""
     codes, lengths, vocabulary = _coded([text.casefold() for text in texts], unit)
     owners = np.repeat(np.arange(len(texts)), lengths)
@@ -44,13 +46,15 @@ def ngram_rows(texts: Sequence[str], unit: LengthUnit, longest: int = 3) -> View
     chosen = shared[places]
     rows, places, known = rows[chosen], (np.cumsum(shared) - 1)[places[chosen]], known[shared]
     names = _names(known, vocabulary)
-    order = np.argsort(np.array(names, np.str_) if names else np.zeros(0, np.str_), kind="stable")
-    rank = np.empty(len(order), np.int64)
-    rank[order] = np.arange(len(order))
-    places = rank[places]
-    sorting = np.lexsort((places, rows))
+    if vocabulary is not None:  # the keys of characters ascend like their texts; those of words by first occurrence
+        order = np.argsort(np.array(names, np.str_), kind="stable")
+        rank = np.empty(len(order), np.int64)
+        rank[order] = np.arange(len(order))
+        places = rank[places]
+        places = places[np.lexsort((places, rows))]
+        names = [names[place] for place in order.tolist()]
     indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(texts)))]).astype(np.int64)
-    return ViewFeatures(indptr, places[sorting], np.ones(len(places)), tuple(names[place] for place in order.tolist()))
+    return ViewFeatures(indptr, places, np.ones(len(places)), tuple(names))
 
 
 def _coded(texts: Sequence[str], unit: LengthUnit) -> tuple[Codes, Codes, list[str] | None]:
@@ -66,7 +70,10 @@ def _coded(texts: Sequence[str], unit: LengthUnit) -> tuple[Codes, Codes, list[s
 
 
 def _ngrams(codes: Codes, owners: Codes, size: int) -> tuple[Codes, Codes]:
-    """The key and the text of every n-gram of `size` units inside one text."""
+    """The key of every n-gram of `size` units inside one text, and the place of that text.
+
+    A key is the codes of three units side by side, the first in front; the missing ones are 0.
+    """
     count = len(codes) - size + 1
     if count <= 0:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
@@ -74,15 +81,23 @@ def _ngrams(codes: Codes, owners: Codes, size: int) -> tuple[Codes, Codes]:
     for place in range(size):
         keys = (keys << _BITS) | codes[place : place + count]
     inside = owners[:count] == owners[size - 1 :]
+    keys <<= _BITS * (_LONGEST - size)
     return keys[inside], owners[:count][inside]
 
 
 def _names(keys: Codes, vocabulary: list[str] | None) -> list[str]:
+    if vocabulary is None:
+        return _characters(keys)
     mask = (1 << _BITS) - 1
-    found: list[str] = []
-    for key in keys.tolist():
-        codes = [code for shift in (2, 1, 0) if (code := (key >> (shift * _BITS)) & mask)]
-        found.append(
-            "".join(chr(c - 1) for c in codes) if vocabulary is None else " ".join(vocabulary[c] for c in codes)
-        )
-    return found
+    return [
+        " ".join(vocabulary[code] for shift in (2, 1, 0) if (code := (key >> (shift * _BITS)) & mask))
+        for key in keys.tolist()
+    ]
+
+
+def _characters(keys: Codes) -> list[str]:
+    """The characters of each key."""
+    codes = (keys[:, None] >> np.array([2, 1, 0]) * _BITS) & ((1 << _BITS) - 1)
+    text = (codes[codes > 0] - 1).astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
+    ends = np.cumsum((codes > 0).sum(axis=1)).tolist()
+    return [text[start:end] for start, end in pairwise([0, *ends])]

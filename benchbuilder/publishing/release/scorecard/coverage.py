@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from benchbuilder.core import Table, WordFinder
+from benchbuilder.core import Table, WordFinder, schema_of
 from benchbuilder.exporters import FinishedBuild, StepCounts
 
 _compute: Any = pc
@@ -49,22 +49,63 @@ class Reach:
 def reach_of(finished: FinishedBuild) -> Reach:
     """The reach of a finished build. A fact reaches an item if it, or a later form of it, is the fact of the item."""
     items = finished.tables[finished.items]
-    wanted = _fact_ids(finished, items)
-    of_items = Counter(map(str, items.column("partition")))
+    wanted, of_items = _fact_ids(finished, items), column_counts(items, "partition")
     reached: dict[str, SourceReach] = {}
     for account in _sources(finished):
-        table = finished.tables[account.step].arrow
-        hit = _compute.is_in(table.column("id"), value_set=wanted)
-        relations = _relations(table)
-        for name in map(str, _compute.unique(table.column("partition")).to_pylist()):
-            own = _compute.equal(table.column("partition"), name)
-            both = _compute.and_(own, hit)
+        for name, facts in _facts_by_source(finished.tables[account.step], wanted).items():
             reached[name] = SourceReach(
-                name, _compute.sum(own).as_py() or 0, _compute.sum(both).as_py() or 0, of_items[name],
-                _distinct(relations, own), _distinct(relations, both),
+                name, facts.read.total(), facts.reached.total(), of_items[name], len(facts.read.keys() - {None}),
+                len(facts.reached.keys() - {None}),
             )  # fmt: skip
     words = _listed_words(finished)
     return Reach(tuple(reached.values()), len(words), _named(words, items))
+
+
+def column_counts(table: Table[Any], name: str) -> Counter[str]:
+    """How often each value of a column occurs, none if there is no such column; `name` may go into structs by dots."""
+    head, *rest = name.split(".")
+    counts: Counter[str] = Counter()
+    kind: Any = pa.struct(schema_of(table.row))
+    for part in (head, *rest):
+        if not pa.types.is_struct(kind) or kind.get_field_index(part) < 0:
+            return counts
+        kind = kind.field(part).type
+    for piece in table.batches([name]):
+        column: Any = piece.column(head)
+        for part in rest:
+            column = _compute.struct_field(column, part)
+        for found in column.value_counts().to_pylist():
+            counts[found["values"]] += found["counts"]
+    return counts
+
+
+@dataclass(frozen=True)
+class _SourceFacts:
+    """The facts of a source by relation (``None`` where they are no triples): all, and those that reach an item."""
+
+    read: Counter[str | None]
+    reached: Counter[str | None]
+
+
+def _facts_by_source(table: Table[Any], wanted: pa.Array[Any]) -> dict[str, _SourceFacts]:
+    payload: Any = schema_of(table.row).field("payload").type
+    of_triples = pa.types.is_struct(payload) and payload.get_field_index("relation") >= 0
+    found: dict[str, _SourceFacts] = {}
+    for piece in table.batches(["id", "partition", *(["payload.relation"] if of_triples else [])]):
+        columns: dict[str, Any] = {
+            "source": piece.column("partition"),
+            "hit": _compute.is_in(piece.column("id"), value_set=wanted),
+        }
+        columns["relation"] = (
+            _compute.struct_field(piece.column("payload"), "relation")
+            if of_triples else pa.nulls(len(piece), pa.string())
+        )  # fmt: skip
+        grouped = pa.table(columns).group_by(list(columns), use_threads=False)
+        for line in grouped.aggregate([([], "count_all")]).to_pylist():
+            facts = found.setdefault(line["source"], _SourceFacts(Counter(), Counter()))
+            for counts in (facts.read, *([facts.reached] if line["hit"] else [])):
+                counts[line["relation"]] += line["count_all"]
+    return found
 
 
 def _sources(finished: FinishedBuild) -> Iterator[StepCounts]:
@@ -76,25 +117,23 @@ def _sources(finished: FinishedBuild) -> Iterator[StepCounts]:
 
 def _fact_ids(finished: FinishedBuild, items: Table[Any]) -> pa.Array[Any]:
     """The facts of the items, and all rows that these were made of."""
-    facts = _compute.unique(items.arrow.column("fact").combine_chunks())
+    facts = _distinct(piece.column("fact") for piece in items.batches(["fact"]))
     found: list[Any] = [facts]
     for account in finished.step_counts:
         if account.role == "fact" and account.inputs and account.step in finished.tables:
-            table = finished.tables[account.step].arrow
-            kept = table.filter(_compute.is_in(table.column("id"), value_set=facts))
-            found.append(_compute.list_flatten(kept.column("parents")).combine_chunks())
-    return _compute.unique(pa.concat_arrays([one.cast(pa.string()) for one in found]))
+            pieces = finished.tables[account.step].batches(["id", "parents"])
+            kept = (piece.filter(_compute.is_in(piece.column("id"), value_set=facts)) for piece in pieces)
+            found.append(_distinct(_compute.list_flatten(piece.column("parents")) for piece in kept))
+    return _distinct(found)
 
 
-def _relations(table: pa.Table) -> Any:
-    payload = table.schema.field("payload").type
-    if not pa.types.is_struct(payload) or payload.get_field_index("relation") < 0:
-        return None
-    return _compute.struct_field(table.column("payload"), "relation")
-
-
-def _distinct(relations: Any, rows: Any) -> int:
-    return 0 if relations is None else len(_compute.unique(_compute.filter(relations, rows)))
+def _distinct(columns: Iterable[Any]) -> pa.Array[Any]:
+    """The values that occur in columns of texts."""
+    found: Any = pa.array([], pa.string())
+    for column in columns:
+        own = _compute.unique(column.cast(pa.string()))
+        found = _compute.unique(pa.concat_arrays([found, own]))
+    return found
 
 
 def _listed_words(finished: FinishedBuild) -> set[str]:
@@ -108,10 +147,11 @@ def _named(words: set[str], items: Table[Any]) -> int:
     """How many of the words stand in the text of an item, in whatever case."""
     if not words:
         return 0
-    payload = items.arrow.column("payload")
-    names = [field.name for field in items.arrow.schema.field("payload").type if pa.types.is_string(field.type)]
+    payload: Any = schema_of(items.row).field("payload").type
+    names = [field.name for field in payload if pa.types.is_string(field.type)]
     finder, named = WordFinder(sorted(words), ["case"]), set[str]()
-    for name in names:
-        for text in _compute.unique(_compute.struct_field(payload, name)).to_pylist():
-            named |= finder.find(text or "")
+    for piece in items.batches([f"payload.{name}" for name in names]):
+        for name in names:
+            for text in _compute.unique(_compute.struct_field(piece.column("payload"), name)).to_pylist():
+                named |= finder.find(text or "")
     return len(named)

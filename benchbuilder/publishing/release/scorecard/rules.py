@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any
 from benchbuilder.config import CriterionState
 from benchbuilder.exporters import annotation_summaries
 from benchbuilder.publishing.release.material import ReleaseMaterial, TaskMaterial
-from benchbuilder.publishing.release.scorecard.coverage import Reach, reach_of
+from benchbuilder.publishing.release.scorecard.coverage import Reach, column_counts, reach_of
 from benchbuilder.publishing.release.sentences import ReleaseSentence, sentence
 
 _FEWEST_WORDINGS = 3
@@ -57,10 +57,12 @@ class BuildFacts:
             for task in self.tasks
         )
 
-    def column(self, name: str) -> Iterator[Any]:
-        """A column of the items of all tasks."""
+    def values(self, name: str) -> Counter[str]:
+        """How many items of all tasks have each value of a column; those with none are left out."""
+        counts: Counter[str] = Counter()
         for task in self.tasks:
-            yield from task.finished.tables[task.finished.items].column(name)
+            counts += column_counts(task.finished.tables[task.finished.items], name)
+        return Counter({value: count for value, count in counts.items() if value})
 
     def file(self, name: str) -> Path | None:
         """A file of the build's folder that every task has; None if one has not."""
@@ -205,11 +207,7 @@ def _contradictions(facts: BuildFacts) -> Finding:
 
 
 def _balance(facts: BuildFacts) -> Finding:
-    verdicts: Counter[str] = Counter()
-    for task in facts.tasks:
-        table = task.finished.tables[task.finished.items]
-        if "payload.expected" in _payload_columns(table):
-            verdicts.update(text for text in table.column("payload.expected") if text)
+    verdicts = facts.values("payload.expected")
     total = verdicts.total()
     if not total:
         return Finding("not_applicable", _seen("no_questions"))
@@ -217,16 +215,12 @@ def _balance(facts: BuildFacts) -> Finding:
     return Finding("yes" if abs(share - 0.5) <= _EVEN else "no", _seen("share", share=f"{share:.1%}", total=total))
 
 
-def _payload_columns(table: Any) -> list[str]:
-    return [f"payload.{field.name}" for field in table.arrow.schema.field("payload").type]
-
-
 def _wordings(facts: BuildFacts) -> Finding:
     found = facts.analysis.get("wordings", {})
     wordings, items = len(found.get("wordings", ())), [model["items"] for model in found.get("models", ())]
     if wordings >= _FEWEST_WORDINGS and items:
         return Finding("yes", _seen("wordings", n=wordings, items=max(items)))
-    forms = {str(form) for form in facts.column("form") if form}
+    forms = facts.values("form")
     if len(forms) > 1:
         return Finding("partly", _seen("forms", n=len(forms)))
     return Finding("no", _seen("no_wordings"))
@@ -259,14 +253,9 @@ def _uncertainty(facts: BuildFacts) -> Finding:
 
 
 def _scoring(facts: BuildFacts) -> Finding:
-    if not any(text == "oe" for task in facts.tasks for text in _types(task)):
+    if not facts.values("payload.type")["oe"]:
         return Finding("not_applicable", _seen("no_open"))
     return _stated(facts.file("judges/judges.json") is not None, "judges/judges.html", _seen("no_judges"))
-
-
-def _types(task: TaskMaterial) -> set[str]:
-    table = task.finished.tables[task.finished.items]
-    return set(table.column("payload.type")) if "payload.type" in _payload_columns(table) else set()
 
 
 def _analysis(facts: BuildFacts) -> Finding:

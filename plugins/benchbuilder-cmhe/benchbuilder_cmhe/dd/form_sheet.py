@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 from benchbuilder.config import FileRef, KindSpec, RuntimeOption, Slot, StepSpec
-from benchbuilder.core import Dropped, Fact, GatherResult, Kept, Outcome, Row, StepContext, Table
+from benchbuilder.core import Dropped, Fact, GatherStream, Kept, Outcome, Row, StepContext, Table, outcome_pieces
 from benchbuilder.steps import Gather, Port
 
 from benchbuilder_cmhe.dd.chat import FORM_FIELDS, IntakeForm
@@ -57,23 +57,33 @@ class FormSheet(Gather):
         """Hashes of the filled sheets."""
         return self.sheet.external_inputs()
 
-    def gather(self, tables: Mapping[str, Table[Any]]) -> GatherResult:
+    def gather(self, tables: Mapping[str, Table[Any]]) -> GatherStream:
         """Forms; WaitingForPeople with the number of rows that are not filled."""
-        rows: list[Fact[IntakeForm]] = list(tables["each"])
-        lines = {row.id: SheetLine({"chat": row.payload.chat}, row.payload.fields()) for row in rows}
-        keys = {line.key: line for line in lines.values()}
-        filled = {key: cells for key, cells in self.sheet.read().items() if key in keys}
-        wrong = [f"{keys[key].displayed['chat'][:30]!r}: fit is {cells[_FIT_COLUMN]!r}; write 1 or 0"
+        table, read = tables["each"], self.sheet.read()
+        asked = self.spec.votes is not None and self.spec.votes.kind != "none"
+        begins, missing = dict[str, str](), dict[str, SheetLine]()
+        people = 0
+        for row in table:
+            line = _line(row)
+            if (key := line.key) in read:
+                begins[key] = row.payload.chat[:30]
+                people += 1
+            elif asked:
+                missing[key] = line
+        filled = {key: cells for key, cells in read.items() if key in begins}
+        wrong = [f"{begins[key]!r}: fit is {cells[_FIT_COLUMN]!r}; write 1 or 0"
                  for key, cells in filled.items() if yes_or_no(cells[_FIT_COLUMN]) is None]  # fmt: skip
         raise_problems(wrong)
-        if self.spec.votes is not None and self.spec.votes.kind != "none":
-            missing = [line for key, line in keys.items() if key not in filled]
-            self.sheet.write_unfilled(missing)
+        if asked:
+            self.sheet.write_unfilled(list(missing.values()))
             if missing:
                 raise self.sheet.waiting_error(len(missing), "filled forms" if len(missing) > 1 else "filled form")
-        outcomes = [(row.id, [self._outcome(row, filled.get(lines[row.id].key))]) for row in rows]
-        people = sum(lines[row.id].key in filled for row in rows)
-        return GatherResult(outcomes, notes={"by_people": people, "by_draft": len(rows) - people})
+
+        def decide(_: int, row: Any) -> list[Outcome]:
+            return [self._outcome(row, filled.get(_line(row).key))]
+
+        notes = {"by_people": people, "by_draft": len(table) - people}
+        return GatherStream(outcome_pieces(table, _FORM, decide), notes=notes)
 
     def _outcome(self, row: Fact[IntakeForm], cells: Mapping[str, str] | None) -> Outcome:
         form = row.payload
@@ -89,3 +99,7 @@ class FormSheet(Gather):
                 return Dropped("incomplete", f"{group}: {', '.join(names)}")
         produced_by = self.produced_by("draft" if cells is None else "people")
         return Kept(_FORM.child(row, produced_by=produced_by, payload=form))
+
+
+def _line(row: Fact[IntakeForm]) -> SheetLine:
+    return SheetLine({"chat": row.payload.chat}, row.payload.fields())

@@ -8,7 +8,19 @@ from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 from benchbuilder.config import FileRef, KindSpec, RuntimeOption, Slot, StepSpec
-from benchbuilder.core import Dropped, Fact, GatherResult, Item, Kept, Outcome, Row, StepContext, Table, to_half_width
+from benchbuilder.core import (
+    Dropped,
+    Fact,
+    GatherStream,
+    Item,
+    Kept,
+    Outcome,
+    Row,
+    StepContext,
+    Table,
+    outcome_pieces,
+    to_half_width,
+)
 from benchbuilder.steps import Gather, Port
 
 from benchbuilder_cmhe.dd.case import Diagnosis, PatientCase
@@ -73,24 +85,35 @@ class Proofread(Gather):
     def _is_reviewed_by_people(self) -> bool:
         return self.spec.votes is not None and self.spec.votes.kind != "none"
 
-    def gather(self, tables: Mapping[str, Table[Any]]) -> GatherResult:
+    def gather(self, tables: Mapping[str, Table[Any]]) -> GatherStream:
         """Items; WaitingForPeople with the number of rows that are not filled."""
-        rows: list[Fact[PatientCase]] = list(tables["each"])
-        if not self._is_reviewed_by_people():
-            outcomes = [(row.id, [self._unreviewed_outcome(row)]) for row in rows]
-            return GatherResult(outcomes, notes={"reviewed": False, "found": _count_by_method(rows)})
+        table, is_reviewed = tables["each"], self._is_reviewed_by_people()
+        read = self.sheet.read() if is_reviewed else {}
+        found, shown, missing = Counter[str](), dict[str, SheetLine](), dict[str, SheetLine]()
+        for row in table:
+            found.update(diagnosis.how or "none" for diagnosis in row.payload.diagnoses)
+            for line in self._sheet_lines(row.payload) if is_reviewed else ():
+                key = line.key
+                (shown if key in read else missing)[key] = line
+        notes: dict[str, Any] = {"reviewed": is_reviewed, "found": dict(sorted(found.items()))}
+
+        def undecided(_: int, row: Any) -> list[Outcome]:
+            return [self._unreviewed_outcome(row)]
+
+        if not is_reviewed:
+            return GatherStream(outcome_pieces(table, _ITEM, undecided), notes=notes)
         known = open_classification(self.spec.classification)
-        lines = {line.key: line for row in rows for line in self._sheet_lines(row.payload)}
-        filled = {key: cells for key, cells in self.sheet.read().items() if key in lines}
-        missing = [line for key, line in lines.items() if key not in filled]
-        self.sheet.write_unfilled(missing)
+        filled = {key: cells for key, cells in read.items() if key in shown}
+        self.sheet.write_unfilled(list(missing.values()))
         if missing:
             raise self.sheet.waiting_error(len(missing), "proofread codes" if len(missing) > 1 else "proofread code")
-        decided = self._decisions(filled, lines, known)
-        made = [(row.id, [self._reviewed_outcome(row, decided, known)]) for row in rows]
-        return GatherResult(
-            made, notes={"reviewed": True, "found": _count_by_method(rows), "proofread": _count_decisions(decided)}
-        )
+        decided = self._decisions(filled, shown, known)
+
+        def decide(_: int, row: Any) -> list[Outcome]:
+            return [self._reviewed_outcome(row, decided, known)]
+
+        notes["proofread"] = _count_decisions(decided)
+        return GatherStream(outcome_pieces(table, _ITEM, decide), notes=notes)
 
     def _sheet_lines(self, case: PatientCase) -> list[SheetLine]:
         return [self._sheet_line(case, diagnosis) for diagnosis in case.diagnoses]
@@ -150,12 +173,6 @@ class Proofread(Gather):
         return _ITEM.child(
             row, produced_by=produced_by, payload=case, candidate=row.id, fact=row.id, family=row.id, reviewed=reviewed
         )
-
-
-def _count_by_method(rows: list[Fact[PatientCase]]) -> dict[str, int]:
-    """How many diagnoses came to their codes in each way."""
-    counts = Counter(diagnosis.how or "none" for row in rows for diagnosis in row.payload.diagnoses)
-    return dict(sorted(counts.items()))
 
 
 def _count_decisions(decisions: Mapping[str, tuple[str, ...] | None]) -> dict[str, int]:

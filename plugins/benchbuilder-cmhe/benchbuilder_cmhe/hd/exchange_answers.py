@@ -9,7 +9,7 @@ from random import Random
 from typing import Annotated, Any, ClassVar
 
 from benchbuilder.config import Name, StepSpec
-from benchbuilder.core import Dropped, Fact, GatherResult, Kept, Outcome, Row, Table
+from benchbuilder.core import Dropped, Fact, GatherStream, Kept, Outcome, Row, Table, outcome_pieces
 from benchbuilder.steps import Gather, Port, replace_span
 from pydantic import Field
 
@@ -40,10 +40,16 @@ class ExchangeAnswersSpec(StepSpec):
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A part of the answer of one dialogue, with the rest of the dialogue and the groups that the rest mentions."""
+    """A part of the answer of one dialogue, with the rest of the dialogue and the groups that the rest mentions.
 
-    row: Fact[Dialogue]
+    The dialogue is not held: `position` is its row, `source` names it, `after` are the words behind the part.
+    """
+
+    position: int
+    row_id: str
+    source: str
     part: Part
+    after: str
     rest: str
     mentioned: frozenset[str]
 
@@ -74,69 +80,73 @@ class ExchangeAnswers(Gather):
 
     spec: ExchangeAnswersSpec
 
-    def gather(self, tables: Mapping[str, Table[Any]]) -> GatherResult:
+    def gather(self, tables: Mapping[str, Table[Any]]) -> GatherStream:
         """Every dialogue: twice, or dropped with the reason."""
-        spec = self.spec
+        spec, table = self.spec, tables["each"]
         rules = {**spec.terms, **spec.numbers, **spec.opposites}
         self._finders = {name: rule.open() for name, rule in rules.items() if rule is not None}
-        rows: list[Fact[Dialogue]] = list(tables["each"])
         places: dict[tuple[str, str], list[_Place]] = defaultdict(list)
-        reasons: dict[str, Dropped] = {}
-        for row in rows:
-            found = [self._place(row, part) for part in find_parts(self._finders, row.payload.answer, spec.stops)]
-            frames = "; ".join(dict.fromkeys(place.part.frame for place in found))
-            reasons[row.id] = Dropped("no_frame" if found else "no_part", frames)
-            for place in found:
-                places[place.part.rule, place.part.frame].append(place)
+        reasons: list[Dropped] = []
+        for position, row in enumerate(table):
+            parts = list(find_parts(self._finders, row.payload.answer, spec.stops))
+            frames = "; ".join(dict.fromkeys(part.frame for part in parts))
+            reasons.append(Dropped("no_frame" if parts else "no_part", frames))
+            for part in parts:
+                places[part.rule, part.frame].append(self._place(position, row, part))
         pairs = self._pairs(places, reasons)
+        places.clear()
         drawn = pairs if spec.dialogues is None else self._drawn(pairs, spec.dialogues // 2)
-        reasons |= {place.row.id: Dropped("not_drawn", place.part.rule) for pair in pairs for place in pair}
-        made: dict[str, list[Outcome]] = {}
-        for one, other in drawn:
-            made[one.row.id], made[other.row.id] = self._outcomes(one, other), self._outcomes(other, one)
-        outcomes = [(row.id, made.get(row.id) or [reasons[row.id]]) for row in rows]
-        return GatherResult(outcomes, notes={"pairs": dict(Counter(one.part.rule for one, _ in drawn))})
+        for place in (place for pair in pairs for place in pair):
+            reasons[place.position] = Dropped("not_drawn", place.part.rule)
+        partners = {one.position: (one, other) for pair in drawn for one, other in (pair, pair[::-1])}
 
-    def _place(self, row: Fact[Dialogue], part: Part) -> _Place:
-        said = row.payload
-        answer = f"{said.answer[: part.span.start]}\n{said.answer[part.span.end :]}"
-        rest = "\n".join((said.title, said.question, answer))
-        return _Place(row, part, rest, self._finders[part.rule].groups_in(rest))
+        def decide(position: int, row: Any) -> list[Outcome]:
+            return self._outcomes(row, *partners[position]) if position in partners else [reasons[position]]
+
+        notes = {"pairs": dict(Counter(one.part.rule for one, _ in drawn))}
+        return GatherStream(outcome_pieces(table, _FACT, decide), notes=notes)
+
+    def _place(self, position: int, row: Fact[Dialogue], part: Part) -> _Place:
+        said, end = row.payload, part.span.end
+        rest = "\n".join((said.title, said.question, f"{said.answer[: part.span.start]}\n{said.answer[end:]}"))
+        after = said.answer[end : end + len(part.around[1]) + self.spec.reach]
+        mentioned = self._finders[part.rule].groups_in(rest)
+        return _Place(position, row.id, source_dialogue(row), part, after, rest, mentioned)
 
     def _pairs(
-        self, places: Mapping[tuple[str, str], list[_Place]], reasons: dict[str, Dropped]
+        self, places: Mapping[tuple[str, str], list[_Place]], reasons: list[Dropped]
     ) -> list[tuple[_Place, _Place]]:
         """Pairs of dialogues, each dialogue in one at most; the rarest frames first. Fills in `reasons` of the rest."""
         pairs: list[tuple[_Place, _Place]] = []
-        taken: set[str] = set()
-        bars: dict[str, Counter[str]] = defaultdict(Counter)
+        taken: set[int] = set()
+        bars: dict[int, Counter[str]] = defaultdict(Counter)
         self._seen = Counter[str]()
         for key in sorted(places, key=lambda key: (len(places[key]), key)):
-            found = sorted(places[key], key=lambda place: (place.row.id, place.part.span.start))
+            found = sorted(places[key], key=lambda place: (place.row_id, place.part.span.start))
             Random(f"{self.context.seed}:{key}").shuffle(found)
             for number, one in enumerate(found):
                 for other in found[number + 1 : number + 1 + _TRIES]:
-                    if one.row.id in taken:
+                    if one.position in taken:
                         break
-                    bar = "left_over" if other.row.id in taken else self._bar(one, other)
+                    bar = "left_over" if other.position in taken else self._bar(one, other)
                     if not bar:
                         pairs.append((one, other))
                         self._seen.update(self._claims(one, other))
-                        taken |= {one.row.id, other.row.id}
-                    elif one.row.id != other.row.id:
-                        bars[one.row.id][bar] += 1
-                        bars[other.row.id][bar] += 1
-        for row_id, counts in bars.items():
-            reasons[row_id] = Dropped(
+                        taken |= {one.position, other.position}
+                    elif one.position != other.position:
+                        bars[one.position][bar] += 1
+                        bars[other.position][bar] += 1
+        for position, counts in bars.items():
+            reasons[position] = Dropped(
                 min(counts, key=lambda bar: (-counts[bar], bar)),
-                "; ".join([reasons[row_id].detail, *(f"{bar} {n}" for bar, n in sorted(counts.items()))]),
+                "; ".join([reasons[position].detail, *(f"{bar} {n}" for bar, n in sorted(counts.items()))]),
             )
         return pairs
 
     def _bar(self, one: _Place, other: _Place) -> str:
         """Why the two may not exchange their parts; empty if they may. Equal for both orders."""
         finder, parts = self._finders[one.part.rule], (one.part, other.part)
-        if one.row.id == other.row.id:
+        if one.position == other.position:
             return "not_different"
         if not finder.differ(*parts):
             return "not_different"
@@ -155,26 +165,22 @@ class ExchangeAnswers(Gather):
 
     def _claims(self, one: _Place, other: _Place) -> list[str]:
         """Each part of the two before the words of each: two of the four are the doctors'."""
-        ends = (place.part.span.end for place in (one, other))
-        words = [
-            place.row.payload.answer[end : end + len(place.part.around[1]) + self.spec.reach]
-            for place, end in zip((one, other), ends, strict=True)
-        ]
+        words = (one.after, other.after)
         return [f"{part.text}{word}" for part in (one.part, other.part) for word in words]
 
     def _drawn(self, pairs: list[tuple[_Place, _Place]], number: int) -> list[tuple[_Place, _Place]]:
         chance = Random(f"{self.context.seed}:dialogues")
         return chance.sample(pairs, min(number, len(pairs)))
 
-    def _outcomes(self, place: _Place, partner: _Place) -> list[Outcome]:
-        said, part, new = place.row.payload, place.part, partner.part.text
-        own = said.model_copy(update={"partner": source_dialogue(partner.row)})
+    def _outcomes(self, row: Fact[Dialogue], place: _Place, partner: _Place) -> list[Outcome]:
+        said, part, new = row.payload, place.part, partner.part.text
+        own = said.model_copy(update={"partner": partner.source})
         change = AnswerChange(rule=part.rule, before=part.text, after=new)
         answer = replace_span(said.answer, part.span, new)
         altered = own.model_copy(update={"answer": answer, "changes": (*said.changes, change)})
         return [
-            Kept(self._row(place.row, own, f"{part.rule}/own", "own"), "own"),
-            Kept(self._row(place.row, altered, part.rule, "altered"), "altered"),
+            Kept(self._row(row, own, f"{part.rule}/own", "own"), "own"),
+            Kept(self._row(row, altered, part.rule, "altered"), "altered"),
         ]
 
     def _row(self, row: Fact[Dialogue], payload: Dialogue, rule: str, slot: str) -> Row:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
 from benchbuilder.config import StepSpec
-from benchbuilder.core import Dropped, GatherResult, Item, Kept, Table
+from benchbuilder.core import FilterResult, Item, Table
 from benchbuilder.steps import Gather, Port
 from pydantic import Field
 
@@ -31,12 +31,15 @@ class KeepFamilies(Gather):
 
     spec: KeepFamiliesSpec
 
-    def gather(self, tables: Mapping[str, Table[Any]]) -> GatherResult:
+    def gather(self, tables: Mapping[str, Table[Any]]) -> FilterResult:
         """Every item, kept or dropped."""
-        rows: list[Item[Any]] = list(tables["each"])
-        sizes = Counter(row.family_name for row in rows)
-        return GatherResult([
-            (row.id, [Kept(row) if sizes[row.family_name] == self.spec.size else Dropped(
-                "family_incomplete", f"{sizes[row.family_name]} of {self.spec.size} are left")])
-            for row in rows
-        ])  # fmt: skip
+        table = tables["each"]
+        names = zip(*(table.column(name) for name in ("family", "fact", "id")), strict=True)
+        families = [family or fact or row for family, fact, row in names]
+        sizes = Counter(families)
+        kept = [sizes[family] == self.spec.size for family in families]
+        return FilterResult(
+            [None if is_kept else "family_incomplete" for is_kept in kept],
+            ["" if is_kept else f"{sizes[family]} of {self.spec.size} are left"
+             for family, is_kept in zip(families, kept, strict=True)],
+        )  # fmt: skip

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from benchbuilder.config.spec.base import KindSpec
 from benchbuilder.core.errors import DataError, WaitingForPeople
+from benchbuilder.core.records.arrow.batches import GatherStream
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.outcomes import Dropped, Kept
 from benchbuilder.core.records.payloads import Fact
@@ -69,8 +70,19 @@ def fill(folder: Path, said: dict[str, dict[str, str]], name: str = "dd_items", 
 
 
 def outcomes(opened_step: Any, table: Table[Any]) -> list[Any]:
-    gathered = opened_step.gather({"each": table})
-    return [found for _, (found,) in gathered.outcomes]
+    return told(opened_step.gather({"each": table}))
+
+
+def told(gathered: GatherStream) -> list[Any]:
+    """The one outcome of each row, piece by piece."""
+    found: list[Any] = []
+    for piece in gathered.pieces:
+        branches, rows = piece.branches, iter(piece.branches.rows)
+        assert branches.row_position.to_pylist() == [*range(len(piece.each))]
+        columns = (branches.outcomes, branches.reasons, branches.details)
+        for outcome, reason, detail in zip(*(column.to_pylist() for column in columns), strict=True):
+            found.append(Kept(next(rows)) if outcome == "kept" else Dropped(reason, detail))
+    return found
 
 
 RIGHT = {"right": "1", "correct": ""}
@@ -109,7 +121,7 @@ def test_corrections_flow_into_the_codes(tmp_path: Path) -> None:
     wrong = {"right": "０", "correct": "ｊ31.000；j45"}
     fill(tmp_path, {"过敏": wrong, "=痛": {"right": "0"}, "颈肋": {"right": "0", "correct": "G54.000"}})
     gathered = proofread(tmp_path).gather({"each": table})
-    first, second, third = (found for _, (found,) in gathered.outcomes)
+    first, second, third = told(gathered)
     assert [(d.name, d.code, d.how, d.category) for d in first.row.payload.diagnoses] == [
         ("过敏性鼻炎", "J31.000", "person", "J31"), ("过敏性鼻炎", "J45", "person", "J45"),
     ]  # fmt: skip

@@ -13,9 +13,9 @@ import yaml
 from benchbuilder.core.context import StepContext
 from benchbuilder.core.errors import DataError
 from benchbuilder.core.records.arrow.table import Table
-from benchbuilder.core.records.outcomes import Dropped, Kept
 from benchbuilder.core.records.payloads import Fact, Item
 from benchbuilder.core.records.row import Origin, ProducedBy
+from benchbuilder.pipeline.accounting.gathers import account_gather
 from benchbuilder.testing import check_step
 from omegaconf import OmegaConf
 
@@ -59,13 +59,12 @@ def dialogues(*answers: str | tuple[str, str]) -> list[Any]:
 
 def exchange(*answers: str | tuple[str, str], **changes: Any) -> list[str]:
     """For each dialogue its altered answer, or the reason why there is none."""
-    made = step(**changes).gather({"each": Table.of(dialogues(*answers), Fact[Dialogue])})
-    found: list[str] = []
-    for _, outcomes in made.outcomes:
-        last = outcomes[-1]
-        assert isinstance(last, Dropped | Kept)
-        found.append(last.reason if isinstance(last, Dropped) else last.row.payload.answer)
-    return found
+    made = step(**changes)
+    tables = {"each": Table.of(dialogues(*answers), Fact[Dialogue])}
+    shard = account_gather(made, tables, made.gather(tables), Fact[Dialogue])
+    answer_of = {row.id: row.payload.answer for row in shard.rows}
+    last = {line["row"]: line for line in shard.outcomes.to_pylist()}
+    return [answer_of[line["out"]] if line["outcome"] == "kept" else line["reason"] for line in last.values()]
 
 
 @pytest.mark.parametrize(
@@ -160,10 +159,10 @@ def test_every_bar_is_the_same_from_both_sides() -> None:
     opened = step()
     opened.gather({"each": Table.of(sample(), Fact[Dialogue])})
     places: dict[str, list[Any]] = defaultdict(list)
-    for row in sample():
+    for position, row in enumerate(sample()):
         for name, finder in opened._finders.items():
             for part in finder.find(name, row.payload.answer, opened.spec.stops):
-                places[part.frame].append(opened._place(row, part))
+                places[part.frame].append(opened._place(position, row, part))
     bars = Counter[str]()
     for found in places.values():
         for one, other in permutations(found, 2):

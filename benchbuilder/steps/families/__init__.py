@@ -1,0 +1,1 @@
+"""What `group_families` knows of all candidates at once, as columns of numbers."""

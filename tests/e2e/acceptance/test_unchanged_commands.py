@@ -1,0 +1,62 @@
+"""An unchanged command says again what it said without the libraries; after any change it goes the whole way."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from own_rules import write_own_recipe
+
+from benchbuilder.config import bundled_folder
+
+PROGRAM = """
+import sys
+from benchbuilder.cli import remember
+from benchbuilder.cli.dispatch import main
+remember._SLACK_NS = -10**18  # its files were written just now
+code = main()
+print("whole way" if "pyarrow" in sys.modules else "again", file=sys.stderr)
+sys.exit(code)
+"""
+LEAN = PROGRAM.replace("from benchbuilder.cli import remember\n", "").replace("remember._SLACK_NS", "slack")
+WORDS = [
+    "recipe=own", "annotation=none", "source=[medqa,textbook]", "paths.medqa=data/medqa", "paths.words=data/words.txt",
+    "audit.gate=none",
+]  # fmt: skip
+
+
+def say(folder: Path, cache: str, program: str = PROGRAM, **environment: str) -> tuple[str, str]:
+    """What the command says in `folder`, and whether it went the whole way."""
+    done = subprocess.run(
+        [sys.executable, "-c", program, *WORDS], cwd=folder, capture_output=True, text=True, check=True,
+        env={**os.environ, "BENCHBUILDER_CACHE": str(folder / cache), **environment},
+    )  # fmt: skip
+    return done.stdout, done.stderr.strip()
+
+
+def test_an_unchanged_command_and_each_change(tmp_path: Path) -> None:
+    write_own_recipe(tmp_path)
+    sample = bundled_folder("recipes") / "recipe/care_mi"
+    shutil.copytree(sample / "sample/medqa", tmp_path / "data/medqa")
+    shutil.copy(sample / "words.txt", tmp_path / "data/words.txt")
+    source = next((tmp_path / "data/medqa").glob("*.jsonl"))
+    changes = {
+        tmp_path / "recipes/recipe/own.yaml": lambda text: text.replace("\nseed: ", "\nseed: 1"),
+        source: lambda text: text.rpartition("\n")[0].rpartition("\n")[0] + "\n",
+        tmp_path / "data/words.txt": lambda text: text.rstrip("\n").rpartition("\n")[0] + "\n",
+    }
+    say(tmp_path, "cache")
+    for path, change in changes.items():
+        unchanged = say(tmp_path, "cache")
+        assert unchanged[1] == "whole way", path
+        assert say(tmp_path, "cache", LEAN) == (unchanged[0], "again"), path
+        text = path.read_text("utf-8")
+        path.write_text(change(text), "utf-8")
+        assert path.read_text("utf-8") != text
+        assert say(tmp_path, "cache", LEAN)[1] == "whole way", path
+        assert say(tmp_path, "cache")[0] == say(tmp_path, "another cache")[0], path
+    say(tmp_path, "cache")
+    assert say(tmp_path, "cache", LEAN, HF_HUB_OFFLINE="1")[1] == "whole way"
