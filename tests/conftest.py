@@ -6,7 +6,6 @@ import shutil
 import signal
 import tempfile
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -20,6 +19,7 @@ os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 os.environ.setdefault("BENCHBUILDER_CACHE", tempfile.mkdtemp(prefix="benchbuilder-cache-"))
 
 from once import Once
+from tiers import OTHERS, chosen_tiers, mark, tiers_in
 from toy_kinds import TOY_KINDS
 from warm import RUN, end, shared
 
@@ -39,38 +39,6 @@ settings.load_profile("any speed")
 # a shell ignores SIGINT in what it runs in the background, and tests send it
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-_E2E = (
-    "e2e",
-    "docs/test_commands.py",
-    "performance",
-    "authoring/clone/test_clone_builds.py",
-    "authoring/clone/test_every_recipe_can_be_copied.py",
-    "evaluation/judges/test_decoder.py",  # the contract suite trains one of each in the quick suite
-    "evaluation/judges/test_encoder.py",
-    "config/test_named_options.py",  # the quick suite composes every option of each group alone
-    "cli/test_compare.py",
-    "cli/test_diff.py",
-    "cli/test_evaluate_commands.py",
-    "cli/test_finetune_commands.py",
-    "cli/test_judge_commands.py",
-    "cli/test_sweep.py",
-    "cli/test_tasks.py",
-    "publishing/test_loading_a_release.py",
-    "publishing/test_score.py",
-    "publishing/test_export.py",
-    "recipes/test_clinic_zu.py",
-    "recipes/test_guideline_zh.py",
-    "recipes/test_claims_en.py",
-    "recipes/test_exam_any.py",
-    "recipes/test_law_zh.py",
-    "recipes/test_medicine_en.py",
-    "recipes/test_reading_en.py",
-    "recipes/test_explorer_rows.py",
-    "recipes/test_rule_trials.py",
-)
-"""Folders and files whose tests are slow and end to end: the quick suite leaves them out."""
-_DATABASES = "annotation/"
-"""The folder whose tests run with PostgreSQL too."""
 _LONGEST = (
     "README.md]",
     "test_the_examples_of_every_help_run",
@@ -92,36 +60,22 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         shutil.rmtree(os.environ["BENCHBUILDER_CACHE"], ignore_errors=True)
 
 
-def _place(path: Path) -> str:
-    """The path of a file below this folder."""
-    here = Path(__file__).parent
-    return (path.relative_to(here) if path.is_relative_to(here) else path).as_posix()
-
-
-@cache
-def _may_hold_e2e(path: Path) -> bool:
-    """Whether a file may hold tests marked ``e2e``, told without importing it."""
-    return _place(path).startswith((*_E2E, _DATABASES)) or "e2e" in path.read_text(encoding="utf-8")
-
-
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Import no file of which the run leaves out every test, unless it is named: a worker imports for ten seconds."""
-    path, chosen = collection_path, config.getoption("markexpr")
+    path = collection_path
     named = {(config.invocation_params.dir / arg.partition("::")[0]).resolve() for arg in config.args}
     if not path.name.startswith("test_") or path.resolve() in named:
         return None
-    left_out = {"not e2e": _place(path).startswith(_E2E), "e2e": not _may_hold_e2e(path)}
-    return left_out.get(chosen) or None
+    return tiers_in(path).isdisjoint(chosen_tiers(config.getoption("markexpr"))) or None
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as ``e2e`` whatever is in `_E2E`, and the tests that need a PostgreSQL server."""
+    """Mark each test with its tier, and begin with the longest."""
     for item in items:
-        if _place(item.path).startswith(_E2E) or "postgresql" in item.name:
-            item.add_marker("e2e")
-        if item.get_closest_marker("e2e") and not _may_hold_e2e(item.path):
-            raise pytest.UsageError(f"{item.nodeid}: -m e2e would leave this file out; see _may_hold_e2e")
+        mark(item)
+        if tier := next((tier for tier in OTHERS if item.get_closest_marker(tier)), None):
+            assert tier in tiers_in(item.path), f"{item.nodeid}: -m {tier} would leave this file out; see tiers_in"
     items.sort(key=lambda item: not any(part in item.nodeid for part in _LONGEST))
 
 

@@ -111,7 +111,7 @@ def test_a_build_is_read_as_tables() -> None:
     assert len(built.ledger()) == len(built.ledger().pandas()) == len(written) - 1
 
 
-@pytest.mark.e2e
+@pytest.mark.full
 def test_an_evaluation_and_its_rows_become_tables_of_each_library(
     once: Once, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

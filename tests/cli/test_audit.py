@@ -100,7 +100,7 @@ def test_before_a_build_there_is_nothing_to_audit(here: Path, capsys: pytest.Cap
     assert "build the benchmark first (the same command without `audit`), or give --benchmark FILE" in said
 
 
-@pytest.mark.e2e
+@pytest.mark.full
 def test_a_build_ends_with_its_audit_and_keeps_it(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     small = ["recipe=care_mi", "annotation=none", "run.dir=build", "source=[cpubmed,textbook]", *FEW]
     assert main([*small, "audit.gate=none"]) == 0
@@ -120,7 +120,7 @@ def test_a_build_ends_with_its_audit_and_keeps_it(here: Path, capsys: pytest.Cap
     assert dict(data["skipped"])["letter"] == "no_options"
 
 
-@pytest.mark.e2e
+@pytest.mark.full
 def test_a_closed_gate_ends_a_build_with_its_own_code(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The former design of triples: the form tells the verdict."""
     small = [

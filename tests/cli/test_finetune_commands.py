@@ -137,7 +137,7 @@ def test_changed_ratings_or_settings_want_a_new_export(words: list[str], capsys:
     assert "ratings or settings have changed since" in said(capsys)
 
 
-@pytest.mark.e2e
+@pytest.mark.full
 def test_from_a_job_to_a_judge_that_is_held_to_account_and_scores(
     words: list[str], server: FakeOpenAI, built: Path, capsys: pytest.CaptureFixture[str]
 ):

@@ -106,7 +106,7 @@ evaluation:
 JUDGES = Path("builds/care_mi/judges")
 
 
-@pytest.mark.e2e
+@pytest.mark.full
 def test_a_judge_whose_model_lies_beside_the_recipe_is_trained_and_reported_on(
     built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):

@@ -205,7 +205,7 @@ def test_workers_do_not_import_from_the_working_folder(world: Any, monkeypatch: 
     assert str(world.folder) not in done.stdout
 
 
-@pytest.mark.e2e
+@pytest.mark.full
 def test_a_copy_of_a_recipe_says_what_to_type(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))

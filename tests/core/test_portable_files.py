@@ -99,7 +99,7 @@ bb.build("reading_en", ["run.workers=2", "run.shard_rows=2", "annotation=none"])
 """
 
 
-@pytest.mark.e2e
+@pytest.mark.full
 def test_a_script_that_its_workers_would_run_again_is_told_so(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(UNGUARDED, encoding="utf-8")
     done = subprocess.run(
@@ -114,7 +114,7 @@ def test_a_script_that_its_workers_would_run_again_is_told_so(tmp_path: Path) ->
     assert "a script without a file" in from_input.stderr
 
 
-@pytest.mark.e2e
+@pytest.mark.full
 def test_a_build_runs_where_files_behave_as_on_windows(tmp_path: Path) -> None:
     environment = {
         **os.environ, "FAKE_WINDOWS_BELOW": str(tmp_path), "PYTHONPATH": str(FAKE_WINDOWS), "HOME": str(tmp_path),

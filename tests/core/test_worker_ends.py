@@ -24,7 +24,7 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.e2e
+@pytest.mark.full
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a busy interpreter ends later")
 def test_a_busy_worker_ends_within_a_second_of_a_killed_parent(tmp_path: Path) -> None:
     program = tmp_path / "program.py"

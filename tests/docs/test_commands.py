@@ -28,7 +28,7 @@ def _begins_with(page: Path) -> tuple[str, ...]:
     return EVALUATED if any(line.startswith("benchbuild evaluate ") for line in lines) else BUILT
 
 
-@pytest.mark.e2e
+@pytest.mark.full
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_the_commands_of_a_page_run(page: Path, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     home, work = tmp_path / "home", tmp_path / "work"

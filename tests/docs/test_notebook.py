@@ -19,7 +19,7 @@ def test_the_notebook_is_stored_without_outputs() -> None:
     assert [cell["outputs"] for cell in cells if cell["cell_type"] == "code" and cell["outputs"]] == []
 
 
-@pytest.mark.e2e
+@pytest.mark.full
 def test_the_notebook_runs_and_shows_progress_in_place(tmp_path: Path) -> None:
     copy = shutil.copy(NOTEBOOK, tmp_path)
     run = [sys.executable, "-c", "from nbclient.cli import main; main()", "--inplace", str(copy)]

@@ -19,7 +19,10 @@ from urllib.parse import urlencode
 import pytest
 from once import BUILT, Once
 
-pytestmark = [pytest.mark.e2e, pytest.mark.skipif(sys.platform == "win32", reason="Windows has no groups of processes")]
+pytestmark = [
+    pytest.mark.full,
+    pytest.mark.skipif(sys.platform == "win32", reason="Windows has no groups of processes"),
+]
 BENCH = "b/care_mi/work/state_choice"
 
 

@@ -149,7 +149,7 @@ def test_a_run_goes_on_only_where_machine_program_and_sizes_are_the_same():
         assert command._former({"run": {**before["run"], key: "another"}, "tasks": {"start": {}}}, now) is now
 
 
-@pytest.mark.e2e
+@pytest.mark.full
 def test_the_whole_command_at_tiny_sizes(tmp_path: Path):
     some = ["start", "triples.1000", "real.care_mi"]
     command = [sys.executable, str(ROOT / "performance" / "all.py"), "--quick", "--data", str(tmp_path / "data"),

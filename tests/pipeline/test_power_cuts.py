@@ -1,6 +1,6 @@
 """Power cuts: whatever a file system leaves of a build, the next build ends as if nothing had happened.
 
-All states by hand: ``BENCHBUILDER_POWER_CUTS=all pytest -m e2e tests/pipeline/test_power_cuts.py``.
+All states by hand: ``BENCHBUILDER_POWER_CUTS=all pytest -m full tests/pipeline/test_power_cuts.py``.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def _noting(recorder: Recorder) -> Any:
     return noted
 
 
-@pytest.mark.e2e
+@pytest.mark.full
 @pytest.mark.parametrize("former", [None, "former recipe", "same recipe"])
 def test_a_power_cut_changes_no_byte(tmp_path: Path, former: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first build of a folder; another recipe's build of it; a step that is made again in its place."""

@@ -41,7 +41,7 @@ def slow(tmp_path: Path) -> Bench:
     return Bench(tmp_path / "slow", {"lines": LINES}, STEPS, "join", run={"shard_rows": 6})
 
 
-@pytest.mark.e2e
+@pytest.mark.full
 def test_workers_give_the_same_bytes(slow: Bench, tmp_path: Path) -> None:
     slow.build()
     both = Bench(tmp_path / "both", slow.sources, slow.steps, "join", run={"shard_rows": 6, "workers": 2})
@@ -74,7 +74,7 @@ def _start(bench: Bench) -> subprocess.Popen[bytes]:
     return process
 
 
-@pytest.mark.e2e
+@pytest.mark.full
 def test_ten_kills_change_no_byte(slow: Bench, tmp_path: Path) -> None:
     slow.build()
     killed = Bench(tmp_path / "killed", slow.sources, slow.steps, "join", run={"shard_rows": 6})
@@ -131,7 +131,7 @@ def test_shards_of_another_size_are_not_mixed(slow: Bench) -> None:
     assert slow.outputs() == before
 
 
-@pytest.mark.e2e
+@pytest.mark.full
 def test_a_killed_build_leaves_no_workers_and_no_lock(slow: Bench) -> None:
     slow.run = {"shard_rows": 6, "workers": 2}
     slow.steps = {**STEPS, "upper": {**STEPS["upper"], "pace": 50}}

@@ -71,7 +71,7 @@ def check_books(bench: Bench, report: BuildReport) -> None:
             assert whole <= unused | used | set(ids)
 
 
-@pytest.mark.e2e
+@pytest.mark.full
 @settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(flow=flows(), shard_rows=st.integers(1, 5), failing=st.booleans())
 def test_every_unit_ends_somewhere(

@@ -17,7 +17,7 @@ from benchbuilder.pipeline.store.folder import Store
 
 ROOT = Path(benchbuilder.__file__).parents[1]
 ENDS = {"item", "dropped", "not applicable", "unused", "used", "kept"}
-pytestmark = pytest.mark.e2e
+pytestmark = pytest.mark.full
 
 
 class Quiet:

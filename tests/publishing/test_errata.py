@@ -299,7 +299,7 @@ def test_the_next_version() -> None:
     assert found == ["1.2.4", "1.3.0", "2.0.0"]
 
 
-@pytest.mark.e2e
+@pytest.mark.full
 def test_decisions_are_built_and_released(
     released: Release, built: BuiltSample, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -47,7 +47,7 @@ def python_of(harness: str, folder: Path) -> Path:
     return folder / "bin" / "python"
 
 
-@pytest.mark.e2e
+@pytest.mark.full
 @pytest.mark.skipif(os.name == "nt", reason="environments over another one are made for POSIX here")
 @pytest.mark.parametrize("harness", [*_NEEDED, *(name for name, python in _NAMED.items() if python)])
 def test_scores_equal_those_of_evaluate(harness: str, once: Once, tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def _cases() -> Iterator[Any]:
     """One recipe is quick; the others are composed end to end."""
     for recipe in RECIPES:
         for overrides in combinations(recipe):
-            marks = () if recipe == "medicine_en" else pytest.mark.e2e
+            marks = () if recipe == "medicine_en" else pytest.mark.full
             yield pytest.param(overrides, marks=marks, id=" ".join(overrides))
 
 

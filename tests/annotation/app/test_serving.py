@@ -29,7 +29,7 @@ print("stopped", flush=True)
 """
 
 
-@pytest.mark.e2e
+@pytest.mark.full
 def test_it_serves_until_interrupted_and_logs_no_token(tmp_path: Path) -> None:
     command = [sys.executable, "-c", PROGRAM, str(Path(review_world.__file__).parent), str(tmp_path / "v.db")]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:

@@ -29,7 +29,7 @@ def together(jobs: list[Callable[[], None]]) -> None:
             future.result()
 
 
-@pytest.mark.e2e
+@pytest.mark.full
 def test_sixteen_annotators_at_once_lose_nothing(world: World):
     people = world.annotators(_PEOPLE)
     spec = spec_of("sound", "degree", per_task=2)

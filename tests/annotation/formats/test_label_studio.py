@@ -64,7 +64,7 @@ def run_sdk(folders):
     return json.loads(done.stdout)
 
 
-@pytest.mark.e2e
+@pytest.mark.full
 def test_its_sdk_takes_the_files_and_makes_the_same_json_min(tmp_path):
     found = [rich(), material_of(votes=[]), material_of(tasks=[], votes=[])]
 

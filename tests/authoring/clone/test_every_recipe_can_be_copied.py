@@ -92,7 +92,7 @@ def linted(paths: list[Path]) -> dict[Path, list[str]]:
     return problems
 
 
-@pytest.mark.e2e
+@pytest.mark.full
 def test_the_copies_pass_the_linter_of_recipes(here: Path) -> None:
     copies: dict[Path, Path] = {}
     for origin in RECIPES:

@@ -32,7 +32,7 @@ def installed(folder: Path) -> None:
     zipfile.ZipFile(wheel).extractall(folder / "site")
 
 
-@pytest.mark.e2e
+@pytest.mark.full
 def test_the_tests_of_a_plugin_with_every_kind_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert run("new", "--plugin", "night_sky", "--kind", ",".join(SKELETON_SLOTS)) == 0

@@ -97,7 +97,7 @@ def test_sources_of_two_flows_are_an_error(here: Path, capsys: pytest.CaptureFix
     assert "need different flows" in capsys.readouterr().err
 
 
-@pytest.mark.e2e
+@pytest.mark.full
 def test_statements_by_example_are_used_once_their_rule_is_accepted(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -30,7 +30,7 @@ def messages(entry: dict[str, Any]) -> str:
     return json.dumps([[turn["role"], turn["content"]] for turn in entry["body"]["messages"]], sort_keys=True)
 
 
-@pytest.mark.e2e
+@pytest.mark.full
 def test_ctrl_c_keeps_everything_answered(sample: Callable[..., Sample]) -> None:
     whole = sample("whole")
     assert whole.build().code == 0

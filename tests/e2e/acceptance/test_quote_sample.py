@@ -85,7 +85,7 @@ def near(expected: float, real: float) -> bool:
     return abs(expected - real) <= 0.2 * real
 
 
-@pytest.mark.e2e
+@pytest.mark.full
 def test_an_estimate_by_script_is_within_a_fifth_of_the_receipt(sample: Make, tokenizer: str, prices: str) -> None:
     made = replace(sample("build", prices), sources="medqa,mlecqa,textbook")
     made.server.configure(tokens=tokenizer)
@@ -110,7 +110,7 @@ def test_an_estimate_by_script_is_within_a_fifth_of_the_receipt(sample: Make, to
         assert receipt["calls"] <= step.calls.at_most
 
 
-@pytest.mark.e2e
+@pytest.mark.full
 def test_replies_correct_the_estimate(sample: Make, prices: str) -> None:
     """The service has a token for three bytes: a third more than is estimated for Chinese."""
     made = replace(sample("build", prices), sources="medqa,mlecqa,textbook")

@@ -10,7 +10,7 @@ from acceptance_bench import Sample, behaviour
 
 from benchbuilder.testing import fake_openai_server
 
-pytestmark = pytest.mark.e2e
+pytestmark = pytest.mark.full
 
 
 def tasks(sample: Sample, since: int) -> Counter[str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from acceptance_bench import SECRET, Sample
 
-pytestmark = pytest.mark.e2e
+pytestmark = pytest.mark.full
 
 FLAKY = [
     {"when": {"share": 0.05, "attempts": 1}, "do": "rate_limit", "retry_after": "ms:200"},

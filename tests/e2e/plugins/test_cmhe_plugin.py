@@ -17,7 +17,7 @@ def installed(install_plugin: Callable[[str], tuple[Path, Environment]]) -> tupl
     return install_plugin("benchbuilder-cmhe")
 
 
-@pytest.mark.e2e
+@pytest.mark.full
 def test_its_tests_pass_from_its_wheel(installed: tuple[Path, Environment]) -> None:
     """All of them, once: among them the contract suite over every kind that it brings."""
     plugin, environment = installed
@@ -26,7 +26,7 @@ def test_its_tests_pass_from_its_wheel(installed: tuple[Path, Environment]) -> N
     assert "test_every_kind_keeps_its_contract" not in done.stdout, "neither failed nor skipped"
 
 
-@pytest.mark.e2e
+@pytest.mark.full
 def test_the_commands_of_its_readme_run(installed: tuple[Path, Environment], tmp_path: Path) -> None:
     plugin, environment = installed
     page = plugin / "README.md"

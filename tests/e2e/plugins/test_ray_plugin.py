@@ -25,7 +25,7 @@ def installed(install_plugin: Callable[[str], tuple[Path, Environment]]) -> tupl
     return plugin, environment
 
 
-@pytest.mark.e2e
+@pytest.mark.full
 def test_its_tests_pass_from_its_wheel(installed: tuple[Path, Environment]) -> None:
     """On a cluster of three nodes."""
     plugin, environment = installed
@@ -34,7 +34,7 @@ def test_its_tests_pass_from_its_wheel(installed: tuple[Path, Environment]) -> N
     assert "skipped" not in done.stdout
 
 
-@pytest.mark.e2e
+@pytest.mark.full
 @pytest.mark.parametrize(
     "page", [ROOT / "plugins" / "benchbuilder-ray" / "README.md", PAGE], ids=lambda page: page.name
 )

@@ -230,7 +230,7 @@ def explore(world: BlindWorld, folder: Path) -> list[str]:
     return annotator.seen
 
 
-@pytest.mark.e2e
+@pytest.mark.full
 def test_an_annotator_sees_the_same_whatever_the_others_do(tmp_path: Path) -> None:
     one, two = Secrets("ibis", 0), Secrets("lynx", 1)
     worlds = [build(f"sqlite:///{tmp_path / secrets.mark}.sqlite", secrets) for secrets in (one, two)]
@@ -251,7 +251,7 @@ def test_an_annotator_sees_the_same_whatever_the_others_do(tmp_path: Path) -> No
         check_consistent(world.url)
 
 
-@pytest.mark.e2e
+@pytest.mark.full
 def test_an_adjudicator_learns_no_names_and_the_lead_sees_all(tmp_path: Path) -> None:
     """That the secrets can be found where they may be shows that the test above looks for the right ones."""
     secrets = Secrets("ibis", 1)

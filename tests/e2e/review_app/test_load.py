@@ -24,7 +24,7 @@ def saves(count: int) -> list[Save]:
     return [*found[: count - 1], Save(count, 5, "draft")]
 
 
-@pytest.mark.e2e
+@pytest.mark.full
 def test_sixteen_annotators_save_many_times_each(database: str, tmp_path: Path) -> None:
     annotators = lay_out(database, SAVES * ANNOTATORS // 2, ANNOTATORS)
     shifts = [Shift(annotator, saves(SAVES)) for annotator in annotators]
@@ -44,7 +44,7 @@ def test_sixteen_annotators_save_many_times_each(database: str, tmp_path: Path) 
     assert server.said == ""
 
 
-@pytest.mark.e2e
+@pytest.mark.full
 def test_pages_of_one_state_sent_at_once_are_decided_once(database: str, tmp_path: Path) -> None:
     annotators = lay_out(database, 8, 1, per_task=1, rule="mean")
     shifts = [Shift(annotators[0], [Save(number, tab, "submit") for number in range(1, 9)]) for tab in range(3)]
@@ -60,7 +60,7 @@ def test_pages_of_one_state_sent_at_once_are_decided_once(database: str, tmp_pat
     check_consistent(database)
 
 
-@pytest.mark.e2e
+@pytest.mark.full
 def test_a_kill_loses_nothing_that_was_acknowledged(database: str, tmp_path: Path) -> None:
     annotators = lay_out(database, 20 * ANNOTATORS // 2, ANNOTATORS)
     shifts = [Shift(annotator, saves(20)) for annotator in annotators]

@@ -37,7 +37,7 @@ def planted(n: int, share: float, seed: int) -> tuple[AuditFinding, list[WordFin
     return run_checks([check], settings)[0], [word for word in words if word.leaks]
 
 
-@pytest.mark.e2e
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("n", "share", "tables", "classifier"), [(400, 0.2, 24, 0.85), (1000, 0.1, 12, 0.75), (200, 0.2, 30, 0.75)]
 )
@@ -79,6 +79,6 @@ def shuffled_is_closed(seed: int, n: int = 200) -> bool:
     return any(found.closes for found in (*run_checks(checks, settings), *words))
 
 
-@pytest.mark.e2e
+@pytest.mark.full
 def test_shuffled_labels_rarely_close_the_gate() -> None:
     assert np.mean([shuffled_is_closed(seed) for seed in range(200)]) <= 0.05

@@ -109,7 +109,7 @@ def test_without_views_the_recipe_gets_those_of_the_program() -> None:
     assert next(iter(audit_views(AuditSpec()))) == "majority"
 
 
-@pytest.mark.e2e
+@pytest.mark.full
 def test_trees_see_what_only_both_ends_together_tell() -> None:
     """The verdict is yes where both ends have the same letter: no linear view sees that."""
     pytest.importorskip("sklearn")

@@ -213,7 +213,7 @@ def test_knobs_change_nothing_but_rounding(still, tmp_path, change):
     assert scores[0] == pytest.approx(scores[1], abs=1e-4)
 
 
-@pytest.mark.e2e
+@pytest.mark.full
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_two_processes_learn_what_one_does(still, tmp_path, capfd):
     """On the processor, with a last step that does not divide evenly among them."""
@@ -353,7 +353,7 @@ def weights(folder: Path) -> bytes:
     return (folder / "network" / "model.safetensors").read_bytes()
 
 
-@pytest.mark.e2e
+@pytest.mark.full
 def test_a_killed_training_resumes_to_the_same_weights(base, tmp_path):
     """With dropout, the best epoch and patience: all of them go on where they were."""
     spec = made(base, epochs=5, learning_rate=5e-3, patience=4).spec

@@ -97,7 +97,7 @@ def world(tmp_path, journal) -> Iterator[World]:
             process.stdout.close()
 
 
-@pytest.mark.e2e
+@pytest.mark.full
 def test_killed_at_random_no_reply_is_paid_for_twice(world):
     rng = random.Random(20)
     kills = 6

@@ -69,7 +69,7 @@ def test_the_package_that_reads_it_is_asked_for(tmp_path: Path, monkeypatch: pyt
     assert "benchbuilder[gguf]" in str(caught.value)
 
 
-@pytest.mark.e2e
+@pytest.mark.full
 def test_a_real_model_answers_ten_questions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):

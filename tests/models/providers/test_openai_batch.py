@@ -368,7 +368,7 @@ def killed_when(server: FakeOpenAI, path: str, process: subprocess.Popen[str]) -
     ("path", "batches"),
     [("POST /v1/files", 1), ("POST /v1/batches", 1), ("GET /v1/batches/", 1), ("GET /v1/files/", 1)],
 )
-@pytest.mark.e2e
+@pytest.mark.full
 def test_a_kill_at_any_point_leads_to_one_batch(server: FakeOpenAI, tmp_path: Path, path: str, batches: int):
     method, _, where = path.partition(" ")
     server.configure(rules=[{"do": "hang", "when": {"path": where.removeprefix("/v1"), "method": method}}])

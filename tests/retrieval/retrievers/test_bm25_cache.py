@@ -185,7 +185,7 @@ def test_few_texts_start_no_process(tmp_path, monkeypatch):
     Bm25Retriever(Bm25Spec(**given_spec())).build(many(5000), tmp_path, 8)
 
 
-@pytest.mark.e2e
+@pytest.mark.full
 def test_several_processes_share_an_index(tmp_path):
     """All begin at once: one makes it, and all answer alike."""
     texts = many(300)
@@ -237,7 +237,7 @@ def build_slowly(cache):
     retriever.build(many(500), cache, 2)
 
 
-@pytest.mark.e2e
+@pytest.mark.full
 def test_a_build_that_is_killed_leaves_no_process_and_no_index(tmp_path):
     process = multiprocessing.get_context("spawn").Process(target=build_slowly, args=(tmp_path,))
     process.start()

@@ -91,7 +91,7 @@ def test_it_survives_pickling():
     assert pickle.loads(pickle.dumps(made)).tokens("补充叶酸") == ["补充", "叶酸"]
 
 
-@pytest.mark.e2e
+@pytest.mark.full
 def test_no_log_lines_no_warnings_and_no_shared_cache(tmp_path):
     code = (
         "from benchbuilder.retrieval.tokenizers.jieba import JiebaTokenizer, JiebaSpec\n"

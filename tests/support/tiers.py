@@ -1,0 +1,87 @@
+"""Three tiers of tests: `quick` (no marker), `push` (in `.ci/run` besides) and `full` (before a version is cut).
+
+The README's second command runs `quick`. `-m push` and `-m full` run the others; `-m ""` runs all.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parents[1]
+OTHERS = ("push", "full")
+"""The tiers that are markers."""
+_PLACES: dict[str, str] = {
+    "e2e": "full",
+    "docs/test_commands.py": "full",
+    "performance": "full",
+    "authoring/clone/test_clone_builds.py": "full",
+    "authoring/clone/test_every_recipe_can_be_copied.py": "full",
+    "evaluation/judges/test_decoder.py": "full",  # the contract suite trains one of each in the quick suite
+    "evaluation/judges/test_encoder.py": "full",
+    "config/test_named_options.py": "full",  # the quick suite composes every option of each group alone
+    "cli/test_compare.py": "full",
+    "cli/test_diff.py": "full",
+    "cli/test_evaluate_commands.py": "full",
+    "cli/test_finetune_commands.py": "full",
+    "cli/test_judge_commands.py": "full",
+    "cli/test_sweep.py": "full",
+    "cli/test_tasks.py": "full",
+    "publishing/test_loading_a_release.py": "full",
+    "publishing/test_score.py": "full",
+    "publishing/test_export.py": "full",
+    "recipes/test_clinic_zu.py": "full",
+    "recipes/test_guideline_zh.py": "full",
+    "recipes/test_claims_en.py": "full",
+    "recipes/test_exam_any.py": "full",
+    "recipes/test_law_zh.py": "full",
+    "recipes/test_medicine_en.py": "full",
+    "recipes/test_reading_en.py": "full",
+    "recipes/test_explorer_rows.py": "full",
+    "recipes/test_rule_trials.py": "full",
+}
+"""The tier of all tests in a folder or file whose tests have no marker, by the beginning of its path."""
+_DATABASES = "annotation/"
+"""The folder whose tests run with PostgreSQL too."""
+_MARKED = re.compile(r"\bmark\.(push|full)\b")
+_WHOLE_FILE = re.compile(r"^pytestmark = (?:\[\s*)?pytest\.mark\.(push|full)\b", re.MULTILINE)
+
+
+def place(path: Path) -> str:
+    """The path of a file below the folder of the tests."""
+    return (path.relative_to(TESTS) if path.is_relative_to(TESTS) else path).as_posix()
+
+
+def tier_of_place(path: Path) -> str:
+    """The tier of the tests in a file that have no marker."""
+    return next((tier for begin, tier in _PLACES.items() if place(path).startswith(begin)), "quick")
+
+
+@cache
+def tiers_in(path: Path) -> frozenset[str]:
+    """The tiers that tests of a file may be in, told without importing it."""
+    text = path.read_text(encoding="utf-8")
+    if whole := _WHOLE_FILE.search(text):
+        return frozenset({whole[1], *_MARKED.findall(text)})
+    databases = ("full",) if place(path).startswith(_DATABASES) else ()
+    return frozenset({tier_of_place(path), *_MARKED.findall(text), *databases})
+
+
+def chosen_tiers(expression: str) -> frozenset[str]:
+    """The tiers that a run of this marker expression may include: all of them, if it is not one of ours."""
+    known = {"not push and not full": {"quick"}, "push": {"push"}, "full": {"full"}, "not full": {"quick", "push"}}
+    return frozenset(known.get(expression, {"quick", *OTHERS}))
+
+
+def mark(item: pytest.Item) -> None:
+    """Give a test without a marker that of its place; the tests that need a PostgreSQL server are in `full`."""
+    if any(item.get_closest_marker(tier) for tier in OTHERS):
+        return
+    tier = tier_of_place(item.path)
+    if "postgresql" in item.name:
+        tier = "full"
+    if tier in OTHERS:
+        item.add_marker(tier)
