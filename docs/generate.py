@@ -8,7 +8,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from reference_pages import completion_table, fault_pages, kind_pages, program_pages, record_pages, site_nav
+from reference_pages import completion_table, fault_pages, kind_pages, program_pages, record_pages, site_nav, test_pages
 
 FOLDER = Path(__file__).parent
 PAGES = {
@@ -19,6 +19,7 @@ PAGES = {
     "reference/drop-reasons.md": kind_pages.drop_reasons,
     "reference/records.md": record_pages.records,
     "explanation/faults-that-were-tried.md": fault_pages.faults,
+    "reference/tests.md": test_pages.tests_page,
 }
 OTHERS = {
     "../mkdocs.yml": site_nav.site_settings,

@@ -18,8 +18,11 @@ os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 # recipes that were composed once, for all processes of a run; a later run finds its own
 os.environ.setdefault("BENCHBUILDER_CACHE", tempfile.mkdtemp(prefix="benchbuilder-cache-"))
 
+from costs import register
+from last_run import Recorder
 from once import Once
-from tiers import OTHERS, chosen_tiers, mark, tiers_in
+from patience import patience
+from tiers import QUICK, changed_parts, chosen_tiers, is_due, mark, tier_of, tiers_in
 from toy_kinds import TOY_KINDS
 from warm import RUN, end, shared
 
@@ -27,6 +30,7 @@ from benchbuilder.config import search_path
 from benchbuilder.core import registry
 
 os.environ.setdefault(RUN, str(os.getpid()))
+patience()  # measured once, for all workers of a run
 _WARM = Path(f"{os.environ['BENCHBUILDER_CACHE']}-warm-{os.environ[RUN]}")
 
 # as the command does: collections of garbage cost a sixth of the time
@@ -36,9 +40,14 @@ gc.set_threshold(100_000, *gc.get_threshold()[1:])
 settings.register_profile("any speed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any speed")
 
+# it is for the libraries of this project, and some tests install others
+os.environ.pop("PIP_CONSTRAINT", None)
+
 # a shell ignores SIGINT in what it runs in the background, and tests send it
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+_FIRST = ("test_structure.py", "tests/docs/test_", "config/messages/")
+"""Parts of the names of tests that cost little and fail most often: they compare the parts of the project."""
 _LONGEST = (
     "README.md]",
     "test_the_examples_of_every_help_run",
@@ -50,6 +59,19 @@ _LONGEST = (
     "test_the_whole_command_at_tiny_sizes",
 )
 """Parts of the names of the longest tests, which begin first: workers then end at about the same time."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add what `.ci/run` gives."""
+    parser.addoption("--record", default="", metavar="FILE", help="write what became of the tests of each tier")
+    parser.addoption("--since", default="", metavar="COMMIT", help="run the full tests of parts changed since then too")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Measure what tests cost, and keep the result if a file is given."""
+    register(config)
+    if config.getoption("record") and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Recorder(config.invocation_params.dir / config.getoption("record")))
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -66,17 +88,29 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     named = {(config.invocation_params.dir / arg.partition("::")[0]).resolve() for arg in config.args}
     if not path.name.startswith("test_") or path.resolve() in named:
         return None
+    if is_due(path, config.getoption("since")):
+        return None
     return tiers_in(path).isdisjoint(chosen_tiers(config.getoption("markexpr"))) or None
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark each test with its tier, and begin with the longest."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark each test with its tier, and begin with those that fail most often and with the longest."""
+    since = config.getoption("since")
     for item in items:
-        mark(item)
-        if tier := next((tier for tier in OTHERS if item.get_closest_marker(tier)), None):
-            assert tier in tiers_in(item.path), f"{item.nodeid}: -m {tier} would leave this file out; see tiers_in"
-    items.sort(key=lambda item: not any(part in item.nodeid for part in _LONGEST))
+        mark(item, since)
+        tier = tier_of(item)
+        if tier != QUICK and not is_due(item.path, since) and tier not in tiers_in(item.path):
+            raise pytest.UsageError(f"{item.nodeid}: -m {tier} would leave this file out; see tiers_in")
+        if tier == QUICK and "warm_folder" in getattr(item, "fixturenames", ()):
+            raise pytest.UsageError(f"{item.nodeid}: it runs whole commands, so mark it @pytest.mark.push")
+    items.sort(key=lambda item: not any(part in item.nodeid for part in (*_FIRST, *_LONGEST)))
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    """Say which parts changed."""
+    since = config.getoption("since")
+    return [f"since {since}: {file} changed, so all tests of {part}" for part, file in changed_parts(since).items()]
 
 
 @pytest.hookimpl(trylast=True)

@@ -1,19 +1,25 @@
 """Three tiers of tests: `quick` (no marker), `push` (in `.ci/run` besides) and `full` (before a version is cut).
 
-The README's second command runs `quick`. `-m push` and `-m full` run the others; `-m ""` runs all.
+The README's second command runs `quick`. `-m push` and `-m full` run the others; `-m ""` runs all. A run with
+`--since COMMIT` counts tests of `full` as `push` if they guard a part of the program of which a file has changed since.
 """
 
 from __future__ import annotations
 
 import re
+import subprocess
+from datetime import date, timedelta
 from functools import cache
 from pathlib import Path
 
 import pytest
+import yaml
 
 TESTS = Path(__file__).parents[1]
-OTHERS = ("push", "full")
+QUICK, PUSH, FULL = "quick", "push", "full"
+OTHERS = (PUSH, FULL)
 """The tiers that are markers."""
+QUARANTINE = TESTS / "quarantine.yaml"
 _PLACES: dict[str, str] = {
     "e2e": "full",
     "docs/test_commands.py": "full",
@@ -46,6 +52,18 @@ _PLACES: dict[str, str] = {
 """The tier of all tests in a folder or file whose tests have no marker, by the beginning of its path."""
 _DATABASES = "annotation/"
 """The folder whose tests run with PostgreSQL too."""
+_PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "neural judges": (
+        ("benchbuilder/evaluation/judges/",),
+        ("evaluation/judges/test_decoder.py", "evaluation/judges/test_encoder.py"),
+    ),
+    "models on this machine": (("benchbuilder/models/providers/",), ("models/providers/test_gguf.py",)),
+    "exports to harnesses": (("benchbuilder/publishing/exports/",), ("publishing/test_export_runs.py",)),
+    "plugins": (("plugins/",), ("e2e/plugins",)),
+    "packaging": (("pyproject.toml", ".gitattributes"), ("e2e/packaging",)),
+    "pages": (("benchbuilder/web/", "benchbuilder/annotation/app/", "benchbuilder/explorer/"), ("e2e/browser",)),
+}
+"""Parts of the program: the beginnings of the paths of their files, and of the paths of their tests in `full`."""
 _MARKED = re.compile(r"\bmark\.(push|full)\b")
 _WHOLE_FILE = re.compile(r"^pytestmark = (?:\[\s*)?pytest\.mark\.(push|full)\b", re.MULTILINE)
 
@@ -64,24 +82,66 @@ def tier_of_place(path: Path) -> str:
 def tiers_in(path: Path) -> frozenset[str]:
     """The tiers that tests of a file may be in, told without importing it."""
     text = path.read_text(encoding="utf-8")
+    marked = frozenset(_MARKED.findall(text))
     if whole := _WHOLE_FILE.search(text):
-        return frozenset({whole[1], *_MARKED.findall(text)})
-    databases = ("full",) if place(path).startswith(_DATABASES) else ()
-    return frozenset({tier_of_place(path), *_MARKED.findall(text), *databases})
+        return marked | {whole[1]}
+    databases = {FULL} if place(path).startswith(_DATABASES) else set[str]()
+    return marked | {tier_of_place(path)} | databases
 
 
 def chosen_tiers(expression: str) -> frozenset[str]:
     """The tiers that a run of this marker expression may include: all of them, if it is not one of ours."""
-    known = {"not push and not full": {"quick"}, "push": {"push"}, "full": {"full"}, "not full": {"quick", "push"}}
-    return frozenset(known.get(expression, {"quick", *OTHERS}))
+    known = {"not push and not full": {QUICK}, PUSH: {PUSH}, FULL: {FULL}, "not full": {QUICK, PUSH}}
+    return frozenset(known.get(expression, {QUICK, *OTHERS}))
 
 
-def mark(item: pytest.Item) -> None:
+def tier_of(item: pytest.Item) -> str:
+    """The tier of a test that was marked."""
+    return next((tier for tier in OTHERS if item.get_closest_marker(tier)), QUICK)
+
+
+@cache
+def changed_parts(since: str) -> dict[str, str]:
+    """Parts of the program that changed since a commit, each with the first file of it that did; none without one."""
+    if not since:
+        return {}
+    words = ["git", "-C", str(TESTS.parent), "diff", "--name-only", since, "--"]
+    files = subprocess.run(words, capture_output=True, text=True, encoding="utf-8", check=True).stdout.splitlines()
+    found = {part: next((file for file in files if file.startswith(paths)), "") for part, (paths, _) in _PARTS.items()}
+    return {part: file for part, file in found.items() if file}
+
+
+def is_due(path: Path, since: str) -> bool:
+    """Whether the tests of this file that are in `full` guard a part that has changed."""
+    return any(place(path).startswith(_PARTS[part][1]) for part in changed_parts(since))
+
+
+def mark(item: pytest.Item, since: str = "") -> None:
     """Give a test without a marker that of its place; the tests that need a PostgreSQL server are in `full`."""
-    if any(item.get_closest_marker(tier) for tier in OTHERS):
-        return
-    tier = tier_of_place(item.path)
-    if "postgresql" in item.name:
-        tier = "full"
-    if tier in OTHERS:
-        item.add_marker(tier)
+    if not any(item.get_closest_marker(tier) for tier in OTHERS):
+        tier = FULL if "postgresql" in item.name else tier_of_place(item.path)
+        if tier in OTHERS:
+            item.add_marker(tier)
+    if tier_of(item) == FULL and is_due(item.path, since):
+        item.add_marker(PUSH)
+    if reason := quarantined().get(item.nodeid):
+        item.add_marker(pytest.mark.xfail(reason=f"in quarantine: {reason}", strict=False))
+
+
+@cache
+def _quarantine() -> list[dict[str, object]]:
+    return yaml.safe_load(QUARANTINE.read_text(encoding="utf-8")) or []
+
+
+def quarantined() -> dict[str, str]:
+    """Tests that may fail for now, each with the reason."""
+    return {str(entry["test"]): str(entry["reason"]) for entry in _quarantine()}
+
+
+def overdue(today: date, days: int = 30) -> list[str]:
+    """Tests that have been in quarantine for more than so many days."""
+    return [str(entry["test"]) for entry in _quarantine() if today - _day(entry["since"]) > timedelta(days)]
+
+
+def _day(value: object) -> date:
+    return value if isinstance(value, date) else date.fromisoformat(str(value))

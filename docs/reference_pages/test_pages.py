@@ -1,0 +1,42 @@
+"""The page about the tests: their tiers, and what became of the last run of all of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from reference_pages.reading import table
+
+_LAST = Path(__file__).parents[2] / "tests" / "full.json"
+_INTRODUCTION = """# Tests, and their last whole run
+
+Tests are in three tiers:
+
+| tier | marker | what it holds | who runs it |
+| --- | --- | --- | --- |
+| `quick` | none | tests that cost at most 0.5 s of processor each; a dearer one fails the run | the second command of the README |
+| `push` | `@pytest.mark.push` | one path through each job: recipes and their results, commands of the documentation, faults, pages in a browser | `.ci/run`, after `quick` |
+| `full` | `@pytest.mark.full` | every moment of every fault, PostgreSQL, training, harnesses, clusters, wheels, accessibility | `tests/full`, with all others, before a version is cut |
+
+`.ci/run` also runs the tests of `full` that guard a part of the program in which a file changed since the last whole run;
+its log names the file.
+"""
+
+
+def tests_page() -> str:
+    """The tiers, and the result in `tests/full.json`."""
+    last: dict[str, Any] = json.loads(_LAST.read_text(encoding="utf-8"))
+    rows = [
+        (f"`{tier}`", *(str(counts.get(outcome, 0)) for outcome in ("passed", "failed", "skipped")))
+        for tier, counts in last["counts"].items()
+    ]
+    parts = [
+        _INTRODUCTION.rstrip(),
+        "## The last whole run",
+        f"{last['date']}, commit `{last['commit'][:8]}`, {last['minutes']:.0f} minutes:",
+        table(("tier", "passed", "failed", "skipped"), rows),
+    ]
+    if last["failed"]:
+        parts += ["These failed:", "\n".join(f"- `{name}`" for name in last["failed"])]
+    return "\n\n".join(parts)
