@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from files_spec import RECIPES
+from patience import patience
 
 from benchbuilder.cli.dispatch import main
 
@@ -175,11 +176,11 @@ def test_serving_until_it_is_stopped(here, tmp_path):
 
 def _served(server, port):
     """What the server says until it is stopped, after it refused a forged token."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + patience()
     status = 0
     while not status and server.poll() is None and time.monotonic() < deadline:
         try:
-            urllib.request.urlopen(f"http://127.0.0.1:{port}/enter/forged", timeout=60)
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/enter/forged", timeout=patience())
         except urllib.error.HTTPError as refused:
             status = refused.code
             refused.close()
@@ -187,4 +188,4 @@ def _served(server, port):
             time.sleep(0.1)
     assert status == 403
     server.send_signal(signal.SIGINT)
-    return server.communicate(timeout=60)
+    return server.communicate(timeout=patience())

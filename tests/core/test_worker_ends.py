@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from patience import patience
 
 PROGRAM = """
 import multiprocessing, os
@@ -26,7 +27,7 @@ if __name__ == "__main__":
 
 @pytest.mark.full
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a busy interpreter ends later")
-def test_a_busy_worker_ends_within_a_second_of_a_killed_parent(tmp_path: Path) -> None:
+def test_a_busy_worker_ends_with_a_killed_parent(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(PROGRAM, encoding="utf-8")
     with subprocess.Popen(
@@ -37,7 +38,7 @@ def test_a_busy_worker_ends_within_a_second_of_a_killed_parent(tmp_path: Path) -
         time.sleep(0.2)
         parent.kill()
         parent.wait()
-        deadline = time.monotonic() + 1
+        deadline = time.monotonic() + patience()
         while _runs(worker) and time.monotonic() < deadline:
             time.sleep(0.01)
         assert not _runs(worker)

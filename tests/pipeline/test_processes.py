@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from engine_bench import Bench
+from patience import patience
 
 import benchbuilder
 from benchbuilder.core.errors import DataError
@@ -136,7 +137,7 @@ def test_a_killed_build_leaves_no_workers_and_no_lock(slow: Bench) -> None:
     slow.run = {"shard_rows": 6, "workers": 2}
     slow.steps = {**STEPS, "upper": {**STEPS["upper"], "pace": 50}}
     process = _start(slow)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + patience()
     while not list(slow.store.steps.glob("upper/*.draft/shard-*")):
         assert time.monotonic() < deadline
         assert process.poll() is None

@@ -16,6 +16,7 @@ from typing import Any
 
 import openai
 import pytest
+from patience import patience
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from benchbuilder.testing import FakeOpenAI, fake_openai_server
@@ -36,13 +37,13 @@ def _fresh(server: FakeOpenAI) -> None:
 
 @pytest.fixture
 def client(server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch) -> Iterator[openai.OpenAI]:
-    with openai.OpenAI(api_key="k", base_url=server.base_url, max_retries=0, timeout=60) as made:
+    with openai.OpenAI(api_key="k", base_url=server.base_url, max_retries=0, timeout=patience()) as made:
         yield made
 
 
 def ask(server: FakeOpenAI, *texts: str, **more: Any) -> list[tuple[int, dict[str, Any]]]:
     """Status and JSON for each text, over one connection."""
-    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=patience())
     found = []
     for text in texts:
         body = {"model": "m", "messages": [{"role": "user", "content": text}], **more}
@@ -252,7 +253,7 @@ def raw_answer(server: FakeOpenAI) -> tuple[bytes, float]:
     body = json.dumps({"model": "m", "messages": [{"role": "user", "content": "x" * 200}]})
     head = f"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n"
     began = time.monotonic()
-    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as connection:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=patience()) as connection:
         connection.sendall((head + body).encode())
         received = b"".join(iter(lambda: connection.recv(65536), b""))
     return received, time.monotonic() - began
@@ -284,7 +285,7 @@ def test_a_client_that_leaves_does_no_harm(server: FakeOpenAI):
         body = {"model": "m", "messages": [{"role": "user", "content": text}]}
         connection.request("POST", "/v1/chat/completions", json.dumps(body))
         connection.close()
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + patience()
     while [record["status"] for record in server.log()] != [200, 200] and time.monotonic() < deadline:
         time.sleep(0.02)
     assert ask(server, "c")[0][0] == 200
@@ -299,7 +300,7 @@ def test_it_ends_at_a_mistake_of_its_plugin(tmp_path: Path):
     with fake_openai_server({"plugin": str(tmp_path / "plugin.py")}) as started:
         with pytest.raises((http.client.HTTPException, OSError)):
             ask(started, "x")
-        assert started.process.wait(30) == 1
+        assert started.process.wait(patience()) == 1
 
 
 def test_it_ends_with_its_parent():
@@ -311,7 +312,7 @@ def test_it_ends_with_its_parent():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     pid = int(done.stdout.split()[0])
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + patience()
     while time.monotonic() < deadline and _alive(pid):
         time.sleep(0.05)
     assert not _alive(pid)

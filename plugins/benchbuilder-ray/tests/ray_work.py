@@ -62,7 +62,7 @@ class Doubling:
         opened.times += 1
         if self.marks is not None:
             (self.marks / f"{self.step}.{index}.{os.getpid()}.{_node()}.{time.monotonic_ns()}").touch()
-            end = time.monotonic() + 60
+            end = time.monotonic() + 600
             while len(made(self)) < self.together and time.monotonic() < end:
                 time.sleep(0.05)
         if self.deadly == index and not (self.deadly_once and self.marks and (self.marks / "died").exists()):

@@ -228,6 +228,6 @@ def test_there_is_no_cluster() -> None:
         "from benchbuilder_ray.executor import RayExecutor; from benchbuilder_ray.spec import RaySpec\n"
         "list(RayExecutor(RaySpec(kind='ray', address='127.0.0.1:1'), 1).map(None, [0], None))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600, check=False)
     assert "ServiceError: there is no Ray cluster at 127.0.0.1:1" in done.stderr, done.stderr[-2000:]
     assert "set run.executor.address to its address, or to null" in done.stderr

@@ -11,6 +11,7 @@ from pathlib import Path
 import httpx2
 import pytest
 import review_world
+from patience import patience
 from review_world import make_world
 
 from benchbuilder.core.errors import ServiceError
@@ -38,7 +39,7 @@ def test_it_serves_until_interrupted_and_logs_no_token(tmp_path: Path) -> None:
         page = httpx2.get(f"{address}enter/{token}")
         refused = httpx2.get(f"{address}enter/{token}x?a=b")
         server.send_signal(signal.SIGINT)
-        out, err = server.communicate(timeout=60)
+        out, err = server.communicate(timeout=patience())
     assert (page.status_code, refused.status_code, server.returncode) == (200, 403, 0)
     assert "server" not in page.headers
     assert "stopped" in out

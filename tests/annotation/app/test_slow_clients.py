@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from patience import patience
 from review_world import World
 
 from benchbuilder.web import ConnectionLimits, serve_app, serving
 
-LIMIT_S = 0.4
-PATIENCE_S = 8
+LIMIT_S = 1.0
+PATIENCE_S = patience()
 """Every limit that users have is longer, so what ends before was ended by one of the test."""
 HEAD = b"POST /enter HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/x-www-form-urlencoded\r\n"
 
@@ -27,7 +28,7 @@ class Live:
     port: int
 
     def connect(self, sent: bytes = b"") -> socket.socket:
-        client = socket.create_connection(("127.0.0.1", self.port), timeout=60)
+        client = socket.create_connection(("127.0.0.1", self.port), timeout=patience())
         client.sendall(sent)
         return client
 
@@ -44,7 +45,7 @@ class Live:
         return time.monotonic() - began
 
     def status(self, path: str = "/help") -> int:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=patience())
         with contextlib.closing(connection):
             connection.request("GET", path)
             return connection.getresponse().status
@@ -75,12 +76,12 @@ def live(world: World, monkeypatch: pytest.MonkeyPatch, **limits: Any) -> Iterat
         target=serve_app, args=(world.app, "127.0.0.1", 0), kwargs={"on_ready": began, "limits": bounds}
     )
     thread.start()
-    assert ready.wait(10)
+    assert ready.wait(patience())
     try:
         yield Live(ports[0])
     finally:
         servers[0].should_exit = True
-        thread.join(10)
+        thread.join(patience())
 
 
 def test_slow_heads_and_bodies_end_whatever_is_sent_meanwhile(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,7 +119,7 @@ def test_a_reply_that_nobody_reads_is_given_up(world: World, monkeypatch: pytest
 
 def test_waiting_between_requests_is_no_slowness(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     with live(world, monkeypatch) as server:
-        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=patience())
         with contextlib.closing(connection):
             for pause in (0, 1.2 * LIMIT_S, 1.2 * LIMIT_S):
                 time.sleep(pause)
@@ -129,7 +130,7 @@ def test_waiting_between_requests_is_no_slowness(world: World, monkeypatch: pyte
 
 def test_the_connections_of_an_address_are_bounded(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     with live(world, monkeypatch, header_s=30, per_address=5) as server:
-        idle = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+        idle = http.client.HTTPConnection("127.0.0.1", server.port, timeout=patience())
         idle.request("GET", "/help")
         idle.getresponse().read()
         held = [server.connect(b"GET") for _ in range(12)]

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import patience
 
 from benchbuilder.core.errors import ServiceError, StoreError
 from benchbuilder.evaluation.judge_training.finetune_jobs import (
@@ -183,7 +184,7 @@ def test_a_killed_submit_finds_its_job(server: FakeOpenAI, tmp_path: Path):
         f"t.desk_of(FakeOpenAI({server.port}, None), folder).submit(t.wanted(folder))\n"
     )
     with subprocess.Popen([sys.executable, "-c", program], env={**os.environ, "OPENAI_API_KEY": SECRET}) as process:
-        until = time.monotonic() + 30
+        until = time.monotonic() + patience()
         while server.stats()["calls"].get(JOBS, 0) < 1 and time.monotonic() < until:
             time.sleep(0.05)
         os.kill(process.pid, signal.SIGKILL)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from gateway_models import Done, Fake, FakeSpec, request, rows
+from patience import patience
 
 from benchbuilder.models import Gateway
 from benchbuilder.models.gateway.journal import Journal
@@ -62,7 +63,7 @@ class World:
         return process
 
     def wait_until_in_flight(self, count: int) -> None:
-        held, deadline = Journal(self.journal), time.monotonic() + 60
+        held, deadline = Journal(self.journal), time.monotonic() + patience()
         while held.rows("SELECT count(*) FROM sqlite_master WHERE name = 'attempts'") != [(1,)] or held.rows(
             "SELECT count(*) FROM attempts"
         ) != [(count,)]:
@@ -74,7 +75,7 @@ class World:
         return self.calls_file.read_text().splitlines() if self.calls_file.exists() else []
 
     def wait_for_calls(self, count: int) -> None:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + patience()
         while len(self.calls()) < count:
             assert time.monotonic() < deadline
             time.sleep(0.001)
@@ -140,7 +141,7 @@ def test_the_first_interruption_keeps_everything_that_is_in_flight(world):
     process = world.start(count=100_000, concurrency=8, latency_s=0.1)
     world.wait_for_calls(20)
     process.send_signal(signal.SIGINT)
-    waits, said, count = process.communicate(timeout=60)[0].split()
+    waits, said, count = process.communicate(timeout=patience())[0].split()
     assert waits.startswith("stopping:_waiting_for_")
     assert (said, process.returncode) == ("interrupted", 0)
     assert len(world.journaled()) == len(world.calls()) == int(count)
@@ -154,9 +155,9 @@ def test_the_second_interruption_waits_for_nothing(world):
     world.wait_until_in_flight(8)
     process.send_signal(signal.SIGINT)
     with pytest.raises(subprocess.TimeoutExpired):
-        process.wait(timeout=1)  # it waits for the answers
+        process.wait(timeout=1)  # not a limit: it waits for the answers
     process.send_signal(signal.SIGINT)
-    waits, *rest = process.communicate(timeout=60)[0].split()
+    waits, *rest = process.communicate(timeout=patience())[0].split()
     assert waits.replace("_", " ") == (
         "stopping: waiting for 8 requests in flight; Ctrl-C again stops at once (they may be billed)"
     )

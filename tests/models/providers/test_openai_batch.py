@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import patience
 
 from benchbuilder.config.spec.model import BatchSpec
 from benchbuilder.core.errors import ServiceError, WaitingForBatch
@@ -355,7 +356,7 @@ def started(journal: Path, spec: OpenAISpec) -> subprocess.Popen[str]:
 
 def killed_when(server: FakeOpenAI, path: str, process: subprocess.Popen[str]) -> None:
     """Kill a build once the service heard a call."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + patience()
     while not any(name.startswith(path) for name in server.stats()["calls"]):
         assert time.monotonic() < deadline
         assert process.poll() is None

@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import socket
-import time
 import traceback
 from collections.abc import Iterator
 
@@ -348,13 +347,11 @@ def test_a_connection_may_break(server: FakeOpenAI, do: str):
 
 @pytest.mark.parametrize("do", ["hang", "dribble"])
 def test_an_answer_may_take_too_long(server: FakeOpenAI, do: str):
-    began = time.monotonic()
     error = failure(server, do, spec={"timeout_s": 0.5}, seconds=30)
     assert isinstance(error, TransientError)
     assert isinstance(error.__cause__, openai.APITimeoutError)
     assert error.billed
     assert "0.5 s" in str(error)
-    assert time.monotonic() - began < 3
 
 
 def test_nobody_may_listen(server: FakeOpenAI):

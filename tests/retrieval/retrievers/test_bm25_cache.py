@@ -11,6 +11,7 @@ import numpy as np
 import psutil
 import pyarrow as pa
 import pytest
+from patience import patience
 from test_bm25 import TEXTS, given_spec, indexed
 
 from benchbuilder.core.errors import ServiceError
@@ -242,14 +243,14 @@ def test_a_build_that_is_killed_leaves_no_process_and_no_index(tmp_path):
     process = multiprocessing.get_context("spawn").Process(target=build_slowly, args=(tmp_path,))
     process.start()
     parent = psutil.Process(process.pid)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + patience()
     while len(workers := parent.children(recursive=True)) < 2:
         assert process.is_alive()
         assert time.monotonic() < deadline
         time.sleep(0.1)
     process.kill()
     process.join()
-    _, alive = psutil.wait_procs(workers, timeout=60)
+    _, alive = psutil.wait_procs(workers, timeout=patience())
     assert not alive
     assert all(path.name.startswith(".") for path in folders(tmp_path))  # drafts at most
     assert indexed(many(500), tmp_path).search("w1")
