@@ -40,8 +40,9 @@ gc.set_threshold(100_000, *gc.get_threshold()[1:])
 settings.register_profile("any speed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any speed")
 
-# it is for the libraries of this project, and some tests install others
-os.environ.pop("PIP_CONSTRAINT", None)
+# they are for the libraries of this project, and some tests install others
+for name in ("PIP_CONSTRAINT", "PIP_NO_INDEX"):
+    os.environ.pop(name, None)
 
 # a shell ignores SIGINT in what it runs in the background, and tests send it
 signal.signal(signal.SIGINT, signal.default_int_handler)
