@@ -83,6 +83,7 @@ def test_each_name_of_a_face_is_there_and_hides_no_module(room: str) -> None:
     assert set(names) & modules == set()
 
 
+@pytest.mark.push
 def test_a_class_name_occurs_once() -> None:
     places: defaultdict[str, list[str]] = defaultdict(list)
     for path in (*code(), *code_of_plugins()):
@@ -101,6 +102,7 @@ def test_files_have_a_size_that_one_reads() -> None:
     assert percentile([*sizes.values()], 0.9) <= 250
 
 
+@pytest.mark.push
 def test_functions_have_a_size_that_one_reads() -> None:
     sizes = {
         f"{path.relative_to(ROOT)}:{node.name}": (node.end_lineno or node.lineno) - node.lineno + 1

@@ -43,16 +43,19 @@ def state_of_process() -> tuple[object, ...]:
     return signal.getsignal(signal.SIGINT), list(logging.getLogger().handlers), list(warnings.filters)
 
 
+@pytest.mark.full
 def test_the_import_loads_no_library_of_tables() -> None:
     code = "import sys, benchbuilder; sys.exit(sum(name in sys.modules for name in ('pyarrow', 'pydantic', 'rich')))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+@pytest.mark.push
 def test_the_reference_page_lists_every_name() -> None:
     page = (Path(__file__).parents[2] / "docs/reference/python-api.md").read_text("utf-8")
     assert [name for name in bb.__all__ if name[0] != "_" and f"::: benchbuilder.{name}\n" not in page] == []
 
 
+@pytest.mark.push
 def test_a_build_says_what_the_command_says_and_prints_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     before = state_of_process()
     events: list[bb.ProgressEvent] = []
@@ -66,11 +69,13 @@ def test_a_build_says_what_the_command_says_and_prints_nothing(capfd: pytest.Cap
     assert state_of_process() == before
 
 
+@pytest.mark.push
 def test_results_are_frozen() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         bb.check("care_mi", FEW).name = "other"  # pyright: ignore[reportAttributeAccessIssue]
 
 
+@pytest.mark.push
 def test_it_works_in_a_thread_and_within_a_running_loop() -> None:
     async def in_a_loop() -> int:
         return sum(bb.build("care_mi", FEW).items.values())
@@ -80,6 +85,7 @@ def test_it_works_in_a_thread_and_within_a_running_loop() -> None:
     assert asyncio.run(in_a_loop()) == in_thread > 0
 
 
+@pytest.mark.push
 def test_a_cleaning_says_what_goes_and_takes_it_on_request(home: Path, capfd: pytest.CaptureFixture[str]) -> None:
     store = home / "builds/care_mi/store"
     left = store / "scratch-killed" / "0"
@@ -96,6 +102,7 @@ def test_a_cleaning_says_what_goes_and_takes_it_on_request(home: Path, capfd: py
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.push
 def test_a_build_is_read_as_tables() -> None:
     built = bb.open("builds/care_mi")
     lines = [json.loads(line) for line in (built.folder / "items.jsonl").read_text("utf-8").splitlines()]
@@ -141,6 +148,7 @@ def test_an_evaluation_and_its_rows_become_tables_of_each_library(
     assert frame.schema["evidence"].inner == polars.Struct
 
 
+@pytest.mark.push
 def test_what_is_not_there_is_named() -> None:
     with pytest.raises(bb.BenchbuilderError, match="holds no benchmark"):
         bb.open("nowhere")
@@ -153,12 +161,14 @@ def test_what_is_not_there_is_named() -> None:
         bb.check("care_mi", ["retriever.topk=2"])
 
 
+@pytest.mark.push
 def test_an_optional_library_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "polars", None)
     with pytest.raises(InstallationError, match="pip install polars"):
         bb.open("builds/care_mi").items.polars()
 
 
+@pytest.mark.push
 def test_a_new_recipe_is_written_below_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     made = bb.new("my_field", "care_mi")
@@ -168,6 +178,7 @@ def test_a_new_recipe_is_written_below_the_current_folder(tmp_path: Path, monkey
         bb.new("other")
 
 
+@pytest.mark.full
 def test_a_closed_gate_is_an_error_after_the_build() -> None:
     result = bb.build("care_mi", [*FEW, "audit.gate=build"])
     audit = bb.audit("care_mi", FEW)[0].result
@@ -176,6 +187,7 @@ def test_a_closed_gate_is_an_error_after_the_build() -> None:
         result.require_open_gate()
 
 
+@pytest.mark.push
 def test_a_notebook_shows_one_output_changed_in_place() -> None:
     shown: list[str] = []
 

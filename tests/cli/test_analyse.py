@@ -31,6 +31,7 @@ def here(evaluated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
     return tmp_path / "work"
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("here")
 def test_the_sample_is_analysed_and_says_that_its_answers_are_made_up(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["analyse", RECIPE]) == 0
@@ -64,6 +65,7 @@ def test_the_sample_is_analysed_and_says_that_its_answers_are_made_up(capsys: py
     assert {path.name: path.read_bytes() for path in ANALYSIS.iterdir()} == before
 
 
+@pytest.mark.push
 @pytest.mark.usefixtures("here")
 def test_without_answers_there_is_nothing_to_analyse(capsys: pytest.CaptureFixture[str]) -> None:
     shutil.rmtree("builds/care_mi/evaluation")
@@ -71,6 +73,7 @@ def test_without_answers_there_is_nothing_to_analyse(capsys: pytest.CaptureFixtu
     assert "there are no answers to analyse" in capsys.readouterr().err
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("here")
 def test_items_go_back_to_people_and_their_votes_become_reports(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["votes", "export", "csv", RECIPE, "--project", "flagged"]) == 3  # nothing was sent back yet
@@ -138,6 +141,7 @@ def reply(messages, body):
 """
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("here")
 def test_a_sample_of_questions_in_several_wordings_shows_who_hangs_on_them(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]

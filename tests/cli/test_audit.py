@@ -38,6 +38,7 @@ def audit(*words: str) -> int:
     return main(["audit", "recipe=care_mi", "run.dir=build", *FEW, *words])
 
 
+@pytest.mark.full
 def test_a_benchmark_from_elsewhere_is_audited(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = benchmark(here, leaks=True)
     assert audit("--benchmark", str(file)) == 6
@@ -66,6 +67,7 @@ def test_a_sound_benchmark_passes(here: Path, capsys: pytest.CaptureFixture[str]
     assert "audit: 0 of " in capsys.readouterr().out
 
 
+@pytest.mark.push
 def test_contradictions_close_the_gate_and_corpora_are_searched(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = benchmark(here, leaks=False)
     question = "妊娠期高血压疾病患者预防子痫发作首选的药物是什么？"
@@ -83,6 +85,7 @@ def test_contradictions_close_the_gate_and_corpora_are_searched(here: Path, caps
     assert audit("--benchmark", str(file), "--against", "gone.txt") == 3
 
 
+@pytest.mark.push
 def test_an_allowed_leak_needs_a_reason(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     local = here / "recipes" / "local" / "default.yaml"
     local.parent.mkdir(parents=True)

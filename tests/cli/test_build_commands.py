@@ -57,6 +57,7 @@ def test_a_pipe_is_not_opened(words: str, tmp_path: Path, capsys: pytest.Capture
     assert "this is a pipe, not a file" in capsys.readouterr().err
 
 
+@pytest.mark.push
 def test_a_second_build_reuses_everything(at_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([RECIPE, "annotation=none", FEW]) == 0
     told = capsys.readouterr().out
@@ -66,6 +67,7 @@ def test_a_second_build_reuses_everything(at_home: Path, capsys: pytest.CaptureF
     assert "illustrative, not checked by experts" in told
 
 
+@pytest.mark.push
 def test_missing_votes_wait_with_75(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                     capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip
     monkeypatch.chdir(tmp_path)
@@ -80,6 +82,7 @@ def test_missing_votes_wait_with_75(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert not (build / "items.jsonl").exists()
 
 
+@pytest.mark.push
 def test_plan_says_what_would_run_and_why(at_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", RECIPE, "annotation=none", FEW]) == 0
     assert ", 0 to run" in capsys.readouterr().out
@@ -89,6 +92,7 @@ def test_plan_says_what_would_run_and_why(at_home: Path, capsys: pytest.CaptureF
     assert "retriever.top_k" in told
 
 
+@pytest.mark.push
 def test_why_follows_a_source_line_to_its_ends(at_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     origin = str(items(at_home)[0]["origin"])
     assert main(["why", origin, RECIPE, "annotation=none", FEW]) == 0
@@ -97,6 +101,7 @@ def test_why_follows_a_source_line_to_its_ends(at_home: Path, capsys: pytest.Cap
     assert all(": " in line for line in told.splitlines())
 
 
+@pytest.mark.push
 def test_why_names_the_reason_of_a_malformed_line(at_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ledger = (at_home / "builds/care_mi/ledger.tsv").read_text(encoding="utf-8").splitlines()
     head = ledger[0].split("\t")
@@ -106,6 +111,7 @@ def test_why_names_the_reason_of_a_malformed_line(at_home: Path, capsys: pytest.
     assert "dropped (malformed)" in capsys.readouterr().out
 
 
+@pytest.mark.push
 def test_trace_ends_at_the_source_line(at_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     item = items(at_home)[0]
     assert main(["trace", str(item["id"]), RECIPE, "annotation=none", FEW]) == 0
@@ -114,6 +120,7 @@ def test_trace_ends_at_the_source_line(at_home: Path, capsys: pytest.CaptureFixt
     assert str(item["fact"]) in told
 
 
+@pytest.mark.push
 def test_peek_shows_rows(at_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["peek", "medqa", "-n", "2", RECIPE, "annotation=none", FEW]) == 0
     told = capsys.readouterr().out
@@ -121,6 +128,7 @@ def test_peek_shows_rows(at_home: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert told.count("origin") == 2
 
 
+@pytest.mark.push
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
@@ -164,6 +172,7 @@ def test_light_commands_import_nothing_heavy(words: list[str], tmp_path: Path) -
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.push
 def test_a_closed_pipe_is_no_error(at_home: Path) -> None:
     command = f"{sys.executable} -c 'from benchbuilder.cli.dispatch import main; main()' show {RECIPE} | head -1"
     done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
@@ -183,7 +192,7 @@ PUBLISHING = ("release", "publish", "score", "export")
 """Examples of these need an account, or a version that is new each time: tests/publishing and how-tos run them."""
 
 
-@pytest.mark.full
+@pytest.mark.push
 def test_the_examples_of_every_help_run_unless_a_page_runs_them(tmp_path: Path, warm_folder: Path, once: Once) -> None:
     elsewhere = {
         line for page in pages() for block in blocks(page) if not block.skipped for line in block.text.split("\n")
@@ -215,6 +224,7 @@ def test_the_examples_of_every_help_run_unless_a_page_runs_them(tmp_path: Path, 
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.push
 def test_no_output_tells_where_the_files_lie(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = tmp_path / "secret-place"
     place.mkdir()
@@ -229,6 +239,7 @@ def test_no_output_tells_where_the_files_lie(tmp_path: Path, monkeypatch: pytest
     assert "mine.jsonl" in (tmp_path / "builds/care_mi/recipe.yaml").read_text(encoding="utf-8")
 
 
+@pytest.mark.push
 def test_what_no_longer_holds_is_taken_away_and_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -242,6 +253,7 @@ def test_what_no_longer_holds_is_taken_away_and_named(
     assert (tmp_path / "builds/care_mi/items.jsonl").exists()
 
 
+@pytest.mark.push
 def test_a_benchmark_without_items_is_no_success(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -44,6 +44,7 @@ def stored(home: Path) -> set[str]:
     return {str(path.relative_to(home)) for path in home.glob("builds/care_mi/store/steps/*/*/manifest.json")}
 
 
+@pytest.mark.push
 def test_it_shows_what_is_in_use_and_removes_nothing(at_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = stored(at_home)
     assert main(["clean", RECIPE, *STRICT, "--steps"]) == 0
@@ -61,6 +62,7 @@ def test_it_shows_what_is_in_use_and_removes_nothing(at_home: Path, capsys: pyte
     assert stored(at_home) == before
 
 
+@pytest.mark.push
 def test_another_recipe_in_use_is_kept(at_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["clean", RECIPE, *STRICT, "--keep", RECIPE, "--yes"]) == 0
     told = lines(capsys.readouterr().out)
@@ -69,6 +71,7 @@ def test_another_recipe_in_use_is_kept(at_home: Path, capsys: pytest.CaptureFixt
     assert told[-1] == "there is nothing to remove"
 
 
+@pytest.mark.push
 def test_an_evaluation_stays_if_one_of_the_recipes_was_not_built(
     at_home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -79,6 +82,7 @@ def test_an_evaluation_stays_if_one_of_the_recipes_was_not_built(
     assert not any("builds/care_mi/evaluation" in line for line in told)
 
 
+@pytest.mark.push
 @pytest.mark.parametrize(("typed", "removes"), [("n\n", False), ("\n", False), ("y\n", True)])
 def test_it_asks_at_a_terminal(
     typed: str, removes: bool, home: Path, tmp_path: Path, once: Once, monkeypatch: pytest.MonkeyPatch
@@ -105,6 +109,7 @@ def test_it_asks_at_a_terminal(
     assert len(before - stored(tmp_path)) == (2 if removes else 0)
 
 
+@pytest.mark.full
 def test_with_yes_it_frees_the_bytes_that_it_says(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -128,6 +133,7 @@ def test_with_yes_it_frees_the_bytes_that_it_says(
     assert json.loads((tmp_path / "builds/care_mi/items.jsonl").read_text("utf-8").partition("\n")[0])["id"]
 
 
+@pytest.mark.full
 def test_wrong_words(at_home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["clean", RECIPE, "--keep", f"{RECIPE} run.dir={tmp_path}/elsewhere"]) == 2
     assert "builds into another folder" in capsys.readouterr().err

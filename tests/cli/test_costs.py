@@ -45,6 +45,7 @@ def lines(capsys: pytest.CaptureFixture[str]) -> list[str]:
     return (said.out + said.err).splitlines()
 
 
+@pytest.mark.push
 def test_plan_quotes_and_asks_nobody(server: FakeOpenAI, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", *RECIPE, *words(server)]) == 0
     told = lines(capsys)
@@ -68,6 +69,7 @@ def test_rules_alone_are_not_quoted(capsys: pytest.CaptureFixture[str]) -> None:
     assert not any("quote" in line for line in lines(capsys))
 
 
+@pytest.mark.push
 def test_a_model_without_a_price_says_so(server: FakeOpenAI, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", *RECIPE, *words(server, "fine-9b"), "budget.tokens=10000"]) == 0
     told = lines(capsys)
@@ -78,6 +80,7 @@ def test_a_model_without_a_price_says_so(server: FakeOpenAI, capsys: pytest.Capt
     assert any(line.startswith("state_choice") and line.endswith("no price") for line in told)
 
 
+@pytest.mark.push
 def test_a_build_that_stops_tells_what_it_cost_and_the_next_plan_the_rest(
     server: FakeOpenAI, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -108,6 +111,7 @@ def test_a_build_that_stops_tells_what_it_cost_and_the_next_plan_the_rest(
     assert whole in lines(capsys)
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("command", ["check", "build", "plan"])
 @pytest.mark.parametrize(
     ("name", "table", "says"),
@@ -131,6 +135,7 @@ def test_a_cap_in_dollars_without_a_price_is_told_before_anything_is_built(
     assert not list(Path("builds").rglob("manifest.json"))
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("command", ["check", "build", "plan"])
 def test_a_missing_library_is_told_at_the_start(
     server: FakeOpenAI, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: str
@@ -141,6 +146,7 @@ def test_a_missing_library_is_told_at_the_start(
     assert command == "plan" or not list(Path("builds").rglob("manifest.json"))
 
 
+@pytest.mark.push
 def test_nobody_at_the_address_stops_the_build_with_the_reason(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -153,6 +159,7 @@ def test_nobody_at_the_address_stops_the_build_with_the_reason(
     assert Path("builds/care_mi/ledger.tsv").exists()
 
 
+@pytest.mark.push
 def test_replies_of_other_words_fail_with_the_reason(server: FakeOpenAI, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*RECIPE, *words(server)]) == 0
     assert main(["replies", *RECIPE, *words(server), "--output", "replies.jsonl"]) == 0
@@ -167,6 +174,7 @@ def test_replies_of_other_words_fail_with_the_reason(server: FakeOpenAI, capsys:
     assert "gpt-4o-mini, recorded replies from replies.jsonl" in card
 
 
+@pytest.mark.push
 def test_what_is_spent_is_held_against_the_cap(server: FakeOpenAI, capsys: pytest.CaptureFixture[str]) -> None:
     build = [*RECIPE, *words(server), "model.concurrency=1"]
     assert main([*build, "budget.usd=0.002"]) == 4
@@ -183,6 +191,7 @@ def test_what_is_spent_is_held_against_the_cap(server: FakeOpenAI, capsys: pytes
     )
 
 
+@pytest.mark.push
 def test_another_model_is_told_in_a_word(server: FakeOpenAI, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(RULES) == 0
     lines(capsys)
@@ -191,6 +200,7 @@ def test_another_model_is_told_in_a_word(server: FakeOpenAI, capsys: pytest.Capt
     assert line.endswith("model: none -> gpt-4o-mini (openai)")
 
 
+@pytest.mark.push
 def test_lines_of_receipts_have_their_plurals() -> None:
     receipt = Receipt("s", "m", "http://x", 0, 0, 0, 0, 0, 0, 2, 9, None, "", {})
     assert list(receipt_lines([receipt])) == [

@@ -27,6 +27,7 @@ def test_a_habit_means_a_command_of_this_program(given: str, meant: str) -> None
     assert translate_habits(given.split()) == meant.split()
 
 
+@pytest.mark.push
 @pytest.mark.parametrize(
     ("given", "word"),
     [

@@ -62,6 +62,7 @@ def test_prompts_are_listed_with_their_steps(empty: Path, capsys: Capture) -> No
     assert not (empty / "builds").exists()
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("name", ["qa2d", "zh/qa2d.j2", "qa2d.j2", "state_choice"])
 def test_a_prompt_is_shown_without_a_model_and_without_a_build(empty: Path, name: str, capsys: Capture) -> None:
     assert main(["prompt", "show", name, *BARE, "--row", "care_mi/sample/mlecqa/Clinic_dev.json:1"]) == 0
@@ -74,6 +75,7 @@ def test_a_prompt_is_shown_without_a_model_and_without_a_build(empty: Path, name
     assert "model:     none is set" in told
 
 
+@pytest.mark.push
 def test_the_key_and_the_reply_are_those_of_the_build(at_home: Path, server: FakeOpenAI, capsys: Capture) -> None:
     ledger = (at_home / "builds/care_mi/items.jsonl").read_text(encoding="utf-8")
     assert main(["peek", "state_choice", "-n", "500", *BARE, *words(server)]) == 0
@@ -89,6 +91,7 @@ def test_the_key_and_the_reply_are_those_of_the_build(at_home: Path, server: Fak
     assert user in [line["user"] for line in server.log()]
 
 
+@pytest.mark.push
 def test_rows_are_found_by_what_they_come_from_and_what_came_of_them(
     at_home: Path, server: FakeOpenAI, capsys: Capture
 ) -> None:
@@ -106,6 +109,7 @@ def test_rows_are_found_by_what_they_come_from_and_what_came_of_them(
     assert "a model would get this request:" in told
 
 
+@pytest.mark.push
 @pytest.mark.parametrize(
     ("asked", "code", "message"),
     [
@@ -121,6 +125,7 @@ def test_wrong_words(at_home: Path, asked: list[str], code: int, message: str, c
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.full
 def test_a_preview_shows_prompt_reply_and_result_and_what_it_cost(
     empty: Path, server: FakeOpenAI, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -145,6 +150,7 @@ def test_a_preview_shows_prompt_reply_and_result_and_what_it_cost(
     assert "[system]" in full
 
 
+@pytest.mark.push
 def test_a_preview_without_a_model_says_what_would_be_asked(empty: Path, capsys: Capture) -> None:
     assert main(["preview", "n=2", *BARE]) == 0
     told = capsys.readouterr().out
@@ -160,6 +166,7 @@ def test_a_preview_of_no_number_of_rows(empty: Path, word: str, capsys: Capture)
     assert "n is a number of rows" in capsys.readouterr().err
 
 
+@pytest.mark.push
 def test_trace_shows_the_prompt_and_the_reply(at_home: Path, server: FakeOpenAI, capsys: Capture) -> None:
     assert main(["peek", "state_choice", "-n", "500", *BARE, *words(server)]) == 0
     blocks = capsys.readouterr().out.split("\n\n")
@@ -177,6 +184,7 @@ def test_trace_shows_the_prompt_and_the_reply(at_home: Path, server: FakeOpenAI,
     assert len(full) > len(told) + 500
 
 
+@pytest.mark.push
 def test_trace_shows_each_paragraph_once(at_home: Path, server: FakeOpenAI, capsys: Capture) -> None:
     item = json.loads((at_home / "builds/care_mi/items.jsonl").read_text(encoding="utf-8").splitlines()[0])
     paragraph = item["evidence"][0] if isinstance(item["evidence"], list) else item["evidence"].splitlines()[0]
@@ -187,6 +195,7 @@ def test_trace_shows_each_paragraph_once(at_home: Path, server: FakeOpenAI, caps
     assert f"text: as in {item['id']}" in told
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("command", [["trace", "ITEM"], ["why", "ITEM"], ["peek", "state_choice"]])
 def test_the_words_of_the_build_are_told(
     at_home: Path, server: FakeOpenAI, command: list[str], capsys: Capture
@@ -203,11 +212,13 @@ def test_the_words_of_the_build_are_told(
     assert "another recipe" not in capsys.readouterr().err
 
 
+@pytest.mark.push
 def test_a_typo_in_a_step_is_no_question_of_words(at_home: Path, capsys: Capture) -> None:
     assert main(["peek", "state_chioce", *BARE]) == 3
     assert "did you mean 'state_choice'?" in capsys.readouterr().err
 
 
+@pytest.mark.push
 def test_the_replies_of_a_build_rebuild_it_with_no_key(
     at_home: Path, server: FakeOpenAI, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -231,6 +242,7 @@ def test_the_replies_of_a_build_rebuild_it_with_no_key(
     assert (at_home / "second.jsonl").read_bytes() == first
 
 
+@pytest.mark.full
 def test_replies_that_are_missing_are_counted(empty: Path, server: FakeOpenAI, capsys: Capture) -> None:
     assert main(["replies", *BARE, *words(server, "never-asked"), "--output", "replies.jsonl"]) == 0
     told = capsys.readouterr().out
@@ -238,6 +250,7 @@ def test_replies_that_are_missing_are_counted(empty: Path, server: FakeOpenAI, c
     assert "build with the same arguments first" in told
 
 
+@pytest.mark.push
 def test_replies_of_a_recipe_without_a_model_are_not_written(
     at_home: Path, server: FakeOpenAI, capsys: Capture
 ) -> None:
@@ -248,6 +261,7 @@ def test_replies_of_a_recipe_without_a_model_are_not_written(
     assert not (at_home / "none.jsonl").exists()
 
 
+@pytest.mark.full
 def test_replies_suggest_another_folder(empty: Path, server: FakeOpenAI, capsys: Capture) -> None:
     asked = [*BARE, *words(server), "run.dir=b2"]
     assert main(asked) == 0
@@ -267,6 +281,7 @@ def nobody() -> list[str]:
     return ["model=openai", "model.name=gone", f"model.base_url=http://127.0.0.1:{port}/v1", "model.retries=0"]
 
 
+@pytest.mark.push
 def test_a_preview_of_a_dead_service_fails(empty: Path, nobody: list[str], capsys: Capture) -> None:
     assert main(["preview", "n=1", *BARE, *nobody, "--html", "page.html"]) == 4
     told = capsys.readouterr()
@@ -275,6 +290,7 @@ def test_a_preview_of_a_dead_service_fails(empty: Path, nobody: list[str], capsy
     assert not (empty / "page.html").exists()
 
 
+@pytest.mark.full
 def test_a_preview_of_a_service_that_fails_says_so(empty: Path, server: FakeOpenAI, capsys: Capture) -> None:
     server.configure(rules=[{"do": "server_error"}])
     try:
@@ -290,6 +306,7 @@ def test_a_preview_of_a_service_that_fails_says_so(empty: Path, server: FakeOpen
     assert "every reply was stored already" not in page
 
 
+@pytest.mark.full
 def test_the_page_of_a_preview_has_the_other_steps_in_one_table(empty: Path) -> None:
     assert main(["preview", "n=1", *BARE, "--html", "page.html"]) == 0
     page = (empty / "page.html").read_text(encoding="utf-8")
@@ -298,6 +315,7 @@ def test_the_page_of_a_preview_has_the_other_steps_in_one_table(empty: Path) -> 
     assert any("<h2>Steps without rows to look at</h2>" in part and "screen_options" in part for part in parts)
 
 
+@pytest.mark.full
 def test_a_preview_says_where_no_row_came_through(empty: Path, server: FakeOpenAI, capsys: Capture) -> None:
     with fake_openai_server({"fixed": "This is no sentence that any check accepts"}) as stubborn:
         assert main(["preview", "n=1", *BARE, *words(stubborn)]) == 0

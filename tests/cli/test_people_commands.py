@@ -37,6 +37,7 @@ def here(built, monkeypatch):
     return built
 
 
+@pytest.mark.full
 def test_invitations(here, capsys):
     assert main(["people", "invite", "wang", "li", "--days", "3", *SAMPLE]) == 0
     told = capsys.readouterr().out
@@ -59,6 +60,7 @@ def test_invitations(here, capsys):
     assert token.encode() not in stored
 
 
+@pytest.mark.push
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -75,6 +77,7 @@ def test_wrong_words_about_people(here, capsys, words, told):
     assert told in capsys.readouterr().err
 
 
+@pytest.mark.push
 def test_votes_go_out_and_come_in(here, capsys, tmp_path, monkeypatch):
     for name, role in (("a", "annotator"), ("b", "annotator"), ("meta", "adjudicator")):
         assert main(["people", "invite", name, "--role", role, *SAMPLE]) == 0
@@ -107,6 +110,7 @@ def test_votes_go_out_and_come_in(here, capsys, tmp_path, monkeypatch):
     assert (here / "builds/care_mi/items.jsonl").exists()
 
 
+@pytest.mark.push
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -130,6 +134,7 @@ def test_formats_are_listed_with_what_they_cannot_carry(capsys):
     assert "cannot carry" in told
 
 
+@pytest.mark.push
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -149,6 +154,7 @@ def _free_port():
         return probe.getsockname()[1]
 
 
+@pytest.mark.push
 def test_serving_until_it_is_stopped(here, tmp_path):
     port = _free_port()
     answers = tmp_path / "answers.jsonl"

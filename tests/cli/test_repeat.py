@@ -19,6 +19,8 @@ from benchbuilder.cli import dispatch, remember, repeat
 from benchbuilder.config import bundled_folder, read_cached
 from benchbuilder.core import FileStamps, stamp_files
 
+pytestmark = pytest.mark.push
+
 WORDS = ["recipe=care_mi", "annotation=none", "source=[medqa,textbook]"]
 
 

@@ -27,6 +27,7 @@ def here(once: Once, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return work
 
 
+@pytest.mark.push
 @pytest.mark.usefixtures("here")
 def test_the_sample_says_that_nobody_gave_its_votes(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["votes", "quality", RECIPE]) == 0
@@ -60,6 +61,7 @@ def judge(store: AnnotationStore, wrong: int) -> None:
             assert store.submit(person, line.task_id, Submission(values)) == "kept"
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("here")
 def test_others_check_a_sample_and_the_rate_reaches_the_card(capsys: pytest.CaptureFixture[str]) -> None:
     own = [RECIPE, "annotation=sheets"]  # as it was built: items of the app's votes would be others

@@ -23,6 +23,8 @@ from benchbuilder.pipeline.store.folder import Store
 from benchbuilder.steps.topic import Topic
 from benchbuilder.testing import FakeOpenAI, fake_openai_server
 
+pytestmark = pytest.mark.push
+
 RECIPE = "recipe=care_mi"
 OWN = "# ours\n孕妇\tpregnant woman\n早产\n早產\n【胎盘】\n产\n新生儿\n不存在的词\n=胎膜\n"
 CSV = "id,term,note\n1,Pre-eclampsia,raised blood pressure\n2,Placenta,\n3,Breast feeding,\n4,Unknown thing,\n"

@@ -124,6 +124,7 @@ def test_names_are_known_without_rows() -> None:
     assert {"id", "origin.file", "payload.question", "payload.answer_key"} <= set(column_names(Fact[Choice]))
 
 
+@pytest.mark.push
 @pytest.mark.parametrize(
     ("key", "value", "found", "hint"),
     [
@@ -141,6 +142,7 @@ def test_names_that_rows_do_not_have(key: str, value: str, found: str, hint: str
     assert problem.where.startswith("command line: ")
 
 
+@pytest.mark.push
 def test_a_faulty_relation_table(tmp_path: Path) -> None:
     table = tmp_path / "relations.tsv"
     table.write_text("relation\tstatement\tnegated\ttf\toe\tanswer_end\ncauses\t{hed} causes {tail}\tx\ty\tz\ttail\n")
@@ -157,6 +159,7 @@ SECRET = "the-secret-that-must-not-be-printed"
 HOSTED = "model=openai model.name=x"
 
 
+@pytest.mark.push
 @pytest.mark.parametrize(
     ("words", "told", "never"),
     [

@@ -12,6 +12,7 @@ from benchbuilder.core import parse_plain_yaml
 RECIPES = bundled_folder("recipes")
 
 
+@pytest.mark.push
 @pytest.mark.parametrize(
     "words", ["recipe=care_mi variant=reference", "recipe=law_zh retriever=bm25 source=[statutes]"]
 )

@@ -47,6 +47,7 @@ def put(base: ComposedRecipe, roots: tuple[RecipeRoot, ...], *texts: str) -> Com
     return put_values(composed_from_json(json.loads(json.dumps(composed_to_json(base))), roots), values)
 
 
+@pytest.mark.push
 def test_every_value_is_as_composed(roots: tuple[RecipeRoot, ...]) -> None:
     base = compose_recipe(WORDS, roots, "files")
     values = ["7", "-3", "0.25", "true", "null", "word"]

@@ -39,6 +39,7 @@ def written_in_the_way_of_a_system(tree: ast.Module) -> Iterator[str]:
             yield ast.unparse(call)
 
 
+@pytest.mark.push
 def test_every_text_file_names_its_encoding_and_its_line_ends() -> None:
     files = [*(ROOT / "benchbuilder").rglob("*.py"), *(ROOT / "plugins").glob("*/benchbuilder_*/**/*.py")]
     found = {str(path): list(written_in_the_way_of_a_system(ast.parse(path.read_text("utf-8")))) for path in files}
@@ -63,6 +64,7 @@ def test_a_file_that_another_program_reads_for_a_moment_is_replaced_later(
     assert (tmp_path / "old").read_text("utf-8") == "new"
 
 
+@pytest.mark.push
 @pytest.mark.parametrize(
     ("override", "fault"),
     [
@@ -99,7 +101,7 @@ bb.build("reading_en", ["run.workers=2", "run.shard_rows=2", "annotation=none"])
 """
 
 
-@pytest.mark.full
+@pytest.mark.push
 def test_a_script_that_its_workers_would_run_again_is_told_so(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(UNGUARDED, encoding="utf-8")
     done = subprocess.run(
@@ -114,7 +116,7 @@ def test_a_script_that_its_workers_would_run_again_is_told_so(tmp_path: Path) ->
     assert "a script without a file" in from_input.stderr
 
 
-@pytest.mark.full
+@pytest.mark.push
 def test_a_build_runs_where_files_behave_as_on_windows(tmp_path: Path) -> None:
     environment = {
         **os.environ, "FAKE_WINDOWS_BELOW": str(tmp_path), "PYTHONPATH": str(FAKE_WINDOWS), "HOME": str(tmp_path),

@@ -19,6 +19,7 @@ _LINK = re.compile(r"\]\((?P<target>[^)\s]+)\)")
 _CODE = re.compile(r"^```.*?^```$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 
 
+@pytest.mark.push
 def test_the_reference_is_fresh() -> None:
     done = subprocess.run(
         [sys.executable, "docs/generate.py", "--check"], cwd=ROOT, capture_output=True, text=True, check=False
@@ -101,6 +102,7 @@ def _lacking(keys: list[str], overrides: list[str]) -> list[str]:
 _KEYS = re.compile(r"`((?:steps|annotation|reviews|retriever|sources|outputs|card)\.[a-z_.]+)")
 
 
+@pytest.mark.push
 def test_keys_named_in_the_how_tos_exist() -> None:
     for page in sorted((ROOT / "docs" / "how-to").rglob("*.md")):
         keys = _KEYS.findall(page.read_text(encoding="utf-8"))

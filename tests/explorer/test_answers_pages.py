@@ -42,6 +42,7 @@ def shown_ids(text: str) -> list[str]:
     return re.findall(r'href="/b/care_mi/answers/(item-[0-9a-f]+)"', text)
 
 
+@pytest.mark.push
 def test_means_are_those_of_the_results(pages: ExplorerBrowser, results: dict[str, Any]) -> None:
     table = next(table for table in results["tables"] if table["name"] == "means_correctness_ratings")
     stated = {line["cells"][0]["words"]: line["cells"][1]["value"] for line in table["lines"] if line["block"] == "own"}
@@ -52,6 +53,7 @@ def test_means_are_those_of_the_results(pages: ExplorerBrowser, results: dict[st
     assert re.findall(r"<strong>([\d.]+)</strong>", head) == [f"{stated[name]:.2f}" for name in names]
 
 
+@pytest.mark.push
 def test_made_up_answers_and_ratings_say_so(pages: ExplorerBrowser) -> None:
     verdicts, ratings = (
         pages.text("/b/care_mi/answers"), pages.text("/b/care_mi/answers?measure=correctness.ratings")
@@ -63,6 +65,7 @@ def test_made_up_answers_and_ratings_say_so(pages: ExplorerBrowser) -> None:
     assert "ratings came with the sample" not in verdicts
 
 
+@pytest.mark.push
 def test_the_matrix_has_every_score_of_the_results(pages: ExplorerBrowser, results: dict[str, Any]) -> None:
     entry = next(entry for entry in results["scores"] if (entry["aspect"], entry["scorer"]) == ("verdict", "verdict"))
     ids = [line[0] for line in results["items"]]
@@ -75,6 +78,7 @@ def test_the_matrix_has_every_score_of_the_results(pages: ExplorerBrowser, resul
         )  # fmt: skip
 
 
+@pytest.mark.push
 def test_all_models_wrong_worst_first_and_where_judges_differ(
     evaluated: Path, pages: ExplorerBrowser, results: dict[str, Any]
 ) -> None:
@@ -106,6 +110,7 @@ def test_all_models_wrong_worst_first_and_where_judges_differ(
     assert gaps[0] > 0.3
 
 
+@pytest.mark.push
 def test_two_models_side_by_side_have_their_own_words(evaluated: Path, pages: ExplorerBrowser) -> None:
     lines = (evaluated / "evaluation" / "answers.jsonl").read_text("utf-8").splitlines()
     said = {(row["id"], row["model"]): row["answer"] for row in map(json.loads, lines)}
@@ -118,6 +123,7 @@ def test_two_models_side_by_side_have_their_own_words(evaluated: Path, pages: Ex
             assert said[name, model] in plain
 
 
+@pytest.mark.push
 def test_one_item_has_every_answer_and_no_name_of_a_rater(
     evaluated: Path, pages: ExplorerBrowser, results: dict[str, Any]
 ) -> None:
@@ -136,6 +142,7 @@ def test_one_item_has_every_answer_and_no_name_of_a_rater(
     assert pages.get("/b/care_mi/answers/item-00000000000000000000").status_code == 404
 
 
+@pytest.mark.push
 def test_items_that_go_back_to_experts_are_named(evaluated: Path, tmp_path: Path, results: dict[str, Any]) -> None:
     build = shutil.copytree(evaluated, tmp_path / "care_mi", ignore=shutil.ignore_patterns("cache"))
     name = results["items"][0][0]
@@ -146,12 +153,14 @@ def test_items_that_go_back_to_experts_are_named(evaluated: Path, tmp_path: Path
     assert "it has place 1 in its list" in browser.text(f"/b/care_mi/answers/{name}")
 
 
+@pytest.mark.push
 def test_without_an_evaluation_the_page_says_how_to_make_one(care_mi: Path, tmp_path: Path) -> None:
     build = shutil.copytree(care_mi, tmp_path / "care_mi", ignore=shutil.ignore_patterns("cache", "evaluation"))
     text = ExplorerBrowser(as_build(build)).text("/b/care_mi/answers")
     assert "benchbuild evaluate recipe=care_mi" in text
 
 
+@pytest.mark.push
 def test_addresses_of_any_kind_do_no_harm(pages: ExplorerBrowser) -> None:
     attack = '<script>alert(1)</script>\u202e"'
     for query in (
@@ -176,6 +185,7 @@ def unjudged(care_mi: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.full
 def test_a_comparison_says_what_the_command_says(care_mi: Path, unjudged: Path) -> None:
     browser = ExplorerBrowser(as_build(care_mi), as_build(unjudged))
     (found,) = compare_builds(BuiltBenchmark(care_mi), BuiltBenchmark(unjudged))
@@ -197,6 +207,7 @@ def test_a_comparison_says_what_the_command_says(care_mi: Path, unjudged: Path) 
     assert browser.get("/b/care_mi/compare/none").status_code == 404
 
 
+@pytest.mark.push
 def test_a_comparison_with_an_unfinished_build_says_so(care_mi: Path, tmp_path: Path) -> None:
     (tmp_path / "begun" / "store" / "steps").mkdir(parents=True)
     browser = ExplorerBrowser(as_build(care_mi), as_build(tmp_path / "begun"))
@@ -204,6 +215,7 @@ def test_a_comparison_with_an_unfinished_build_says_so(care_mi: Path, tmp_path: 
     assert browser.get("/b/begun/items").status_code == 404
 
 
+@pytest.mark.push
 def test_a_notebook_has_what_the_pages_show(evaluated: Path, results: dict[str, Any], care_mi: Path) -> None:
     opened = open_build(evaluated)
     answers, scores = opened.answers().arrow(), opened.scores().arrow()

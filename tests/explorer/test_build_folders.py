@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from benchbuilder.explorer import BuildFolder, find_builds
 
 
+@pytest.mark.push
 def test_a_build_has_its_steps_in_the_order_of_the_flow(care_mi: Path) -> None:
     manifests = BuildFolder("care_mi", care_mi).manifests()
     places = {name: place for place, name in enumerate(manifests)}

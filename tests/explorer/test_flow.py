@@ -6,6 +6,7 @@ import re
 from html import unescape
 from pathlib import Path
 
+import pytest
 from explorer_browser import ExplorerBrowser
 
 from benchbuilder.explorer import BuildFolder
@@ -13,6 +14,7 @@ from benchbuilder.explorer.reading.build_summaries import summarise_build
 from benchbuilder.explorer.reading.step_flow import read_flow
 
 
+@pytest.mark.push
 def test_the_builds_say_what_they_are(browser: ExplorerBrowser, care_mi: Path) -> None:
     page = browser.text("/")
     summary = summarise_build(BuildFolder("care_mi", care_mi))
@@ -31,6 +33,7 @@ def test_a_build_without_steps_says_so(tmp_path: Path) -> None:
     assert "No step of this build is finished yet." in browser.text("/b/new/rows")
 
 
+@pytest.mark.push
 def test_two_ticked_builds_lead_to_their_comparison(care_mi: Path) -> None:
     browser = ExplorerBrowser(BuildFolder("one", care_mi), BuildFolder("two", care_mi))
     assert browser.get("/compare?build=one").status_code == 400
@@ -38,12 +41,14 @@ def test_two_ticked_builds_lead_to_their_comparison(care_mi: Path) -> None:
     assert answer.headers["location"] == "/b/one/compare/two"
 
 
+@pytest.mark.push
 def test_every_branch_of_a_step_is_kept_or_counted_as_something_else(care_mi: Path) -> None:
     for step in read_flow(BuildFolder("care_mi", care_mi).manifests()):
         assert step.branches == step.kept + sum(loss.count for loss in step.losses)
         assert step.kept == step.rows
 
 
+@pytest.mark.push
 def test_every_number_of_the_flow_leads_to_as_many_rows(browser: ExplorerBrowser, care_mi: Path) -> None:
     page = browser.text("/b/care_mi/")
     table = page[page.index("<tbody>") : page.index("</tbody>")]
@@ -54,6 +59,7 @@ def test_every_number_of_the_flow_leads_to_as_many_rows(browser: ExplorerBrowser
         assert f"<span>{number} row" in rows, address
 
 
+@pytest.mark.push
 def test_the_graph_has_each_step_and_no_style_of_its_own(browser: ExplorerBrowser, care_mi: Path) -> None:
     page = browser.text("/b/care_mi/")
     graph = page[page.index("<svg") : page.index("</svg>")]

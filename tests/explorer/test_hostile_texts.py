@@ -48,6 +48,7 @@ def check(page: str, path: str) -> None:
     assert len(body) < 1_500_000, path
 
 
+@pytest.mark.push
 def test_hostile_texts_stay_texts_on_every_page(hostile: ExplorerBrowser) -> None:
     seen: set[str] = set()
     waiting = ["/"]
@@ -69,6 +70,7 @@ def test_hostile_texts_stay_texts_on_every_page(hostile: ExplorerBrowser) -> Non
     assert sum("/unit/" in path for path in seen) >= len(HOSTILE)
 
 
+@pytest.mark.push
 def test_a_hostile_search_is_a_text(hostile: ExplorerBrowser) -> None:
     base = f"/b/{quote('<i>build')}"
     for text in HOSTILE[:-2]:
@@ -80,6 +82,7 @@ def test_a_hostile_search_is_a_text(hostile: ExplorerBrowser) -> None:
         check(hostile.get(f"{base}/rows?{name}={quote(HOSTILE[1])}").text, name)
 
 
+@pytest.mark.push
 def test_a_search_at_borders_of_parts_equals_python(hostile: ExplorerBrowser) -> None:
     build = next(iter(hostile.site.builds.values()))
     for step in (SOURCE, STEP):
@@ -96,6 +99,7 @@ def digest_of(folder: Path) -> dict[str, tuple[str, int]]:
     }  # fmt: skip
 
 
+@pytest.mark.push
 def test_a_crawl_changes_no_file_and_finds_no_broken_page(browser: ExplorerBrowser, care_mi: Path) -> None:
     before = digest_of(care_mi)
     seen: set[str] = set()
@@ -120,6 +124,7 @@ def test_a_crawl_changes_no_file_and_finds_no_broken_page(browser: ExplorerBrows
     assert digest_of(care_mi) == before
 
 
+@pytest.mark.push
 def test_a_step_that_is_replaced_while_it_is_read_is_read_again(tmp_path: Path) -> None:
     folder = write_small_build(tmp_path / "build", HOSTILE[:4] * 5)
     browser = ExplorerBrowser(BuildFolder("build", folder))

@@ -35,6 +35,7 @@ def some_rows(build: BuildFolder) -> list[str]:
     return [row for step in steps for row in build.store.rows(build.manifest(step)).ids()[::60]]
 
 
+@pytest.mark.full
 def test_pages_by_the_index_are_those_without_it(
     care_mi: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # fmt: skip
@@ -52,6 +53,7 @@ def test_pages_by_the_index_are_those_without_it(
         read_story(build, "fact-00000000000000000000")
 
 
+@pytest.mark.push
 def test_read_only_and_folders_that_cannot_be_written_leave_the_pages_as_they_are(
     care_mi: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:  # fmt: skip

@@ -42,6 +42,7 @@ def ids(items: BrowsedItems, wanted: ItemFilter) -> set[str]:
     return {item.id for item in items.listed([int(number) for number in items.matching(wanted)])}
 
 
+@pytest.mark.push
 def test_search_and_facets_choose_what_the_items_file_says(items: BrowsedItems, records: list[dict[str, Any]]) -> None:
     for word in ("糖", "贫血", "新生儿", "最可能的诊断是", "B", "？"):
         expected = {r["id"] for r in records if has(r, word)}
@@ -57,12 +58,14 @@ def test_search_and_facets_choose_what_the_items_file_says(items: BrowsedItems, 
     assert ids(items, ItemFilter(q=records[0]["id"])) == {records[0]["id"]}
 
 
+@pytest.mark.push
 def test_facets_count_the_items(items: BrowsedItems, records: list[dict[str, Any]]) -> None:
     assert set(items.facets) == {"source", "type", "expected", "tag"} <= set(FACETS)
     for name in ("source", "type"):
         assert dict(items.facets[name]) == Counter(r[name] for r in records)
 
 
+@pytest.mark.push
 def test_families_stand_together_and_no_item_is_lost(items: BrowsedItems) -> None:
     families = [item.family for item in items.listed([int(number) for number in items.order])]
     assert len(families) == items.count
@@ -70,6 +73,7 @@ def test_families_stand_together_and_no_item_is_lost(items: BrowsedItems) -> Non
     assert len(begins) == len(set(begins)) > 50
 
 
+@pytest.mark.push
 def test_the_list_leads_to_every_item_page_by_page(browser: ExplorerBrowser, items: BrowsedItems) -> None:
     found: list[str] = []
     path = "/b/care_mi/items"
@@ -81,6 +85,7 @@ def test_the_list_leads_to_every_item_page_by_page(browser: ExplorerBrowser, ite
     assert len(found) == len(set(found)) == items.count
 
 
+@pytest.mark.push
 def test_an_item_shows_its_texts_its_evidence_and_its_family(
     browser: ExplorerBrowser, records: list[dict[str, Any]]
 ) -> None:
@@ -98,6 +103,7 @@ def test_an_item_shows_its_texts_its_evidence_and_its_family(
     assert browser.get("/b/care_mi/items/..%2f..%2frecipe.yaml").status_code == 404
 
 
+@pytest.mark.push
 def test_votes_are_counts_without_names(browser: ExplorerBrowser, records: list[dict[str, Any]]) -> None:
     record = next(r for r in records if len(r["evidence"]) == 3)
     page = f"/b/care_mi/items/{record['id']}"
@@ -109,6 +115,7 @@ def test_votes_are_counts_without_names(browser: ExplorerBrowser, records: list[
     assert [n for n in "123" if f"paragraph {n}" in section] == ["1", "2", "3"]
 
 
+@pytest.mark.push
 def test_no_rater_stands_on_a_page(browser: ExplorerBrowser, records: list[dict[str, Any]]) -> None:
     assert "rater" not in browser.text(f"/b/care_mi/items/{records[0]['id']}")
 
@@ -122,6 +129,7 @@ def with_audit(folder: Path, first: str, other: str) -> None:
     (folder / "audit" / "duplicates.csv").write_text(lines, "utf-8")
 
 
+@pytest.mark.push
 def test_what_the_audit_found_is_marked_in_the_text(
     care_mi: Path, records: list[dict[str, Any]], tmp_path: Path
 ) -> None:
@@ -143,6 +151,7 @@ def test_what_the_audit_found_is_marked_in_the_text(
     assert browser.get(f"/b/audited/items/{asked[0]['id']}").status_code == 200
 
 
+@pytest.mark.push
 def test_addresses_of_any_kind_do_no_harm(browser: ExplorerBrowser) -> None:
     attack = '<script>alert(1)</script>\u202e\x1b[31m"'
     queries = [{"q": attack}, {"source": attack}, {"tag": attack}, {"q": "a" * 5000}]

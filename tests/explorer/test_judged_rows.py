@@ -69,6 +69,7 @@ def test_a_broken_file_of_judged_rows_is_refused_with_its_line(tmp_path: Path, t
     assert "own_judged.tsv:" in caught.value.where
 
 
+@pytest.mark.full
 def test_judged_rows_are_checked_without_a_build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rules = write_own_recipe(tmp_path)
     monkeypatch.chdir(tmp_path)

@@ -36,6 +36,7 @@ def plain(page: str) -> str:
     return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]+>", "", page)))
 
 
+@pytest.mark.push
 def test_an_item_has_the_way_that_trace_and_why_give(build: BuildFolder, inspector: Inspector) -> None:
     for item in build.store.rows(build.manifest("items")).ids()[::40]:  # every one: tests/recipes/test_explorer_rows.py
         story = read_story(build, item)
@@ -44,6 +45,7 @@ def test_an_item_has_the_way_that_trace_and_why_give(build: BuildFolder, inspect
         assert list(story.branches) == inspector.branches_of(item)
 
 
+@pytest.mark.push
 def test_dropped_rows_end_on_the_page_as_why_says(build: BuildFolder, inspector: Inspector) -> None:
     lost = [
         line["row"]
@@ -55,6 +57,7 @@ def test_dropped_rows_end_on_the_page_as_why_says(build: BuildFolder, inspector:
         assert list(read_story(build, row).branches) == inspector.branches_of(row)
 
 
+@pytest.mark.push
 def test_the_words_that_found_a_paragraph_have_their_weights(browser: ExplorerBrowser, build: BuildFolder) -> None:
     before = sorted(path.name for path in build.store.cache.rglob("*"))
     item = next(row for row in build.store.rows(build.manifest("items")) if len(row.payload.evidence) > 2)
@@ -68,6 +71,7 @@ def test_the_words_that_found_a_paragraph_have_their_weights(browser: ExplorerBr
     assert sorted(path.name for path in build.store.cache.rglob("*")) == before, "nothing was written"
 
 
+@pytest.mark.push
 def test_the_page_has_the_way_with_what_was_put_in_and_taken_out(browser: ExplorerBrowser, build: BuildFolder) -> None:
     row = next(row for row in build.store.rows(build.manifest("state_choice")) if "糖尿病母亲" in row.text)
     page = browser.text(f"/b/care_mi/row/{row.id}")
@@ -82,6 +86,7 @@ def test_the_page_has_the_way_with_what_was_put_in_and_taken_out(browser: Explor
         assert f">{step}</a>" in page
 
 
+@pytest.mark.push
 def test_a_unit_of_a_file_has_its_line_and_its_ends(
     browser: ExplorerBrowser, build: BuildFolder, inspector: Inspector
 ) -> None:
@@ -96,12 +101,14 @@ def test_a_unit_of_a_file_has_its_line_and_its_ends(
     assert browser.get("/b/care_mi/unit/care_mi/sample/cpubmed.tsv").status_code == 404
 
 
+@pytest.mark.push
 def test_a_row_that_is_not_there_is_named(browser: ExplorerBrowser) -> None:
     answer = browser.get("/b/care_mi/row/fact-00000000000000000000")
     assert answer.status_code == 404
     assert "no row of this build has the id" in answer.text
 
 
+@pytest.mark.push
 def test_all_fields_of_a_row_can_be_had(browser: ExplorerBrowser, build: BuildFolder) -> None:
     row = next(iter(build.store.rows(build.manifest("items"))))
     answer = browser.get(f"/b/care_mi/row/{row.id}.json")
@@ -133,6 +140,7 @@ def test_the_pieces_of_a_paragraph_make_it_whole() -> None:
     assert [piece for piece, hit in pieces if hit] == ["前置胎盘", "流血", "Placenta"]
 
 
+@pytest.mark.push
 def test_votes_are_numbers_without_names(browser: ExplorerBrowser, build: BuildFolder) -> None:
     item = next(iter(build.store.rows(build.manifest("items"))))
     page = browser.text(f"/b/care_mi/row/{item.id}")

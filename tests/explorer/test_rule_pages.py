@@ -61,6 +61,7 @@ def author(once: Once, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
     author.browser.site.trials.close()
 
 
+@pytest.mark.full
 def test_rules_are_tried_judged_and_saved_without_a_script(author: Author) -> None:
     assert "state_choice" in author.browser.text("/b/own/work/")
     assert "own_claims.yaml" in author.browser.text(STEP)

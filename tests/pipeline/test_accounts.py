@@ -201,6 +201,7 @@ def written(folder, outcomes, rows=100):
     return path.read_bytes().decode()
 
 
+@pytest.mark.push
 @given(st.lists(st.tuples(st.sampled_from(["kept", "dropped", "failed", "unused"]), CELL, CELL), max_size=6))
 def test_lines_are_written_as_csv_writes_them(tmp_path_factory, cases):
     outcomes = [outcome(n, name, reason, detail) for n, (name, reason, detail) in enumerate(cases)]

@@ -43,6 +43,7 @@ def test_second_build_makes_nothing_and_touches_no_output(bench: Bench) -> None:
     assert all(why == "reused" for why in bench.why().values())
 
 
+@pytest.mark.push
 def test_a_changed_source_reruns_what_depends_on_it(bench: Bench) -> None:
     bench.build()
     bench.sources["right"].append("new line")
@@ -72,6 +73,7 @@ def test_a_changed_step_reruns_what_depends_on_it(bench: Bench) -> None:
     assert bench.digests() == before
 
 
+@pytest.mark.push
 def test_going_back_finds_what_was_made_before(bench: Bench) -> None:
     bench.build()
     bench.steps["upper"]["suffix"] = "!"
@@ -80,6 +82,7 @@ def test_going_back_finds_what_was_made_before(bench: Bench) -> None:
     assert not bench.build().built_steps
 
 
+@pytest.mark.push
 def test_a_word_list_counts_by_content(bench: Bench) -> None:
     words = bench.folder / "words.txt"
     words.write_text("zebra\n", encoding="utf-8")
@@ -110,6 +113,7 @@ def test_the_seed_is_in_every_step_and_no_source(bench: Bench) -> None:
     assert bench.build().built_steps == NODES[2:]
 
 
+@pytest.mark.full
 def test_digests_do_not_depend_on_shards(bench: Bench, tmp_path: Path) -> None:
     bench.build()
     for rows in (1, 2, 3):
@@ -119,6 +123,7 @@ def test_digests_do_not_depend_on_shards(bench: Bench, tmp_path: Path) -> None:
         assert other.outputs() == bench.outputs()
 
 
+@pytest.mark.push
 def test_the_union_keeps_its_order(bench: Bench) -> None:
     bench.build()
     bench.steps["short"]["from"] = ["sources.right", "sources.left"]
@@ -214,6 +219,7 @@ def _asked(bench: Bench) -> list[str]:
     return asked.read_text(encoding="utf-8").split() if asked.exists() else []
 
 
+@pytest.mark.push
 def test_failed_rows_are_tried_again_alone(flaky: Bench, tmp_path: Path) -> None:
     _fail(flaky, "c", "h")
     with pytest.raises(TooManyFailures, match="2 of 10 branches of step 'ask' failed") as caught:

@@ -57,6 +57,7 @@ def looked(*words: str) -> list[str]:
     return [str(warning) for warning in check_recipe(load_recipe(words), look=True)]
 
 
+@pytest.mark.push
 def test_a_leftover_is_one_warning_with_its_line_and_a_rule(tmp_path: Path) -> None:
     options = {name: f"{name}. {text}" for name, text in zip("ABCD", ("a", "b", "c", "d"), strict=True)}
     lines = [{"question": text, **options, "answer": "A"} for text in ("plain", "is <b>it</b>", "or <i>it</i>")]

@@ -55,6 +55,7 @@ def words(tmp_path: Path, exam: Path) -> list[str]:
     return ["recipe=care_mi", *chosen, f"paths.medqa={exam}", "annotation=none", f"run.dir={tmp_path / 'b'}"]
 
 
+@pytest.mark.full
 def test_a_source_that_is_as_it_was_is_not_opened(tmp_path: Path, exam: Path) -> None:
     with opened() as first:
         main(words(tmp_path, exam))
@@ -67,6 +68,7 @@ def test_a_source_that_is_as_it_was_is_not_opened(tmp_path: Path, exam: Path) ->
     assert str(exam) in verified
 
 
+@pytest.mark.full
 def test_a_source_that_changed_is_read(tmp_path: Path, exam: Path, capsys: Any) -> None:
     main(words(tmp_path, exam))
     exam.write_text(exam.read_text(encoding="utf-8").replace("每天", "每日"), encoding="utf-8")
@@ -76,6 +78,7 @@ def test_a_source_that_changed_is_read(tmp_path: Path, exam: Path, capsys: Any) 
     assert "medqa                built    1 row" in capsys.readouterr().out
 
 
+@pytest.mark.full
 def test_what_is_remembered_wrongly_is_found_by_reading(tmp_path: Path, exam: Path, capsys: Any) -> None:
     """A file system whose stamps cannot be trusted: ``--verify`` reads."""
     main(words(tmp_path, exam))

@@ -68,6 +68,7 @@ def test_a_build_needs_all_its_steps(bench):
     assert clean(bench) == 0
 
 
+@pytest.mark.push
 def test_an_older_state_is_named_by_what_differs_and_goes(changed):
     assert states(changed) == {"now": sorted(changed.plan().nodes), OLDER: BEHIND}
     held, lasting, size = contents(changed), lasting_files(changed), sum(step.size for step in contents(changed).older)
@@ -82,6 +83,7 @@ def test_an_older_state_is_named_by_what_differs_and_goes(changed):
     assert set(changed.why().values()) == {"reused"}
 
 
+@pytest.mark.push
 def test_a_removed_state_is_built_again_with_the_same_rows(bench):
     bench.build()
     before, outputs = bench.digests(), bench.outputs()
@@ -94,6 +96,7 @@ def test_a_removed_state_is_built_again_with_the_same_rows(bench):
     assert (bench.digests(), bench.outputs()) == (before, outputs)
 
 
+@pytest.mark.push
 def test_a_step_of_several_older_states_is_listed_with_the_latest(changed):
     change(changed, "?")
     changed.build()
@@ -108,12 +111,14 @@ def test_a_step_of_several_older_states_is_listed_with_the_latest(changed):
     assert list(states(changed)) == ["now"]
 
 
+@pytest.mark.push
 def test_what_the_outputs_were_made_of_stays(changed):
     change(changed, ".")  # back in the recipe, not built again
     assert states(changed) == {"now": sorted(changed.plan().nodes), OUTPUTS_STATE: BEHIND}
     assert clean(changed) == 0
 
 
+@pytest.mark.push
 def test_several_recipes_may_be_in_use(changed):
     plans = {"now": changed.plan()}
     change(changed, ".")
@@ -124,6 +129,7 @@ def test_several_recipes_may_be_in_use(changed):
     ]  # fmt: skip
 
 
+@pytest.mark.push
 def test_what_became_needed_meanwhile_stays(changed):
     plans, shown = {"now": changed.plan()}, contents(changed)
     assert shown.older
@@ -133,12 +139,14 @@ def test_what_became_needed_meanwhile_stays(changed):
     assert set(changed.why().values()) == {"reused"}
 
 
+@pytest.mark.push
 def test_a_build_at_work_is_not_disturbed(changed):
     with changed.store.lock(), pytest.raises(StoreError, match="another build holds"):
         clean(changed)
     assert OLDER in states(changed)
 
 
+@pytest.mark.push
 def test_the_pointer_of_a_step_names_what_is_there(changed):
     change(changed, ".")
     changed.build()
@@ -154,6 +162,7 @@ def test_the_pointer_of_a_step_names_what_is_there(changed):
     assert set(changed.why().values()) == {"reused"}
 
 
+@pytest.mark.push
 def test_unfinished_foreign_and_damaged_steps(changed):
     store, plan = changed.store, changed.plan()
     store.draft("upper", "f" * 64, {"rows": 1})
@@ -171,6 +180,7 @@ def test_unfinished_foreign_and_damaged_steps(changed):
     assert list(store.steps.glob("join/*.draft"))
 
 
+@pytest.mark.push
 def test_indices_go_on_request_only(changed):
     changed.store.cache.mkdir(exist_ok=True)
     (changed.store.cache / "bm25-0").mkdir()
@@ -213,6 +223,7 @@ remove_older(bench.store, read_contents(bench.store, plans), plans)
 """
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("moves", [0, 3, 99], ids=["at once", "midway", "while the files are removed"])
 def test_a_killed_cleaning_leaves_a_store_that_opens(changed, moves):
     outputs = changed.outputs()

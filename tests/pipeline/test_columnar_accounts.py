@@ -103,6 +103,7 @@ def outcome_of(row: Passage, choice: int, slot: str) -> Outcome:
 CHOICES = st.lists(st.integers(1, 5), min_size=1, max_size=3)
 
 
+@pytest.mark.push
 @given(st.sampled_from([One, Two, Many]), st.lists(CHOICES, max_size=7), st.booleans())
 def test_columns_are_settled_as_rows_are(cls: Any, choices: list[list[int]], same: bool) -> None:
     table = pages(len(choices))
@@ -194,6 +195,7 @@ def test_rows_of_another_class_are_refused() -> None:
         account_batch(stage(One), pages(1), columns(pages(1), [[Kept(page(0))]]), type(page(0)).__base__)
 
 
+@pytest.mark.push
 @given(st.lists(st.sampled_from([None, "fine"]), max_size=9))
 def test_verdicts_may_be_columns(reasons: list[str | None]) -> None:
     table, details = pages(len(reasons)), [("" if reason is None else "seen") for reason in reasons]

@@ -89,6 +89,7 @@ def test_another_prompt_asks_again_and_another_model_too(tmp_path: Path) -> None
     assert asked(tmp_path / "log.txt") - first - second == first
 
 
+@pytest.mark.push
 def test_rows_that_fail_are_named_and_tried_again_alone(tmp_path: Path) -> None:
     with pytest.raises(TooManyFailures, match=r"1 of 7 branches of step 'loud' failed"):
         bench(tmp_path, broken=("zebra",)).build()
@@ -154,6 +155,7 @@ def test_a_library_that_is_missing_is_told_before_any_step(tmp_path: Path, monke
     made.build()  # all is there: nobody is asked
 
 
+@pytest.mark.push
 def test_small_shards_make_the_same(tmp_path: Path) -> None:
     one, many = bench(tmp_path / "one"), bench(tmp_path / "many", run={"shard_rows": 2})
     one.build()

@@ -45,6 +45,7 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
 }
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("damage", sorted(DAMAGE))
 @pytest.mark.parametrize("name", ["part-00000.parquet", "outcomes-00000.parquet", "shard-00000.json", "manifest.json"])
 def test_a_damaged_step_is_made_again(bench: Bench, name: str, damage: str) -> None:
@@ -74,6 +75,7 @@ def test_a_manifest_of_another_version_is_built_again(bench: Bench) -> None:
     assert bench.build().built_steps == []
 
 
+@pytest.mark.full
 def test_any_flipped_bit_is_repaired(bench: Bench) -> None:
     """Some bits of all files of a store; each is followed by a build that reads most steps, and one that reads none."""
     bench.build()
@@ -106,6 +108,7 @@ def test_a_flipped_bit_of_a_page_is_an_error_even_without_the_store(bench: Bench
     assert found == 1
 
 
+@pytest.mark.push
 def test_a_damaged_shard_of_a_stopped_build_is_made_again(bench: Bench) -> None:
     bench.run = {"shard_rows": 3}
     bench.build()
@@ -150,6 +153,7 @@ def test_outputs_of_a_damaged_store_are_written_again(bench: Bench) -> None:
     assert bench.outputs() == before
 
 
+@pytest.mark.push
 def test_a_build_that_fails_leaves_the_outputs_as_they_were(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     bench.build()
     before = bench.outputs()
@@ -165,6 +169,7 @@ def test_a_build_that_fails_leaves_the_outputs_as_they_were(bench: Bench, monkey
     assert not list((bench.folder / "out" / "store").glob("scratch-*"))
 
 
+@pytest.mark.push
 def test_a_whole_folder_is_compared(bench: Bench) -> None:
     bench.build()
     bench.steps["upper"]["suffix"] = "!"

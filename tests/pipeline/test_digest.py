@@ -34,6 +34,7 @@ spans = st.none() | st.tuples(st.integers(0, 9), st.integers(0, 9)).map(lambda p
 rows = st.lists(st.tuples(st.text(max_size=5), spans), max_size=12)
 
 
+@pytest.mark.push
 @settings(max_examples=60)
 @given(given=rows, cut=st.integers(0, 12))
 def test_equal_rows_have_equal_digests(tmp_path_factory: pytest.TempPathFactory, given: list[tuple[str, Span | None]],
@@ -51,6 +52,7 @@ def test_equal_rows_have_equal_digests(tmp_path_factory: pytest.TempPathFactory,
     assert table_digest(padded.filter(mask)) == digest
 
 
+@pytest.mark.push
 @settings(max_examples=60)
 @given(one=rows, other=rows)
 def test_other_rows_have_other_digests(

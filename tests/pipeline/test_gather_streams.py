@@ -92,6 +92,7 @@ def unused(places: Iterable[int], reason: str = "of_nothing") -> dict[str, Unuse
     return {"notes": UnusedRows(positions, pa.array([reason] * len(positions), pa.string()))}
 
 
+@pytest.mark.push
 @given(st.lists(st.none() | st.integers(0, 4), max_size=9), st.integers(1, 4))
 def test_pieces_are_accounted_for_as_rows_are(chosen: list[int | None], size: int) -> None:
     pages, notes = [page(n) for n in range(len(chosen))], [page(100 + n) for n in range(5)]
@@ -107,6 +108,7 @@ def test_pieces_are_accounted_for_as_rows_are(chosen: list[int | None], size: in
     assert other.notes == one.notes
 
 
+@pytest.mark.full
 @given(
     st.lists(st.lists(st.sampled_from(["kept", "dropped", "failed", "none"]), max_size=3), max_size=9),
     st.integers(1, 4),

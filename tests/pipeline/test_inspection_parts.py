@@ -31,6 +31,7 @@ def looking(folder: Path, rows: int) -> Inspector:
     return Inspector.of_plan(bench.plan(), bench.store)
 
 
+@pytest.mark.push
 def test_every_row_is_found_in_whatever_file_it_stands(tmp_path: Path) -> None:
     many, one = looking(tmp_path / "many", 2), looking(tmp_path / "one", 100)
     for name, manifest in one.manifests.items():

@@ -28,5 +28,6 @@ def test_without_proc_and_resource_the_peak_is_not_known(monkeypatch: pytest.Mon
     assert memory.peak_memory_mb([1]) == 0.0
 
 
+@pytest.mark.full
 def test_a_build_imports_no_module_that_windows_lacks() -> None:
     assert subprocess.run([sys.executable, "-c", WITHOUT], check=False).returncode == 0

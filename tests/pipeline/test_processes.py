@@ -53,6 +53,7 @@ def test_workers_give_the_same_bytes(slow: Bench, tmp_path: Path) -> None:
     assert files == {path.relative_to(slow.folder): path.read_bytes() for path in slow.store.steps.rglob("*.parquet")}
 
 
+@pytest.mark.full
 def test_an_error_in_a_worker_keeps_its_words(slow: Bench) -> None:
     slow.folder.mkdir()
     words = slow.folder / "words.txt"
@@ -101,6 +102,7 @@ def _files(bench: Bench) -> list[Path]:
     return [path for path in found if "-0" in path.name]
 
 
+@pytest.mark.full
 def test_a_build_goes_on_after_the_shards_it_has(slow: Bench) -> None:
     """Committed shards of a killed build are not run again: the half of them that is there stays as it is."""
     slow.build()
@@ -121,6 +123,7 @@ def test_a_build_goes_on_after_the_shards_it_has(slow: Bench) -> None:
     assert slow.watcher.done["upper"] == slow.inspector().manifests["short"].rows
 
 
+@pytest.mark.full
 def test_shards_of_another_size_are_not_mixed(slow: Bench) -> None:
     slow.build()
     before = slow.outputs()

@@ -114,6 +114,7 @@ def _partial(report: BuildReport) -> set[str]:
     return {name for name, manifest in report.manifests.items() if manifest.state == "incomplete"}
 
 
+@pytest.mark.full
 @settings(max_examples=25)
 @given(
     rows=st.lists(st.sampled_from("abcdefgh"), unique=True, max_size=8),

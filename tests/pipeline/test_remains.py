@@ -113,6 +113,7 @@ def test_a_retry_leaves_the_rows_that_it_tried_nowhere(tmp_path: Path) -> None:
     assert not (place / "again.parquet").exists()
 
 
+@pytest.mark.full
 def test_what_a_step_opened_goes_with_it(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """The plan lives as long as the build, or longer: the stages in it stay closed."""
     opened: list[weakref.ref[Any]] = []

@@ -70,6 +70,7 @@ def test_an_error_stops_the_others_soon_and_the_workers_go_on(executor: LocalExe
     assert len(list(executor.map(Held("three"), range(5), tmp_path))) == 5
 
 
+@pytest.mark.push
 def test_an_interrupt_does_not_wait_for_the_shards_at_work(executor: LocalExecutor, tmp_path: Path) -> None:
     def interrupt() -> None:
         while len(list(tmp_path.glob("begun-*"))) < 2:
@@ -158,12 +159,14 @@ def one_fact() -> Table[Fact[Triple]]:
     return Table.of([row], generic())
 
 
+@pytest.mark.push
 def test_rows_with_a_payload_travel() -> None:
     data = pickle.dumps(one_fact())
     done = subprocess.run([sys.executable, "-c", READ], input=data, capture_output=True, check=False)
     assert done.stdout.decode().strip() == "['Earth']", done.stderr.decode()
 
 
+@pytest.mark.push
 def test_plain_rows_come_back_as_they_are() -> None:
     table = Table(schema_of(Passage).empty_table(), Passage)
     again = pickle.loads(pickle.dumps(table))

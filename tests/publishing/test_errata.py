@@ -89,6 +89,7 @@ def log(recipe: tuple[Path, LoadedRecipe], monkeypatch: pytest.MonkeyPatch) -> L
     return made
 
 
+@pytest.mark.push
 def test_an_item_is_found_by_the_beginning_of_its_id_and_a_report_counts_once(log: Log) -> None:
     (erratum,) = log.add("cc", who="Li").added
     assert (erratum.item, erratum.version, erratum.state, erratum.before) == (PLUTO.id, "1.0.0", "open", PLUTO.texts)
@@ -98,6 +99,7 @@ def test_an_item_is_found_by_the_beginning_of_its_id_and_a_report_counts_once(lo
     assert len(log.file.read_text("utf-8").splitlines()) == 1
 
 
+@pytest.mark.push
 @pytest.mark.parametrize(
     ("report", "says"),
     [
@@ -121,6 +123,7 @@ def test_a_report_that_cannot_be_used_is_refused_and_nothing_is_written(
     assert log.file.read_bytes() == b""
 
 
+@pytest.mark.push
 def test_a_report_of_an_older_version_names_it(log: Log) -> None:
     assert [log.add("dd40", text=f"seen in {v}", version=v).added[0].version for v in ("", "0.8.0")] == [
         "0.9.0",
@@ -128,6 +131,7 @@ def test_a_report_of_an_older_version_names_it(log: Log) -> None:
     ]
 
 
+@pytest.mark.push
 def test_a_form_is_read_whatever_saved_it_and_all_of_it_or_nothing_is_added(log: Log) -> None:
     form = log.folder / "form.csv"
     form.write_bytes(
@@ -147,6 +151,7 @@ def test_a_form_is_read_whatever_saved_it_and_all_of_it_or_nothing_is_added(log:
         read_reports(form)
 
 
+@pytest.mark.push
 def test_many_at_once_lose_nothing_and_former_bytes_stay(log: Log) -> None:
     log.add("cc30", text="first")
     first = log.file.read_bytes().replace(b"\n", b"\r\n")
@@ -157,6 +162,7 @@ def test_many_at_once_lose_nothing_and_former_bytes_stay(log: Log) -> None:
     assert len(read_errata(log.file)) == 13
 
 
+@pytest.mark.push
 def test_a_log_that_was_saved_in_another_encoding_gets_no_line(log: Log) -> None:
     log.add("cc30", text="错误")
     saved = log.file.read_text("utf-8").encode("gb18030")
@@ -166,6 +172,7 @@ def test_a_log_that_was_saved_in_another_encoding_gets_no_line(log: Log) -> None
     assert log.file.read_bytes() == saved
 
 
+@pytest.mark.push
 def test_a_key_is_fixed_by_exchanging_the_answers(log: Log) -> None:
     log.add("cc30")
     made = log.decide(PLUTO.id, "fix_key", swap=True)
@@ -177,6 +184,7 @@ def test_a_key_is_fixed_by_exchanging_the_answers(log: Log) -> None:
         log.add("cc30", text="still wrong")
 
 
+@pytest.mark.push
 def test_a_withdrawn_item_names_the_family_that_falls_and_takes_no_more_reports(log: Log) -> None:
     log.add("aa11")
     assert log.decide(MARS.id, "withdraw").family == (STAR, OPEN)
@@ -185,6 +193,7 @@ def test_a_withdrawn_item_names_the_family_that_falls_and_takes_no_more_reports(
             log.add(name, text="more")
 
 
+@pytest.mark.push
 @pytest.mark.parametrize(
     ("decision", "new", "says"),
     [
@@ -211,6 +220,7 @@ def test_a_fix_that_is_none_is_refused(log: Log, decision: str, new: dict[str, s
     assert log.file.read_bytes() == before
 
 
+@pytest.mark.push
 def test_the_answers_of_an_open_question_are_its_key(log: Log) -> None:
     log.add("bb20")
     with pytest.raises(RecipeError, match="are the key of an open question"):
@@ -220,6 +230,7 @@ def test_the_answers_of_an_open_question_are_its_key(log: Log) -> None:
     assert after.key != OPEN.texts.key
 
 
+@pytest.mark.push
 def test_two_decisions_on_one_erratum_or_one_item_contradict_each_other(log: Log) -> None:
     first = log.add("cc30", text="one").added[0]
     second = log.add("cc30", text="two").added[0]
@@ -246,6 +257,7 @@ def test_two_decisions_on_one_erratum_or_one_item_contradict_each_other(log: Log
             decide_erratum(log.loaded, log.folder, DecisionRequest(first.id, "reject", by, reason))
 
 
+@pytest.mark.push
 def test_a_release_that_was_killed_before_the_log_was_written_is_noted_later(log: Log) -> None:
     erratum = log.add("cc30").added[0]
     log.decide(PLUTO.id, "withdraw")
@@ -261,6 +273,7 @@ def test_a_release_that_was_killed_before_the_log_was_written_is_noted_later(log
     (releases / "1.1.0").rmdir()
 
 
+@pytest.mark.push
 def test_a_recipe_without_a_log_says_what_to_do() -> None:
     with pytest.raises(BenchbuilderError, match="names no log of errata"):
         list_errata(load_recipe(["recipe=care_mi"]), Path())

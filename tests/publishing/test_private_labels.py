@@ -40,6 +40,7 @@ def everything(released: Release) -> str:
     return "\n".join(file.read_text("utf-8") for file in released.files)
 
 
+@pytest.mark.push
 def test_a_private_question_is_published_without_anything_else(
     published: list[dict[str, str]], withheld: dict[str, dict[str, Any]]
 ) -> None:
@@ -49,6 +50,7 @@ def test_a_private_question_is_published_without_anything_else(
     assert {name for row in published for name in row} == allowed
 
 
+@pytest.mark.push
 def test_no_id_of_the_build_and_no_text_of_a_label_is_in_any_public_file(
     everything: str, withheld: dict[str, dict[str, Any]]
 ) -> None:
@@ -69,6 +71,7 @@ def digests(text: str) -> Iterator[str]:
         yield hashlib.blake2b(text.encode(), digest_size=size).hexdigest()
 
 
+@pytest.mark.push
 def test_hashes_cannot_be_tried_with_guessed_labels(
     released: Release, published: list[dict[str, str]], withheld: dict[str, dict[str, Any]], everything: str
 ) -> None:
@@ -98,6 +101,7 @@ def test_a_corrected_label_changes_no_name(tmp_path: Path) -> None:
     assert len(hashes) == 2
 
 
+@pytest.mark.push
 def test_ids_and_order_say_nothing(published: list[dict[str, str]], withheld: dict[str, dict[str, Any]]) -> None:
     """Neither the place of a question nor any character of its name or hash goes with its verdict."""
     assert [row["id"] for row in published] != sorted(withheld)
@@ -108,6 +112,7 @@ def test_ids_and_order_say_nothing(published: list[dict[str, str]], withheld: di
     assert by_build != sorted(by_build)
 
 
+@pytest.mark.push
 def test_the_card_counts_public_items_only(released: Release, withheld: dict[str, dict[str, Any]]) -> None:
     """Figures of all items, minus those of the public ones, would be figures of private labels."""
     card = (released.folder / "README.md").read_text("utf-8")
@@ -132,6 +137,7 @@ def test_items_that_tell_of_each_other_are_not_divided(tmp_path: Path) -> None:
     assert all(used[one] == used[other] for one, other in pairs)
 
 
+@pytest.mark.push
 def test_another_secret_gives_other_names_and_another_choice(
     built: BuiltSample, published: list[dict[str, str]]
 ) -> None:

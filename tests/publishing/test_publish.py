@@ -13,6 +13,8 @@ from benchbuilder.cli.dispatch import main
 from benchbuilder.core import DataError, RecipeError, ServiceError
 from benchbuilder.publishing import Release, plan_upload, publish_release
 
+pytestmark = pytest.mark.push
+
 
 @pytest.fixture
 def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[FakeHub]:

@@ -29,6 +29,7 @@ def rows(folder: Path, file: str) -> list[dict[str, object]]:
     return [json.loads(line) for line in (folder / file).read_text("utf-8").splitlines()]
 
 
+@pytest.mark.push
 def test_every_file_and_every_row_holds_the_canary(released: Release) -> None:
     canary = released.record.canary
     for file in released.files:
@@ -38,6 +39,7 @@ def test_every_file_and_every_row_holds_the_canary(released: Release) -> None:
             assert all(json.loads(line)["canary"] == canary for line in lines)
 
 
+@pytest.mark.push
 def test_the_card_loads_each_configuration_as_the_split_that_it_is(released: Release) -> None:
     card = yaml.safe_load((released.folder / "README.md").read_text("utf-8").split("---\n")[1])
     splits = {c["config_name"]: [s["split"] for s in c["data_files"]] for c in card["configs"]}
@@ -49,6 +51,7 @@ def test_the_card_loads_each_configuration_as_the_split_that_it_is(released: Rel
             assert {tuple(row) for row in rows(released.folder, file)} == {tuple(features[config.name])}
 
 
+@pytest.mark.push
 def test_names_have_underscores_beside_the_published_ones(released: Release) -> None:
     for row in rows(released.folder, "tf/test.jsonl"):
         for name in ("answer-wrong", "full-question", "q-type"):
@@ -57,6 +60,7 @@ def test_names_have_underscores_beside_the_published_ones(released: Release) -> 
         assert isinstance(row["evidence"], list)
 
 
+@pytest.mark.push
 def test_families_are_whole_and_examples_are_not_asked(released: Release, built: BuiltSample) -> None:
     whole = read_build(built.loaded, built.folder)
     found = read_release(released.folder)
@@ -79,6 +83,7 @@ def test_licences_are_read_and_never_guessed() -> None:
         assert {unknown.share, unknown.change, unknown.commercial, unknown.name_source} == {"unknown"}
 
 
+@pytest.mark.push
 def test_checksums_tell_a_changed_file(own_releases: Path) -> None:
     folder = own_releases / "care_mi" / "1.0.0"
     assert check_release(folder) == []
@@ -87,6 +92,7 @@ def test_checksums_tell_a_changed_file(own_releases: Path) -> None:
     assert check_release(folder) == ["CITATION.cff", "tf/test.jsonl"]
 
 
+@pytest.mark.push
 def test_what_may_not_be_released_is_refused_with_every_reason(built: BuiltSample) -> None:
     with pytest.raises(GateClosed) as refused:
         built.release(despite=" ", dir="refused", names=None)
@@ -98,6 +104,7 @@ def test_what_may_not_be_released_is_refused_with_every_reason(built: BuiltSampl
     assert not (built.folder / "refused" / "care_mi" / "private").exists()
 
 
+@pytest.mark.push
 def test_a_closed_gate_and_a_licence_that_forbids_refuse_a_release(built: BuiltSample, tmp_path: Path) -> None:
     material = gather_material(built.loaded, built.folder)
     (task,) = material.tasks
@@ -120,6 +127,7 @@ def test_a_closed_gate_and_a_licence_that_forbids_refuse_a_release(built: BuiltS
     ]
 
 
+@pytest.mark.push
 @pytest.mark.parametrize(
     ("floor", "judged", "refused"),
     [
@@ -148,6 +156,7 @@ def test_labels_below_the_floor_refuse_a_release(
     assert all(any(part in text for part in refused) for text in said), said
 
 
+@pytest.mark.push
 def test_the_card_prints_why_it_was_released_all_the_same(released: Release) -> None:
     card = (released.folder / "README.md").read_text("utf-8")
     assert "> **Released despite:** a trial" in card
@@ -155,6 +164,7 @@ def test_the_card_prints_why_it_was_released_all_the_same(released: Release) -> 
     assert not re.search(r"^\| [\w-]+ \|  \|$", card, re.MULTILINE)  # each column has a meaning
 
 
+@pytest.mark.full
 def test_the_pages_of_a_release_are_in_the_language_of_the_card(built: BuiltSample) -> None:
     chinese = BuiltSample(built.folder, load_recipe(["recipe=care_mi", "outputs.card.language=zh"]))
     release = chinese.release(dir="chinese", private=0.3)
@@ -168,6 +178,7 @@ def test_the_pages_of_a_release_are_in_the_language_of_the_card(built: BuiltSamp
     assert "the data is illustrative: no expert has checked it" in release.record.despite.refusals
 
 
+@pytest.mark.push
 def test_people_have_pseudonyms(released: Release, built: BuiltSample) -> None:
     votes = rows(released.folder, "votes/votes.jsonl")
     people = {str(vote["annotator"]) for vote in votes}
@@ -178,6 +189,7 @@ def test_people_have_pseudonyms(released: Release, built: BuiltSample) -> None:
     assert {vote["item"] for vote in votes} <= public
 
 
+@pytest.mark.push
 def test_nothing_is_released_twice_under_one_version(built: BuiltSample, own_releases: Path) -> None:
     for version, why in (
         ("1.0.0", "nothing is published twice"),

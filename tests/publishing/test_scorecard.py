@@ -146,6 +146,7 @@ def test_label_errors_are_bounded_only_by_a_complete_recheck(tmp_path: Path) -> 
     assert "59 of 60 drawn items are decided" in str(RULES["label_errors"](good).evidence)
 
 
+@pytest.mark.push
 def test_where_the_program_sees_nothing_the_author_may_answer(built: BuiltSample) -> None:
     material = gather_material(built.loaded, built.folder)
 
@@ -177,6 +178,7 @@ def test_a_large_build_whose_rows_lack_a_column_has_nothing_to_count(tmp_path: P
         assert column_counts(table, "origin.file") == {"f": 1}
 
 
+@pytest.mark.push
 def test_coverage_counts_source_facts_that_reach_an_item(built: BuiltSample) -> None:
     card = fill_scorecard(gather_material(built.loaded, built.folder), released=False)
     (reach,) = card.reach.values()

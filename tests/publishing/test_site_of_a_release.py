@@ -52,6 +52,7 @@ def found_by_pair(folder: Path, pair: str) -> list[int]:
     return numbers(data(folder, f"s/{shard_of(shard_key(pair), shards)}").get(pair, ""))
 
 
+@pytest.mark.push
 def test_every_public_item_has_its_address_and_all_that_is_known_of_it(site: WrittenSite, released: Release) -> None:
     meta = data(site.folder, "meta")
     items = read_release(released.folder).items
@@ -67,6 +68,7 @@ def test_every_public_item_has_its_address_and_all_that_is_known_of_it(site: Wri
     assert [json.loads(line)["id"] for line in lines] == [item.id for item in items]
 
 
+@pytest.mark.push
 def test_nothing_private_is_in_any_file(site: WrittenSite, released: Release, built: BuiltSample) -> None:
     everything = "\n".join(path.read_text("utf-8") for path in site.folder.rglob("*") if path.is_file())
     withheld = rows(released.private_folder / "1.0.0" / "items.jsonl")
@@ -85,6 +87,7 @@ def test_nothing_private_is_in_any_file(site: WrittenSite, released: Release, bu
     assert not re.search(r"[\w.]+@[\w-]+\.[a-z]{2,}", everything)
 
 
+@pytest.mark.push
 def test_a_pair_of_signs_finds_exactly_the_items_that_have_it(site: WrittenSite, released: Release) -> None:
     texts = [
         search_form("\n".join((item.context + item.question, item.answer, item.answer_wrong)))
@@ -118,6 +121,7 @@ def release_of(items: list[SiteItem], **settings: Any) -> SiteRelease:
                        language="zh", items=items, kinds=("wrong_key",), **settings)  # fmt: skip
 
 
+@pytest.mark.push
 def test_ten_thousand_items_are_small_and_come_in_pieces(released: Release, tmp_path: Path) -> None:
     site = write_site(release_of(many_items(released, 10_000)), tmp_path / "site", page_texts("zh"))
     assert site.bytes < 50_000_000
@@ -154,6 +158,7 @@ def test_hostile_texts_are_data_and_can_be_seen(tmp_path: Path) -> None:
     assert entry["question"].startswith("</script><script>alert(1)</script> [U+202E]evil")
 
 
+@pytest.mark.push
 def test_a_site_replaces_a_site_and_nothing_else(released: Release, tmp_path: Path) -> None:
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "thesis.txt").write_text("my only copy")
@@ -164,6 +169,7 @@ def test_a_site_replaces_a_site_and_nothing_else(released: Release, tmp_path: Pa
     assert export_site(released.folder, tmp_path / "new") == first
 
 
+@pytest.mark.push
 def test_pages_need_nothing_from_elsewhere_and_refuse_what_is_not_theirs(site: WrittenSite) -> None:
     for page in ("index.html", "card.html", "list/1.html"):
         text = (site.folder / page).read_text("utf-8")
@@ -174,6 +180,7 @@ def test_pages_need_nothing_from_elsewhere_and_refuse_what_is_not_theirs(site: W
         assert not re.search(r"<script(?![^>]* src=)", text)
 
 
+@pytest.mark.push
 def test_a_report_goes_where_the_recipe_says(built: BuiltSample, released: Release, tmp_path: Path) -> None:
     assert data(export_site(released.folder, tmp_path / "one").folder, "meta")["report"]["kind"] == "none"
     other = built.release("1.0.0", dir=str(tmp_path / "two"), contact="errors@example.org")

@@ -13,6 +13,8 @@ import yaml
 from benchbuilder.config.load import load_recipe
 from benchbuilder.config.search_path import bundled_folder
 
+pytestmark = pytest.mark.push
+
 ROOT = bundled_folder("recipes")
 RECIPES = sorted(path.stem for path in (ROOT / "recipe").glob("*.yaml"))
 EVERY_ANNOTATION = ("care_mi", "medicine_en")

@@ -51,6 +51,7 @@ def by_name(model):
     return baseline
 
 
+@pytest.mark.push
 def test_the_files_are_what_the_items_of_now_give(items):
     answers, people = maker.answers(items), maker.written(items)
     assert ANSWERS.read_text(encoding="utf-8") == maker.jsonl(answers)
@@ -58,6 +59,7 @@ def test_the_files_are_what_the_items_of_now_give(items):
     assert RATINGS.read_text(encoding="utf-8") == maker.ratings([*answers, *people])
 
 
+@pytest.mark.push
 def test_every_model_answers_every_item(items, rows):
     assert recorded_answer_models(ANSWERS) == ["model_jia", "model_yi", "model_bing", "model_ding", "model_wu"]
     assert len(items) >= 120
@@ -71,6 +73,7 @@ def test_every_model_answers_every_item(items, rows):
     assert set(outcomes) == {"complete", "refused", "truncated", "empty"}
 
 
+@pytest.mark.push
 def test_people_answer_a_part_in_proportion(items):
     baseline = PeopleAnswers(PeopleSpec(kind="people", file=str(SHEET)))
     baseline.open(NOWHERE)
@@ -81,6 +84,7 @@ def test_people_answer_a_part_in_proportion(items):
         assert count == pytest.approx(everywhere[source] / 3, abs=2.5)
 
 
+@pytest.mark.push
 def test_three_people_rated_every_answer(items, rows, means):
     spec = RatingsSpec(
         kind="ratings", aspects=maker.ASPECTS, file=str(RATINGS), at_least=3, tolerance=0.25, threshold=0.5

@@ -16,6 +16,8 @@ from benchbuilder.pipeline.progress import LineProgress
 from benchbuilder.pipeline.store.checksums import Checksums
 from benchbuilder.pipeline.store.folder import Store
 
+pytestmark = pytest.mark.push
+
 ROOT = Path(__file__).parents[2]
 LAST = {"candidates", "families", "corrected", "evidence", "items"}
 

@@ -32,6 +32,7 @@ def stranger(tmp_path: Path):
     return write
 
 
+@pytest.mark.push
 @pytest.mark.parametrize(
     ("extra", "key"),
     [
@@ -48,6 +49,7 @@ def test_what_decides_about_the_bill_is_the_users(stranger, tmp_path, extra, key
     assert key in [problem.key for problem in told.value.problems]
 
 
+@pytest.mark.push
 def test_a_checkout_works_beside_an_installed_wheel(tmp_path):
     """An exact copy of the bundled recipes is the bundled ones; a changed one counts only if it is trusted."""
     shutil.copytree(bundled_folder("recipes"), tmp_path / "recipes")
@@ -64,6 +66,7 @@ def test_a_checkout_works_beside_an_installed_wheel(tmp_path):
     assert loaded.recipe.model.prices.file == tmp_path / "recipes" / prices
 
 
+@pytest.mark.push
 def test_the_user_may_say_all_of_it(stranger, tmp_path):
     folder = stranger("seed: 7")
     words = [f"model.prices={folder}/zero.yaml", "model.extra_body={service_tier: flex}", "budget.usd=1"]
@@ -72,11 +75,13 @@ def test_the_user_may_say_all_of_it(stranger, tmp_path):
     assert not [warning for warning in check_recipe(loaded) if warning.key == "budget"]
 
 
+@pytest.mark.push
 def test_a_cap_of_the_recipe_does_not_silence_the_warning(stranger, tmp_path):
     loaded = load_recipe(WORDS, recipes=[stranger("budget: {tokens: 100000000}")], cwd=tmp_path)
     assert [warning for warning in check_recipe(loaded) if warning.key == "budget"]
 
 
+@pytest.mark.push
 @pytest.mark.parametrize(
     "body",
     ["{headers: {Authorization: Bearer-abc}}", "{api_key: abc}", "{a: [{x-api-key: abc}]}", "{client_secret: abc}"],
@@ -88,6 +93,7 @@ def test_a_key_does_not_hide_in_further_fields(tmp_path, body):
     assert "abc" not in str(told.value)
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("key", ["model.prices", "model.token_counter"])
 def test_a_file_that_counts_money_is_read_before_anything_runs(tmp_path, key):
     (tmp_path / "bad").write_text("[", encoding="utf-8")

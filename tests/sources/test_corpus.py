@@ -178,6 +178,7 @@ def both_ways(make_source, monkeypatch):
     return read
 
 
+@pytest.mark.full
 @own_settings
 @given(records, st.booleans(), st.sampled_from(["", "not json\n", "[1]\n", '{"body": "\\ud800"}\n']))
 def test_records_of_json(both_ways, write, made, whole, odd):
@@ -187,6 +188,7 @@ def test_records_of_json(both_ways, write, made, whole, odd):
     both_ways(path=write("b.json", json.dumps(made)), columns=THREE if whole else {"text": "body", "title": "name"})
 
 
+@pytest.mark.full
 @own_settings
 @given(st.lists(st.tuples(words, st.one_of(st.none(), words)), min_size=1, max_size=12))
 def test_records_of_parquet(both_ways, tmp_path, made):
@@ -204,6 +206,7 @@ def test_parquet_with_numbers(both_ways, tmp_path):
     assert [unit.outcome.row.document for unit in read[:2]] == ["1", "2"]
 
 
+@pytest.mark.full
 @own_settings
 @given(
     st.lists(st.sampled_from(["胎盘在产后娩出。", "x ", "", " ", "\r", "\u3000", "\ufeff"]), max_size=14).map(
@@ -272,6 +275,7 @@ def test_text_of_parquet_that_is_no_utf8(both_ways, write):
     ]
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("compression", ["snappy", "gzip", "zstd"])
 def test_parquet_that_is_damaged_inside(make_source, write, compression):
     path = write("a.parquet", b"")

@@ -70,6 +70,7 @@ def test_questions_with_several_answers(exam, read_source):
     assert row.payload.answer_keys == ("A", "B")
 
 
+@pytest.mark.full
 def test_the_key_follows_the_result_and_not_the_database(exam, make_source):
     def result() -> bytes:
         (ref,) = make_source("sql", path="exam.sqlite", **CHOICE).files()
@@ -196,6 +197,7 @@ def test_a_head_without_any_usable_row(exam, make_source):
         make_source("sql", path="exam.sqlite", **{**CHOICE, "query": query}).check()
 
 
+@pytest.mark.push
 def test_a_server(postgres_url, read_source, make_source, monkeypatch):  # noqa: F811
     monkeypatch.setenv("EXAM_DB", postgres_url)
     address, database = postgres_url.rsplit("/", 1)

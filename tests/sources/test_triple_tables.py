@@ -208,6 +208,7 @@ def read_by_column(source) -> list:
     return found
 
 
+@pytest.mark.full
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 @given(
     seed=st.integers(0, 2**32),
@@ -247,6 +248,7 @@ def test_one_by_one_is_the_same(write, make_source):
     assert any(not isinstance(unit, EndOfFile) and isinstance(unit.outcome, Kept) for unit in units)
 
 
+@pytest.mark.push
 def test_ids_and_names_beyond_the_limits_of_memory(write, make_source, monkeypatch):
     many = "".join(f"C{n}|名{n}|CHS\nC{n}|又名{n}|CHS\n" for n in range(3000))
     write("bios/terms.txt", many)

@@ -95,6 +95,7 @@ def cut_up(monkeypatch):
     return to
 
 
+@pytest.mark.push
 @own_settings
 @given(
     size=SIZES,
@@ -127,6 +128,7 @@ def test_by_the_column_as_one_by_one(
     )
 
 
+@pytest.mark.push
 @own_settings
 @given(
     size=SIZES,
@@ -139,6 +141,7 @@ def test_bytes_that_are_not_in_the_encoding(write, make_source, cut_up, size, en
     both_ways(make_source, path=path, encoding=encoding, columns=COLUMNS)
 
 
+@pytest.mark.full
 @own_settings
 @given(size=SIZES, texts=st.lists(st.tuples(cell, cell, cell, cell), min_size=1, max_size=12))
 def test_types_in_columns_of_their_own_and_quotation_marks(write, make_source, cut_up, size, texts):
@@ -149,6 +152,7 @@ def test_types_in_columns_of_their_own_and_quotation_marks(write, make_source, c
     both_ways(make_source, path=write("kg.csv", "\n".join(lines)), quoting=False, **spec)
 
 
+@pytest.mark.push
 @own_settings
 @given(
     values=st.lists(st.tuples(*[st.one_of(cell, st.none()) for _ in range(4)]), min_size=1, max_size=12),
@@ -184,6 +188,7 @@ def test_json_lines(write, make_source):
     ]  # fmt: skip
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("size", [64, 2_000_000])
 def test_duplicates_across_blocks_and_files_name_the_first(write, make_source, cut_up, size):
     cut_up(size)
@@ -213,6 +218,7 @@ def test_much_white_space_around_a_cell(write, make_source):
     assert (units[0].outcome.row.payload.head, units[0].outcome.row.payload.tail) == ("甲", "乙")
 
 
+@pytest.mark.push
 def test_what_python_calls_white_space_is_trimmed_and_nothing_else():
     every = [chr(n) for n in range(0x110000) if not 0xD800 <= n < 0xE000]
     near = sorted({chr(ord(char) + step) for char in every if char.isspace() for step in (-1, 0, 1)})
@@ -222,6 +228,7 @@ def test_what_python_calls_white_space_is_trimmed_and_nothing_else():
     assert Cells.from_arrow(pa.array(every)).strip().to_arrow().to_pylist() == [char.strip() for char in every]
 
 
+@pytest.mark.push
 @settings(max_examples=100)
 @given(
     texts=st.lists(st.text(st.sampled_from([*ODD, "\x80", "\u0080", "\u1690", "é", "甲", "a", " ", "@"])), min_size=1)
@@ -241,6 +248,7 @@ def test_cells_are_cut_and_compared_like_strings(texts):
         assert list(pairs) == [text.rpartition(mark)[::2] for text in texts if mark in text]
 
 
+@pytest.mark.push
 @settings(max_examples=50)
 @given(
     batches=st.lists(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 3)), max_size=20), max_size=8),

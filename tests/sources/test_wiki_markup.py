@@ -124,6 +124,7 @@ GAPS = st.sampled_from([
 LETTERS = st.sampled_from([*"母乳喂养奶餵養 x", "breast", "milk", "β", "-", "hCG", "Crohn", "'s", "&#27597;", "\n"])
 
 
+@pytest.mark.push
 @settings(max_examples=400, derandomize=True)
 @given(st.lists(st.one_of(LETTERS, GAPS), max_size=14).map("".join), st.booleans(), st.sampled_from([(), ("case",)]))
 def test_a_word_of_the_text_is_never_missed_in_its_markup(markup, convert, fold):

@@ -207,6 +207,7 @@ def test_the_word_list_shapes_the_rows(write, make_source):
     assert [part for part in before if before[part] != after[part]] == ["word list"]
 
 
+@pytest.mark.full
 def test_processes_read_the_same_in_the_same_order(write, read_source, monkeypatch):
     monkeypatch.setattr("benchbuilder.sources.wikipedia._SMALL_BYTES", 0)
     monkeypatch.setattr("benchbuilder.sources.formats.mediawiki_dump.PART_BYTES", 4000)
@@ -218,6 +219,7 @@ def test_processes_read_the_same_in_the_same_order(write, read_source, monkeypat
     assert (alone.rows, alone.drops) == (spread.rows, spread.drops)
 
 
+@pytest.mark.push
 def test_a_process_that_dies(write, make_source, monkeypatch, tmp_path):
     from benchbuilder.sources.formats.large_files import map_in_order
 

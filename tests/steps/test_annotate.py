@@ -354,6 +354,7 @@ def ballot_of(spec, cast):
     return ballot
 
 
+@pytest.mark.full
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_every_candidate_has_one_outcome_and_every_paragraph_one_use(tmp_path, data):

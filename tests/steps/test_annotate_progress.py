@@ -9,6 +9,8 @@ from benchbuilder.annotation.progress.project import project_progress
 from benchbuilder.annotation.tasks import judgement_requests, make_candidate_tasks
 from benchbuilder.config.spec.annotation import ProjectSpec
 
+pytestmark = pytest.mark.push
+
 
 def project(spec):
     """The settings of the app that correspond to the `spec` of sheets."""

@@ -78,6 +78,7 @@ NEGATE_BAD = [
 ]
 
 
+@pytest.mark.push
 @pytest.mark.parametrize(("true", "said"), NEGATE_BAD)
 def test_what_is_not_plainly_false_is_refused(true, said):
     assert isinstance(made := judged("negate", true, said), ReplyFault), made

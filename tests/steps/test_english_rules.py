@@ -49,6 +49,7 @@ def test_there_are_enough_pairs():
     assert len({tuple(row[:2]) for row in ROWS}) == len(ROWS)
 
 
+@pytest.mark.push
 @pytest.mark.parametrize(("question", "answer", "statement", "negation", "asked"), STATED)
 def test_question_and_answer_become_a_statement(stages, question, answer, statement, negation, asked):
     row = state(stages, question, answer)
@@ -58,11 +59,13 @@ def test_question_and_answer_become_a_statement(stages, question, answer, statem
     assert text_of(stages["ask_oe_choice"].map(row, {})) == asked
 
 
+@pytest.mark.push
 @pytest.mark.parametrize(("question", "answer"), LEFT)
 def test_what_no_rule_says_in_good_english_is_left_to_a_model(stages, question, answer):
     assert reason(stages["state_choice"].map(choice(question, answer), {})) == "needs_model"
 
 
+@pytest.mark.push
 @pytest.mark.parametrize(
     ("question", "answer", "wrong", "expected"),
     [
@@ -87,6 +90,7 @@ def test_a_wrong_option_stands_only_where_it_fits(stages, question, answer, wron
     assert text_of(stages["replace_choice"].map(row, {"fact": fact})) == expected
 
 
+@pytest.mark.push
 def test_an_option_of_another_shape_is_named_as_the_reason(stages):
     fact = choice("Which of the following can cause ulcers?", "Ibuprofen", "Spicy dishes")
     row = kept(stages["state_choice"].map(fact, {}))
@@ -95,6 +99,7 @@ def test_an_option_of_another_shape_is_named_as_the_reason(stages):
     assert outcome.reason == "other_shape"
 
 
+@pytest.mark.push
 @pytest.mark.parametrize(
     ("question", "answer", "asked"),
     [
@@ -114,11 +119,13 @@ def test_a_statement_begins_small_inside_a_question(stages, question, answer, as
     assert text_of(stages["ask_tf_choice"].map(row, {})) == asked
 
 
+@pytest.mark.push
 def test_what_is_negative_already_is_not_negated_again(stages):
     row = state(stages, "Which of the following is the best next step?", "Diet with no salt")
     assert reason(stages["negate_choice"].map(row, {})) == "already_negative"
 
 
+@pytest.mark.push
 def test_a_statement_carries_the_case_that_stood_before_it(stages):
     fact = choice("Which of the following is the most likely diagnosis?", "Gout", context="A man has a painful toe. ")
     row = kept(stages["state_choice"].map(fact, {}))
@@ -127,6 +134,7 @@ def test_a_statement_carries_the_case_that_stood_before_it(stages):
     assert kept(stages["ask_oe_choice"].map(row, {})).context == row.context
 
 
+@pytest.mark.push
 @pytest.mark.parametrize(
     ("question", "answer", "detail"),
     [

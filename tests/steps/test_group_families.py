@@ -235,6 +235,7 @@ def strange_rows(rng: random.Random) -> tuple[list[Candidate], list[Fact[Triple]
     return list(rows.values()), facts
 
 
+@pytest.mark.push
 @settings(max_examples=30, deadline=None)
 @given(st.randoms(use_true_random=False), st.sampled_from([None, 0.3, 0.5, 0.7, 1.0]), st.sampled_from([1.0, 0.6, 0.4]),
        st.sampled_from(["drop", "keep"]), st.booleans(), st.booleans())  # fmt: skip

@@ -86,6 +86,7 @@ def told(stage, rows):
     return [outcome.row.text if isinstance(outcome, Kept) else outcome.reason for outcome in outcomes]
 
 
+@pytest.mark.push
 @settings(max_examples=60)
 @given(st.lists(EDGE, min_size=1, max_size=3), st.lists(EDGE, max_size=9), EDGE, st.booleans())
 def test_what_is_near_is_all_that_matters(tmp_path_factory, pool, others, stranger, any_relation):

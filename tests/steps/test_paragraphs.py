@@ -144,6 +144,7 @@ def by_column(stage, table):
     return list(found.values())
 
 
+@pytest.mark.full
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=80)
 @given(pages, specs, st.sampled_from([1, 40, 1 << 22]))
 def test_the_same_as_page_by_page(column_words, monkeypatch, made, spec, size):
@@ -158,6 +159,7 @@ def test_the_same_as_page_by_page(column_words, monkeypatch, made, spec, size):
     assert by_column(stage, part) == [list(stage.map(row, {})) for row in rows[len(rows) // 2 :]]
 
 
+@pytest.mark.push
 @given(st.lists(texts, max_size=10), st.sampled_from(["t2s", "s2twp", "tw2sp"]))
 def test_many_texts_are_converted_as_each_is(many, conversion):
     alone = [convert_script(text, conversion) for text in many]

@@ -82,6 +82,7 @@ DONE = st.sampled_from(
 )  # fmt: skip
 
 
+@pytest.mark.push
 @given(DONE, st.lists(st.tuples(TEXT, TEXT, st.lists(TEXT, max_size=3)), max_size=6), st.integers(0, 2))
 def test_triples_are_converted_by_the_column_as_row_by_row(done, texts, start):
     rows = [
@@ -115,6 +116,7 @@ PAYLOADS = {
 }  # fmt: skip
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("payload", PAYLOADS, ids=lambda cls: cls.kind)
 @settings(max_examples=40)
 @given(st.data(), DONE, st.integers(0, 2))

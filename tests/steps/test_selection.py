@@ -66,6 +66,7 @@ def test_a_missing_column_is_named():
         outcomes([triple("甲", "是", "乙")], Fact[Triple], fields={"question": "payload.question"})
 
 
+@pytest.mark.push
 @given(
     st.lists(st.tuples(st.sampled_from("甲乙"), st.sampled_from("丙丁"), st.sampled_from(["bios", "kg"])), max_size=9)
 )
@@ -90,6 +91,7 @@ def by_pairs(rows, prefer):
     return [min(rank for rank, other in zip(ranks, keys, strict=True) if other == key)[1] for key in keys]
 
 
+@pytest.mark.push
 @given(
     st.lists(st.tuples(TEXT, TEXT, st.lists(TEXT, max_size=2), st.sampled_from(["bios", "kg", "x"])), max_size=7),
     st.lists(st.sampled_from(["bios", "kg"]), unique=True),

@@ -20,6 +20,7 @@ NAME = st.text("甲乙丙b1 Ａ。", max_size=5)
 NAMES = st.lists(st.lists(NAME, max_size=2), min_size=1, max_size=10)
 
 
+@pytest.mark.push
 @given(SETS, SETS, st.integers(1, 3))
 def test_sets_meet_that_share_enough_members(rows, columns, least):
     plain = np.array([[len(row & column) >= least for column in columns] for row in rows])

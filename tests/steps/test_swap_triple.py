@@ -323,6 +323,7 @@ def names_of(facts):
     return same
 
 
+@pytest.mark.push
 @settings(max_examples=30)
 @given(st.lists(EDGE, min_size=2, max_size=12), st.lists(EDGE, max_size=6), st.booleans(), st.data())
 def test_no_swapped_statement_is_known(tmp_path_factory, state, own, others, strict, data):

@@ -210,6 +210,7 @@ def test_a_writer_without_pairs_and_system_message_asks_without_examples():
     assert (message.role, "示例" in message.content) == ("user", False)
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("kind", STEPS)
 def test_what_a_quote_expects_passes_the_checks_for_every_row_of_the_sample(kind):
     state, stage = writer("state_choice", strategy="model"), writer(kind)

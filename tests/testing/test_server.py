@@ -295,6 +295,7 @@ def test_a_client_that_leaves_does_no_harm(server: FakeOpenAI):
 # --- the process
 
 
+@pytest.mark.push
 def test_it_ends_at_a_mistake_of_its_plugin(tmp_path: Path):
     (tmp_path / "plugin.py").write_text("def reply(messages, body):\n    raise LookupError\n")
     with fake_openai_server({"plugin": str(tmp_path / "plugin.py")}) as started:
@@ -303,6 +304,7 @@ def test_it_ends_at_a_mistake_of_its_plugin(tmp_path: Path):
         assert started.process.wait(patience()) == 1
 
 
+@pytest.mark.push
 def test_it_ends_with_its_parent():
     code = (
         "import subprocess, sys, time\n"

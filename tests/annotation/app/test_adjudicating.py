@@ -37,6 +37,7 @@ def points(html):
     return dict.fromkeys(re.findall(r'name="(v\.[^"]+)"', html))
 
 
+@pytest.mark.push
 def test_annotators_and_project_owners_have_nothing_to_decide(world, judge):
     path = f"/adjudicate/claims/{waiting(world)[0]}"
     for other in (world.browser("林晓岚"), world.browser("Lead", "lead"), world.browser()):
@@ -86,6 +87,7 @@ def test_only_what_is_in_dispute_is_asked_and_nobody_is_named(world, judge):
     assert "第一个人的备注" in text
 
 
+@pytest.mark.push
 def test_the_order_of_judges_differs_between_tasks_and_stays_within_one(tmp_path):
     world = lead_world(tmp_path, 12)
     judge = world.browser("Meta 元", "adjudicator")
@@ -215,6 +217,7 @@ def test_a_decision_can_be_corrected(world, judge):
     assert {value for _, value in world.store.current_votes("claims").decisions.values()} == {0}
 
 
+@pytest.mark.push
 def test_drafts_skip_and_flag(world, judge):
     first, second = waiting(world)
     path = f"/adjudicate/claims/{first}"
@@ -261,6 +264,7 @@ def test_a_dispute_that_is_gone(world, judge):
     assert judge.get(path).status_code == 404
 
 
+@pytest.mark.push
 def test_what_was_entered_is_kept_when_another_decided_meanwhile(world, judge):
     task, names = scalar_task(world)
     path = f"/adjudicate/claims/{task}"

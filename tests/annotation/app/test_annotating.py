@@ -93,6 +93,7 @@ def test_pace_and_time_left_come_from_the_own_median(world: World) -> None:
     assert "about 3 min left" in page
 
 
+@pytest.mark.push
 def test_scalars_scales_and_optional_answers(world: World) -> None:
     ann = world.browser("Ann")
     data = ann.form("/p/ratings/1")
@@ -411,6 +412,7 @@ def test_a_database_error_has_a_plain_page(world: World, monkeypatch: pytest.Mon
         assert (told.status_code, told.json()) == (503, {"state": "refused"})
 
 
+@pytest.mark.push
 def test_nobody_reaches_the_tasks_of_others(world: World) -> None:
     ann = world.browser("Ann")
     for number in ("0", "-1", "5", "99999999", "9" * 30, "1.0", "１", "x", "%00", "1%20or%201=1"):

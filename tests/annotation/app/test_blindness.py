@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+import pytest
 from review_world import Browser, World
 
 SECRETS = ("Bo Geheim", "bo-note", "bo-draft", "bo-answer", "bo-flag")
@@ -50,6 +51,7 @@ def _work(bo: Browser, project: str) -> None:
     bo.undo(f"/p/{project}/1")
 
 
+@pytest.mark.full
 def test_a_crawl_as_one_annotator_shows_nothing_of_another(world: World) -> None:
     ann, bo = world.browser("Ann Offen"), world.browser("Bo Geheim")
     for number in (1, 2):

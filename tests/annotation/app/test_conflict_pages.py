@@ -71,6 +71,7 @@ def test_of_two_drafts_the_first_is_kept_and_the_second_told_so(world: World) ->
     assert "tab a" in ann.get(PATH).text, "and the draft that it had not seen is kept"
 
 
+@pytest.mark.push
 def test_a_submission_that_was_undone_elsewhere(world: World) -> None:
     ann = world.browser("Ann")
     assert send(ann, two_pages(ann)[0]).status_code == 303

@@ -43,6 +43,7 @@ def _named(fields: dict[str, str]) -> list[tuple[Any, str]]:
     return [(name.encode("utf-8", "surrogatepass"), value) for name, value in fields.items()]
 
 
+@pytest.mark.full
 @TUNED
 @given(data=st.data())
 def test_answers(fuzzed: tuple[World, Browser], data: st.DataObject) -> None:
@@ -68,6 +69,7 @@ def test_answers(fuzzed: tuple[World, Browser], data: st.DataObject) -> None:
     assert ann.get(path).status_code == 200, "and what was kept can be shown"
 
 
+@pytest.mark.push
 @TUNED
 @given(
     fields=st.dictionaries(st.sampled_from(["csrf", "language", "back", "token"]) | EVERY_CHARACTER, VALUES, max_size=4)
@@ -83,6 +85,7 @@ def test_other_forms(fuzzed: tuple[World, Browser], fields: dict[str, str]) -> N
     assert ann.client.post("/leave", **_sent(fields | {"csrf": "x"})).status_code == 403
 
 
+@pytest.mark.push
 @TUNED
 @given(token=VALUES, slip=VALUES)
 def test_sign_in(fuzzed: tuple[World, Browser], token: str, slip: str) -> None:
@@ -94,6 +97,7 @@ def test_sign_in(fuzzed: tuple[World, Browser], token: str, slip: str) -> None:
     assert other.client.post("/enter", **_sent({"csrf": slip, "token": ann.token})).status_code == 403
 
 
+@pytest.mark.push
 @TUNED
 @given(body=st.binary(max_size=300), kind=st.sampled_from(["application/x-www-form-urlencoded", "text/plain", ""]))
 def test_bodies_that_are_no_form(fuzzed: tuple[World, Browser], body: bytes, kind: str) -> None:
@@ -103,6 +107,7 @@ def test_bodies_that_are_no_form(fuzzed: tuple[World, Browser], body: bytes, kin
         assert answer.status_code in (400, 403)
 
 
+@pytest.mark.full
 @TUNED
 @given(part=EVERY_CHARACTER, name=st.sampled_from(["state", "start", "saved", "undone"]), value=VALUES)
 def test_addresses(fuzzed: tuple[World, Browser], part: str, name: str, value: str) -> None:

@@ -23,6 +23,7 @@ def plain(html):
     return " ".join(re.sub(r"<[^>]+>", " ", html).split())
 
 
+@pytest.mark.push
 def test_only_project_owners_see_the_dashboard(world):
     lead = world.browser("Lead", "lead")
     others = [world.browser("林晓岚"), world.browser("J", "adjudicator"), world.browser()]
@@ -151,6 +152,7 @@ def test_missing_people_are_reported(tmp_path):
     assert "Judgements without an annotator: 4." in plain(world.browser("L").get("/lead/claims").text)
 
 
+@pytest.mark.full
 def test_the_prevalence_paradox_is_explained(tmp_path):
     world = lead_world(tmp_path, 40)
     for place in range(40):

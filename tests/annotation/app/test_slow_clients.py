@@ -102,6 +102,7 @@ def test_slow_heads_and_bodies_end_whatever_is_sent_meanwhile(world: World, monk
         assert server.status() == 200
 
 
+@pytest.mark.push
 def test_a_reply_that_nobody_reads_is_given_up(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     request = b"GET /static/review.js HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
     with live(world, monkeypatch) as server, server.connect() as client:

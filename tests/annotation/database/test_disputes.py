@@ -36,6 +36,7 @@ def test_only_what_is_in_dispute_comes_before_the_adjudicator(world: World, peop
     assert (found.remaining, found.decisions, found.reason, found.draft) == (1, {}, "", None)
 
 
+@pytest.mark.push
 def test_the_order_of_peers_is_constant_and_anonymous(world: World, people):
     world.lay_out(tasks_of(40), spec_of("sound", "grade"))
     firsts = set()

@@ -74,6 +74,7 @@ def votes_that_count(world: World) -> set[tuple]:
         return {(row.code, row.key, row.wording, row.value, row.vote_id) for row in connection.execute(query)}
 
 
+@pytest.mark.full
 def test_votes_that_count_are_those_of_the_history(world: World):
     """Whatever people do in whatever order, the fast table is what a replay of the history gives."""
     draw = random.Random(20)

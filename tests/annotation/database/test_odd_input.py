@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from vote_world import World, spec_of, tasks_of
@@ -38,6 +39,7 @@ def test_addresses(world: World, name: str, number: int, count: int, state: str)
     assert world.store.tasks(name) == list(world.store.vote_events(name)) == list(world.store.events(name)) == []
 
 
+@pytest.mark.push
 @few
 @given(remark=texts, note=texts, why=texts, draft=st.dictionaries(texts, texts), degree=floats, active=floats)
 def test_forms(world: World, remark, note, why, draft, degree, active):

@@ -30,6 +30,7 @@ def at_once(jobs: list[Callable[[], T]]) -> list[T]:
         return [future.result() for future in [pool.submit(run, job) for job in jobs]]
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("correcting", [False, True])
 def test_of_submissions_from_one_state_exactly_one_counts(world: World, correcting: bool):
     person, _ = world.annotators(2)

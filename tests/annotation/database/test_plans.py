@@ -100,6 +100,7 @@ def test_deciding_scans_nothing(world: World):
     assert spy.scans() == []
 
 
+@pytest.mark.push
 def test_a_large_project_is_no_slower(world: World):
     """Counts of the work that SQLite does rather than time: the same number of statements, all by index."""
     first, _ = world.annotators(2)

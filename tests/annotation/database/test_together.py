@@ -89,6 +89,7 @@ def test_both_annotators_of_a_task_at_once_leave_the_right_dispute(world: World)
     assert world.store.count_disputes("p") == 30
 
 
+@pytest.mark.push
 def test_votes_come_in_while_people_and_tasks_change(world: World):
     people = world.annotators(6)
     judge = world.invite("仲裁", "adjudicator")

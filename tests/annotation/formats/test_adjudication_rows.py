@@ -79,6 +79,7 @@ def test_names_of_people_occur_nowhere():
     assert "secret-model-7b" not in text
 
 
+@pytest.mark.full
 @settings(SLOW, max_examples=12)
 @given(materials())
 def test_votes_and_decisions_survive_a_round_trip(material):

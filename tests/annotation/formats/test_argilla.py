@@ -71,6 +71,7 @@ def carried(material):
     return kept
 
 
+@pytest.mark.push
 @settings(SLOW, max_examples=15)
 @given(materials())
 def test_votes_survive_a_round_trip_rounded(material):
@@ -117,6 +118,7 @@ def test_the_records_in_the_shape_that_its_client_gives():
     assert "secret-model-7b" not in json.dumps(record)
 
 
+@pytest.mark.push
 @settings(SLOW, max_examples=20)
 @given(materials())
 def test_nothing_that_its_server_would_refuse(material):
@@ -235,6 +237,7 @@ def test_flattened_lists_of_different_lengths():
     assert problem == "r.json:2: q_factual.responses, its users and its status are not lists of one length"
 
 
+@pytest.mark.push
 @settings(SLOW, max_examples=40)
 @given(
     st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=4), lambda x: st.lists(x, max_size=3)

@@ -39,12 +39,14 @@ def piece(request):
         yield
 
 
+@pytest.mark.push
 @given(values, st.sampled_from([None, 1]), st.sampled_from(["", "\ufeff"]))
 def test_pieces_hold_what_the_whole_holds(value, indent, start):
     data = (start + json.dumps(value, indent=indent, ensure_ascii=False)).encode("utf-8", "replace")
     assert in_pieces(data) == at_once(data)
 
 
+@pytest.mark.push
 @given(st.lists(values, max_size=5), st.data())
 def test_what_is_wrong_is_said_with_its_place(value, data):
     text = json.dumps(value, indent=data.draw(st.sampled_from([None, 1])), ensure_ascii=False)

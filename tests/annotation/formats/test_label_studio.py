@@ -92,6 +92,7 @@ def test_its_sdk_takes_the_files_and_makes_the_same_json_min(tmp_path):
 # --- there and back
 
 
+@pytest.mark.push
 @settings(SLOW, max_examples=15)
 @given(materials())
 def test_votes_survive_a_round_trip(material):
@@ -105,6 +106,7 @@ def test_votes_survive_a_round_trip(material):
         assert {vote.seconds for vote in brought.votes} <= {12.0}
 
 
+@pytest.mark.push
 @settings(SLOW, max_examples=15)
 @given(materials(), st.randoms(use_true_random=False))
 def test_a_missing_key_is_no_answer(material, random):

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import pytest
 from export_worlds import PEOPLE, START, material_of, spec_of, task_of
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,6 +10,8 @@ from hypothesis import strategies as st
 from benchbuilder.annotation.base import Subject
 from benchbuilder.annotation.formats.models import VoteRecord
 from benchbuilder.annotation.tasks import judgement_requests
+
+pytestmark = pytest.mark.push
 
 TASKS = [task_of("a", "b", [("t", "x"), ("t", "y")]), task_of("c", "d"), task_of("e", "f")]
 SPEC = spec_of()

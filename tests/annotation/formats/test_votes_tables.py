@@ -54,6 +54,7 @@ def csv_of(lines):
     return stream.getvalue().encode()
 
 
+@pytest.mark.push
 @settings(SLOW, max_examples=15)
 @given(materials())
 def test_votes_survive_a_round_trip_through_csv(material):
@@ -63,6 +64,7 @@ def test_votes_survive_a_round_trip_through_csv(material):
     assert {vote.seconds for vote in brought.votes} <= {12.0}
 
 
+@pytest.mark.full
 @settings(SLOW, max_examples=12)
 @given(materials())
 def test_votes_survive_a_round_trip_through_xlsx(material):
@@ -329,6 +331,7 @@ def test_people_come_from_the_project_not_the_file():
 # --- many votes
 
 
+@pytest.mark.full
 def test_an_export_holds_a_part_of_what_it_writes(tmp_path):
     spec = spec_of({"advice": QUESTIONS["advice"]})
     tasks = Spool(task_of(f"{number} {'x' * 2000}", "-") for number in range(6000))

@@ -61,6 +61,7 @@ def test_tasks_are_added_and_the_build_waits(world):
     assert all(len(task.paragraphs) == 4 for task in tasks)
 
 
+@pytest.mark.push
 def test_votes_of_the_app_make_items_and_disputes_wait_for_an_adjudicator(world):
     world.waiting()
     disputed = world.candidates[1].answer

@@ -315,6 +315,7 @@ class FullDisk(io.BytesIO):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
+@pytest.mark.push
 def test_a_full_disk_of_temporary_files_is_named_and_nothing_else(monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(tempfile, "SpooledTemporaryFile", lambda max_size: FullDisk())

@@ -36,6 +36,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.full
 def test_everything_that_is_open_is_listed_at_once_with_what_is_left_over(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -50,6 +51,7 @@ def test_everything_that_is_open_is_listed_at_once_with_what_is_left_over(
     assert "at:      recipes/recipe/nutrition/words.txt:1" in warning(out, "the word list is still that of care_mi")
 
 
+@pytest.mark.full
 def test_an_unfilled_copy_with_the_sources_of_its_original_names_their_paths(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -61,6 +63,7 @@ def test_an_unfilled_copy_with_the_sources_of_its_original_names_their_paths(
     assert "- paths.medqa: a value must be given here" in capsys.readouterr().err
 
 
+@pytest.mark.full
 def test_terms_of_the_old_field_are_found_until_they_are_gone(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(*NEW)
     fill(here)
@@ -71,6 +74,7 @@ def test_terms_of_the_old_field_are_found_until_they_are_gone(here: Path, capsys
     assert "prompts/nutrition/ask_oe.pairs.yaml" not in told(capsys, "recipe=nutrition")
 
 
+@pytest.mark.full
 def test_a_term_that_is_in_the_new_list_too_is_no_leftover(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(*NEW)
     fill(here)
@@ -81,6 +85,7 @@ def test_a_term_that_is_in_the_new_list_too_is_no_leftover(here: Path, capsys: p
     assert "recipes/verdicts/nutrition_zh.yaml" not in told(capsys, "recipe=nutrition")
 
 
+@pytest.mark.full
 def test_another_language(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(*NEW, "--language", "en")
     recipe = fill(here)
@@ -104,6 +109,7 @@ def test_another_language(here: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert any("at:      recipes/questions/nutrition_claims.yaml:" in part for part in script)
 
 
+@pytest.mark.full
 def test_a_prompt_may_speak_of_texts_in_another_language(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(*NEW, "--language", "yue")
     recipe = fill(here)
@@ -117,6 +123,7 @@ def test_a_prompt_may_speak_of_texts_in_another_language(here: Path, capsys: pyt
     assert "the prompt ask_tf.j2 is in another language" in text
 
 
+@pytest.mark.full
 def test_relations_without_a_sentence(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(*NEW, "--source", "facts:triples")
     recipe = fill(here)
@@ -138,6 +145,7 @@ def test_relations_without_a_sentence(here: Path, capsys: pytest.CaptureFixture[
     assert "relations_cpubmed.tsv:1" in found
 
 
+@pytest.mark.full
 def test_what_still_is_the_original_s(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(*NEW)
     recipe = fill(here)
@@ -152,10 +160,12 @@ def test_what_still_is_the_original_s(here: Path, capsys: pytest.CaptureFixture[
     assert "annotation/nutrition_app.yaml" in warning(text, "annotation/app is not yours")
 
 
+@pytest.mark.push
 def test_a_recipe_that_is_no_copy_has_nothing_left_over(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "warning" not in told(capsys, "recipe=care_mi")
 
 
+@pytest.mark.full
 def test_a_broken_record_is_told(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(*NEW)
     (here / "recipes/recipe/nutrition/origin.json").write_text("{")
@@ -172,6 +182,7 @@ def test_terms_in_scripts_with_spaces_are_whole_words() -> None:
 BROKEN = {"colon": "title: Nutrition: facts", "tab": "\tlanguage: zh", "quote": "stop: '."}
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("broken", BROKEN)
 @pytest.mark.parametrize("place", [
     "recipes/recipe/nutrition.yaml", "recipes/rules/nutrition_claims.yaml", "recipes/questions/nutrition_claims.yaml",
@@ -187,6 +198,7 @@ def test_broken_yaml_is_told_by_its_place(
     assert re.search(rf"at: +{place}:\d+", capsys.readouterr().err)
 
 
+@pytest.mark.full
 def test_broken_pairs_of_a_prompt_are_told(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(*NEW)
     fill(here)
@@ -197,6 +209,7 @@ def test_broken_pairs_of_a_prompt_are_told(here: Path, capsys: pytest.CaptureFix
     assert "prompts/nutrition/qa2d.pairs.yaml" in capsys.readouterr().err
 
 
+@pytest.mark.push
 def test_items_without_a_source_are_found_without_a_build(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(*NEW)
     recipe = fill(here)
@@ -210,6 +223,7 @@ def test_items_without_a_source_are_found_without_a_build(here: Path, capsys: py
     assert "hint:    the steps read sources.triple, sources.choice, sources.passage" in err
 
 
+@pytest.mark.full
 def test_an_open_tokenizer_hides_nothing(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run(*NEW, "--language", "en")
     line = next(n for n, text in enumerate((here / "recipes/recipe/nutrition.yaml").read_text().splitlines(), start=1)
@@ -234,6 +248,7 @@ def test_what_is_marked_and_what_is_no_text_is_no_leftover(tmp_path: Path) -> No
     assert few.proportion("GREEK") < 0.05
 
 
+@pytest.mark.full
 def test_words_are_looked_for_by_the_rule_of_the_step(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Whole words in questions, as the build does it: neither plurals nor paragraphs count."""
     run("new", "nutrition", "--from", "medicine_en", "--source", "questions:multiple_choice", "--source", "book:corpus")

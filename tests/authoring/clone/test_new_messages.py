@@ -184,6 +184,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.full
 def test_a_source_that_no_step_reads(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("new", "statute", "--from", "law_zh", "--source", "exam:multiple_choice", "--source", "book:corpus") == 0
     out = capsys.readouterr().out
@@ -193,6 +194,7 @@ def test_a_source_that_no_step_reads(here: Path, capsys: pytest.CaptureFixture[s
     assert "several_choice" in out.partition("allowed:")[2].partition("\n")[0]
 
 
+@pytest.mark.push
 def test_an_option_in_another_script_than_the_original(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     also = ["--also", "annotation/app", "--also", "annotation/app_en"]
     assert run("new", "nutrition", "--from", "medicine_en", *also) == 0

@@ -60,6 +60,7 @@ def fill_facts(here: Path, name: str) -> None:
     file.write_text(text.replace("???:", "OPEN").replace(": ???", ": Written for a test"), "utf-8")
 
 
+@pytest.mark.push
 def test_eight_sentences_and_the_check_passes(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["new", "ahuike", "--language", "ig", "--source", "questions:multiple_choice=q.csv"]) == 0
     capsys.readouterr()

@@ -345,6 +345,7 @@ def agrees(name: str, message: str) -> None:
     assert message == expected[name]
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("name", sorted(set(CASES) - WARNINGS))
 def test_message(name: str, garden: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BENCHBUILDER_SECRET", SECRET)

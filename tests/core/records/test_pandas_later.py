@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import benchbuilder
 
 ASKING = """
@@ -29,10 +31,12 @@ def _asks(text: str) -> None:
     subprocess.run([sys.executable, "-c", ASKING.replace("IMPORT", text)], check=True)
 
 
+@pytest.mark.push
 def test_pyarrow_looks_again_once_somebody_imports_pandas() -> None:
     _asks("")
 
 
+@pytest.mark.push
 def test_somebody_elses_table_may_become_a_data_frame_at_once() -> None:
     _asks("assert pa.table({'a': [1]}).to_pandas().shape == (1, 1)")
 

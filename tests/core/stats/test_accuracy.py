@@ -19,6 +19,7 @@ def both_sides(pairs):
     return len({target >= 0.5 for _, target in pairs}) == 2
 
 
+@pytest.mark.push
 @given(rows.filter(both_sides))
 def test_all_equal_scikit_learn(pairs):
     predicted, target = np.array(pairs).T
@@ -76,6 +77,7 @@ def test_missing_values_leave_their_rows_out():
 # --- errors --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.push
 @given(rows)
 def test_distances_equal_scikit_learn(pairs):
     predicted, target = np.array(pairs).T
@@ -88,6 +90,7 @@ def test_distances_equal_scikit_learn(pairs):
     assert errors.bias_statistic(predicted, target).value() == pytest.approx(predicted.mean() - target.mean())
 
 
+@pytest.mark.push
 @given(rows)
 def test_kappa_equals_scikit_learn(pairs):
     predicted, target = np.array(pairs).T

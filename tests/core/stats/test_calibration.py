@@ -33,6 +33,7 @@ def test_bins_equal_those_of_scikit_learn():
     assert calibration.ece_statistic(predicted, target).value() == pytest.approx(np.abs(positive - mean).mean())
 
 
+@pytest.mark.push
 @given(rows)
 def test_brier_equals_scikit_learn(pairs):
     predicted, target = np.array(pairs).T
@@ -40,6 +41,7 @@ def test_brier_equals_scikit_learn(pairs):
     assert calibration.brier_statistic(predicted, target).value() == pytest.approx(expected)
 
 
+@pytest.mark.push
 @given(rows, st.randoms())
 def test_ece_is_the_mean_gap_of_the_bins_in_any_order_of_rows(pairs, random):
     shuffled = random.sample(pairs, len(pairs))

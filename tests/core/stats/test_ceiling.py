@@ -94,6 +94,7 @@ def test_intervals_are_those_of_repeated_rows():
     assert (fast.value, fast.low, fast.high) == pytest.approx((expected.value, expected.low, expected.high))
 
 
+@pytest.mark.push
 @given(st.lists(st.dictionaries(st.sampled_from("abcd"), st.floats(0, 1)), max_size=15))
 def test_any_ratings_give_a_correlation_or_words(ratings):
     found = human_ceiling.compute_human_ceiling(ratings, np.linspace(0, 1, len(ratings)))

@@ -20,6 +20,7 @@ def varies(rows):
     return all(len({row[side] for row in rows}) > 1 for side in (0, 1))
 
 
+@pytest.mark.push
 @given(columns.filter(varies))
 def test_all_three_equal_scipy(rows):
     one, other = np.array(rows).T

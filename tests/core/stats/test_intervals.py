@@ -200,6 +200,7 @@ def test_p_values_of_no_difference_are_uniform():
     assert 0.43 <= np.mean(np.array(p) <= 0.5) <= 0.57
 
 
+@pytest.mark.push
 def test_false_alarms_stay_at_their_level_where_questions_share_a_fact():
     """400 pairs of equal models on 100 facts with four questions each, which a model knows together or not at all."""
     random = np.random.default_rng(101)
@@ -247,6 +248,7 @@ def test_sd_is_of_a_sample():
     assert np.isnan(intervals.sample_sd([]))
 
 
+@pytest.mark.push
 @given(
     st.lists(st.tuples(st.one_of(st.none(), st.floats(0, 1)), st.sampled_from("abcdef")), max_size=30),
     st.integers(0, 2**31),
@@ -264,6 +266,7 @@ def test_any_mean_lies_in_its_interval_or_says_why_not(rows, seed):
         assert min(given_values) - 1e-9 <= found.low <= found.high <= max(given_values) + 1e-9
 
 
+@pytest.mark.push
 @given(st.permutations(range(12)))
 def test_the_order_of_clusters_that_rows_keep_does_not_matter(order):
     """Rows may stand in any order as long as the clusters come up in the same one."""

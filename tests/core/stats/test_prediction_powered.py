@@ -45,6 +45,7 @@ def test_it_is_near_the_published_formulas(seed):
     assert found.judge_alone == pytest.approx(said.mean())
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("labelled", [30, 100])
 def test_intervals_cover_and_are_narrower_than_those_of_people_alone(labelled):
     random = np.random.default_rng(42)
@@ -71,6 +72,7 @@ def clustered(random, clusters, each):
     return truth, said, [str(row // each) for row in range(len(truth))]
 
 
+@pytest.mark.push
 def test_clusters_keep_the_coverage_that_rows_alone_lose():
     """Forty of 300 questions rated, five answers each: a question's answers are good or bad together."""
     random = np.random.default_rng(9)
@@ -143,6 +145,7 @@ def test_people_who_always_say_the_same_give_no_false_certainty():
 unit = st.floats(0, 1)
 
 
+@pytest.mark.push
 @given(st.lists(st.tuples(unit, unit), min_size=2, max_size=20), st.lists(unit, max_size=20), st.data())
 def test_any_scores_give_bounds_around_the_value_or_words(rows, rest, data):
     truth, said = zip(*rows, strict=True)

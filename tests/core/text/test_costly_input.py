@@ -15,6 +15,7 @@ from benchbuilder.core.text.patterns import check_regex, find_all
 from benchbuilder.core.text.plain_yaml import parse_plain_yaml
 
 
+@pytest.mark.push
 @pytest.mark.parametrize(
     "pattern",
     [
@@ -59,6 +60,7 @@ def test_the_place_is_named() -> None:
     assert len(find_all("a{1,3}", "aaaa")) == 2
 
 
+@pytest.mark.push
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -24,6 +24,7 @@ WORDS = st.text("abcdef", min_size=0, max_size=12)
 SETS = st.lists(st.frozensets(st.sampled_from(string.ascii_lowercase[:12]), max_size=9), max_size=25, unique=True)
 
 
+@pytest.mark.push
 @settings(max_examples=200)
 @given(SETS, st.floats(0.05, 1.0))
 def test_every_pair_above_the_border_is_found_and_no_other(sets: list[frozenset[str]], near: float):
@@ -63,6 +64,7 @@ def test_few_pairs_at_a_time_are_the_same_pairs(monkeypatch: pytest.MonkeyPatch)
     assert sorted(near_texts(texts, 0.3)) == pairs
 
 
+@pytest.mark.push
 @settings(max_examples=100)
 @given(st.lists(st.tuples(st.sampled_from(["", "f1", "f2", "f3"]), st.tuples(WORDS, WORDS)), max_size=12),
        st.randoms())  # fmt: skip

@@ -46,6 +46,7 @@ def test_every_word_that_occurs_is_found(words, text):
     assert WordFinder(words).find(text) == {word for word in words if word in text}
 
 
+@pytest.mark.push
 @given(
     st.sets(st.text(alphabet="abc", max_size=6).map(lambda end: "a" + end), min_size=40, max_size=80),
     st.text(alphabet="abcd", max_size=40),
@@ -117,6 +118,7 @@ def test_a_table_that_is_not_there_is_named(tmp_path):
 # --- patterns ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.push
 def test_a_long_broken_pattern_shows_the_place_only():
     with pytest.raises(ValueError, match="not a regular expression") as caught:
         check_regex("(" + "a" * 99_000 + "b" * 99 + "|" * 9)
@@ -129,6 +131,7 @@ def test_a_broken_pattern_is_a_value_error_that_shows_it():
         check_regex("(")
 
 
+@pytest.mark.full
 def test_a_runaway_pattern_stops_with_a_message(monkeypatch):
     monkeypatch.setattr(patterns, "TIMEOUT_S", 0.05)
     with pytest.raises(DataError, match="took longer") as caught:

@@ -35,6 +35,7 @@ def page(large: Analysis) -> str:
     return analysis_page(large, page_texts("en"))
 
 
+@pytest.mark.push
 def test_every_part_stands_on_its_own_numbers_of_items_and_families(page: str) -> None:
     read = Page(page)
     assert [name for name in read.text if name] == [*EVERY_PART, "files"]
@@ -124,6 +125,7 @@ def test_hostile_texts_do_no_harm(language: str) -> None:
     assert "<script>alert(1)</script>" in squeezed(read.text["experts"])
 
 
+@pytest.mark.push
 def test_other_languages_and_directions(tmp_path: Path) -> None:
     chinese = analysis_page(analysed(6, 80), page_texts("zh"))
     words = " ".join(" ".join(Page(chinese).text.values()).split())

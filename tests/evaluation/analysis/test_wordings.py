@@ -41,6 +41,7 @@ def chances(models: int, items: int, shift: Floats, seed: int) -> Floats:
     return base[:, None, :] + shift[:, :, None]
 
 
+@pytest.mark.push
 def test_planted_sensitivities_come_back_with_their_order() -> None:
     shift = np.array([[0, 0, 0, 0], [0, 0.06, -0.06, 0], [0.1, 0.1, -0.2, 0.1]])
     found = effects(worded(chances(3, 4000, shift, 3), 5))
@@ -59,6 +60,7 @@ def test_planted_sensitivities_come_back_with_their_order() -> None:
     assert [mean.value for mean in found.models[2].means][2] == pytest.approx(0.4, abs=0.02)
 
 
+@pytest.mark.full
 def test_a_spread_without_cause_is_no_finding() -> None:
     """400 models that the wording does not touch: 3 to 7 % have p of 0.05 or less, whatever families share."""
     knows = np.repeat(np.random.default_rng(1).random((400, 1, 30)) < 0.6, 4, axis=2)

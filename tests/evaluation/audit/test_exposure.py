@@ -104,6 +104,7 @@ def ignorant(prompt: str) -> str:
     return random.Random(prompt).choice(["A", "B", "C. star", "nothing at all", "D"])
 
 
+@pytest.mark.push
 def test_a_model_that_remembers_is_found_by_every_test():
     found = asked(plan(canary=CANARY), remembering)
     assert {test: found[test].word for test in ("completion", "quiz", "options", "canary")} == dict.fromkeys(
@@ -138,6 +139,7 @@ def test_every_variant_of_a_quiz_has_the_frame_of_the_original():
     assert len(quiz) == 60, "half of the items hold their wrong answer; each has a control"
 
 
+@pytest.mark.push
 def test_an_author_may_allow_what_is_known():
     found = list(asked(plan(canary=CANARY), remembering).values())
     rule = AllowedLeak(view="options", scope="all", why="the examination is public")
@@ -182,6 +184,7 @@ def here(once, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "work"
 
 
+@pytest.mark.full
 def test_the_command_quotes_and_continues_after_its_budget(here: Path, capsys: pytest.CaptureFixture[str]):
     with fake_openai_server({"fixed": f"A {CANARY}", "json_replies": "never"}) as server:
         words = ["audit", "--model", "recipe=care_mi", "model=openai", "model.name=fake",
@@ -201,6 +204,7 @@ def test_the_command_quotes_and_continues_after_its_budget(here: Path, capsys: p
     assert "fake,canary,shown,1,1" in (here / "builds/care_mi/audit/exposure.csv").read_text("utf-8")
 
 
+@pytest.mark.push
 def test_a_quote_alone_and_a_foreign_benchmark_are_refused(here: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["audit", "recipe=care_mi", "--quote"]) == 2
     assert main(["audit", "recipe=care_mi", "--model", "--benchmark", "x.tsv"]) == 2

@@ -104,6 +104,7 @@ def test_what_many_items_share_is_not_looked_for():
 LETTERS = st.text("甲乙丙Ab1，。 ", max_size=60)
 
 
+@pytest.mark.push
 @settings(max_examples=60)
 @given(st.lists(LETTERS, min_size=1, max_size=4), st.lists(LETTERS, max_size=4), st.data())
 def test_coverage_is_that_of_a_plain_search(texts: list[str], documents: list[str], data: st.DataObject):

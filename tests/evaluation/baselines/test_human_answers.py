@@ -29,6 +29,7 @@ def review(tmp_path):
     return made
 
 
+@pytest.mark.push
 def test_before_anybody_wrote_all_answers_are_missing(tmp_path, review):
     empty = opened(tmp_path / "elsewhere")
     assert told(empty) == [("", "missing")] * 5
@@ -57,6 +58,7 @@ def test_an_export_says_what_the_app_says(review, tmp_path):
     assert exported.external_inputs(tmp_path / "nowhere") == {}
 
 
+@pytest.mark.push
 def test_of_several_people_one_is_drawn_for_each_item(tmp_path):
     review = Review(tmp_path, "human_baseline", "reviews.human_baseline.per_task=3")
     many = [item(number) for number in range(60)]

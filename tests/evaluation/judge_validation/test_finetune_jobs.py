@@ -138,6 +138,7 @@ def test_the_same_is_never_asked_for_twice(server: FakeOpenAI, tmp_path: Path):
     assert (other.ident, made(server)) == ("ftjob-2", 2)
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("metadata", [True, False])
 @pytest.mark.parametrize("do", ["drop_after", "drop_midway", "hang"])
 def test_a_job_whose_answer_is_lost_is_found_again(server: FakeOpenAI, tmp_path: Path, do: str, metadata: bool):
@@ -160,6 +161,7 @@ def test_where_nobody_knows_whether_there_is_a_job_none_is_made(server: FakeOpen
     assert made(server) == 1
 
 
+@pytest.mark.push
 @pytest.mark.parametrize(("do", "jobs"), [("rate_limit", 1), ("server_error", 0), ("drop_before", 0)])
 def test_only_a_request_that_was_turned_away_is_repeated(server: FakeOpenAI, tmp_path: Path, do: str, jobs: int):
     behave(server, [failing(do, nth=[1])])
@@ -173,6 +175,7 @@ def test_only_a_request_that_was_turned_away_is_repeated(server: FakeOpenAI, tmp
     assert made(server) == 1
 
 
+@pytest.mark.push
 def test_a_killed_submit_finds_its_job(server: FakeOpenAI, tmp_path: Path):
     """kill -9 after the service made the job and before we heard of it."""
     behave(server, [failing("hang", nth=[1])])
@@ -225,6 +228,7 @@ def test_a_job_can_be_ended(server: FakeOpenAI, tmp_path: Path):
     assert desk.cancel(last) == last
 
 
+@pytest.mark.push
 @pytest.mark.parametrize(
     ("rules", "tuning", "message"),
     [
@@ -293,6 +297,7 @@ def test_the_last_job_of_a_part_and_of_a_content_is_known(tmp_path: Path):
     assert mark(part="everything", content="a") is None
 
 
+@pytest.mark.push
 def test_the_adapter_looks_through_every_page(server: FakeOpenAI, tmp_path: Path):
     behave(server, polls=99)
     desk_of(server, tmp_path).submit(wanted(tmp_path))

@@ -66,6 +66,7 @@ def close(cell, value):
     assert float(cell) == pytest.approx(value, abs=1e-8)
 
 
+@pytest.mark.push
 def test_agreement_equals_scipy(noisy):
     tested, written = noisy
     said, true = columns(tested)
@@ -79,6 +80,7 @@ def test_agreement_equals_scipy(noisy):
     assert float(row["pearson_low"]) < float(row["pearson"]) < float(row["pearson_high"])
 
 
+@pytest.mark.push
 def test_threshold_and_calibration_equal_scikit_learn(noisy):
     tested, written = noisy
     said, true = columns(tested)
@@ -98,6 +100,7 @@ def test_a_score_on_the_threshold_is_good(tmp_path):
     assert "A score of exactly 0.5 counts as good" in written.page
 
 
+@pytest.mark.push
 def test_baselines_are_paired_and_say_who_is_better(noisy):
     tested, written = noisy
     said, true = columns(tested)
@@ -112,6 +115,7 @@ def test_baselines_are_paired_and_say_who_is_better(noisy):
     close(length["theirs"], stats.pearsonr(lengths, true).statistic)
 
 
+@pytest.mark.push
 def test_ablation_compares_with_the_scores_without_paragraphs(noisy):
     tested, written = noisy
     rows = held_out_answers(tested, synthetic=False)
@@ -125,6 +129,7 @@ def test_no_ablation_no_table(tmp_path):
     assert "correctness_ablation" not in written.names()
 
 
+@pytest.mark.push
 def test_the_ceiling_is_each_person_against_the_others(noisy):
     tested, written = noisy
     ratings = np.array(
@@ -137,6 +142,7 @@ def test_the_ceiling_is_each_person_against_the_others(noisy):
     assert [float(row["pearson"]) for row in written.rows("correctness_raters")] == pytest.approx(loo)
 
 
+@pytest.mark.push
 def test_groups_hold_every_answer_once(noisy):
     tested, written = noisy
     for name in ("source", "type", "model"):
@@ -162,6 +168,7 @@ def halved(noise=0.3):
     return replace(whole, predictions=tuple(found["held_out"]), left_out=left_out)
 
 
+@pytest.mark.push
 def test_what_is_half_known_stands_beside_what_is_new(tmp_path, noisy):
     assert "correctness_by_side" not in noisy[1].names()
     written = Written(tmp_path, [halved()])
@@ -233,11 +240,13 @@ def test_a_constant_judge_sets_off_the_alarm(tmp_path):
     assert written.row("correctness_agreement")["pearson"] == ""
 
 
+@pytest.mark.push
 def test_a_sound_judge_sets_off_none(noisy):
     assert noisy[1].data["aspects"][0]["warnings"] == []
     assert "Alarm" not in noisy[1].page
 
 
+@pytest.mark.push
 def test_synthetic_rows_count_for_nothing_but_their_own_table(tmp_path):
     tested = trial("judge_a", FakeJudge(sound), MADE, noise=0.2)
     alone = Written(tmp_path / "alone", [tested])
@@ -258,6 +267,7 @@ def test_published_figures_stand_beside_no_other_split(tmp_path, split):
     assert "LLaMA" not in written.page
 
 
+@pytest.mark.push
 def test_published_figures_that_are_hidden_are_told_of(tmp_path):
     (one_split, mixed) = (tmp_path / "one", tmp_path / "mixed")
     Written(one_split, [trial("a", FakeJudge(sound), MADE, split="both")], published=PUBLISHED)
@@ -269,6 +279,7 @@ def test_published_figures_that_are_hidden_are_told_of(tmp_path):
     assert "are not shown" not in (tmp_path / "same" / "judges.md").read_text("utf-8")
 
 
+@pytest.mark.push
 def test_judges_of_different_answers_are_told_apart(tmp_path):
     first, again = (trial(name, FakeJudge(sound), MADE, noise=0.2) for name in ("first", "again"))
     other = trial("other", FakeJudge(sound), MADE, split="by_question")
@@ -295,6 +306,7 @@ def test_a_judge_that_asks_is_said_to_be_unprobed(tmp_path):
     assert "No robustness card for closed:" in written.page
 
 
+@pytest.mark.push
 def test_tables_of_an_earlier_report_go_and_files_of_others_stay(tmp_path):
     first = trial("a", FakeJudge(sound), MADE)
     Written(tmp_path, [first])
@@ -365,6 +377,7 @@ def test_a_judge_as_good_as_the_people_passes_the_alternative_annotator_test(tmp
     assert all(row["outcome"] == "judge does not win" for row in blind.rows("correctness_opponents"))
 
 
+@pytest.mark.push
 def test_the_robustness_card_is_on_the_page_and_in_the_data(tmp_path):
     judges = [
         trial("loves_length", FakeJudge(lambda case: min(1.0, len(case.answer) / 60)), MADE),
@@ -429,6 +442,7 @@ class Page(HTMLParser):
         assert self.open.pop() == tag
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("texts", ["en", "zh"])
 def test_the_page_nests_is_self_contained_and_escapes(tmp_path, texts):
     made = [replace(example, model=f"<b>{example.model}", source="a & b") for example in MADE]
@@ -450,6 +464,7 @@ def test_the_page_nests_is_self_contained_and_escapes(tmp_path, texts):
         assert "judge is" not in text
 
 
+@pytest.mark.push
 def test_every_table_stands_as_csv_and_latex(noisy):
     _, written = noisy
     for name in written.names():
@@ -462,6 +477,7 @@ def test_every_table_stands_as_csv_and_latex(noisy):
     assert all(path.is_file() for path in written.paths)
 
 
+@pytest.mark.push
 def test_the_same_trials_in_any_order_give_the_same_figures(tmp_path, noisy):
     tested, written = noisy
     turned = Written(tmp_path, [replace(tested, predictions=tuple(reversed(tested.predictions)))])

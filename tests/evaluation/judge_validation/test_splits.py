@@ -74,6 +74,7 @@ def rated(items: list[Item[Any]], rng: random.Random) -> World:
     return World(items, answers, [score(said, rng.random()) for said in answers])
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("by", HOLDS_QUESTIONS)
 def test_the_sample_with_planted_near_duplicates_does_not_leak(sample_items: list[Item[Any]], by: str):
     rng = random.Random(7)
@@ -89,6 +90,7 @@ def test_the_sample_with_planted_near_duplicates_does_not_leak(sample_items: lis
     assert any(name.startswith("item-planted") for name in held)
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("by", HOLDS_QUESTIONS)
 def test_without_families_the_planted_duplicates_would_leak(sample_items: list[Item[Any]], by: str):
     rng = random.Random(7)
@@ -104,6 +106,7 @@ ITEMS = st.lists(st.tuples(st.sampled_from(["f1", "f2", "f3", "f4", "f5", "f6"])
                  max_size=14)  # fmt: skip
 
 
+@pytest.mark.push
 @settings(max_examples=150)
 @given(ITEMS, st.sampled_from(HOLDS_QUESTIONS), st.floats(0.2, 0.9), st.integers(0, 5), st.floats(0.2, 0.8))
 def test_no_split_leaks(rows: list[tuple[str, str, str, str]], by: str, near: float, seed: int, share: float):

@@ -75,6 +75,7 @@ def judges(tmp_path_factory: pytest.TempPathFactory, made: World) -> Path:
     return folder
 
 
+@pytest.mark.push
 def test_what_is_said_fits_on_a_few_lines(made: World, tmp_path: Path):
     said: list[str] = []
     train(tmp_path, made, said=said)
@@ -85,6 +86,7 @@ def test_what_is_said_fits_on_a_few_lines(made: World, tmp_path: Path):
     assert said[-1].startswith("  final: trained on all ")
 
 
+@pytest.mark.push
 def test_the_trial_holds_what_was_not_learned_from(judges: Path, made: World):
     trial = load_validation_run(judges, "ridge")
     examples = make_examples(made.items, made.answers, made.scores, "correctness", TRAINING)
@@ -99,6 +101,7 @@ def test_the_trial_holds_what_was_not_learned_from(judges: Path, made: World):
     assert scores == [one.predicted for one in trial.left_out]
 
 
+@pytest.mark.push
 def test_a_constant_judge_fails_the_constant_predictor_check(
     made: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -109,6 +112,7 @@ def test_a_constant_judge_fails_the_constant_predictor_check(
     assert any(line.startswith("  WARNING: every prediction is 0.500") for line in said)
 
 
+@pytest.mark.push
 def test_the_final_training_goes_by_what_the_first_chose(made: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     applied: list[Any] = []
     monkeypatch.setattr(TfidfRidgeJudge, "apply_choices", lambda self, facts: applied.append(facts))
@@ -116,6 +120,7 @@ def test_the_final_training_goes_by_what_the_first_chose(made: World, tmp_path: 
     assert applied == [card["facts"]["held_out"]]
 
 
+@pytest.mark.push
 def test_few_held_out_answers_and_shared_paragraphs_are_warned_of(made: World, tmp_path: Path):
     said: list[str] = []
     card = train(tmp_path / "few", made, trained_on(held_out=0.1), said=said).card
@@ -131,6 +136,7 @@ def test_few_held_out_answers_and_shared_paragraphs_are_warned_of(made: World, t
     assert any("width of its intervals" in limit for limit in card["limits"])
 
 
+@pytest.mark.push
 def test_the_ablations_show_what_it_learns_from(judges: Path):
     predictions = load_validation_run(judges, "ridge", open_judge=False).predictions
     targets = [p.example.target for p in predictions]
@@ -148,6 +154,7 @@ def test_the_ablations_show_what_it_learns_from(judges: Path):
     }
 
 
+@pytest.mark.push
 def test_ablations_are_left_out_where_they_are_not_asked_for(made: World, tmp_path: Path):
     (prediction, *_) = train(tmp_path, made).predictions
     assert prediction.without_evidence is None
@@ -156,6 +163,7 @@ def test_ablations_are_left_out_where_they_are_not_asked_for(made: World, tmp_pa
     assert blind.predictions[0].without_evidence is None
 
 
+@pytest.mark.push
 def test_the_card_says_what_the_judge_is(judges: Path, made: World):
     card = load_validation_run(judges, "ridge", open_judge=False).card
     assert {key: card[key] for key in ("name", "kind", "aspect", "language", "split", "evidence", "rubric_sha256")} == {
@@ -177,6 +185,7 @@ def test_the_card_says_what_the_judge_is(judges: Path, made: World):
     assert str(judges) not in (judges / "ridge" / "card.json").read_text(encoding="utf-8")
 
 
+@pytest.mark.push
 def test_the_final_judge_learned_from_everything(judges: Path, made: World, tmp_path: Path):
     card = load_validation_run(judges, "ridge", open_judge=False).card
     rated, statements = len(made.scores), 2 * len(made.items)
@@ -190,6 +199,7 @@ def test_the_final_judge_learned_from_everything(judges: Path, made: World, tmp_
     assert folder_digest(tmp_path / "all") == card["artefact_sha256"]
 
 
+@pytest.mark.full
 def test_the_same_arguments_give_the_same_files(made: World, tmp_path: Path):
     for name in ("one", "two"):
         train(tmp_path / name, made, trained_on(ablations=ABLATIONS))
@@ -198,6 +208,7 @@ def test_the_same_arguments_give_the_same_files(made: World, tmp_path: Path):
     assert folder_digest(tmp_path / "three" / "ridge") != folder_digest(tmp_path / "one" / "ridge")
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("part", ["card.json", "predictions.parquet", "learned.json", "final/ridge.json"])
 def test_a_damaged_judge_is_trained_again(made: World, tmp_path: Path, part: str) -> None:
     train(tmp_path, made, EVALUATION)
@@ -214,6 +225,7 @@ def test_a_damaged_judge_is_trained_again(made: World, tmp_path: Path, part: str
     assert file.read_bytes() == whole
 
 
+@pytest.mark.full
 def test_what_was_trained_before_is_trained_again_only_if_something_changed(made: World, tmp_path: Path):
     def trains(rows: World = made, evaluation: EvaluationSpec = EVALUATION, **other: Any) -> bool:
         said: list[str] = []
@@ -240,6 +252,7 @@ def test_what_was_trained_before_is_trained_again_only_if_something_changed(made
     assert not trains(evaluation=bound)
 
 
+@pytest.mark.push
 def test_a_judge_that_fails_to_train_leaves_the_old_one(made: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     train(tmp_path, made)
     before = folder_digest(tmp_path / "ridge")

@@ -272,6 +272,7 @@ def test_an_answer_that_was_never_given_stands_in_no_mean(tmp_path, exact):
     assert "people human baseline" in text
 
 
+@pytest.mark.push
 def test_costs_by_model(tmp_path):
     rows = lines(write(tmp_path, large(20)), "costs")
     glad, calm = rows["glad"], rows["calm"]
@@ -320,6 +321,7 @@ def test_published_figures_are_there_if_named_and_marked(tmp_path, exact):
     ].read_text(encoding="utf-8")  # fmt: skip
 
 
+@pytest.mark.push
 def test_published_figures_stand_once_per_aspect_below_what_people_rated(tmp_path):
     files = write(tmp_path, large(40))
     assert "GPT-4" in lines(files, "means_correctness_people_rate")
@@ -358,6 +360,7 @@ def test_the_hardest_items_are_shown_in_full(tmp_path, exact):
     assert "glad 说 5" in files["results.md"].read_text(encoding="utf-8")
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_page_is_one_well_formed_file(tmp_path, language):
     text = write(tmp_path, large(40), language)["results.html"].read_text(encoding="utf-8")
@@ -402,6 +405,7 @@ def test_what_data_say_is_text_in_every_form(tmp_path):
     assert ",'=Bo|<u>=0.5," in scores
 
 
+@pytest.mark.push
 def test_every_line_of_data_names_benchmark_and_recipe(tmp_path):
     build = large(30)
     files = write(tmp_path, build)
@@ -417,6 +421,7 @@ def test_every_line_of_data_names_benchmark_and_recipe(tmp_path):
     assert len(scores) == sum(len(table) for table in build.tables.values() if table.row.name == "score")
 
 
+@pytest.mark.push
 def test_the_same_evaluation_gives_the_same_bytes(tmp_path):
     first = {name: path.read_bytes() for name, path in write(tmp_path, large(30)).items()}
     assert first == {name: path.read_bytes() for name, path in write(tmp_path, large(30)).items()}

@@ -67,6 +67,7 @@ def test_differences_are_second_less_first_over_common_items(tmp_path):
     assert "new only in the second" in text
 
 
+@pytest.mark.push
 def test_unchanged_items_have_the_same_score_bit_for_bit(tmp_path):
     values = [0.1, 0.7, 0.3, 0.2, 0.6, 0.9]
     files = beside(tmp_path, rated({"glad": values}, "yes").finished(), rated({"glad": values}, "yes", {1}).finished())
@@ -80,6 +81,7 @@ def test_unchanged_items_have_the_same_score_bit_for_bit(tmp_path):
     assert "On 3 of the 5 items in common, scores differ." in other["beside.md"]
 
 
+@pytest.mark.push
 def test_a_run_beside_itself_differs_in_nothing(tmp_path):
     files = beside(tmp_path, large(30), large(30))
     assert {row["difference"] for row in rows_of(files).values()} == {"0"}
@@ -88,6 +90,7 @@ def test_a_run_beside_itself_differs_in_nothing(tmp_path):
     assert "Nothing else changed." in files["beside.md"]
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_the_page_is_well_formed(tmp_path, language):
     files = beside(tmp_path, large(30, title="a <b>"), large(30, seed=5, title="c & d"), language)

@@ -79,6 +79,7 @@ def asker(prompt: str, model: str = "null") -> list[str]:
     return [*WORDS, f"evaluation.scorers={{asker: {{kind: asker, prompt: en/asker.j2, model: {model}}}}}"]
 
 
+@pytest.mark.full
 def test_its_prompt_may_use_what_the_scorer_gives_it_and_nothing_else() -> None:
     words = asker("Is {{ said }} the same as {{ wanted }}?")
     check_recipe(load_recipe(words), sources=())
@@ -98,6 +99,7 @@ def scores() -> dict[str, str]:
         return {row["item"]: row["value"] for row in csv.DictReader(handle) if row["scorer"] == "asker"}
 
 
+@pytest.mark.full
 def test_it_asks_about_each_answer_where_it_has_a_model() -> None:
     Path("items.csv").write_text(ITEMS, encoding="utf-8")
     plugin = Path("model.py").absolute()
@@ -115,6 +117,7 @@ def test_it_asks_about_each_answer_where_it_has_a_model() -> None:
     assert sorted(scores().values()) == ["0", "1"]
 
 
+@pytest.mark.push
 def test_without_a_model_it_scores_by_itself() -> None:
     Path("items.csv").write_text(ITEMS, encoding="utf-8")
     assert main(["evaluate", "--benchmark", "items.csv", *asker("{{ said }}|{{ wanted }}")]) == 0

@@ -207,6 +207,7 @@ def rate(review, *names):
         review.judge(name, lambda question, task, name=name: VALUES[question][name])
 
 
+@pytest.mark.push
 def test_ratings_of_the_app(review, tmp_path):
     assert opened(tmp_path).external_inputs().keys() == {"ratings in the app (answers)"}
     before = opened(tmp_path).external_inputs()
@@ -221,6 +222,7 @@ def test_ratings_of_the_app(review, tmp_path):
     assert scored(scorer, ITEMS[3]) == Dropped("unrated")
 
 
+@pytest.mark.push
 def test_an_export_of_the_app_says_what_the_app_says(review, tmp_path):
     rate(review)
     file = review.export(tmp_path / "votes.csv")
@@ -242,6 +244,7 @@ def test_a_workplace_without_a_database_rates_nothing(tmp_path):
     assert not (tmp_path / "annotation").exists()
 
 
+@pytest.mark.push
 def test_two_of_three_are_too_few_in_the_app_too(review, tmp_path):
     rate(review, "甲", "乙")
     assert scored(opened(tmp_path), ITEMS[0]).reason == "too_few"

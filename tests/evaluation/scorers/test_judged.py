@@ -51,6 +51,7 @@ def scorer(judges: Path, rule: FileRef | None, **other: Any) -> JudgedScorer:
     return JudgedScorer(JudgedSpec.model_validate({**fields, **other}), CONTEXT)
 
 
+@pytest.mark.push
 def test_it_scores_what_the_final_judge_scores(judges: Path, rubric: FileRef, made: World):
     judged = pickle.loads(pickle.dumps(scorer(judges, rubric)))
     judged.open()
@@ -132,6 +133,7 @@ def test_it_refuses_what_is_not_trained_or_was_trained_otherwise(judges: Path, r
     assert "judge train ridge" in told.value.next
 
 
+@pytest.mark.push
 def test_what_was_learned_is_in_the_key_and_where_it_lies_is_not(
     judges: Path, rubric: FileRef, made: World, tmp_path: Path
 ):

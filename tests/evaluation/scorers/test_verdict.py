@@ -107,6 +107,7 @@ def test_a_language_alone_knows_nothing_of_the_other(table):
     assert alone.read("That is incorrect.").verdict == ("no" if table.stem == "en" else "")
 
 
+@pytest.mark.push
 @settings(max_examples=200)
 @given(st.text(alphabet="是不对错的正确误并非,，。？!、 \n“”（）{}yesnotruefals.'\"*<>1", max_size=60))
 def test_any_text_is_read_and_read_again_the_same(text):

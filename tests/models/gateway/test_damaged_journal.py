@@ -148,6 +148,7 @@ def killed(journal: Path) -> Path:
     return journal.with_name(f"{journal.name}-wal")
 
 
+@pytest.mark.push
 def test_after_a_kill_readers_see_all_and_change_nothing(journal: Path):
     log = killed(journal)
     files = journal.read_bytes(), log.read_bytes()
@@ -161,6 +162,7 @@ def test_after_a_kill_readers_see_all_and_change_nothing(journal: Path):
     assert Journal(journal).find("k5") is not None
 
 
+@pytest.mark.push
 def test_a_missing_write_ahead_log_is_told_and_its_way_out_works(journal: Path):
     log = killed(journal)
     saved = log.read_bytes()

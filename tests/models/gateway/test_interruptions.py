@@ -125,6 +125,7 @@ def test_killed_at_random_no_reply_is_paid_for_twice(world):
     assert receipt.unanswered <= kills * 8
 
 
+@pytest.mark.push
 def test_attempts_of_a_process_that_runs_are_in_flight_and_lost_once_it_is_killed(world):
     process = world.start(concurrency=4, latency_s=600)
     world.wait_until_in_flight(4)
@@ -136,6 +137,7 @@ def test_attempts_of_a_process_that_runs_are_in_flight_and_lost_once_it_is_kille
     assert (receipt.calls, receipt.unanswered) == (0, 4)
 
 
+@pytest.mark.push
 @pytest.mark.skipif(os.name == "nt", reason="signals")
 def test_the_first_interruption_keeps_everything_that_is_in_flight(world):
     process = world.start(count=100_000, concurrency=8, latency_s=0.1)
@@ -149,6 +151,7 @@ def test_the_first_interruption_keeps_everything_that_is_in_flight(world):
         assert gateway.receipts()[0].unanswered == 0
 
 
+@pytest.mark.push
 @pytest.mark.skipif(os.name == "nt", reason="signals")
 def test_the_second_interruption_waits_for_nothing(world):
     process = world.start(count=100_000, concurrency=8, latency_s=600)

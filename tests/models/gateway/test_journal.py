@@ -187,6 +187,7 @@ def test_a_failure_that_nobody_waited_for_is_told_at_the_end(journal: Path):
     held.close()
 
 
+@pytest.mark.full
 def test_two_processes_may_write_at_the_same_time(journal: Path):
     folder = str(Path(__file__).parent)
     writers = [

@@ -6,11 +6,14 @@ import random
 from functools import partial
 from pathlib import Path
 
+import pytest
 from gateway_models import body, request
 from power_cut import all_cuts, marks_before, record, restore
 
 from benchbuilder.models.gateway.journal import Journal
 from benchbuilder.models.gateway.journal_tables import Cost, JournalRequest, write_reply
+
+pytestmark = pytest.mark.push
 
 _STATES = 150
 _NOW = "2026-01-02T03:04:05+00:00"

@@ -50,6 +50,7 @@ def test_a_cap_holds_although_the_service_ignores_limits_and_adds_to_prompts(ser
     assert 500 < receipt.prompt_tokens + receipt.completion_tokens <= 1000
 
 
+@pytest.mark.push
 def test_the_quote_learns_the_template_from_five_replies(server: FakeOpenAI, tmp_path: Path):
     server.configure(template_tokens=50)
     journal = tmp_path / "journal.sqlite"

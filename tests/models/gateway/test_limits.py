@@ -48,6 +48,7 @@ def test_answers_bring_it_back_additively():
     assert pace.allowed == 64
 
 
+@pytest.mark.push
 @given(
     requests=st.one_of(st.none(), st.integers(1, 8)),
     tokens=st.one_of(st.none(), st.integers(60, 300)),

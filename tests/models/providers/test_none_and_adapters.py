@@ -17,6 +17,7 @@ from benchbuilder.models.providers.transformers import TransformersSpec
 from benchbuilder.testing import check_model
 
 
+@pytest.mark.push
 def test_none_keeps_the_contract_of_models() -> None:
     assert check_model(lambda: create_from_spec("model", NoModelSpec(kind="none"))) == []
 

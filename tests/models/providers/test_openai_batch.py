@@ -119,6 +119,7 @@ def test_a_batch_from_the_first_to_the_last_step(server: FakeOpenAI):
     assert {entry["batch"] for entry in server.log()} == {ident}
 
 
+@pytest.mark.push
 def test_an_older_batch_is_found_behind_many(server: FakeOpenAI):
     async def work(_: OpenAIModel, batches: OpenAIBatches) -> Any:
         idents = [await batches.submit(f"mark-{n}", [("0" * 64, request("一"))]) for n in range(105)]
@@ -385,5 +386,6 @@ def test_a_kill_at_any_point_leads_to_one_batch(server: FakeOpenAI, tmp_path: Pa
     assert done == run(tmp_path / "b.sqlite", spec_of(server))
 
 
+@pytest.mark.push
 def test_the_defaults_are_a_batch(server: FakeOpenAI):
     assert spec_of(server, batch={}).batch == BatchSpec()

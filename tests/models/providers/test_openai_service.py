@@ -388,6 +388,7 @@ def test_the_proxy_of_the_environment_is_used(server: FakeOpenAI, monkeypatch: p
 # --- the library's own client
 
 
+@pytest.mark.push
 def test_the_library_has_the_same_address_and_key(server: FakeOpenAI):
     server.configure(api_key=SECRET, models=["m"])
     model = made(server)

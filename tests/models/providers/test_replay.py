@@ -38,6 +38,7 @@ def replay(path: Path, *replies: RecordedReply, name: str | None = None) -> Repl
 ASKED = [request(), request("妊娠多少周？"), request(sample=1), request(schema=SCHEMA)]
 
 
+@pytest.mark.push
 def test_it_keeps_the_contract_of_models(tmp_path: Path):
     replies = [recorded(asked, f"第{number}个回答") for number, asked in enumerate(ASKED)]
     found = check_model(lambda: replay(tmp_path / "replies.jsonl", *replies), ASKED)

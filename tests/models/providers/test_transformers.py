@@ -68,6 +68,7 @@ ALL = [
 ]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("which", ["chat", "t5"])
 def test_it_keeps_the_contract_of_models(which: str, request: pytest.FixtureRequest):
     folder = request.getfixturevalue(which)
@@ -79,6 +80,7 @@ def test_it_keeps_the_contract_of_models(which: str, request: pytest.FixtureRequ
     assert all(reply.usage is not None and reply.usage.completion <= 16 for reply in replies)
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("which", ["chat", "t5"])
 def test_batches_of_any_size_give_the_same(which: str, request: pytest.FixtureRequest):
     folder = request.getfixturevalue(which)
@@ -86,6 +88,7 @@ def test_batches_of_any_size_give_the_same(which: str, request: pytest.FixtureRe
     assert alone == together
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("setting", [{"repetition_penalty": 5.0}, {"no_repeat_ngram_size": 1}])
 def test_what_fills_up_short_prompts_does_not_count_as_said(chat: Path, tmp_path: Path, setting: dict[str, Any]):
     """Prompts are filled up with the token that ends replies, where a tokenizer has none of its own for it."""
@@ -104,6 +107,7 @@ def test_what_fills_up_short_prompts_does_not_count_as_said(chat: Path, tmp_path
     assert [reply.text for reply in replies] == texts(made(folder, batch_size=1), requests)
 
 
+@pytest.mark.push
 def test_the_settings_of_the_model_are_not_used(chat: Path, t5: Path, tmp_path: Path):
     plain = tiny_models.causal(tmp_path / "plain")
     unset = ask("叶酸", {"max_new_tokens": 16})
@@ -115,6 +119,7 @@ def test_the_settings_of_the_model_are_not_used(chat: Path, t5: Path, tmp_path: 
     assert reply.usage.completion > 7
 
 
+@pytest.mark.push
 def test_every_setting_shapes_replies(chat: Path):
     model = made(chat)
     plain = texts(model, [ask("叶酸", {**SAMPLED, "max_new_tokens": 40})])[0]
@@ -133,6 +138,7 @@ def test_every_setting_shapes_replies(chat: Path):
     assert texts(model, [ask("叶酸", {"temperature": 0, "max_new_tokens": 16, "top_k": 40})]) == likeliest
 
 
+@pytest.mark.full
 def test_no_tokens_are_left_out_unless_the_recipe_says_so(chat: Path):
     """The library would sample among the 50 likeliest tokens by default."""
     model = made(chat)
@@ -164,6 +170,7 @@ def test_outcomes(chat: Path):
         model.read(json.dumps(body | {"finish": "tired"}))
 
 
+@pytest.mark.full
 def test_a_reply_that_the_model_ends_is_complete(chat: Path, t5: Path):
     for folder, end in ((chat, 6), (t5, 1)):
         model = made(folder)
@@ -221,6 +228,7 @@ def test_without_template_or_wrapping_nothing_is_asked(tmp_path: Path):
     assert raised.value.why == "it has no chat template"
 
 
+@pytest.mark.push
 def test_wrapping_as_chatyuan_has_it(t5: Path):
     model = made(t5)
     request = Request((Message("user", "第一行\n第二行\t完"),), GREEDY)
@@ -254,6 +262,7 @@ def test_a_wrapping_that_loses_text_is_refused(wrapping: dict[str, Any], fault: 
         )  # fmt: skip
 
 
+@pytest.mark.push
 def test_prompts_that_are_too_long(chat: Path, t5: Path):
     long = ask("叶酸。" * 40)
     for folder in (chat, t5):

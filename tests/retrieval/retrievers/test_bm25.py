@@ -82,6 +82,7 @@ def ranked(scores, shared, ties, count):
     return sorted(hits, key=lambda hit: (-hit[1], later * hit[0]))[:count]
 
 
+@pytest.mark.full
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150)
 @given(
     documents=st.lists(COMMON, min_size=1, max_size=9) | st.lists(RARE, min_size=1, max_size=40),
@@ -120,6 +121,7 @@ def test_the_very_scores_of_rank_bm25(
     assert hits == oracle(texts, tmp_path, ties=ties, top_k=top_k, **chosen).search(" ".join(query))
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("way", ["numpy", "loops"])
 @pytest.mark.parametrize("variant", ["okapi", "l", "plus"])
 def test_many_texts_and_queries(variant, way, tmp_path, monkeypatch):
@@ -201,6 +203,7 @@ def test_more_asked_for_than_there_is(tmp_path):
     assert len(indexed(TEXTS, tmp_path, top_k=50).search("placenta milk back")) == 4
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("variant", ["okapi", "plus"])
 def test_a_long_query_of_words_that_every_text_holds(tmp_path, variant):
     """Its memory does not grow with how often the query says them."""

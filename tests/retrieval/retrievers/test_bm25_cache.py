@@ -167,6 +167,7 @@ def small_slices(monkeypatch):
     monkeypatch.setattr(token_slices, "_BYTES_PER_WORKER", 1)
 
 
+@pytest.mark.push
 def test_processes_make_the_very_index_of_one(tmp_path, small_slices):
     texts = many(500)
     column = pa.chunked_array([pa.array(texts[:123]), pa.array(texts[123:])])
@@ -181,6 +182,7 @@ def test_processes_make_the_very_index_of_one(tmp_path, small_slices):
     assert not list((tmp_path / "two").rglob("*.npz"))
 
 
+@pytest.mark.push
 def test_few_texts_start_no_process(tmp_path, monkeypatch):
     monkeypatch.setattr(token_slices, "ProcessPoolExecutor", None)
     Bm25Retriever(Bm25Spec(**given_spec())).build(many(5000), tmp_path, 8)
@@ -211,6 +213,7 @@ class Dying:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
+@pytest.mark.full
 def test_a_process_that_dies_is_told(tmp_path, small_slices):
     retriever = Bm25Retriever(Bm25Spec(**given_spec()))
     retriever._words = Dying()
@@ -256,6 +259,7 @@ def test_a_build_that_is_killed_leaves_no_process_and_no_index(tmp_path):
     assert indexed(many(500), tmp_path).search("w1")
 
 
+@pytest.mark.full
 def test_another_process_opens_what_this_one_made(tmp_path):
     texts = many(300)
     made = Bm25Retriever(Bm25Spec(**given_spec())).build(texts, tmp_path)

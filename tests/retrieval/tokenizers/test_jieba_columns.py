@@ -42,6 +42,7 @@ def any_size(monkeypatch):
     monkeypatch.setattr(jieba_columns, "_PER_STEP", 0)
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("most", [100, 1 << 19])
 def test_random_texts(any_size, monkeypatch, most):
     monkeypatch.setattr(jieba_columns, "_MOST", most)
@@ -50,6 +51,7 @@ def test_random_texts(any_size, monkeypatch, most):
     assert split(together()(texts)) == [pure().lcut(text) for text in texts]
 
 
+@pytest.mark.push
 @settings(max_examples=100)
 @given(
     st.lists(
@@ -74,6 +76,7 @@ def test_any_texts(texts):
         assert split(together()(texts)) == [compiled(True)(text) for text in texts]
 
 
+@pytest.mark.push
 def test_with_the_words_of_a_recipe(any_size):
     chance = random.Random(1)
     own = (*((word, None) for word in load_words(WORDS)), ("胎膜早破-1", 7), ("".join(RARE[:3]), 10**6))

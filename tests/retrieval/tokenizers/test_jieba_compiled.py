@@ -81,6 +81,7 @@ def test_guessing_is_exact_where_characters_are_unknown():
         assert guess_words(text) == list(finalseg.cut(text))
 
 
+@pytest.mark.push
 def test_the_dictionary_is_jiebas():
     known = jieba_dictionary()
     assert known.total == pure().total
@@ -90,6 +91,7 @@ def test_the_dictionary_is_jiebas():
     assert max(depths) + jieba_compiled._OWN_DEPTH <= 12
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("seed", range(2))
 def test_own_words_get_jiebas_frequencies(seed):
     chance, words = random.Random(seed), list(jieba_dictionary().frequencies)
@@ -116,6 +118,7 @@ def test_own_words_leave_the_dictionary_alone():
     assert len(jieba_dictionary().frequencies) == before
 
 
+@pytest.mark.push
 def test_what_the_compiled_search_cannot_hold_is_left_to_jieba():
     deep = tuple(("".join("abcdefghi"[:size]), 100) for size in range(1, 10))
     assert compiled_cut(deep, True) is None
@@ -186,12 +189,14 @@ def without_jieba(monkeypatch, fresh):
 TEXT = "子痫前期的孕妇每天补充0.4mg叶酸，羟脯氨酸与胎膜早破（well-known）。"
 
 
+@pytest.mark.push
 def test_without_jieba_itself_the_compiled_code_cuts(without_jieba):
     spec = JiebaSpec(kind="jieba")
     assert JiebaTokenizer(spec).tokens(TEXT) == pure().lcut(TEXT)
     assert JiebaTokenizer(spec).fingerprint() == {"jieba": "0.42.1"}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("hmm", [True, False])
 def test_without_jieba_itself_any_dictionary_can_be_cut_by(tmp_path, without_jieba, hmm):
     words = tmp_path / "words.txt"
@@ -210,6 +215,7 @@ def test_without_jieba_itself_asking_for_it_names_the_extra(without_jieba):
         JiebaTokenizer(JiebaSpec(kind="jieba", implementation="pure")).open()
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("what", ["dictionary", "model of unknown words"])
 def test_another_dictionary_or_model_is_refused(monkeypatch, without_jieba, what):
     """Tokens would change under the same key."""

@@ -25,6 +25,8 @@ from benchbuilder.pipeline.plan import make_plan
 from benchbuilder.pipeline.store.checksums import Checksums
 from benchbuilder.pipeline.store.folder import Store
 
+pytestmark = pytest.mark.push
+
 ABOUT = {0: 0, 1: 1, 2: 1, 3: 2}
 """Which passage each question of a language is about."""
 

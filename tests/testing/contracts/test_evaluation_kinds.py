@@ -50,6 +50,7 @@ def _judge_example(kind: str, sample: Sample, folder: Path | None = None) -> dic
     return {"kind": kind, "aspect": "correctness", "max_evidence_chars": 500, "reply": "json", "prompt": prompt}
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("kind", every("baseline"))
 def test_baseline(sample: Sample, kind: str, tmp_path: Path) -> None:
     assert sample.evaluation is not None
@@ -66,6 +67,7 @@ def test_baseline(sample: Sample, kind: str, tmp_path: Path) -> None:
     assert any(text for text, _ in answers)
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("kind", every("solver"))
 def test_solver(sample: Sample, kind: str) -> None:
     spec = load("solver", kind).spec_class(kind=kind)
@@ -80,6 +82,7 @@ METRICS: dict[str, dict[str, Any]] = {
 """The settings of an example of each kind of metric."""
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("kind", every("metric"))
 def test_metric(sample: Sample, kind: str) -> None:
     evaluation = sample.evaluation
@@ -94,6 +97,7 @@ def test_metric(sample: Sample, kind: str) -> None:
     assert any(0 < value < 1 for value in found.values())
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("kind", every("scorer"))
 def test_scorer(sample: Sample, kind: str, tmp_path: Path) -> None:
     evaluation = sample.evaluation
@@ -125,6 +129,7 @@ def _similarity() -> dict[str, Any]:
     return {"kind": "similarity", "aspect": "correctness", "measure": "rouge_l", "tokenizer": tokenizer}
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("kind", every("judge"))
 def test_judge(sample: Sample, kind: str, tmp_path: Path) -> None:
     evaluation = sample.evaluation

@@ -66,6 +66,7 @@ def test_payload(kind: str) -> None:
     check_payload(load("payload", kind))
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("kind", every("source"))
 def test_source(sample: Sample, kind: str, tmp_path: Path) -> None:
     if kind == "benchmark":
@@ -260,6 +261,7 @@ MODEL_STEPS = {"answer", "follow_up", "score_by_model", "read_claims", "confirm_
 test_confirm_claims.py."""
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("kind", sorted(set(every("step")) - MODEL_STEPS))
 def test_step(sample: Sample, kind: str, tmp_path: Path) -> None:
     if kind not in SPECIAL:
@@ -281,6 +283,7 @@ def test_step(sample: Sample, kind: str, tmp_path: Path) -> None:
     assert len(shard.rows) > 0, "an example of which nothing is kept checks little"
 
 
+@pytest.mark.push
 def test_steps_of_the_flow_take_any_part_of_their_rows(sample: Sample, tmp_path: Path) -> None:
     """Checks every step of the recipe on a few of its rows."""
     for name, node in sample.plan.nodes.items():
@@ -304,6 +307,7 @@ TOKENIZERS: dict[str, Callable[[Path], dict[str, Any]]] = {
 """The settings of an example of each kind of tokenizer that the recipe does not use."""
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("kind", every("tokenizer"))
 def test_tokenizer(sample: Sample, kind: str, tmp_path: Path) -> None:
     spec = sample.loaded.recipe.tokenizer
@@ -338,6 +342,7 @@ def test_every_retriever_has_an_example() -> None:
     assert {example.partition(" ")[0] for example in RETRIEVERS} == set(every("retriever"))
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("example", RETRIEVERS)
 def test_retriever(sample: Sample, example: str, tmp_path: Path) -> None:
     spec = RETRIEVERS[example](sample.loaded.recipe.retriever, tmp_path)
@@ -377,6 +382,7 @@ MODELS: dict[str, Callable[[Path], dict[str, Any]]] = {
 """The settings of an example of each kind of model."""
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("kind", every("model"))
 def test_model(kind: str, tmp_path: Path) -> None:
     assert kind in MODELS, f"write an example of the model {kind!r} in MODELS"
@@ -385,6 +391,7 @@ def test_model(kind: str, tmp_path: Path) -> None:
     assert len(replies) == (len(REQUESTS) if kind in ("replay", "transformers") else 0)
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("kind", every("exporter"))
 def test_exporter(sample: Sample, kind: str) -> None:
     specs = [spec for spec in sample.loaded.recipe.outputs.values() if spec.kind == kind]

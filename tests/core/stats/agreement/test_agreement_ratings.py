@@ -166,6 +166,7 @@ def test_what_is_not_finite_is_refused(value):
         of([[{"A": value, "B": 1.0}]], "interval")
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("level", LEVELS)
 @given(rated)
 def test_plain_bounded_json_of_anything(level, clusters):
@@ -186,6 +187,7 @@ def test_plain_bounded_json_of_anything(level, clusters):
             assert measured["value"] >= 0
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("level", LEVELS)
 @given(rated)
 def test_alpha_is_undefined_exactly_without_variation(level, clusters):
@@ -201,6 +203,7 @@ def close(one, other):
     return one == (pytest.approx(other, abs=2e-6) if isinstance(one, float) else other)
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("level", LEVELS)
 @given(rated, st.permutations("ABCD"))
 def test_names_and_order_of_raters_do_not_matter(level, clusters, names):
@@ -211,6 +214,7 @@ def test_names_and_order_of_raters_do_not_matter(level, clusters, names):
     assert close(of(clusters, level, samples=5), of(renamed, level, samples=5))
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("level", LEVELS)
 @given(rated, st.randoms(use_true_random=False))
 def test_order_of_units_does_not_matter(level, clusters, source):

@@ -118,6 +118,7 @@ def test_alpha_equals_krippendorff(level, data):
         assert value(found, "alpha") == pytest.approx(expected, abs=ROUNDED)
 
 
+@pytest.mark.push
 @given(st.lists(st.tuples(st.integers(1, 4), st.integers(1, 4)), min_size=1, max_size=40))
 def test_kappa_equals_scikit_learn(pairs):
     """Of two raters, plain and with quadratic weights."""
