@@ -66,6 +66,7 @@ def built(once: Once, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Buil
         yield made
 
 
+@pytest.mark.push
 def test_nothing_changed(built: Built, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     before = built.log()
     monkeypatch.setattr(dispatch, "_dispatch", None)
@@ -134,6 +135,7 @@ def unchanged(built: Built) -> Iterator[dict[str, Any]]:
             path.write_bytes(text)
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_change_goes_the_whole_way(built: Built, unchanged: dict[str, Any], change: str) -> None:
     assert repeat.is_unchanged(unchanged)
@@ -141,6 +143,7 @@ def test_a_change_goes_the_whole_way(built: Built, unchanged: dict[str, Any], ch
     assert not repeat.is_unchanged(unchanged)
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("path", ["items.jsonl", "store/steps/items"])
 def test_damage_is_found_whatever_the_times_say(
     built: Built, unchanged: dict[str, Any], path: str, monkeypatch: pytest.MonkeyPatch
@@ -153,6 +156,7 @@ def test_damage_is_found_whatever_the_times_say(
     assert not repeat.is_unchanged(unchanged)
 
 
+@pytest.mark.push
 def test_every_sort_of_file_that_a_build_looks_at_is_known(built: Built) -> None:
     """The files of the program, which a test cannot change, are below a folder or in the list as well."""
     kept = built.kept()
@@ -173,6 +177,7 @@ def test_every_sort_of_file_that_a_build_looks_at_is_known(built: Built) -> None
     assert unknown == []
 
 
+@pytest.mark.push
 def test_another_command_is_another_question(built: Built, monkeypatch: pytest.MonkeyPatch) -> None:
     def same() -> bool:
         return repeat.given_command(built.words).file == file
@@ -190,6 +195,7 @@ def test_another_command_is_another_question(built: Built, monkeypatch: pytest.M
     monkeypatch.undo()
 
 
+@pytest.mark.push
 def test_tabs_are_printed_as_blanks_and_not_kept(built: Built) -> None:
     report: Any = SimpleNamespace(built_steps=[], waiting={}, removed_files=[])
     nothing: Any = SimpleNamespace(report=report)
@@ -197,6 +203,7 @@ def test_tabs_are_printed_as_blanks_and_not_kept(built: Built) -> None:
     assert not repeat.given_command(["run.dir=a\tb"]).file.exists()
 
 
+@pytest.mark.push
 def test_a_link_is_no_lock(built: Built) -> None:
     """A build refuses it, and writes nothing to where it leads."""
     lock = built.build / "store/lock"
@@ -210,6 +217,7 @@ def test_a_link_is_no_lock(built: Built) -> None:
         lock.with_name("other").rename(lock)
 
 
+@pytest.mark.push
 def test_a_build_at_work_is_not_passed_over(built: Built, capsys: pytest.CaptureFixture[str]) -> None:
     handle = os.open(built.build / "store/lock", os.O_RDWR)
     fcntl.flock(handle, fcntl.LOCK_EX)

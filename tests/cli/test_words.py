@@ -116,6 +116,7 @@ def accept(*words: str) -> list[str]:
     return ["words", "accept", "review.csv", RECIPE, *words]
 
 
+@pytest.mark.push
 def test_the_sheet_shows_what_each_word_is_made_of(here: Path):
     found = {row["word"]: row for row in rows()}
     assert set(found) == {
@@ -141,6 +142,7 @@ def test_the_sheet_shows_what_each_word_is_made_of(here: Path):
     assert all("新生儿" in sample for sample in samples)
 
 
+@pytest.mark.push
 def test_every_word_has_a_fate_in_the_ledger(here: Path):
     with Path("builds/care_mi/words/ledger.tsv").open(encoding="utf-8") as stream:
         ledger = list(csv.reader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
@@ -153,6 +155,7 @@ def test_every_word_has_a_fate_in_the_ledger(here: Path):
     assert ("more", "missing_field", "more.jsonl", "3") in outcomes
 
 
+@pytest.mark.push
 def test_the_hits_are_those_of_the_recipes_own_steps(here: Path):
     """Accepted and built with, the list hits what the sheet said; without a word, just its rows are lost."""
     decide()
@@ -190,6 +193,7 @@ def test_the_hits_are_those_of_the_recipes_own_steps(here: Path):
         assert int(shown[word]["alone"]) == lost, word
 
 
+@pytest.mark.push
 def test_a_second_collection_asks_nothing_and_makes_the_same_sheet(here: Path, service: FakeOpenAI):
     before, sheet = len(service.log()), Path("review.csv").read_bytes()
     assert main(collecting(service)) == 0
@@ -197,6 +201,7 @@ def test_a_second_collection_asks_nothing_and_makes_the_same_sheet(here: Path, s
     assert Path("review.csv").read_bytes() == sheet
 
 
+@pytest.mark.push
 def test_a_filled_sheet_is_not_written_over_and_its_decisions_are_taken_over(
     here: Path, service: FakeOpenAI, capsys: pytest.CaptureFixture[str]
 ):
@@ -213,6 +218,7 @@ def test_a_filled_sheet_is_not_written_over_and_its_decisions_are_taken_over(
     assert found["羊水"]["keep"] == ""
 
 
+@pytest.mark.push
 def test_the_reviewed_list_is_written_with_its_provenance(here: Path, capsys: pytest.CaptureFixture[str]):
     decide(未知之物={"keep": "0"}, 不存在的词={"keep": "drop", "by": "Ada"},
            先兆子痫={"keep": "", "correction": " 子痫前期 ", "comment": "older name"})  # fmt: skip
@@ -248,6 +254,7 @@ def test_the_reviewed_list_is_written_with_its_provenance(here: Path, capsys: py
     assert Path("lists/words.txt").read_bytes() == first
 
 
+@pytest.mark.push
 def test_what_is_not_decided_is_told_or_decided_by_word(here: Path, capsys: pytest.CaptureFixture[str]):
     decide(default="", 母乳={"keep": "yes"})
     assert main(accept()) == 3
@@ -259,6 +266,7 @@ def test_what_is_not_decided_is_told_or_decided_by_word(here: Path, capsys: pyte
     assert facts["dropped"]["新生儿"][0]["decided_by"] == ""
 
 
+@pytest.mark.push
 @pytest.mark.parametrize(("cells", "told"), [
     ({"keep": "maybe"}, "'maybe' in the column keep is neither keep nor drop"),
     ({"keep": "drop", "correction": "乳汁"}, "both dropped and corrected"),
@@ -276,6 +284,7 @@ def test_a_sheet_that_does_not_fit_is_refused_with_the_row(
     assert "review.csv:" in message
 
 
+@pytest.mark.push
 def test_a_sheet_that_was_not_shown_here_is_refused(here: Path, capsys: pytest.CaptureFixture[str]):
     decide()
     for file in Path("builds/care_mi/words/sheets").iterdir():
@@ -290,6 +299,7 @@ def test_a_sheet_that_was_not_shown_here_is_refused(here: Path, capsys: pytest.C
     assert "no columns are headed keep, word and key" in said(capsys)
 
 
+@pytest.mark.push
 def test_a_list_made_by_hand_is_not_written_over(here: Path, capsys: pytest.CaptureFixture[str]):
     decide()
     Path("words.txt").write_text("母乳\n", "utf-8")
@@ -299,6 +309,7 @@ def test_a_list_made_by_hand_is_not_written_over(here: Path, capsys: pytest.Capt
     assert not Path("words.provenance.json").exists()
 
 
+@pytest.mark.push
 def test_a_workbook_does_as_well(here: Path, service: FakeOpenAI):
     from openpyxl import load_workbook
 
@@ -313,6 +324,7 @@ def test_a_workbook_does_as_well(here: Path, service: FakeOpenAI):
     assert len([w for w in Path("words.txt").read_text("utf-8").splitlines() if w and w[0] != "#"]) == 11
 
 
+@pytest.mark.push
 def test_words_that_hit_little_can_be_left_out_and_are_named(here: Path, service: FakeOpenAI):
     assert main([*collecting(service)[:-1], "short.csv", "--least-hits", "1"]) == 0
     left = {row["word"] for row in rows("short.csv")}
@@ -324,6 +336,7 @@ def test_words_that_hit_little_can_be_left_out_and_are_named(here: Path, service
     assert not left & set(facts["left_out"])
 
 
+@pytest.mark.push
 def test_a_quote_asks_nothing(
     here: Path, service: FakeOpenAI, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
@@ -333,6 +346,7 @@ def test_a_quote_asks_nothing(
     assert len(service.log()) == before
 
 
+@pytest.mark.push
 def test_without_a_model_the_words_that_need_one_are_told(here: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["words", "collect", "terms.csv:term@en", RECIPE, "run.dir=bare"]) == 0
     told = said(capsys)
@@ -341,6 +355,7 @@ def test_without_a_model_the_words_that_need_one_are_told(here: Path, capsys: py
     assert "0 words to review in bare/words/sheet.csv" in told
 
 
+@pytest.mark.push
 def test_show_tells_what_the_recipes_list_hits(here: Path, capsys: pytest.CaptureFixture[str]):
     Path("mine.txt").write_text("母乳\n新生儿\n独角兽\n", "utf-8")
     ledger = Path("builds/care_mi/words/ledger.tsv").read_bytes()
@@ -354,6 +369,7 @@ def test_show_tells_what_the_recipes_list_hits(here: Path, capsys: pytest.Captur
     assert f"新生儿 {' '.join(shown['新生儿'][f'hits {n}'] for n in ('medqa', 'mlecqa', 'bios', 'cpubmed'))}" in told
 
 
+@pytest.mark.push
 @pytest.mark.parametrize(("words", "told"), [
     ([], "no list is named"),
     (["nowhere.txt"], "nowhere.txt is missing"),

@@ -92,6 +92,7 @@ def test_rules_are_tried_judged_and_saved_without_a_script(author: Author) -> No
     assert author.rules.read_text("utf-8") == worse
 
 
+@pytest.mark.full
 def test_a_file_that_changed_meanwhile_is_not_overwritten(author: Author) -> None:
     draft = author.draft(SEAMS, MORE)
     difference = author.post("difference", text=draft).text
@@ -110,6 +111,7 @@ def test_a_file_that_changed_meanwhile_is_not_overwritten(author: Author) -> Non
     assert author.rules.read_text("utf-8") == draft
 
 
+@pytest.mark.full
 def test_a_wrong_draft_is_kept_as_a_draft_and_never_saved(author: Author) -> None:
     before = author.rules.read_bytes()
     wrong = author.draft("  seams: [", "  seam: [")
@@ -123,6 +125,7 @@ def test_a_wrong_draft_is_kept_as_a_draft_and_never_saved(author: Author) -> Non
     assert "seam: [" not in author.browser.text(STEP)
 
 
+@pytest.mark.full
 def test_an_ending_of_a_group_is_added_to_the_draft(author: Author) -> None:
     page = author.post("add", list="seams", entry="为").text
     assert ", 选择, 为]" in page
@@ -137,6 +140,7 @@ def test_an_ending_of_a_group_is_added_to_the_draft(author: Author) -> None:
     assert ", 显示, 叫做,\n" in page, "the list ends with a comma, as before"
 
 
+@pytest.mark.full
 def test_a_negation_for_an_ending_and_a_frame_are_written_by_forms(author: Author) -> None:
     negate = "/b/own/work/negate_choice"
     page = unescape(author.browser.text(f"{negate}/rule?place=last&words=称为"))
@@ -165,6 +169,7 @@ def test_a_negation_for_an_ending_and_a_frame_are_written_by_forms(author: Autho
     assert 'role="alert" class="card bench-fault" hidden' in tried
 
 
+@pytest.mark.full
 def test_bundled_rules_are_tried_and_never_written(once: Once) -> None:
     folder = once.after(BUILT) / "builds" / "care_mi"
     rules = bundled_folder("recipes") / "rules" / "zh_claims.yaml"
@@ -183,6 +188,7 @@ def test_bundled_rules_are_tried_and_never_written(once: Once) -> None:
     browser.site.trials.close()
 
 
+@pytest.mark.full
 def test_the_first_save_of_bundled_rules_copies_them_to_where_they_win(
     once: Once, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -212,6 +218,7 @@ def test_the_first_save_of_bundled_rules_copies_them_to_where_they_win(
     author.browser.site.trials.close()
 
 
+@pytest.mark.full
 def test_tables_that_rules_name_are_copied_too_and_a_failed_save_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -231,6 +238,7 @@ def test_tables_that_rules_name_are_copied_too_and_a_failed_save_leaves_nothing(
     assert open_rule_file(again, "state_choice").home == recipes / "rules" / "own_en_claims.yaml"
 
 
+@pytest.mark.push
 def test_read_only_and_a_build_without_its_recipe_have_no_route_that_writes(once: Once) -> None:
     folder = once.after(BUILT) / "builds" / "care_mi"
     reader = ExplorerBrowser(BuildFolder("own", folder, ("recipe=care_mi",)), read_only=True)
@@ -244,6 +252,7 @@ def test_read_only_and_a_build_without_its_recipe_have_no_route_that_writes(once
     assert bare.get(STEP).status_code == 404
 
 
+@pytest.mark.push
 def test_a_form_of_another_page_is_refused(author: Author) -> None:
     client = author.browser.client
     before = author.rules.read_bytes()

@@ -39,6 +39,7 @@ def all_pages(parts: StepParts, chosen: BranchFilter, size: int = 37) -> list[Br
             return rows
 
 
+@pytest.mark.full
 def test_pages_give_every_branch_once_and_facets_count_them(steps: dict[str, StepParts]) -> None:
     for name, parts in steps.items():
         outcomes = parts.build.store.outcomes(parts.manifest).to_pylist()
@@ -53,6 +54,7 @@ def test_pages_give_every_branch_once_and_facets_count_them(steps: dict[str, Ste
         assert [row.id for row in rows if row.outcome == "kept"] == parts.build.store.rows(parts.manifest).ids()
 
 
+@pytest.mark.push
 def test_filters_leave_what_the_facets_promise(steps: dict[str, StepParts]) -> None:
     parts = steps["state_choice"]
     lost = all_pages(parts, BranchFilter(outcome="lost"))
@@ -67,6 +69,7 @@ def test_filters_leave_what_the_facets_promise(steps: dict[str, StepParts]) -> N
 WORDS = ["血", "糖尿", "糖尿病", "妊娠期糖尿", "妊娠期糖尿病控制", "胰岛素。", "nothing at all", "℃", "ａ"]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("step", ["state_choice", "candidates", "evidence", "medqa", "swap_triple"])
 def test_a_search_equals_the_substring_of_python(steps: dict[str, StepParts], step: str) -> None:
     parts = steps[step]
@@ -111,6 +114,7 @@ def test_a_hit_over_the_border_of_two_texts_does_not_count() -> None:
     assert TextQuery("\ud800").rows_with(texts).tolist() == [False] * 7
 
 
+@pytest.mark.push
 def test_a_regular_expression_is_that_of_re2(steps: dict[str, StepParts]) -> None:
     parts = steps["candidates"]
     found = all_pages(parts, BranchFilter(query=TextQuery("糖尿病.{0,6}血糖", is_pattern=True)))
@@ -120,6 +124,7 @@ def test_a_regular_expression_is_that_of_re2(steps: dict[str, StepParts]) -> Non
         TextQuery("(", is_pattern=True)
 
 
+@pytest.mark.push
 def test_a_sample_is_that_of_its_seed(steps: dict[str, StepParts]) -> None:
     parts = steps["evidence"]
     chosen = BranchFilter(source="medqa")
@@ -130,6 +135,7 @@ def test_a_sample_is_that_of_its_seed(steps: dict[str, StepParts]) -> None:
     assert {row.source for row in one} == {"medqa"}
 
 
+@pytest.mark.push
 def test_an_order_has_every_branch_once(steps: dict[str, StepParts]) -> None:
     parts, chosen = steps["state_choice"], BranchFilter()
     rows: list[BranchRow] = []
@@ -142,6 +148,7 @@ def test_an_order_has_every_branch_once(steps: dict[str, StepParts]) -> None:
     assert lengths == sorted(lengths, reverse=True)
 
 
+@pytest.mark.push
 def test_the_page_shows_rows_with_their_texts_and_the_line_of_the_file(browser: ExplorerBrowser) -> None:
     page = browser.text("/b/care_mi/rows?step=cpubmed&outcome=lost")
     assert "malformed" in page
@@ -150,6 +157,7 @@ def test_the_page_shows_rows_with_their_texts_and_the_line_of_the_file(browser: 
     assert 'href="/b/care_mi/unit/care_mi/sample/cpubmed.tsv:24"' in page
 
 
+@pytest.mark.push
 def test_a_filter_stays_in_every_address_of_the_page(browser: ExplorerBrowser) -> None:
     page = browser.text(f"/b/care_mi/rows?step=ask_tf_choice&source=medqa&q={quote('血')}")
     assert "<mark>血</mark>" in page
@@ -162,6 +170,7 @@ def test_a_filter_stays_in_every_address_of_the_page(browser: ExplorerBrowser) -
     assert not first_ids & second_ids
 
 
+@pytest.mark.push
 def test_a_wrong_search_says_why_and_keeps_the_filters(browser: ExplorerBrowser) -> None:
     answer = browser.get("/b/care_mi/rows?step=medqa&outcome=kept&q=(&re=1")
     assert answer.status_code == 400
@@ -169,6 +178,7 @@ def test_a_wrong_search_says_why_and_keeps_the_filters(browser: ExplorerBrowser)
     assert 'name="outcome" value="kept"' in answer.text
 
 
+@pytest.mark.push
 def test_the_search_of_the_header_knows_ids_units_and_texts(browser: ExplorerBrowser, care_mi: Path) -> None:
     item = BuildFolder("care_mi", care_mi).store.rows(BuildFolder("care_mi", care_mi).manifest("items")).ids()[0]
 
@@ -180,6 +190,7 @@ def test_the_search_of_the_header_knows_ids_units_and_texts(browser: ExplorerBro
     assert target("糖尿病:2") == f"/b/care_mi/rows?q={quote('糖尿病:2')}"
 
 
+@pytest.mark.push
 def test_an_unknown_step_is_named_with_those_that_there_are(browser: ExplorerBrowser) -> None:
     answer = browser.get("/b/care_mi/rows?step=%3Cscript%3E")
     assert answer.status_code == 404

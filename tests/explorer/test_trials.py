@@ -39,6 +39,7 @@ def trial(own: Path) -> RuleTrial:
     return RuleTrial(bench, lambda _: None)
 
 
+@pytest.mark.full
 def test_a_trial_of_the_saved_rules_equals_the_build_row_by_row(once: Once) -> None:
     folder = once.after(BUILT) / "builds" / "care_mi"
     steps = list(steps_with_rules(load_recipe(["recipe=care_mi"])))
@@ -48,6 +49,7 @@ def test_a_trial_of_the_saved_rules_equals_the_build_row_by_row(once: Once) -> N
     assert all(count for count, _ in tried.values())
 
 
+@pytest.mark.push
 def test_an_ending_makes_new_rows_and_says_what_later_steps_make_of_them(trial: RuleTrial) -> None:
     saved = trial.run(TrialRequest(1, trial.file.text, whole=True))
     assert (saved.groups[0].place, saved.groups[0].words, saved.groups[0].count) == ("last", "为", 18)
@@ -64,6 +66,7 @@ def test_an_ending_makes_new_rows_and_says_what_later_steps_make_of_them(trial: 
     assert result.changed == ("state_choice.seams",)
 
 
+@pytest.mark.push
 def test_an_ending_that_is_taken_away_loses_rows_with_their_cause(trial: RuleTrial) -> None:
     result = trial.run(TrialRequest(1, trial.file.text.replace(SEAMS, "  seams: [的,"), whole=True))
     assert result.counts["new"] == 0
@@ -72,6 +75,7 @@ def test_an_ending_that_is_taken_away_loses_rows_with_their_cause(trial: RuleTri
     assert result.groups[0].words.endswith("是")
 
 
+@pytest.mark.push
 def test_a_row_that_only_fails_for_another_cause_is_moved(trial: RuleTrial) -> None:
     text = trial.file.text.replace(SEAMS, "  seams: [是, 怎样处理, 的,")
     result = trial.run(TrialRequest(1, text, whole=True))
@@ -80,6 +84,7 @@ def test_a_row_that_only_fails_for_another_cause_is_moved(trial: RuleTrial) -> N
     assert all("question refused" in each.after.cause for each in result.listed["moved"])
 
 
+@pytest.mark.push
 def test_a_key_that_links_to_a_changed_one_changes_too(trial: RuleTrial) -> None:
     text = trial.file.text
     entry = next(line for line in text.splitlines() if line.startswith("  negations: ["))
@@ -88,6 +93,7 @@ def test_a_key_that_links_to_a_changed_one_changes_too(trial: RuleTrial) -> None
     assert len(changed) > 1
 
 
+@pytest.mark.push
 @pytest.mark.parametrize(
     ("old", "new"),
     [
@@ -114,6 +120,7 @@ def test_a_draft_gives_the_specs_that_a_saved_file_gives(own: Path, trial: RuleT
     assert tried
 
 
+@pytest.mark.push
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
@@ -131,6 +138,7 @@ def test_a_wrong_draft_is_explained_with_its_line(trial: RuleTrial, old: str, ne
     assert "own_claims.yaml:" in str(caught.value)
 
 
+@pytest.mark.push
 def test_a_yaml_error_is_explained_with_its_line(trial: RuleTrial) -> None:
     text = trial.file.text.replace("选择]", "选择", 1)
     with pytest.raises(RecipeError, match="bracket") as caught:
@@ -138,6 +146,7 @@ def test_a_yaml_error_is_explained_with_its_line(trial: RuleTrial) -> None:
     assert caught.value.problems[0].where.rpartition(":")[2].isdigit()
 
 
+@pytest.mark.push
 def test_frames_that_decide_no_row_are_unused_or_hidden(trial: RuleTrial) -> None:
     frames = (
         "  frames:\n    all: {match: '(?P<q>.*)', answers: [], write: '{q}即{answer}'}\n"
@@ -151,6 +160,7 @@ def test_frames_that_decide_no_row_are_unused_or_hidden(trial: RuleTrial) -> Non
     assert states["all"] == ""
 
 
+@pytest.mark.full
 def test_a_trial_process_stops_a_pattern_that_runs_away_and_names_it(
     own: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -170,6 +180,7 @@ def test_a_trial_process_stops_a_pattern_that_runs_away_and_names_it(
         process.close()
 
 
+@pytest.mark.full
 def test_a_process_that_hangs_is_ended_and_starts_again(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(own)
     process = TrialProcess(BenchSettings(("recipe=own",), (), own / "builds" / "own", "state_choice"), longest_s=0.5)
@@ -183,6 +194,7 @@ def test_a_process_that_hangs_is_ended_and_starts_again(own: Path, monkeypatch: 
         process.close()
 
 
+@pytest.mark.full
 def test_a_step_with_rules_in_two_files_opens_either() -> None:
     loaded = load_recipe(["recipe=law_zh"])
     assert [file.stem for file in files_of_steps(loaded)["state_choice"]] == ["zh_claims", "zh_law"]
@@ -196,6 +208,7 @@ def test_a_step_with_rules_in_two_files_opens_either() -> None:
         open_rule_file(loaded, "state_choice", "zh_options")
 
 
+@pytest.mark.push
 def test_a_step_without_rows_says_why(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(own)
     with pytest.raises(DataError, match="no rows reach"):

@@ -142,6 +142,7 @@ def test_while_votes_are_missing_candidates_are_shown_and_what_to_do(tmp_path):
     assert "nobody has judged them yet" in page.text["evidence"]
 
 
+@pytest.mark.push
 def test_banners(tmp_path):
     assert "Illustrative:" in Page(report(tmp_path)).text[""]
     plain = Page(report(tmp_path, illustrative=False)).text[""]
@@ -169,6 +170,7 @@ def test_the_same_build_gives_the_same_page(tmp_path):
     assert report(tmp_path) == report(tmp_path)
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_what_models_cost_is_told_where_any_was_asked(tmp_path, language):
     assert "models" not in Page(report(tmp_path, language=language)).text
@@ -187,6 +189,7 @@ def test_costs_stand_in_flow_order_and_the_prices_have_one_date(tmp_path):
     assert told.count("2026-01-02") == 1
 
 
+@pytest.mark.push
 def test_what_is_not_known_of_costs_is_said(tmp_path):
     told = Page(report(tmp_path, replace(finished(), receipts=RECEIPTS))).text["models"]
     assert "the service named no plausible token counts for 4 replies" in told
@@ -221,6 +224,7 @@ def page(build: FinishedBuild, folder: Path) -> str:
     return Report(spec).write(build, folder)[0].read_text(encoding="utf-8")
 
 
+@pytest.mark.push
 def test_items_count_under_their_classes(build: FinishedBuild, tmp_path: Path) -> None:
     assert set(groups_of(item_summaries(build), sources_of(build))) == {"plain", "odd"}
     assert groups_of(item_summaries(finished(60)), ["bios", "cpubmed", "medqa", "mlecqa", "none"])[-1] == "none"

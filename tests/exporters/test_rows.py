@@ -87,6 +87,7 @@ def test_parquet_holds_what_the_json_lines_hold(tmp_path):
     assert pq.read_table(path).to_pylist() == jsonl(build, tmp_path, order="random")
 
 
+@pytest.mark.push
 def test_rows_are_in_one_random_order_that_other_rows_do_not_change(tmp_path):
     build = finished(count=400)
     ids = [record["id"] for record in jsonl(build, tmp_path, order="random")]

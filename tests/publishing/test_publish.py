@@ -24,6 +24,7 @@ def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[FakeHub]:
         yield server
 
 
+@pytest.mark.push
 def test_a_release_is_published_once_with_a_tag(released: Release, hub: FakeHub) -> None:
     hub.files["old/removed.jsonl"] = b"{}"
     done = publish_release(released.folder, "owner/garden", endpoint=hub.address)
@@ -42,6 +43,7 @@ def test_a_release_is_published_once_with_a_tag(released: Release, hub: FakeHub)
         publish_release(released.folder, "owner/garden", endpoint=hub.address)
 
 
+@pytest.mark.push
 @pytest.mark.parametrize(
     ("status", "at", "remedy"),
     [
@@ -61,6 +63,7 @@ def test_a_refusal_of_the_hub_says_what_helps(
     assert hub.tags == {}
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("at", ["/commit/", "/tag/"])
 def test_a_network_that_is_cut_loses_nothing_and_publishes_nothing_twice(
     released: Release, hub: FakeHub, at: str, monkeypatch: pytest.MonkeyPatch
@@ -77,11 +80,13 @@ def test_a_network_that_is_cut_loses_nothing_and_publishes_nothing_twice(
     assert sum("/tag/" in request for request in hub.requests) == 1
 
 
+@pytest.mark.push
 def test_a_hub_that_is_not_there_is_explained(released: Release, hub: FakeHub) -> None:
     with pytest.raises(ServiceError, match="owner/garden could not be published"):
         publish_release(released.folder, "owner/garden", endpoint="http://127.0.0.1:9")
 
 
+@pytest.mark.push
 def test_a_dry_run_shows_every_file_and_sends_nothing(
     released: Release, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -95,6 +100,7 @@ def test_a_dry_run_shows_every_file_and_sends_nothing(
     assert said.endswith("nothing was sent\n")
 
 
+@pytest.mark.push
 def test_only_what_the_release_wrote_is_published(own_releases: Path, built: BuiltSample) -> None:
     folder = own_releases / "care_mi" / "1.0.0"
     with pytest.raises(RecipeError, match="no repository is named"):

@@ -80,6 +80,7 @@ def _cases() -> Iterator[Any]:
             yield pytest.param(overrides, marks=marks, id=" ".join(overrides))
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("overrides", list(_cases()))
 def test_it_composes(overrides: list[str]) -> None:
     loaded = load_recipe(overrides)
@@ -88,6 +89,7 @@ def test_it_composes(overrides: list[str]) -> None:
     assert missing == []
 
 
+@pytest.mark.push
 def test_each_step_can_have_a_model_of_its_own() -> None:
     loaded = load_recipe(["recipe=care_mi", "model@steps.state_choice.model=none"])
     assert loaded.recipe.steps["state_choice"].model is not loaded.recipe.model

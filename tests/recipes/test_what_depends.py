@@ -42,6 +42,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return here
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("file", "more", "reruns"),
     [

@@ -22,6 +22,7 @@ def project(spec):
     )  # fmt: skip
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("seed", range(4))
 def test_progress_and_step_decide_alike(tmp_path, seed):
     world = World(tmp_path, count=30, min_evidence=2)

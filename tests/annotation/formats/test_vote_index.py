@@ -25,6 +25,7 @@ votes = st.builds(
 )  # fmt: skip
 
 
+@pytest.mark.push
 @given(st.lists(votes, max_size=30))
 def test_votes_are_found_by_numbers(given_votes):
     material = material_of(spec=SPEC, tasks=TASKS, votes=given_votes)

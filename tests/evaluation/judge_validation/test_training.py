@@ -280,6 +280,7 @@ with storage.replacing_judge(folder, "ridge") as draft:
 """
 
 
+@pytest.mark.push
 def test_a_training_that_is_killed_leaves_the_old_judge(made: World, tmp_path: Path):
     train(tmp_path, made)
     before = folder_digest(tmp_path / "ridge")
@@ -311,6 +312,7 @@ def test_a_judge_that_was_taken_away_and_not_replaced_comes_back(tmp_path: Path)
         pass
 
 
+@pytest.mark.push
 def test_predictions_come_back_as_they_were(judges: Path, tmp_path: Path):
     predictions = load_validation_run(judges, "ridge", open_judge=False).predictions
     odd = replace(predictions[0], without_evidence=None, others={}, side="known_model")
@@ -321,6 +323,7 @@ def test_predictions_come_back_as_they_were(judges: Path, tmp_path: Path):
         read_predictions(tmp_path / "p.parquet")
 
 
+@pytest.mark.full
 def test_a_training_that_resumes_finds_its_folders_again(made: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Interrupted in its last training: what it had trained before is there, unless something changed."""
     learn, found = TfidfRidgeJudge.train, list[list[str]]()
@@ -356,6 +359,7 @@ def test_what_a_killed_training_left_is_cleared_away_unless_somebody_writes_it(t
     clean_judge_folders(tmp_path / "none")
 
 
+@pytest.mark.push
 @pytest.mark.parametrize(("part", "key"), [("final", "artefact_sha256"), ("held_out", "held_out_sha256")])
 def test_a_changed_artefact_does_not_pass_for_the_judge(judges: Path, tmp_path: Path, part: str, key: str):
     shutil.copytree(judges / "ridge", tmp_path / "ridge")
@@ -374,6 +378,7 @@ def test_a_changed_artefact_does_not_pass_for_the_judge(judges: Path, tmp_path: 
     assert told.value.why == "it is gone"
 
 
+@pytest.mark.push
 @pytest.mark.parametrize(
     "damage",
     [{"conformal": None}, {"conformal": {"half_width": -1}}, {"spec": []}, {"name": None}, {"artefact_sha256": "no"},
@@ -390,6 +395,7 @@ def test_a_card_that_lacks_something_is_no_card(judges: Path, tmp_path: Path, da
         read_judge_card(tmp_path)
 
 
+@pytest.mark.push
 def test_predictions_without_a_column_are_damaged(judges: Path, tmp_path: Path):
     table = pq.read_table(judges / "ridge" / "predictions.parquet").drop_columns(["target"])
     pq.write_table(table, tmp_path / "p.parquet")
@@ -397,6 +403,7 @@ def test_predictions_without_a_column_are_damaged(judges: Path, tmp_path: Path):
         read_predictions(tmp_path / "p.parquet")
 
 
+@pytest.mark.push
 def test_statements_that_served_as_answers_are_written_down_as_learned(judges: Path, made: World):
     learned = read_learned_hashes(judges / "ridge")
     for item in made.items[:5]:
@@ -420,6 +427,7 @@ def encoder(**changes: Any) -> Any:
     return EncoderSpec.model_validate({"kind": "encoder", "aspect": "correctness", **settings, **changes})
 
 
+@pytest.mark.push
 def test_what_is_missing_or_damaged_is_said_with_a_way_on(made: World, tmp_path: Path, judges: Path):
     with pytest.raises(DataError, match="the judge 'ridge' is not trained yet") as told:
         load_validation_run(tmp_path, "ridge")
@@ -434,6 +442,7 @@ def test_what_is_missing_or_damaged_is_said_with_a_way_on(made: World, tmp_path:
         train(tmp_path, made, EVALUATION.model_copy(update={"training": None}))
 
 
+@pytest.mark.push
 def test_other_settings_are_noticed(judges: Path, tmp_path: Path):
     card, now = read_trained_judge_card(judges, "ridge"), trained_on(reference_drop=0.1)
     assert changed_settings(card, ridge(), now, 1) == []

@@ -228,6 +228,7 @@ def test_the_contract_of_judges_holds(tmp_path):
     pickle.dumps(judge_of())
 
 
+@pytest.mark.push
 def test_it_is_heard_through_the_gateway_and_paid_for_once(tmp_path, monkeypatch):
     for name in ("OPENAI_BASE_URL", "OPENAI_API_KEY"):
         monkeypatch.delenv(name, raising=False)
@@ -262,6 +263,7 @@ def test_it_is_heard_through_the_gateway_and_paid_for_once(tmp_path, monkeypatch
         assert form["additionalProperties"] is False
 
 
+@pytest.mark.full
 def test_the_bundled_recipe_of_prompted_judges_is_whole():
     from benchbuilder.config.load import load_recipe
     from benchbuilder.pipeline.check import check_recipe

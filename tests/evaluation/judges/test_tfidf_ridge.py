@@ -104,6 +104,7 @@ def test_alone_in_company_and_in_any_order(judge: TfidfRidgeJudge, parts: Split)
     assert judge.score([]) == []
 
 
+@pytest.mark.push
 def test_after_reload_and_in_another_process(judge: TfidfRidgeJudge, folder: Path, parts: Split, tmp_path: Path):
     cases = [example.case for example in parts.held_out[:40]]
     again = TfidfRidgeJudge(ridge())
@@ -132,6 +133,7 @@ def test_the_same_training_gives_the_same_bytes(parts: Split, folder: Path, judg
     assert not [path for path in folder.iterdir() if path.suffix in (".pkl", ".pickle", ".joblib")]
 
 
+@pytest.mark.push
 def test_the_penalty_is_chosen_without_the_held_out_examples(parts: Split, tmp_path: Path):
     facts = [
         TfidfRidgeJudge(ridge()).train(parts.training, held_out, tmp_path / name, 1, lambda line: None)

@@ -23,6 +23,7 @@ def _asked(key: str) -> JournalRequest:
     return JournalRequest(key, None, "s", "m", "http://m", request(key), {}, 12, Cost(1, 1, 0.5), "2026-01-01")
 
 
+@pytest.mark.push
 def test_kept_replies_survive_a_power_cut(tmp_path: Path) -> None:
     world = (tmp_path / "world").resolve()
     world.mkdir()

@@ -72,11 +72,13 @@ def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return Built(language, loaded, store, made.manifests, planned.store, scored.manifests)
 
 
+@pytest.mark.push
 def test_every_question_and_triple_becomes_items(built: Built) -> None:
     counts = {name: built.manifests[name].rows for name in ("choices_on_topic", "triples_on_topic", "items")}
     assert counts == {"choices_on_topic": 4, "triples_on_topic": 2, "items": 16}
 
 
+@pytest.mark.push
 def test_no_character_of_the_sources_is_lost(built: Built) -> None:
     """Questions, answers and passages stand in items code point by code point."""
     language = built.language
@@ -88,6 +90,7 @@ def test_no_character_of_the_sources_is_lost(built: Built) -> None:
     assert passages == set(language["passages"])
 
 
+@pytest.mark.push
 def test_context_and_question_are_joined_as_the_recipe_says(built: Built) -> None:
     with_context = [item.payload for item in built.rows("items") if item.payload.context]
     assert len(with_context) >= 2
@@ -98,6 +101,7 @@ def test_context_and_question_are_joined_as_the_recipe_says(built: Built) -> Non
         assert payload.flat_cells()["full-question"] == f"{context} {payload.question}"
 
 
+@pytest.mark.push
 def test_spans_cut_no_character_and_no_word(built: Built) -> None:
     matching = "characters" if built.language["code"] == "th" else "words"
     for step in ("state_choice", "state_triple", "negate_choice", "negate_triple", "replace_choice"):
@@ -105,11 +109,13 @@ def test_spans_cut_no_character_and_no_word(built: Built) -> None:
             assert is_on_boundaries(row.answer, row.text, matching), row.text
 
 
+@pytest.mark.push
 def test_questions_end_in_the_mark_of_the_language(built: Built) -> None:
     for row in [*built.rows("ask_tf_choice"), *built.rows("ask_tf_triple"), *built.rows("ask_oe_choice")]:
         assert row.text.endswith(built.language["mark"])
 
 
+@pytest.mark.push
 def test_evidence_is_found_by_what_the_recipe_calls_a_word(built: Built) -> None:
     passages = built.language["passages"]
     order = {question: passages[ABOUT[n]] for n, (question, _) in enumerate(built.language["questions"])}
@@ -120,6 +126,7 @@ def test_evidence_is_found_by_what_the_recipe_calls_a_word(built: Built) -> None
             assert best[candidate.id] == about, candidate.answer
 
 
+@pytest.mark.push
 def test_files_hold_no_character_that_was_not_there(built: Built) -> None:
     for name in ("items.jsonl", "items.tsv", "candidates.jsonl", "README.md", "report.html"):
         text = built.file(name)
@@ -132,6 +139,7 @@ def test_files_hold_no_character_that_was_not_there(built: Built) -> None:
     assert {one["id"]: one["payload"]["answer"] if "payload" in one else one["answer"] for one in told} == items
 
 
+@pytest.mark.push
 def test_the_report_shows_each_text_whole_and_in_its_direction(built: Built) -> None:
     page = built.file("report.html")
     shown = re.findall(rf'<p class="ask" lang="{built.language["code"]}" dir="auto">(.*?)</p>', page, re.DOTALL)
@@ -140,6 +148,7 @@ def test_the_report_shows_each_text_whole_and_in_its_direction(built: Built) -> 
     assert "text-align: left" not in page
 
 
+@pytest.mark.push
 def test_baselines_are_scored_by_the_verdicts_of_the_language(built: Built) -> None:
     scored = [manifest for manifest in built.scores.values() if manifest.row == "score"]
     rows = [row for manifest in scored for row in built.evaluation.rows(manifest) if row.scorer == "verdict"]
@@ -150,6 +159,7 @@ def test_baselines_are_scored_by_the_verdicts_of_the_language(built: Built) -> N
     assert (right["agrees"], wrong["agrees"]) == (wrong["denies"], right["denies"])
 
 
+@pytest.mark.push
 def test_the_results_show_each_text_whole_and_in_its_direction(built: Built) -> None:
     folder = built.evaluation.folder
     page = (folder / "results.html").read_text(encoding="utf-8")
@@ -157,12 +167,14 @@ def test_the_results_show_each_text_whole_and_in_its_direction(built: Built) -> 
     assert f'lang="{built.language["code"]}" dir="auto"' in page
 
 
+@pytest.mark.push
 def test_composed_words_are_found_in_texts_whose_marks_stand_apart(built: Built) -> None:
     assert all(unicodedata.is_normalized("NFC", word) for word in built.language["words"] if built.language["apart"])
     texts = [row.payload.question for row in built.rows("choices_on_topic")]
     assert all(unicodedata.is_normalized("NFC", text) != built.language["apart"] for text in texts)
 
 
+@pytest.mark.push
 def test_one_form_of_unicode_if_the_recipe_names_it(tmp_path: Path) -> None:
     recipes = write_recipe(tmp_path / "recipes", LANGUAGES["yo"])
     asked = [
@@ -181,6 +193,7 @@ def test_one_form_of_unicode_if_the_recipe_names_it(tmp_path: Path) -> None:
     assert all(unicodedata.is_normalized("NFC", row.text) for row in store.rows(made.manifests["paragraphs"]))
 
 
+@pytest.mark.push
 def test_sheets_give_back_what_people_were_shown(built: Built, tmp_path: Path) -> None:
     from filled_sheets import write_sample_votes
 
