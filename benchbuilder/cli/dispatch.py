@@ -279,7 +279,7 @@ def _run_command_line(arguments: list[str], *, is_process: bool = False) -> int:
         command = given_command(arguments)
         return 0 if repeat_build(command) else _dispatch(arguments, command)
     except (BenchbuilderError, ImportError) as error:
-        known = explain_import_error(error, "this command") if isinstance(error, ImportError) else error
+        known = error if isinstance(error, BenchbuilderError) else explain_import_error(error, "this command")
         if known is None:
             raise
         _print_error(f"error: {known}", style="red")

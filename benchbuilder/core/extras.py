@@ -70,10 +70,10 @@ def require_extra(extra: str, user: str, libraries: Iterable[str] = (), *, where
         raise _not_installed(missing, user, extra, where, instead)
 
 
-def explain_import_error(error: ImportError, user: str) -> InstallationError | None:
+def explain_import_error(error: Exception, user: str) -> InstallationError | None:
     """The error of `imports_of` if a library of an extra is missing; ``None`` if it is something else."""
-    extra = _extra_of(_library(error), "")
-    return _cannot_import(error, user, extra) if extra else None
+    extra = _extra_of(_library(error), "") if isinstance(error, ImportError) else ""
+    return _cannot_import(error, user, extra) if isinstance(error, ImportError) and extra else None
 
 
 def _library(error: ImportError) -> str:
