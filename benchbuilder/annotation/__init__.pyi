@@ -31,7 +31,6 @@ from .database.project_setup import CLAIMS_PROJECT as CLAIMS_PROJECT
 from .database.project_setup import DATABASE_FILE as DATABASE_FILE
 from .database.project_setup import add_gold_tasks as add_gold_tasks
 from .database.project_setup import make_project as make_project
-from .database.project_setup import missing_review_extra as missing_review_extra
 from .database.project_setup import open_annotation_store as open_annotation_store
 from .database.row_decisions import RowDecisions as RowDecisions
 from .database.row_decisions import error_reports as error_reports

@@ -264,7 +264,7 @@ def _run_command_line(arguments: list[str], *, is_process: bool = False) -> int:
         sys.stdout.write("".join(f"{word}\n" for word in complete_words(arguments[2:])))
         return 0
     # here, because the help needs no other room
-    from benchbuilder.core import BenchbuilderError, leave_pandas_for_later
+    from benchbuilder.core import BenchbuilderError, explain_import_error, leave_pandas_for_later
 
     if is_process:
         leave_pandas_for_later()
@@ -278,9 +278,12 @@ def _run_command_line(arguments: list[str], *, is_process: bool = False) -> int:
 
         command = given_command(arguments)
         return 0 if repeat_build(command) else _dispatch(arguments, command)
-    except BenchbuilderError as error:
-        _print_error(f"error: {error}", style="red")
-        return error.exit_code
+    except (BenchbuilderError, ImportError) as error:
+        known = error if isinstance(error, BenchbuilderError) else explain_import_error(error, "this command")
+        if known is None:
+            raise
+        _print_error(f"error: {known}", style="red")
+        return known.exit_code
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that the interpreter's last flush is quiet
         return 0

@@ -12,7 +12,6 @@ from urllib.parse import urlsplit
 
 from rich.console import Console
 
-from benchbuilder.annotation import missing_review_extra
 from benchbuilder.cli.annotation_session import (
     AnnotationSession,
     app_session,
@@ -21,7 +20,7 @@ from benchbuilder.cli.annotation_session import (
 )
 from benchbuilder.cli.session import Session, add_overrides, progress_watcher
 from benchbuilder.cli.terminal import print_line
-from benchbuilder.core import DataError, Problem, RecipeError, count_phrase
+from benchbuilder.core import DataError, Problem, RecipeError, count_phrase, imports_of
 from benchbuilder.pipeline import build_benchmark
 
 DEFAULT_PORT = 8765
@@ -72,11 +71,9 @@ def run(args: argparse.Namespace, console: Console) -> int:
 
 def _app() -> tuple[Callable[..., Any], Callable[..., None]]:
     """The functions that make and serve the app; InstallationError without the extra ``review``."""
-    try:
+    with imports_of("review", "the review app"):
         from benchbuilder.annotation import create_app
         from benchbuilder.web import serve_app
-    except ModuleNotFoundError as error:
-        raise missing_review_extra(error) from error
     return create_app, serve_app
 
 

@@ -14,8 +14,8 @@ from benchbuilder.api import export_site, release_of
 from benchbuilder.cli.session import split_names
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import display_path, load_recipe
-from benchbuilder.core import DataError, Problem, RecipeError, count_phrase
-from benchbuilder.explorer import BuildFolder, ExplorerSite, find_builds, missing_view_extra
+from benchbuilder.core import DataError, Problem, RecipeError, count_phrase, imports_of
+from benchbuilder.explorer import BuildFolder, find_builds
 
 _BUILDS = "builds"
 _SCREENS = ("DISPLAY", "WAYLAND_DISPLAY")
@@ -43,11 +43,9 @@ def run(args: argparse.Namespace, console: Console) -> int:
                                    actual=str(args.port))])  # fmt: skip
     if args.export is not None:
         return _export(args, console)
-    try:
-        from benchbuilder.explorer import create_explorer
+    with imports_of("view", "the explorer"):
+        from benchbuilder.explorer import ExplorerSite, create_explorer
         from benchbuilder.web import serve_app
-    except ModuleNotFoundError as error:
-        raise missing_view_extra(error) from error
     builds = _builds(args)
     site = ExplorerSite(
         {build.name: build for build in builds}, read_only=args.read_only, recipes=tuple(args.recipes or ())

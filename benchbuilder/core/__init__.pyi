@@ -32,6 +32,11 @@ from .errors import TooManyFailures as TooManyFailures
 from .errors import Waiting as Waiting
 from .errors import WaitingForBatch as WaitingForBatch
 from .errors import WaitingForPeople as WaitingForPeople
+from .extras import explain_import_error as explain_import_error
+from .extras import extra_advice as extra_advice
+from .extras import imports_of as imports_of
+from .extras import is_installed as is_installed
+from .extras import require_extra as require_extra
 from .file_stamps import FileStamps as FileStamps
 from .file_stamps import stamp_files as stamp_files
 from .processes import WorkerContext as WorkerContext

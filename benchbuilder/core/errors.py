@@ -92,7 +92,7 @@ class RecipeError(BenchbuilderError):
 
 
 class InstallationError(BenchbuilderError):
-    """A kind is not installed, is claimed by two distributions, or cannot be imported."""
+    """A kind or a library is not installed, is claimed by two distributions, or cannot be imported."""
 
     exit_code = 2
 

@@ -11,6 +11,7 @@ from importlib.metadata import EntryPoint, EntryPoints, entry_points
 from typing import TYPE_CHECKING, Any
 
 from benchbuilder.core.errors import InstallationError
+from benchbuilder.core.extras import explain_import_error
 
 if TYPE_CHECKING:
     from benchbuilder.core.records.row import Row
@@ -214,8 +215,9 @@ class Kind:
         try:
             return getattr(importlib.import_module(module), attribute)
         except (ImportError, AttributeError) as error:
-            raise InstallationError(
-                f"the {self.slot} kind {self.name!r} of {self.distribution} cannot be imported",
+            user = f"the {self.slot} kind {self.name!r}"
+            raise explain_import_error(error, user) or InstallationError(
+                f"{user} of {self.distribution} cannot be imported",
                 where=self.target,
                 why=str(error),
                 next=f"reinstall {self.distribution}, with the extra that this kind needs",

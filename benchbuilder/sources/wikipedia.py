@@ -17,11 +17,12 @@ from benchbuilder.core import (
     DataError,
     Dropped,
     Fold,
-    InstallationError,
     Passage,
     Row,
     create_from_spec,
+    is_installed,
     load_words,
+    require_extra,
     script_version,
 )
 from benchbuilder.retrieval import Tokenizer
@@ -185,7 +186,7 @@ class Wikipedia(UnitSource[WikipediaSpec]):
     def fingerprint(self) -> Mapping[str, str]:
         """The word list, and the versions of what shapes text and comparison."""
         spec = self.spec
-        versions = {"mwparserfromhell": version("mwparserfromhell")} if _import_parser() else {}
+        versions = {"mwparserfromhell": version("mwparserfromhell")} if is_installed("mwparserfromhell") else {}
         if spec.words is not None:
             words = "\n".join(load_words(spec.words.file))
             versions["word list"] = hashlib.sha256(words.encode()).hexdigest()
@@ -216,7 +217,7 @@ class Wikipedia(UnitSource[WikipediaSpec]):
         return Passage.build(base=self.name, document=document, title=title, text=text, **header)
 
     def _rows(self, source_file: SourceFile, workers: int) -> Iterator[RawRow]:
-        _require_parser(self.key("kind"))
+        require_extra("wikipedia", "the source kind 'wikipedia'", where=self.key("kind"))
         key, number, last, problem = self.key("path"), 0, "", ""
         pieces = read_decompressed(source_file.path, source_file.name, key, workers)
 
@@ -248,17 +249,3 @@ class Wikipedia(UnitSource[WikipediaSpec]):
                 f"{key}: {source_file.name} is damaged", where=f"{source_file.name}:{number}", why=f"{error}; {seen}",
                 next="download the file again, and compare its checksum with the one that is published",
             ) from error  # fmt: skip
-
-
-def _require_parser(where: str) -> None:
-    if not _import_parser():
-        raise InstallationError(
-            "sources of the kind `wikipedia` need a library that is not installed",
-            where=where, why="there is no module mwparserfromhell", next="pip install 'benchbuilder[wikipedia]'",
-        )  # fmt: skip
-
-
-def _import_parser() -> bool:
-    from importlib.util import find_spec
-
-    return find_spec("mwparserfromhell") is not None

@@ -3,6 +3,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import os
+import sys
 from typing import Any
 
 import pytest
@@ -189,7 +190,7 @@ def test_check_reads_a_few_pages_and_the_word_list(write, make_source):
 
 
 def test_without_the_library(write, make_source, monkeypatch):
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "mwparserfromhell", None)
     source = make_source("wikipedia", path=write("a.xml", dump(PAGES)), **SETTINGS)
     for read in (source.check, lambda: list(source.read())):
         with pytest.raises(InstallationError) as raised:

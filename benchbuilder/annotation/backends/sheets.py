@@ -30,10 +30,10 @@ from benchbuilder.annotation.sheets.sheets import (
     sheet_grid,
     sheet_rows,
 )
-from benchbuilder.annotation.sheets.workbook_support import XLSX_ADVICE, is_xlsx_supported
+from benchbuilder.annotation.sheets.workbook_support import is_xlsx_supported
 from benchbuilder.annotation.tasks import wording_key
 from benchbuilder.config import AnnotationSpec, FileRef, KindSpec, Name, RuntimeOption
-from benchbuilder.core import DataError, StepContext, make_folder, raise_row_errors, special_file
+from benchbuilder.core import DataError, StepContext, extra_advice, make_folder, raise_row_errors, special_file
 
 TO_FILL_FOLDER, FILLED_FOLDER = "to_fill", "filled"
 _FORMER_TO_FILL_FOLDER, _FORMER_FILLED_FOLDER = "packets", "votes"
@@ -201,7 +201,7 @@ class SheetsBackend(AnnotationBackend):
             make_folder(folder / FILLED_FOLDER)
         also_xlsx = is_xlsx_supported()
         names = ", ".join(name for name in sheets if name.endswith(".xlsx" if also_xlsx else ".csv"))
-        other = "or the .csv of the same name" if also_xlsx else f"for XLSX: {XLSX_ADVICE}"
+        other = "or the .csv of the same name" if also_xlsx else f"for XLSX: {extra_advice('xlsx')}"
         warning = ""
         if changed:
             warning = f"{', '.join(changed)} changed since written: if filled in, move to {label}/{FILLED_FOLDER}"

@@ -13,7 +13,7 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as NoConnectionLeft
 
-from benchbuilder.core import DataError, connection_encryption, display_database_url, parse_database_url
+from benchbuilder.core import DataError, connection_encryption, display_database_url, imports_of, parse_database_url
 
 _TRY_AGAIN = "nothing was saved; try again"
 _TEXTS = {
@@ -187,14 +187,8 @@ def _sqlite(url: URL) -> Engine:
 
 def _postgresql(url: URL) -> Engine:
     context = connection_encryption(url.query)
-    try:
+    with imports_of("postgres", "the connection to PostgreSQL"):
         return create_engine(
             url.set(query={}), pool_size=16, max_overflow=48, pool_timeout=_TIMEOUT_SECONDS, pool_pre_ping=True,
             hide_parameters=True, connect_args={} if context is None else {"ssl_context": context},
         )  # fmt: skip
-    except ModuleNotFoundError as error:
-        raise DataError(
-            "PostgreSQL cannot be reached without its driver",
-            why=str(error),
-            next="pip install 'benchbuilder[postgres]'",
-        ) from error

@@ -14,7 +14,7 @@ from benchbuilder.annotation.database.models import Project
 from benchbuilder.annotation.tasks import paragraph_key, task_key
 from benchbuilder.annotation.values import is_allowed_value
 from benchbuilder.config import FileRef, ProjectSpec
-from benchbuilder.core import DataError, InstallationError, raise_row_errors
+from benchbuilder.core import DataError, imports_of, raise_row_errors
 
 if TYPE_CHECKING:
     from benchbuilder.annotation.database.store import AnnotationStore
@@ -139,17 +139,6 @@ def open_annotation_store(database_env: str | None, workplace: Path) -> Annotati
         InstallationError: the extra ``review`` is not installed.
         DataError: the database cannot be opened.
     """
-    try:
+    with imports_of("review", "the database of votes"):
         from benchbuilder.annotation.database.store import AnnotationStore
-    except ModuleNotFoundError as error:
-        raise missing_review_extra(error) from error
     return AnnotationStore.open(database_url(database_env, workplace))
-
-
-def missing_review_extra(error: ModuleNotFoundError) -> InstallationError:
-    """The error for a missing library of the review app."""
-    return InstallationError(
-        "the review app needs libraries that are not installed",
-        why=f"there is no module {error.name}",
-        next="pip install 'benchbuilder[review]'",
-    )

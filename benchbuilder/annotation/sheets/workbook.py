@@ -26,16 +26,15 @@ from benchbuilder.annotation.sheets.sheets import (
     sheet_grid,
 )
 from benchbuilder.annotation.sheets.workbook_support import (
-    XLSX_ADVICE,
     NoSuchWorksheetError,
     UnreadableWorkbookError,
     check_archive,
     temporary_folder_in_errors,
 )
 from benchbuilder.config import AnnotationSpec, GuidingQuestion
-from benchbuilder.core import InstallationError
+from benchbuilder.core import imports_of
 
-try:
+with imports_of("xlsx", "the format XLSX", instead="use CSV"):
     from openpyxl import Workbook, load_workbook
     from openpyxl.cell import WriteOnlyCell
     from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE, Cell
@@ -48,11 +47,6 @@ try:
     from openpyxl.worksheet.properties import PageSetupProperties
     from openpyxl.worksheet.worksheet import Worksheet
     from openpyxl.writer.excel import ExcelWriter
-except ImportError as error:
-    raise InstallationError(
-        "files of the format XLSX need a library that is not installed", why=str(error),
-        next=f"{XLSX_ADVICE}, or use CSV",
-    ) from error  # fmt: skip
 
 _NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,6})?", re.ASCII)
 _EPOCH = datetime(2000, 1, 1)

@@ -7,13 +7,11 @@ import zipfile
 import zlib
 from collections.abc import Generator
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import IO
 
-from benchbuilder.core import name_file_in_errors
+from benchbuilder.core import imports_of, is_installed, name_file_in_errors
 
-XLSX_ADVICE = "pip install 'benchbuilder[xlsx]'"
 MAX_UNPACKED_BYTES = 512 * 2**20
 """Bytes that an XLSX file may unpack to."""
 
@@ -31,13 +29,14 @@ class NoSuchWorksheetError(Exception):
 
 def is_xlsx_supported() -> bool:
     """Whether the extra `xlsx` is installed."""
-    return find_spec("openpyxl") is not None
+    return is_installed("openpyxl") and is_installed("lxml")
 
 
 @contextmanager
 def temporary_folder_in_errors() -> Generator[None]:
     """Name the folder of temporary files when writing there fails; lxml has its own class of errors for this."""
-    from lxml.etree import SerialisationError  # needs the extra `xlsx`
+    with imports_of("xlsx", "the format XLSX", instead="use CSV"):
+        from lxml.etree import SerialisationError
 
     with name_file_in_errors(Path(tempfile.gettempdir())):
         try:

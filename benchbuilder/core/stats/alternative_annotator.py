@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from benchbuilder.core.errors import InstallationError
+from benchbuilder.core.extras import imports_of
 from benchbuilder.core.stats.student_t import probability_below
 from benchbuilder.core.stats.weighted import Bools, Floats
 
@@ -180,12 +180,6 @@ def _warnings(met: Sequence[LeftOutAnnotator], unmet: Sequence[str]) -> tuple[st
 
 
 def _scipy_stats() -> Any:
-    try:
+    with imports_of("judge", "the alternative annotator test"):
         from scipy import stats
-    except ImportError as error:
-        raise InstallationError(
-            "the alternative annotator test needs scipy",
-            why=str(error),
-            next="install benchbuilder with the extra judge: pip install 'benchbuilder[judge]'",
-        ) from error
     return stats

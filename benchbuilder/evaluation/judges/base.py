@@ -8,14 +8,13 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
 from benchbuilder.config import KindSpec
-from benchbuilder.core import Dropped, InstallationError, Item
+from benchbuilder.core import Dropped, Item
 from benchbuilder.models import Reply, Request
 
 
@@ -83,15 +82,6 @@ class Example:
     def synthetic(self) -> bool:
         """Whether the answer is a statement of the item, not written by a model and not rated."""
         return not self.model
-
-
-def require_libraries(libraries: Iterable[str], kind: str, advice: str) -> None:
-    """InstallationError with `advice` if one of the `libraries` that judges of a `kind` need is not installed."""
-    if missing := [name for name in libraries if find_spec(name) is None]:
-        raise InstallationError(
-            f"judges of the kind '{kind}' need libraries that are not installed",
-            why=f"not installed: {', '.join(missing)}", next=advice,
-        )  # fmt: skip
 
 
 def library_versions(libraries: Iterable[str]) -> dict[str, str]:

@@ -15,14 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from benchbuilder.core import DataError, Floats
+from benchbuilder.core import DataError, Floats, require_extra
 from benchbuilder.evaluation.judges.base import (
     Case,
     Example,
     JudgeSpec,
     TrainedJudge,
     library_versions,
-    require_libraries,
 )
 from benchbuilder.evaluation.judges.tfidf_features import RELATIONS, CaseFeatures, extract_features
 
@@ -76,8 +75,8 @@ class TfidfRidgeJudge(TrainedJudge):
         self._intercept = 0.0
 
     def ready(self) -> None:
-        """InstallationError if scikit-learn, which training needs, is missing."""
-        require_libraries(["sklearn"], self.kind, "pip install 'benchbuilder[judge]'")
+        """InstallationError if scikit-learn or scipy, which training needs, is missing."""
+        require_extra("judge", f"the judge kind {self.kind!r}")
 
     def fingerprint(self) -> Mapping[str, str]:
         """The version of scikit-learn."""

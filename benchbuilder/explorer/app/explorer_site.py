@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
-from benchbuilder.core import InstallationError, PageTexts, load_languages
+from benchbuilder.core import PageTexts, load_languages
 from benchbuilder.explorer.app.page_templates import render_page
 from benchbuilder.explorer.reading.build_folders import BuildFolder
 from benchbuilder.explorer.workbench.recipe_memory import RecipeMemory
@@ -86,11 +86,3 @@ def page_request(request: Request) -> PageRequest:
         request.headers.get("accept-language", ""), site.languages
     )  # fmt: skip
     return PageRequest(request, site, site.languages[code])
-
-
-def missing_view_extra(error: ModuleNotFoundError) -> InstallationError:
-    """The error for a missing library of the explorer."""
-    return InstallationError(
-        "the explorer needs libraries that are not installed", why=f"there is no module {error.name}",
-        next="pip install 'benchbuilder[view]'",
-    )  # fmt: skip

@@ -6,14 +6,13 @@ import importlib
 import json
 import re
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import regex
 
-from benchbuilder.core import InstallationError, Problem, RecipeError
+from benchbuilder.core import Problem, RecipeError, imports_of, is_installed
 from benchbuilder.models.base import Request
 from benchbuilder.models.gateway.chat_template import find_chat_template
 from benchbuilder.models.gateway.journal import Journal
@@ -186,19 +185,14 @@ def counting_file(spec: Any) -> Path | None:
         return named.file
     folder = getattr(spec, "path", None)
     own = None if folder is None else folder.file / "tokenizer.json"
-    return own if own is not None and own.is_file() and find_spec("tokenizers") is not None else None
+    return own if own is not None and own.is_file() and is_installed("tokenizers") else None
 
 
 def _tokenizer(file: Path) -> Callable[[str], int]:
     """A function that counts tokens with the tokenizer in `file`."""
-    try:
+    instead = "leave model.token_counter out"
+    with imports_of("hf", "counting with a tokenizer file", where=str(file), instead=instead):
         library: Any = importlib.import_module("tokenizers")
-    except ImportError as error:
-        raise InstallationError(
-            "counting with a tokenizer file needs the package tokenizers",
-            where=str(file),
-            next="pip install 'benchbuilder[hf]', or leave model.token_counter out",
-        ) from error
     try:
         tokenizer = library.Tokenizer.from_str(file.read_text(encoding="utf-8"))
     except Exception as error:  # the library raises bare Exception

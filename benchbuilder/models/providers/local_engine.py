@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from benchbuilder.core import InstallationError, ServiceError
+from benchbuilder.core import InstallationError, ServiceError, imports_of
 
 Architecture = Literal["causal", "seq2seq"]
 
@@ -175,21 +175,10 @@ def _ids(value: Any) -> set[int]:
 
 
 def _libraries() -> tuple[Any, Any]:
-    try:
+    with imports_of("hf", "the model kind 'transformers'"):
         import torch
         import transformers
-    except ImportError as error:
-        raise not_installed(str(error)) from error
     return torch, transformers
-
-
-def not_installed(why: str) -> InstallationError:
-    """The error for a missing library."""
-    return InstallationError(
-        "models of the kind 'transformers' need libraries that are not installed",
-        why=why,
-        next="pip install 'benchbuilder[gguf]'" if "gguf" in why else "pip install 'benchbuilder[hf]'",
-    )
 
 
 def _device(torch: Any, device: str) -> Any:

@@ -7,7 +7,6 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from urllib.parse import urlsplit, urlunsplit
 from urllib.request import getproxies, proxy_bypass
@@ -15,7 +14,7 @@ from urllib.request import getproxies, proxy_bypass
 from pydantic import field_validator
 
 from benchbuilder.config import HostedSpec, KindSpec, RuntimeOption, Sampling
-from benchbuilder.core import InstallationError, Problem, RecipeError, ServiceError
+from benchbuilder.core import Problem, RecipeError, ServiceError, imports_of, require_extra
 from benchbuilder.models.base import BatchService, HostedModel, Reply, Request, TransientError
 from benchbuilder.models.providers.openai_batch import OpenAIBatches
 from benchbuilder.models.providers.openai_errors import ErrorResponse, UnknownFormatError, connection_error, hide_key
@@ -44,6 +43,7 @@ _SECRET = re.compile(
     r"|(client[-_]?)?secret|passw(or)?d|cookie",
     re.IGNORECASE,
 )
+_USER = "the model kind 'openai'"
 _CONNECT_S = 30.0
 """Seconds until a connection attempt is given up."""
 
@@ -170,8 +170,7 @@ class OpenAIModel(HostedModel):
 
     def ready(self) -> None:
         """InstallationError if aiohttp or openai is missing."""
-        if lacking := [name for name in ("aiohttp", "openai") if find_spec(name) is None]:
-            raise _not_installed(f"not installed: {', '.join(lacking)}")
+        require_extra("openai", _USER)
 
     async def open(self) -> None:
         """Import the libraries, read the key, and open the connection pool of the running loop."""
@@ -372,15 +371,7 @@ def _proxy(endpoint: str) -> str | None:
 
 def _library() -> Any:
     """Import aiohttp and `openai`; InstallationError if one is missing."""
-    try:
+    with imports_of("openai", _USER):
         import aiohttp
         import openai  # noqa: F401  # pyright: ignore[reportUnusedImport]  # imported now, so that an error is not delayed by it
-    except ImportError as error:
-        raise _not_installed(str(error)) from error
     return aiohttp
-
-
-def _not_installed(why: str) -> InstallationError:
-    return InstallationError(
-        "the model kind 'openai' needs more than is installed", why=why, next="pip install 'benchbuilder[openai]'"
-    )

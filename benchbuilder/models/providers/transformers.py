@@ -6,14 +6,13 @@ import hashlib
 import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, JsonValue, model_validator
 
 from benchbuilder.config import FileRef, KindSpec, ModelSpec, PositiveCount, RuntimeOption, Spec
-from benchbuilder.core import ServiceError
+from benchbuilder.core import ServiceError, require_extra
 from benchbuilder.models.base import LocalModel, Message, RefusedRequestError, Reply, Request, Usage
 from benchbuilder.models.providers.chat import (
     RESERVED,
@@ -31,7 +30,6 @@ from benchbuilder.models.providers.local_engine import (
     GeneratedTokens,
     LocalEngine,
     WeightsSource,
-    not_installed,
 )
 from benchbuilder.models.providers.weights_digest import file_sha256, weights_sha256
 
@@ -148,8 +146,7 @@ class TransformersModel(LocalModel):
         """InstallationError if torch or transformers is missing, peft for adapters, or gguf for a GGUF file."""
         adapts, unpacks = self.spec.adapter is not None, self._place()[1] is not None
         wanted = ("torch", "transformers", *(["peft"] if adapts else []), *(["gguf"] if unpacks else []))
-        if lacking := [name for name in wanted if find_spec(name) is None]:
-            raise not_installed(f"not installed: {', '.join(lacking)}")
+        require_extra("hf", "the model kind 'transformers'", wanted)
 
     @property
     def label(self) -> str:
@@ -175,6 +172,7 @@ class TransformersModel(LocalModel):
         """One body per request, in order; nothing is generated if one of them is refused."""
         with _TURN:
             if self._engine is None:
+                self.ready()
                 self._engine = LocalEngine(self._source())
             engine = self._engine
             prompts = [self._prompt(engine, request) for request in requests]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchbuilder.config import REPOSITORY_PATTERN, display_path
-from benchbuilder.core import DataError, InstallationError, Problem, RecipeError, ServiceError
+from benchbuilder.core import DataError, Problem, RecipeError, ServiceError, imports_of
 from benchbuilder.publishing.release.make import CHECKSUMS, check_release
 from benchbuilder.publishing.release.record import ReleaseRecord, parse_version, read_record
 
@@ -102,13 +102,9 @@ def publish_release(
         InstallationError: The extra ``publish`` is not installed.
     """
     plan = plan_upload(folder, repository)
-    try:
+    with imports_of("publish", "publishing"):
         from huggingface_hub import HfApi
         from huggingface_hub.errors import HfHubHTTPError, LocalTokenNotFoundError, OfflineModeIsEnabled
-    except ImportError as error:
-        raise InstallationError(
-            "publishing needs huggingface_hub", why=str(error), next="pip install 'benchbuilder[publish]'"
-        ) from error
     api = HfApi(endpoint=endpoint)
     failures = (HfHubHTTPError, *_web_errors(HfHubHTTPError), LocalTokenNotFoundError, OfflineModeIsEnabled, OSError)
     try:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from benchbuilder.core import DataError, InstallationError
+from benchbuilder.core import DataError, imports_of
 from benchbuilder.models import file_sha256
 from benchbuilder.retrieval.retrievers.array_cache import Array
 from benchbuilder.retrieval.tokenizers.huggingface import library_version
@@ -62,13 +62,8 @@ class SentenceEncoder:
 
     def _loaded(self) -> Any:
         if self._model is None:
-            try:
+            with imports_of("dense", "the retriever kind 'dense'"):
                 import sentence_transformers
-            except ImportError as error:
-                raise InstallationError(
-                    "the retriever dense needs the package sentence-transformers",
-                    why=str(error), next="pip install 'benchbuilder[dense]'",
-                ) from error  # fmt: skip
             where = str(self._folder or self._name)
             if self._folder is not None and not self._folder.is_dir():
                 raise DataError("there is no folder of a sentence encoder here", where=where, next=_NEXT)

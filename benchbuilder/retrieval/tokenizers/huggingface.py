@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import Field, model_validator
 
 from benchbuilder.config import FileRef, KindSpec
-from benchbuilder.core import DataError, InstallationError
+from benchbuilder.core import DataError, imports_of
 from benchbuilder.retrieval.base import Tokenizer
 
 HUB_NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]*(/[A-Za-z0-9][A-Za-z0-9_.-]*)?$"
@@ -108,13 +108,8 @@ def _covering_spans(spans: Iterable[tuple[int, int]], size: int) -> list[tuple[i
 @cache
 def _load(source: str, revision: str | None, local: bool) -> Any:
     """Load the tokenizer of the library `tokenizers`."""
-    try:
+    with imports_of("hf", "the tokenizer kind 'huggingface'"):
         from transformers import AutoTokenizer
-    except ImportError as error:
-        raise InstallationError(
-            "the tokenizer huggingface needs the package transformers",
-            why=str(error), next="pip install 'benchbuilder[hf]'",
-        ) from error  # fmt: skip
     if local and not Path(source).is_dir():
         raise DataError("there is no folder of a tokenizer here", where=source, next=_NEXT)
     loader: Any = AutoTokenizer

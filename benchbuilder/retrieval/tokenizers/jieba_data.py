@@ -14,14 +14,13 @@ from typing import Any
 
 from xxhash import xxh3_128_hexdigest
 
-from benchbuilder.core import InstallationError
+from benchbuilder.core import InstallationError, extra_advice, imports_of, is_installed
 
 JIEBA = "0.42.1"
 """The version of jieba whose tokens are made, with or without jieba itself; keys of steps name it."""
 _DICTIONARY = "057963fa0253c39e2270ae757ed7d697"
 _MODEL = "8eb2abb6b69f013ed2e37e3aad54b67c"
 _PACKAGES = ("jieba_next", "jieba")
-_ADVICE = "pip install 'benchbuilder[jieba]'"
 
 _NEVER = -3.14e100
 UNSEEN = (_NEVER,) * 4
@@ -32,7 +31,7 @@ _STEPS = ("EB", "SB", "BM", "MM", "BE", "ME", "ES", "SS")
 
 def is_jieba_installed() -> bool:
     """Whether jieba itself is installed, not only its data."""
-    return find_spec("jieba") is not None
+    return is_installed("jieba")
 
 
 @cache
@@ -42,13 +41,9 @@ def jieba_module() -> Any:
     Raises:
         InstallationError: It is not installed.
     """
-    if not is_jieba_installed():
-        raise InstallationError(
-            "jieba itself is not installed", where="tokenizer.implementation",
-            why="only the implementation `pure` needs it: the compiled one makes the same tokens",
-            next=f"{_ADVICE}, or set tokenizer.implementation to auto",
-        )  # fmt: skip
-    module = _imported("jieba")
+    instead = "set tokenizer.implementation to auto: the compiled one makes the same tokens"
+    with imports_of("jieba", "the implementation `pure`", where="tokenizer.implementation", instead=instead):
+        module = _imported("jieba")
     module.setLogLevel(logging.WARNING)
     return module
 
@@ -105,5 +100,6 @@ def _imported(name: str) -> Any:
 def _missing(what: str) -> InstallationError:
     return InstallationError(
         f"the tokenizer jieba has no {what}", where="tokenizer",
-        why=f"neither jieba-next nor jieba is installed, or it does not have the {what} of jieba {JIEBA}", next=_ADVICE,
+        why=f"neither jieba-next nor jieba is installed, or it does not have the {what} of jieba {JIEBA}",
+        next=extra_advice("jieba"),
     )  # fmt: skip

@@ -14,7 +14,7 @@ from typing import Any
 import regex
 
 from benchbuilder.config import FileRef, expand_pattern, has_wildcard
-from benchbuilder.core import SPECIAL_FILE_HINT, DataError, InstallationError, public_path, special_file
+from benchbuilder.core import SPECIAL_FILE_HINT, DataError, imports_of, public_path, special_file
 
 _PLACEHOLDER = regex.compile(r"\{([a-z]+)\}|(\*)")
 
@@ -35,13 +35,8 @@ class SourceFile:
 
 def import_library(name: str, extra: str, where: str) -> Any:
     """Import an optional library; InstallationError names the extra of benchbuilder that installs it."""
-    try:
+    with imports_of(extra, "this source", where=where):
         return import_module(name)
-    except ImportError as error:
-        raise InstallationError(
-            f"this source needs the library {name.partition('.')[0]}, which is not installed", where=where,
-            why=str(error), next=f"pip install 'benchbuilder[{extra}]'",
-        ) from error  # fmt: skip
 
 
 def find_files(ref: FileRef, key: str, suffixes: Sequence[str], pattern: str = "") -> list[SourceFile]:

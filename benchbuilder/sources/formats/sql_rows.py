@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from benchbuilder.core import DataError
+from benchbuilder.core import DataError, imports_of
 from benchbuilder.sources.formats.files import import_library, wrong_shape
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class SourceDatabase:
             raise DataError(
                 f"{self.key}: the database cannot be reached without its driver",
                 where=f"the environment variable {self.env}", why=f"there is none for {backend}",
-                next="pip install 'benchbuilder[postgres]', or the driver that SQLAlchemy names for your database",
+                next="install the driver that SQLAlchemy names for your database",
             ) from error  # fmt: skip
 
     def _url(self) -> URL:
@@ -151,10 +151,11 @@ def _postgresql_engine(url: URL) -> Engine:
 
     known = parse_database_url(url.render_as_string(hide_password=False))
     context = connection_encryption(known.query)
-    return create_engine(
-        known.set(query={}), poolclass=NullPool, hide_parameters=True,
-        connect_args={} if context is None else {"ssl_context": context},
-    )  # fmt: skip
+    with imports_of("postgres", "the connection to PostgreSQL"):
+        return create_engine(
+            known.set(query={}), poolclass=NullPool, hide_parameters=True,
+            connect_args={} if context is None else {"ssl_context": context},
+        )  # fmt: skip
 
 
 def _read_only(connection: Connection) -> Connection:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
-from benchbuilder.core import InstallationError
+from benchbuilder.core import require_extra
 from benchbuilder.steps.balance.problem import BalanceProblem, Ints, SparseColumns
 
 _ROUNDING = 1e-6
@@ -25,11 +24,7 @@ class ExactChoice:
 
 def require_scipy() -> None:
     """InstallationError if scipy is missing."""
-    if find_spec("scipy") is None:
-        raise InstallationError(
-            "choose_forms with 'method: exact' needs a library that is not installed",
-            why="not installed: scipy", next="pip install 'benchbuilder[audit]', or set method: greedy",
-        )  # fmt: skip
+    require_extra("audit", "choose_forms with `method: exact`", ["scipy"], instead="set method: greedy")
 
 
 def choose_exactly(problem: BalanceProblem, start: Ints, gap: float, seconds: float) -> ExactChoice:

@@ -27,10 +27,10 @@ import tempfile
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from benchbuilder.core import extra_advice, is_installed
 from benchbuilder.testing.fake_openai.behaviour import Behaviour
 
 FAKE_OPENAI_HOST = "127.0.0.1"
@@ -128,8 +128,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--config", type=Path, help="a JSON file with fields of Behaviour")
     parser.add_argument("--port", type=int, default=0, help="0, the default, takes a free one")
     given = parser.parse_args(arguments)
-    if find_spec("aiohttp") is None:
-        parser.error("the library aiohttp is not installed: pip install 'benchbuilder[openai]'")
+    if not is_installed("aiohttp"):
+        parser.error(f"the library aiohttp is not installed: {extra_advice('openai')}")
     config = "{}" if given.config is None else given.config.read_text(encoding="utf-8")
 
     from benchbuilder.testing.fake_openai.service import serve_fake_openai  # aiohttp is for this process alone

@@ -195,6 +195,7 @@ def test_a_shared_database_is_named_by_the_environment(tmp_path):
 
 
 def test_without_its_libraries_the_app_says_what_to_install(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "benchbuilder.annotation.database.store", None)
+    monkeypatch.setitem(sys.modules, "sqlalchemy", None)
+    monkeypatch.delitem(sys.modules, "benchbuilder.annotation.database.store", raising=False)
     with pytest.raises(InstallationError, match=r"benchbuilder\[review\]"):
         AppBackend(app_spec(database_env=None)).ask([], None, {}, World(tmp_path).stage().context)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import random
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -370,7 +371,7 @@ def test_layers_that_are_not_there(base, tmp_path):
 
 def test_peft_is_needed_too(base, monkeypatch):
     made(base).ready()
-    monkeypatch.setattr("benchbuilder.evaluation.judges.base.find_spec", lambda name: None if name == "peft" else name)
+    monkeypatch.setitem(sys.modules, "peft", None)
     with pytest.raises(InstallationError) as caught:
         made(base).ready()
-    assert caught.value.why == "not installed: peft"
+    assert caught.value.what == "the judge kind 'decoder' needs peft, which is not installed"

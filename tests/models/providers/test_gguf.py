@@ -12,7 +12,6 @@ import pytest
 
 from benchbuilder.cli import main
 from benchbuilder.core.errors import DataError, InstallationError
-from benchbuilder.models.providers import transformers as provider
 from benchbuilder.models.providers.gguf_files import find_gguf
 from benchbuilder.models.providers.transformers import TransformersModel, TransformersSpec
 
@@ -63,7 +62,7 @@ def test_the_contents_of_the_file_are_its_identity_and_its_name_is_the_label(tmp
 
 def test_the_package_that_reads_it_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "small.gguf").write_bytes(b"GGUF")
-    monkeypatch.setattr(provider, "find_spec", lambda name: None if name == "gguf" else object())
+    monkeypatch.setitem(sys.modules, "gguf", None)
     with pytest.raises(InstallationError) as caught:
         model(tmp_path).ready()
     assert "benchbuilder[gguf]" in str(caught.value)

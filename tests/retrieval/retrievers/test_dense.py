@@ -169,5 +169,5 @@ def test_weights_that_are_programs_are_refused(tmp_path):
 
 def test_without_the_library(folder, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
-    with pytest.raises(InstallationError, match="needs the package sentence-transformers"):
+    with pytest.raises(InstallationError, match="needs sentence_transformers, which is not installed"):
         DenseRetriever(spec(folder)).index(TEXTS, tmp_path)

@@ -171,15 +171,12 @@ def test_a_release_that_cuts_otherwise_is_not_used(monkeypatch, fresh):
 @pytest.fixture
 def without_jieba(monkeypatch, fresh):
     """jieba itself is not installed, jieba-next is."""
-    import importlib.util
 
     def forget():
         for cached in (jieba_module, jieba_dictionary, jieba_data.unknown_words_model):
             cached.cache_clear()
 
     forget()
-    look = importlib.util.find_spec
-    monkeypatch.setattr(jieba_data, "find_spec", lambda name: None if name == "jieba" else look(name))
     monkeypatch.setitem(sys.modules, "jieba", None)
     monkeypatch.setitem(sys.modules, "jieba.finalseg", None)
     yield

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from benchbuilder.core import DataError, check_constant_predictor
-from benchbuilder.evaluation.judges.base import Case, Example, TrainedJudge, library_versions, require_libraries
+from benchbuilder.core import DataError, check_constant_predictor, require_extra
+from benchbuilder.evaluation.judges.base import Case, Example, TrainedJudge, library_versions
 from benchbuilder.evaluation.judges.neural import judge_folder
 from benchbuilder.evaluation.judges.neural.base_model import BaseModelSource, resolve_base_model
 from benchbuilder.evaluation.judges.neural.inputs import TokenRow
@@ -50,7 +50,7 @@ class NeuralJudge(TrainedJudge):
 
     def ready(self) -> None:
         """Check that all libraries are installed; InstallationError names those that are missing."""
-        require_libraries((*self.libraries, TRAINER), self.kind, "pip install 'benchbuilder[judge-hf]'")
+        require_extra("judge-hf", f"the judge kind {self.kind!r}", (*self.libraries, TRAINER))
 
     def fingerprint(self) -> Mapping[str, str]:
         """Versions of the libraries that score."""

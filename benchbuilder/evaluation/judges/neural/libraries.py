@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from benchbuilder.core import InstallationError, ServiceError, name_file_in_errors
+from benchbuilder.core import InstallationError, ServiceError, imports_of, name_file_in_errors
 from benchbuilder.models import explain_out_of_memory, first_error_line, quiet_transformers
 
 TRAINER = "accelerate"
@@ -44,15 +44,9 @@ class ComputePlace:
 def torch_and_transformers() -> tuple[Any, Any]:
     """The modules `torch` and `transformers`; InstallationError if one cannot be imported."""
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # without it cuBLAS is not deterministic
-    try:
+    with imports_of("judge-hf", "a neural judge"):
         import torch
         import transformers
-    except ImportError as error:
-        raise InstallationError(
-            "the libraries of neural judges cannot be imported",
-            why=first_error_line(error),
-            next="pip install 'benchbuilder[judge-hf]'",
-        ) from error
     return torch, transformers
 
 
