@@ -19,6 +19,7 @@ os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 os.environ.setdefault("BENCHBUILDER_CACHE", tempfile.mkdtemp(prefix="benchbuilder-cache-"))
 
 from once import Once
+from patience import patience
 from tiers import OTHERS, chosen_tiers, mark, tiers_in
 from toy_kinds import TOY_KINDS
 from warm import RUN, end, shared
@@ -27,6 +28,7 @@ from benchbuilder.config import search_path
 from benchbuilder.core import registry
 
 os.environ.setdefault(RUN, str(os.getpid()))
+patience()  # measured once, before workers begin, who inherit what it found
 _WARM = Path(f"{os.environ['BENCHBUILDER_CACHE']}-warm-{os.environ[RUN]}")
 
 # as the command does: collections of garbage cost a sixth of the time

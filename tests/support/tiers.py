@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -22,7 +23,6 @@ _PLACES: dict[str, str] = {
     "authoring/clone/test_every_recipe_can_be_copied.py": "full",
     "evaluation/judges/test_decoder.py": "full",  # the contract suite trains one of each in the quick suite
     "evaluation/judges/test_encoder.py": "full",
-    "config/test_named_options.py": "full",  # the quick suite composes every option of each group alone
     "cli/test_compare.py": "full",
     "cli/test_diff.py": "full",
     "cli/test_evaluate_commands.py": "full",
@@ -44,8 +44,13 @@ _PLACES: dict[str, str] = {
     "recipes/test_rule_trials.py": "full",
 }
 """The tier of all tests in a folder or file whose tests have no marker, by the beginning of its path."""
-_DATABASES = "annotation/"
-"""The folder whose tests run with PostgreSQL too."""
+_TWINS = "annotation/"
+"""The folder whose tests run with PostgreSQL too: such a twin of a test of SQLite is in `full`."""
+_SCHEMA_AND_LOCKS = tuple(f"annotation/database/test_{name}.py" for name in ("opening", "together", "overtaken"))
+"""The files whose twins are in `push`: the databases differ in how they make tables, and in how they lock rows."""
+_SERVER = "postgres_url"
+"""The fixture that starts a PostgreSQL server."""
+_NO_PARAMETERS = SimpleNamespace(params={})
 _MARKED = re.compile(r"\bmark\.(push|full)\b")
 _WHOLE_FILE = re.compile(r"^pytestmark = (?:\[\s*)?pytest\.mark\.(push|full)\b", re.MULTILINE)
 
@@ -66,8 +71,8 @@ def tiers_in(path: Path) -> frozenset[str]:
     text = path.read_text(encoding="utf-8")
     if whole := _WHOLE_FILE.search(text):
         return frozenset({whole[1], *_MARKED.findall(text)})
-    databases = ("full",) if place(path).startswith(_DATABASES) else ()
-    return frozenset({tier_of_place(path), *_MARKED.findall(text), *databases})
+    twins = ("full", "push") if place(path).startswith(_TWINS) else ("push",) if _SERVER in text else ()
+    return frozenset({tier_of_place(path), *_MARKED.findall(text), *twins})
 
 
 def chosen_tiers(expression: str) -> frozenset[str]:
@@ -77,11 +82,17 @@ def chosen_tiers(expression: str) -> frozenset[str]:
 
 
 def mark(item: pytest.Item) -> None:
-    """Give a test without a marker that of its place; the tests that need a PostgreSQL server are in `full`."""
+    """Give a test without a marker that of its place, or what it needs a PostgreSQL server for."""
     if any(item.get_closest_marker(tier) for tier in OTHERS):
         return
     tier = tier_of_place(item.path)
-    if "postgresql" in item.name:
-        tier = "full"
+    if tier == "quick" and _is_twin(item):
+        tier = "push" if place(item.path).startswith(_SCHEMA_AND_LOCKS) else "full"
+    elif tier == "quick" and _SERVER in item.fixturenames:  # pyright: ignore[reportAttributeAccessIssue]
+        tier = "push"
     if tier in OTHERS:
         item.add_marker(tier)
+
+
+def _is_twin(item: pytest.Item) -> bool:
+    return "postgresql" in getattr(item, "callspec", _NO_PARAMETERS).params.values()

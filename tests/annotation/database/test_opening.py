@@ -10,6 +10,7 @@ import pytest
 import sqlalchemy
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from patience import patience
 from sqlalchemy import text
 from vote_world import World, tasks_of
 
@@ -28,7 +29,7 @@ with AnnotationStore.open(sys.argv[1]) as store:
 """
 
 
-@pytest.mark.full
+@pytest.mark.push
 def test_several_processes_open_a_new_database_at_once(url: str):
     command = [sys.executable, "-c", _OPEN, url]
     processes = [
@@ -38,7 +39,7 @@ def test_several_processes_open_a_new_database_at_once(url: str):
     for process in processes:
         process.stdin.write("\n")
         process.stdin.flush()
-    problems = [process.communicate(timeout=60)[1] for process in processes]
+    problems = [process.communicate(timeout=patience())[1] for process in processes]
     assert [process.returncode for process in processes] == [0] * 3, problems
     with AnnotationStore.open(url) as store:
         assert sorted(person.code for person in store.people()) == ["A1", "A2", "A3"]
