@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Sequence
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
 from benchbuilder.config.load import load_recipe
 from benchbuilder.config.search_path import bundled_folder
-
-pytestmark = pytest.mark.push
+from benchbuilder.core.errors import RecipeError
 
 ROOT = bundled_folder("recipes")
 RECIPES = sorted(path.stem for path in (ROOT / "recipe").glob("*.yaml"))
@@ -44,20 +42,41 @@ FOLDED = {
 def combinations(recipe: str) -> list[list[str]]:
     """Overrides that together use every option of each group, variant and source, several groups at a time."""
     groups = GROUPS if recipe in EVERY_ANNOTATION else [group for group in GROUPS if group != "annotation"]
+    chosen = [[word for choice in row for word in choice] for row in options_in_rows(recipe, groups)]
+    sources = source_names(recipe)
+    chosen += [[f"source=[{name}]"] for name in sources]
+    for variant in variant_names(recipe):
+        chosen += [[f"variant={variant}"], [f"variant={variant}", f"source=[{sources[-1]}]"]]
+    return [[f"recipe={recipe}", *overrides] for overrides in [[], *chosen]]
+
+
+def options_in_rows(recipe: str, groups: Sequence[str]) -> list[list[list[str]]]:
+    """The options of some groups with what each needs: the first of each group, the second, and so on."""
     options = [[f"{group}={path.stem}" for path in sorted((ROOT / group).glob("*.yaml"))] for group in groups]
-    chosen: list[list[str]] = [[]]
-    for row in zip_longest(*options):
-        overrides = [
+    return [
+        [
             [option, *NEEDS.get(option, []), *(["~retriever.fold"] * ((recipe, option) in FOLDED))]
             for option in row
             if option is not None
         ]
-        chosen.append([word for option in overrides for word in option])
-    sources = source_names(recipe)
-    chosen += [[f"source=[{name}]"] for name in sources]
-    for path in sorted((ROOT / "variant" / recipe).glob("*.yaml")):
-        chosen += [[f"variant={path.stem}"], [f"variant={path.stem}", f"source=[{sources[-1]}]"]]
-    return [[f"recipe={recipe}", *overrides] for overrides in chosen]
+        for row in zip_longest(*options)
+    ]
+
+
+def few_combinations(recipe: str) -> list[list[str]]:
+    """Every source and variant of a recipe; for two recipes, which share them, every option of each group besides."""
+    rows: list[list[str]] = []
+    if recipe in EVERY_ANNOTATION:
+        own = EVERY_ANNOTATION.index(recipe)
+        shared = options_in_rows(recipe, GROUPS)[own :: len(EVERY_ANNOTATION)]
+        rows = [[word for choice in row for word in choice] for row in shared]
+    sources, variants = ([f"source=[{name}]"] for name in source_names(recipe)), variant_names(recipe)
+    parts = zip_longest(rows, sources, ([f"variant={name}"] for name in variants), fillvalue=[])
+    return [[f"recipe={recipe}", *(word for part in row for word in part)] for row in parts]
+
+
+def variant_names(recipe: str) -> list[str]:
+    return sorted(path.stem for path in (ROOT / "variant" / recipe).glob("*.yaml"))
 
 
 def source_names(recipe: str) -> list[str]:
@@ -72,21 +91,39 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
 
 
-def _cases() -> Iterator[Any]:
-    """One recipe is quick; the others are composed end to end."""
-    for recipe in RECIPES:
-        for overrides in combinations(recipe):
-            marks = () if recipe == "medicine_en" else pytest.mark.full
-            yield pytest.param(overrides, marks=marks, id=" ".join(overrides))
+def problems(compositions: Iterable[list[str]]) -> list[str]:
+    """What is wrong with any of these compositions."""
+    found: list[str] = []
+    for overrides in compositions:
+        try:
+            loaded = load_recipe(overrides)
+        except RecipeError as error:
+            found.append(f"{' '.join(overrides)}: {error}")
+            continue
+        missing = [key for key, ref in loaded.files if not ref.file.exists()]
+        found += [f"{' '.join(overrides)}: {key} names no file" for key in missing]
+        assert loaded.recipe.steps
+    return found
 
 
 @pytest.mark.push
-@pytest.mark.parametrize("overrides", list(_cases()))
-def test_it_composes(overrides: list[str]) -> None:
-    loaded = load_recipe(overrides)
-    assert loaded.recipe.steps
-    missing = [key for key, ref in loaded.files if not ref.file.exists()]
-    assert missing == []
+def test_every_option_composes_with_a_recipe() -> None:
+    compositions = [overrides for recipe in RECIPES for overrides in few_combinations(recipe)]
+    words = {word for overrides in compositions for word in overrides}
+    everything = {word for recipe in RECIPES for overrides in combinations(recipe) for word in overrides}
+    assert {word for word in everything if "retriever.fold" not in word} <= words
+    assert problems(compositions) == []
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("recipe", RECIPES)
+def test_every_recipe_composes_with_every_option(recipe: str) -> None:
+    assert problems(combinations(recipe)) == []
+
+
+def test_what_does_not_compose_is_named() -> None:
+    (said,) = problems([["recipe=reading_en"], ["recipe=reading_en", "outputs=nowhere"]])
+    assert said.startswith("recipe=reading_en outputs=nowhere: ")
 
 
 @pytest.mark.push

@@ -7,8 +7,11 @@ for ever, so it is long. It grows with the time that a fixed piece of work takes
 from __future__ import annotations
 
 import os
+import select
+import subprocess
 import time
 from collections.abc import Callable
+from typing import Any
 
 FACTOR = "BENCHBUILDER_TESTS_PATIENCE"
 """The environment variable that holds the factor for all processes of a run."""
@@ -17,6 +20,7 @@ _WORK = 300_000
 _QUIET_S = 0.02
 """Seconds that the work takes on a quiet machine of 2026."""
 _SLOWEST = 10.0
+_PAUSE_S = 0.01
 
 
 def work_s(clock: Callable[[], float] = time.perf_counter) -> float:
@@ -38,9 +42,16 @@ def patience(seconds: float = SHORTEST_S) -> float:
     return max(seconds, SHORTEST_S) * float(os.environ[FACTOR])
 
 
-def wait_until(what: Callable[[], object], seconds: float = SHORTEST_S, every: float = 0.02) -> None:
-    """Look every so often until `what` is true; fail after `patience(seconds)`."""
+def until(condition: Callable[[], object], what: object = "it took too long", seconds: float = SHORTEST_S) -> None:
+    """Look again and again until `condition` holds; else an AssertionError with `what`, or with what it returns."""
     end = time.monotonic() + patience(seconds)
-    while not what():
-        assert time.monotonic() < end, f"{what} did not come true within {patience(seconds):.0f} s"
-        time.sleep(every)
+    while not condition():
+        assert time.monotonic() < end, what() if callable(what) else what
+        time.sleep(_PAUSE_S)
+
+
+def first_line(process: subprocess.Popen[str]) -> str:
+    """What a server says first, when it is ready; nothing if it ends before."""
+    stream: Any = process.stdout
+    ready, _, _ = select.select([stream], [], [], patience())
+    return stream.readline() if ready else ""

@@ -11,6 +11,7 @@ import subprocess
 from datetime import date, timedelta
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -50,8 +51,13 @@ _PLACES: dict[str, str] = {
     "recipes/test_rule_trials.py": "full",
 }
 """The tier of all tests in a folder or file whose tests have no marker, by the beginning of its path."""
-_DATABASES = "annotation/"
-"""The folder whose tests run with PostgreSQL too."""
+_TWINS = "annotation/"
+"""The folder whose tests run with PostgreSQL too: such a twin of a test of SQLite is in `full`."""
+_SCHEMA_AND_LOCKS = tuple(f"annotation/database/test_{name}.py" for name in ("opening", "together", "overtaken"))
+"""The files whose twins are in `push`: the databases differ in how they make tables, and in how they lock rows."""
+_SERVER = "postgres_url"
+"""The fixture that starts a PostgreSQL server."""
+_NO_PARAMETERS = SimpleNamespace(params={})
 _PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "neural judges": (
         ("benchbuilder/evaluation/judges/",),
@@ -85,8 +91,8 @@ def tiers_in(path: Path) -> frozenset[str]:
     marked = frozenset(_MARKED.findall(text))
     if whole := _WHOLE_FILE.search(text):
         return marked | {whole[1]}
-    databases = {FULL} if place(path).startswith(_DATABASES) else set[str]()
-    return marked | {tier_of_place(path)} | databases
+    twins = {PUSH, FULL} if place(path).startswith(_TWINS) else {PUSH} if _SERVER in text else set[str]()
+    return marked | {tier_of_place(path)} | twins
 
 
 def chosen_tiers(expression: str) -> frozenset[str]:
@@ -117,15 +123,25 @@ def is_due(path: Path, since: str) -> bool:
 
 
 def mark(item: pytest.Item, since: str = "") -> None:
-    """Give a test without a marker that of its place; the tests that need a PostgreSQL server are in `full`."""
-    if not any(item.get_closest_marker(tier) for tier in OTHERS):
-        tier = FULL if "postgresql" in item.name else tier_of_place(item.path)
+    """Give a test its tier: that of its marker, of its database server or of its place."""
+    if _is_twin(item):
+        # whatever the other twin is
+        item.own_markers = [marker for marker in item.own_markers if marker.name not in OTHERS]
+        item.add_marker(PUSH if place(item.path).startswith(_SCHEMA_AND_LOCKS) else FULL)
+    elif tier_of(item) == QUICK:
+        tier = tier_of_place(item.path)
+        if tier == QUICK and _SERVER in item.fixturenames:  # pyright: ignore[reportAttributeAccessIssue]
+            tier = PUSH
         if tier in OTHERS:
             item.add_marker(tier)
     if tier_of(item) == FULL and is_due(item.path, since):
         item.add_marker(PUSH)
     if reason := quarantined().get(item.nodeid):
         item.add_marker(pytest.mark.xfail(reason=f"in quarantine: {reason}", strict=False))
+
+
+def _is_twin(item: pytest.Item) -> bool:
+    return "postgresql" in getattr(item, "callspec", _NO_PARAMETERS).params.values()
 
 
 @cache

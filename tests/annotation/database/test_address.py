@@ -58,7 +58,6 @@ def test_what_sslmode_asks_for():
     }  # fmt: skip
 
 
-@pytest.mark.full
 def test_a_server_that_does_not_encrypt(postgres_url: str):
     with pytest.raises(DataError) as caught:
         AnnotationStore.open(f"{postgres_url}?sslmode=require")
@@ -84,7 +83,6 @@ def test_a_locked_database_is_reported(tmp_path: Path, monkeypatch: pytest.Monke
     world.store.close()
 
 
-@pytest.mark.full
 def test_a_lost_connection_is_reported_and_the_next_one_works(postgres_url: str):
     with AnnotationStore.open(postgres_url) as store:
         with pytest.raises(DataError, match="cannot be used") as caught:

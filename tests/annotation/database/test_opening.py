@@ -29,7 +29,7 @@ with AnnotationStore.open(sys.argv[1]) as store:
 """
 
 
-@pytest.mark.full
+@pytest.mark.push
 def test_several_processes_open_a_new_database_at_once(url: str):
     command = [sys.executable, "-c", _OPEN, url]
     processes = [
