@@ -141,7 +141,8 @@ def mark(item: pytest.Item, since: str = "") -> None:
 
 
 def _is_twin(item: pytest.Item) -> bool:
-    return "postgresql" in getattr(item, "callspec", _NO_PARAMETERS).params.values()
+    given = getattr(item, "callspec", _NO_PARAMETERS).params.values()
+    return any(isinstance(value, str) and value == "postgresql" for value in given)
 
 
 @cache
