@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from patience import patience
+
 from benchbuilder.testing import FakeOpenAI
 
 ANSWERS = str(Path(__file__).parent / "answers.py")
@@ -61,7 +63,7 @@ class Sample:
     def build(self, *further: str, command: str = "build") -> Built:
         """A build to its end."""
         process = self.start(*further, command=command)
-        said, _ = process.communicate(timeout=1_200)
+        said, _ = process.communicate(timeout=patience(1_200))
         return Built(process.returncode, said)
 
     def requests(self) -> int:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import signal
 import sqlite3
-import time
 import zlib
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from acceptance_bench import Sample
+from patience import patience, until
 
 
 def journaled(sample: Sample) -> set[str]:
@@ -39,11 +39,10 @@ def test_ctrl_c_keeps_everything_answered(sample: Callable[..., Sample]) -> None
     build.server.reset()
     build.server.configure(keep_bodies=True, latency_s=0.3)
     process = build.start()
-    while build.requests() < 20:
-        time.sleep(0.01)
-        assert process.poll() is None
+    until(lambda: build.requests() >= 20 or process.poll() is not None)
+    assert process.poll() is None
     process.send_signal(signal.SIGINT)
-    said, _ = process.communicate(timeout=60)
+    said, _ = process.communicate(timeout=patience())
     assert process.returncode == 130, said
     assert "stopped; committed steps are kept" in said
     log = build.server.log()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from acceptance_bench import SECRET, Sample
 
 pytestmark = pytest.mark.full
 
+CONCURRENCY = 8
 FLAKY = [
     {"when": {"share": 0.05, "attempts": 1}, "do": "rate_limit", "retry_after": "ms:200"},
     {"when": {"share": 0.10, "attempts": 1}, "do": "rate_limit"},
@@ -70,10 +70,9 @@ def test_requests_that_fail_for_ever(sample: Callable[..., Sample]) -> None:
 def test_nothing_but_too_many_requests(sample: Callable[..., Sample]) -> None:
     build = sample("build", "model.give_up_s=3")
     build.server.configure(rules=[{"do": "rate_limit", "retry_after": "600"}])
-    begin = time.monotonic()
     ended = build.build()
-    assert time.monotonic() - begin < 60  # its own 3 s, the start, and a slow machine
     assert ended.code == 4, ended.said
+    assert build.requests() <= CONCURRENCY, "nothing is asked again before it may be"
     assert "429" in ended.said
     assert "model.give_up_s" in ended.said
 
@@ -87,7 +86,7 @@ def test_a_permanent_error_stops_at_once(sample: Callable[..., Sample], effect: 
     ended = build.build()
     assert ended.code == 4, ended.said
     assert says in ended.said
-    assert build.requests() <= 8
+    assert build.requests() <= CONCURRENCY
     assert SECRET not in ended.said
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import time
 from collections.abc import Callable
 from html import unescape
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 from acceptance_bench import Sample, behaviour
 from explorer_browser import ExplorerBrowser
+from patience import patience, until
 
 from benchbuilder.explorer import BuildFolder
 from benchbuilder.explorer.reading.live_progress import BuildProgress, read_progress
@@ -23,7 +23,6 @@ per_tokens: 1000000
 models:
   fake-1: {input: 1000.0, output: 2000.0}
 """
-MOST_S = 120.0
 
 
 @pytest.fixture
@@ -38,11 +37,13 @@ def priced(sample: Callable[..., Sample], server: FakeOpenAI, tmp_path: Path) ->
 def watched(building: subprocess.Popen[str], build: BuildFolder) -> list[BuildProgress]:
     """What the explorer saw of a build until it ended."""
     seen: list[BuildProgress] = []
-    end = time.monotonic() + MOST_S
-    while building.poll() is None and time.monotonic() < end:
+
+    def ended() -> bool:
         if (build.folder / "store" / "lock").exists():
             seen.append(read_progress(build))
-        time.sleep(0.1)
+        return building.poll() is not None
+
+    until(ended, seconds=600)
     return seen
 
 
@@ -50,7 +51,7 @@ def test_a_build_with_a_model_is_seen_at_work(priced: Sample) -> None:
     building = priced.start()
     build = BuildFolder("view", priced.folder)
     seen = watched(building, build)
-    output, _ = building.communicate(timeout=60)
+    output, _ = building.communicate(timeout=patience())
     assert building.returncode == 0, output
     asking = [progress for progress in seen if progress.in_flight]
     assert all(progress.is_at_work for progress in asking)

@@ -10,7 +10,6 @@ import shutil
 import sqlite3
 import subprocess
 import tempfile
-import time
 import zlib
 from collections import Counter
 from collections.abc import Generator, Iterable, Mapping, Sequence
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from injected_faults import VARIABLE
+from patience import patience, until
 
 from benchbuilder.config import search_path
 from benchbuilder.testing import FakeOpenAI
@@ -91,7 +91,7 @@ class Project:
         """Run a command with `more` arguments to its end; AssertionError if its fault did not come."""
         process = self.start(command, fault, *more)
         try:
-            said, _ = process.communicate(timeout=60)
+            said, _ = process.communicate(timeout=patience())
         except subprocess.TimeoutExpired:
             process.kill()
             raise AssertionError(f"it did not end:\n{process.communicate()[0]}") from None
@@ -153,11 +153,8 @@ class Project:
     ) -> Generator[subprocess.Popen[str]]:  # fmt: skip
         """A command with `more` arguments that waits at a moment for as long as the context lasts."""
         process = self.start(command, {**fault, "do": "wait"}, *more)
-        until = time.monotonic() + 60
-        while not self.mark.exists():
-            assert process.poll() is None, process.communicate()[0]
-            assert time.monotonic() < until, "the moment did not come"
-            time.sleep(0.01)
+        until(lambda: self.mark.exists() or process.poll() is not None, "the moment did not come")
+        assert self.mark.exists(), process.communicate()[0]
         try:
             yield process
         finally:

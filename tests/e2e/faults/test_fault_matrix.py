@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 from fault_world import IN_FLIGHT, Ended, Project, World, words
+from patience import patience
 
 MATRIX = yaml.safe_load((Path(__file__).parent / "matrix.yaml").read_text(encoding="utf-8"))
 TELL_COSTS = ("README.md", "report.html", "results.", "results_tables/costs.")
@@ -21,17 +22,46 @@ def name(line: dict[str, Any]) -> str:
     return f"{line['fault']}-{line['command'].replace(' ', '_')}"
 
 
-@pytest.mark.parametrize("line", MATRIX["tried"], ids=name)
+def first_of_each(lines: list[dict[str, Any]], *keys: str) -> list[Any]:
+    """The lines as parameters: the first of those that have the same at `keys` in `push`, the others in `full`."""
+    seen, made = set[tuple[str, ...]](), list[Any]()
+    for line in lines:
+        sort = tuple(line[key] for key in keys)
+        early = sort not in seen and line.get("fault", "damage") in (*MATRIX["alone"], "damage")
+        seen.add(sort)
+        made.append(pytest.param(line, marks=pytest.mark.push if early else pytest.mark.full))
+    return made
+
+
+@pytest.mark.parametrize("line", first_of_each(MATRIX["tried"], "fault", "command"), ids=name)
 def test_a_fault_loses_nothing(line: dict[str, Any], world: World, project: Callable[..., Project]) -> None:
-    command, disturbed = line["command"], project(line["command"])
-    if line["fault"] == "change_source":
+    loses_nothing(line["command"], [(line, moment) for moment in line["moments"]], world, project)
+
+
+@pytest.mark.push
+@pytest.mark.parametrize("command", MATRIX["in_turn"])
+def test_faults_of_every_sort_one_after_the_other_lose_nothing(
+    command: str, world: World, project: Callable[..., Project]
+) -> None:
+    lines = {line["fault"]: line for line in MATRIX["tried"] if line["command"] == command}
+    in_turn = [(lines[fault], moment) for step in MATRIX["in_turn"][command] for fault, moment in step.items()]
+    assert {line["fault"] for line, _ in in_turn} == set(lines) - set(MATRIX["alone"])
+    loses_nothing(command, in_turn, world, project)
+
+
+def loses_nothing(
+    command: str, in_turn: list[tuple[dict[str, Any], str]], world: World, project: Callable[..., Project]
+) -> None:
+    """Let the faults of some lines come at these moments of a command, one after the other, and let it end."""
+    disturbed, known, seen = project(command), set[str](), 0
+    changes_source = any(line["fault"] == "change_source" for line, _ in in_turn)
+    if changes_source:
         lay_another_source(disturbed)
-    known, seen = set[str](), 0
-    for moment in line["moments"]:
+    for line, moment in in_turn:
         event = {key: value for key, value in MATRIX["moments"][command][moment].items() if key != "title"}
         ended = disturb(disturbed, command, line["fault"], event)
-        assert ended.code == line["code"], f"{moment}: {ended}"
-        assert line.get("says", "") in ended.said, f"{moment}: {ended}"
+        assert ended.code == line["code"], f"{line['fault']}, {moment}: {ended}"
+        assert line.get("says", "") in ended.said, f"{line['fault']}, {moment}: {ended}"
         assert "Traceback" not in ended.said
         disturbed.writable()
         disturbed.server.configure(rules=[])
@@ -40,16 +70,18 @@ def test_a_fault_loses_nothing(line: dict[str, Any], world: World, project: Call
     ended = disturbed.run(command)
     assert ended.code == 0, ended.said
     assert not known & disturbed.asked(seen), "what is in the journal was asked for again"
-    paid = [moment for moment in line["moments"] if moment.startswith("paid")] if line["code"] else []
-    other_costs = bool(paid) or line["fault"] == "change_source"
+    paid = [moment for line, moment in in_turn if moment.startswith("paid") and line["code"]]
+    other_costs = bool(paid) or changes_source
     assert without(disturbed.made(command), other_costs) == without(world.made[command], other_costs)
     bought, once = disturbed.bought(), world.bought[command]
     assert bought.keys() >= once.keys()
-    if line["fault"] != "change_source":
+    if not changes_source:
         assert (bought - once).total() <= IN_FLIGHT * len(paid)
 
 
-@pytest.mark.parametrize("line", MATRIX["damaged"], ids=lambda line: f"{line['command']}-{line['file']}")
+@pytest.mark.parametrize(
+    "line", first_of_each(MATRIX["damaged"], "command"), ids=lambda line: f"{line['command']}-{line['file']}"
+)
 def test_damage_is_made_good_or_named(line: dict[str, Any], world: World, project: Callable[..., Project]) -> None:
     command, disturbed = line["command"], project(line["command"], finished=True)
     for how in line["hows"]:
@@ -100,7 +132,7 @@ def disturb(project: Project, command: str, fault: str, event: dict[str, Any]) -
             shutil.rmtree(project.build / "store" / "steps" / "items")
         with project.stopped_at(begun[0], event, *begun[1:]) as first:
             second = project.run(command)
-        said, _ = first.communicate(timeout=60)
+        said, _ = first.communicate(timeout=patience())
         assert first.returncode == 0, said
         return second
     if fault in SERVICE:  # it breaks after as many requests
