@@ -9,19 +9,16 @@ from typing import Any
 from reference_pages.reading import table
 
 _LAST = Path(__file__).parents[2] / "tests" / "full.json"
-_INTRODUCTION = """# Tests, and their last whole run
-
-Tests are in three tiers:
-
-| tier | marker | what it holds | who runs it |
-| --- | --- | --- | --- |
-| `quick` | none | tests that cost at most 0.5 s of processor each; a dearer one fails the run | the second command of the README |
-| `push` | `@pytest.mark.push` | one path through each job: recipes and their results, commands of the documentation, faults, pages in a browser | `.ci/run`, after `quick` |
-| `full` | `@pytest.mark.full` | every moment of every fault, PostgreSQL, training, harnesses, clusters, wheels, accessibility | `tests/full`, with all others, before a version is cut |
-
-`.ci/run` also runs the tests of `full` that guard a part of the program in which a file changed since the last whole run;
-its log names the file.
-"""
+_TIERS = (
+    ("`quick`", "none", "tests that cost at most 0.5 s of processor each; a dearer one fails the run",
+     "the second command of the README"),
+    ("`push`", "`@pytest.mark.push`", "one path through each job: recipes and their results, commands of the "
+     "documentation, faults, pages in a browser", "`.ci/run`, after `quick`"),
+    ("`full`", "`@pytest.mark.full`", "every moment of every fault, PostgreSQL, training, harnesses, clusters, wheels, "
+     "accessibility", "`tests/full`, with all others, before a version is cut"),
+)  # fmt: skip
+_PARTS = """`.ci/run` also runs the tests of `full` that guard a part of the program in which a file changed since the last
+whole run; its log names the file."""
 
 
 def tests_page() -> str:
@@ -32,7 +29,10 @@ def tests_page() -> str:
         for tier, counts in last["counts"].items()
     ]
     parts = [
-        _INTRODUCTION.rstrip(),
+        "# Tests, and their last whole run",
+        "Tests are in three tiers:",
+        table(("tier", "marker", "what it holds", "who runs it"), _TIERS),
+        _PARTS,
         "## The last whole run",
         f"{last['date']}, commit `{last['commit'][:8]}`, {last['minutes']:.0f} minutes:",
         table(("tier", "passed", "failed", "skipped"), rows),
