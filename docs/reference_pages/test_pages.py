@@ -10,13 +10,25 @@ from reference_pages.reading import table
 
 _LAST = Path(__file__).parents[2] / "tests" / "full.json"
 _TIERS = (
-    ("`quick`", "none", "tests that cost at most 0.5 s of processor each; a dearer one fails the run",
-     "the second command of the README"),
-    ("`push`", "`@pytest.mark.push`", "one path through each job: recipes and their results, commands of the "
-     "documentation, faults, pages in a browser", "`.ci/run`, after `quick`"),
-    ("`full`", "`@pytest.mark.full`", "every moment of every fault, PostgreSQL, training, harnesses, clusters, wheels, "
-     "accessibility", "`tests/full`, with all others, before a version is cut"),
-)  # fmt: skip
+    (
+        "`quick`",
+        "none",
+        "tests that cost at most 0.5 s of processor each; a dearer one fails the run",
+        "the second command of the README",
+    ),
+    (
+        "`push`",
+        "`@pytest.mark.push`",
+        "one path through each job: recipes and their results, commands of the documentation, faults, pages in a browser",
+        "`.ci/run`, after `quick`",
+    ),
+    (
+        "`full`",
+        "`@pytest.mark.full`",
+        "every moment of every fault, PostgreSQL, training, harnesses, clusters, wheels, accessibility",
+        "`tests/full`, with all others, before a version is cut",
+    ),
+)
 _PARTS = """`.ci/run` also runs the tests of `full` that guard a part of the program in which a file changed since the last
 whole run; its log names the file."""
 

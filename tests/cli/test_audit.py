@@ -62,6 +62,7 @@ def test_a_benchmark_from_elsewhere_is_audited(here: Path, capsys: pytest.Captur
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
 
 
+@pytest.mark.push
 def test_a_sound_benchmark_passes(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert audit("--benchmark", str(benchmark(here, leaks=False))) == 0
     assert "audit: 0 of " in capsys.readouterr().out

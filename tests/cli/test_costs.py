@@ -58,12 +58,14 @@ def test_plan_quotes_and_asks_nobody(server: FakeOpenAI, capsys: pytest.CaptureF
     assert server.stats()["requests"] == 0
 
 
+@pytest.mark.push
 def test_plan_can_leave_the_quote_out(server: FakeOpenAI, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", "--no-quote", *RECIPE, *words(server)]) == 0
     assert not any("quote" in line for line in lines(capsys))
     assert not list(Path("builds").rglob("manifest.json"))
 
 
+@pytest.mark.push
 def test_rules_alone_are_not_quoted(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["plan", *RULES]) == 0
     assert not any("quote" in line for line in lines(capsys))

@@ -115,6 +115,7 @@ def test_keys_named_in_the_how_tos_exist() -> None:
         assert keys == [], page.name
 
 
+@pytest.mark.push
 def test_differences_from_the_paper_name_keys_and_tests_that_exist() -> None:
     text = (ROOT / "docs" / "explanation" / "what-differs-from-the-paper.md").read_text(encoding="utf-8")
     keys = [key for key in _KEYS.findall(text) if not key.startswith("steps.unmark")]

@@ -236,6 +236,7 @@ IDS = st.one_of(
 )
 
 
+@pytest.mark.push
 @given(st.lists(st.lists(IDS, max_size=5), max_size=5))
 def test_ids_that_occur_twice_are_found(pieces: list[list[str]]) -> None:
     unique, flat = UniqueIds(), [row for piece in pieces for row in piece]

@@ -131,6 +131,7 @@ def test_work_is_done_where_its_files_lie(tmp_path: Path) -> None:
         assert len(outcome[0]) == 3 * len(work.cut)
 
 
+@pytest.mark.push
 def test_files_of_tables_are_those_of_the_ports(tmp_path: Path) -> None:
     """What is to be moved is told whole: nothing but the parts is read."""
     bench = Bench(tmp_path, {"lines": ["one", "two"]}, {"upper": {"kind": "t_upper", "from": "sources.lines"}}, "upper")

@@ -62,6 +62,7 @@ def test_the_guiding_questions_stand_in_the_order_of_the_paper():
         assert spec.min_evidence == 3
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("words", [[], ["variant=reference"]], ids=" ".join)
 def test_the_card_says_what_differs_from_the_paper(words):
     card = load_recipe(["recipe=care_mi", *words], cwd=Path("/nowhere"), environ={}).recipe.card

@@ -30,6 +30,7 @@ def test_sets_meet_that_share_enough_members(rows, columns, least):
     assert all(has_bit(bits, *place) == plain[place] for place in np.ndindex(plain.shape))
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("unit", ["characters", "words"])
 @given(lefts=NAMES, rights=NAMES, nearness=st.sampled_from(["contained", "bigram", "letter"]))
 def test_names_are_near_in_sets_as_one_by_one(unit, lefts, rights, nearness):

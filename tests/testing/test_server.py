@@ -275,6 +275,7 @@ def test_an_answer_may_arrive_in_part_or_slowly(server: FakeOpenAI, do: str, arr
     assert (record["effect"], record["status"]) == (do, 200 if do == "dribble" else 0)
 
 
+@pytest.mark.push
 def test_a_client_that_leaves_does_no_harm(server: FakeOpenAI):
     server.configure(rules=[{"when": {"nth": [1]}, "do": "dribble", "seconds": 0.2}], latency_s=0.1)
     for sent in (b"POST /v1/chat/completions HTTP/1.1\r\nContent-Length: 9\r\n\r\n{", b"no HTTP at all\r\n\r\n"):

@@ -16,6 +16,7 @@ floats = st.floats() | st.none()
 few = settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
+@pytest.mark.push
 @few
 @given(name=texts, number=numbers, count=numbers, state=texts)
 def test_addresses(world: World, name: str, number: int, count: int, state: str):

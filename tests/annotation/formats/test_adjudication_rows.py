@@ -120,6 +120,7 @@ def test_problems_are_reported(change, what):
     assert any(what in problem for problem in brought.problems), brought.problems
 
 
+@pytest.mark.push
 @settings(SLOW, max_examples=25)
 @given(st.recursive(st.none() | st.integers() | st.floats() | st.text(max_size=3), lambda x: st.lists(x, max_size=2)
                     | st.dictionaries(st.sampled_from(["votes", "decision", "adjudicator", "A1"]), x, max_size=3)),

@@ -204,6 +204,7 @@ def test_an_option_in_another_script_than_the_original(here: Path, capsys: pytes
     assert "--also annotation/app_en" in out.partition("hint:")[2]
 
 
+@pytest.mark.push
 def test_nothing_of_the_old_sources_stays(here: Path) -> None:
     assert run("new", "nutrition", "--from", "medicine_en", "--source", "questions:multiple_choice",
                "--source", "book:corpus") == 0  # fmt: skip

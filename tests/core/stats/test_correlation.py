@@ -184,6 +184,7 @@ def test_answers_that_one_side_lacks_count_for_neither():
     assert found.systems[0].n == 1
 
 
+@pytest.mark.push
 @given(st.lists(st.tuples(st.sampled_from(MODELS), st.floats(0, 1), st.floats(0, 1)), max_size=20))
 def test_swaps_are_counted_against_the_pairs_compared(rows):
     found = rank_agreement(*([row[side] for row in rows] for side in range(3)))

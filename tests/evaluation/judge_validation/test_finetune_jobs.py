@@ -281,6 +281,7 @@ def test_a_line_that_a_kill_cut_off_is_passed_over(tmp_path: Path, tail: str):
     assert standing.ident == "ftjob-9"
 
 
+@pytest.mark.push
 def test_the_last_job_of_a_part_and_of_a_content_is_known(tmp_path: Path):
     book = JobLog(tmp_path)
     assert book.last_job() is None

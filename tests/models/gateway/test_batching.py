@@ -413,6 +413,7 @@ def test_an_exception_of_a_conversation_is_raised(journal):
         gateway.converse("s", BATCH, [(0, bad()), (1, saying("row 2"))], Done())
 
 
+@pytest.mark.push
 def test_many_requests_are_one_batch(journal):
     done, _ = drive(journal, BATCH, count=3000)
     assert len(done) == 3000

@@ -41,6 +41,7 @@ def test_a_service_that_ignores_the_limit_is_named_once_with_the_remedy(server: 
     assert "model.max_tokens_field=max_tokens" in remark
 
 
+@pytest.mark.push
 def test_a_cap_holds_although_the_service_ignores_limits_and_adds_to_prompts(server: FakeOpenAI, tmp_path: Path):
     server.configure(template_tokens=50)
     with Gateway(tmp_path / "journal.sqlite", tokens=1000) as gateway:

@@ -327,6 +327,7 @@ def test_several_batches_by_max_requests(server: FakeOpenAI, tmp_path: Path):
     assert Counter(entry["batch"] for entry in server.log()) == {"batch_1": 5, "batch_2": 5, "batch_3": 2}
 
 
+@pytest.mark.push
 def test_a_build_goes_on_in_later_runs(server: FakeOpenAI, tmp_path: Path):
     server.configure(batch={"polls": 3})
     journal, spec = tmp_path / "a.sqlite", spec_of(server, batch=NOT_NOW)

@@ -376,6 +376,7 @@ def test_a_name_may_be_unknown(server: FakeOpenAI, monkeypatch: pytest.MonkeyPat
     assert "'llm.invalid' cannot be found" in str(error)
 
 
+@pytest.mark.push
 def test_the_proxy_of_the_environment_is_used(server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{server.port}")
     (body,) = bodies(made(server, base_url="http://llm.invalid/v1"), ASK)

@@ -56,6 +56,7 @@ def some_text(chance, words):
     return "".join(chance.choice(chance.choice(parts)) for _ in range(chance.randint(0, 30)))
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("hmm", [True, False])
 def test_random_texts(hmm):
     chance, words = random.Random(5), list(jieba_dictionary().frequencies)
@@ -141,6 +142,7 @@ def fresh():
     forget()
 
 
+@pytest.mark.push
 def test_without_the_compiled_package_jieba_cuts(monkeypatch, fresh):
     monkeypatch.setitem(sys.modules, "jieba_next.jieba_next_rust", None)
     assert compiled_cut((), True) is None

@@ -104,6 +104,7 @@ ratings = arrays.arrays(
 )
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("level", LEVELS)
 @given(ratings)
 def test_alpha_equals_krippendorff(level, data):
