@@ -19,7 +19,7 @@ _TIERS = (
     (
         "`push`",
         "`@pytest.mark.push`",
-        "one path through each job: recipes and their results, commands of the documentation, faults, pages in a browser",
+        "one path through each job: recipes and their results, commands of the documentation, faults, pages",
         "`.ci/run`, after `quick`",
     ),
     (
@@ -29,8 +29,8 @@ _TIERS = (
         "`tests/full`, with all others, before a version is cut",
     ),
 )
-_PARTS = """`.ci/run` also runs the tests of `full` that guard a part of the program in which a file changed since the last
-whole run; its log names the file."""
+_PARTS = """`.ci/run` also runs the tests of `full` that guard a part of the program in which a file changed since the
+last whole run; its log names the file."""
 
 
 def tests_page() -> str:
