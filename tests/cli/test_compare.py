@@ -71,6 +71,7 @@ def compare(*more: str, n: int = 20) -> int:
     return main(["compare", "state_choice", *more, f"n={n}", *BARE])
 
 
+@pytest.mark.push
 def test_rules_are_compared_with_rules(capsys: Capture) -> None:
     assert compare(*RULES) == 0
     told = capsys.readouterr().out
@@ -100,6 +101,7 @@ def test_packets_are_blind_and_hold_each_text_once() -> None:
     assert {line.split("\t")[2] for line in key} == {"rules", "short"}
 
 
+@pytest.mark.push
 def test_verdicts_come_back(capsys: Capture) -> None:
     assert compare(*RULES) == 0
     wrong = packet("rater_1")[0]["id"]
@@ -190,6 +192,7 @@ def test_models_are_compared_and_paid_once(server: FakeOpenAI, capsys: Capture, 
     assert not [path for path in tmp_path.rglob("*") if path.is_file() and SECRET.encode() in path.read_bytes()]
 
 
+@pytest.mark.push
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
@@ -264,6 +267,7 @@ def test_a_narrow_terminal_gets_a_block_a_candidate(capsys: Capture, monkeypatch
     assert max(len(line) for line in wide.partition("rows: the candidates")[0].splitlines()) <= 120
 
 
+@pytest.mark.push
 def test_a_candidate_of_the_same_sort_is_asked_at_the_same_address(server: FakeOpenAI, capsys: Capture) -> None:
     server.reset()
     assert compare("--with", "model=openai model.name=other", *words(server), n=2) == 0

@@ -79,7 +79,7 @@ def test_completion_imports_next_to_nothing() -> None:
     assert not HEAVY & set(done.stderr.split())
 
 
-@pytest.mark.full
+@pytest.mark.push
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_a_real_shell_completes_its_line(shell: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     if shutil.which(shell) is None:

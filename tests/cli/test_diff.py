@@ -67,6 +67,7 @@ def test_a_line_that_is_gone_is_a_matter_of_data(diff: Callable[..., Any], tmp_p
     assert [key["key"] for key in found["recipe"]] == ["paths.medqa", "sources.medqa.path"]
 
 
+@pytest.mark.push
 def test_a_changed_setting_is_a_rule_and_names_the_step_and_the_reason(diff: Callable[..., Any]):
     found = diff("steps.state_choice.max_length=20")
     (cause,) = {(one["sort"], one["cause"], one["step"]) for one in found["changes"]}
@@ -129,6 +130,7 @@ def test_recipes_are_compared_key_by_key(capsys: Any):
     assert capsys.readouterr().out.strip() == "0 keys of the recipes differ"
 
 
+@pytest.mark.push
 def test_what_cannot_be_compared_says_why(first: Path, tmp_path: Path, capsys: Any):
     assert main(["diff", str(first), "care_mi"]) == 2
     assert "a build can be compared with a build" in capsys.readouterr().err
@@ -150,6 +152,7 @@ def test_items_of_earlier_words_are_not_those_of_a_build_that_waits(first: Path,
     assert "has no items yet" in capsys.readouterr().err
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("text", ["- a list", "a: [", "tasks: {ce: 1}", "name: x"])
 def test_a_file_that_is_no_recipe_of_a_build(first: Path, tmp_path: Path, capsys: Any, text: str):
     (tmp_path / "recipe.yaml").write_text(text, encoding="utf-8")

@@ -60,6 +60,7 @@ def model(name: str, server: FakeOpenAI) -> list[str]:
     return [f"{key}.kind=openai", f"{key}.name={name}", f"{key}.base_url={server.base_url}"]
 
 
+@pytest.mark.push
 def test_an_evaluation_says_what_it_did_and_runs_nothing_twice(here: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["evaluate", "-v", *RECIPE]) == 0
     told = said(capsys)
@@ -71,6 +72,7 @@ def test_an_evaluation_says_what_it_did_and_runs_nothing_twice(here: Path, capsy
     assert "next: benchbuild analyse, with the same arguments, says what these answers show" in told
 
 
+@pytest.mark.push
 def test_the_books_of_an_evaluation_balance(here: Path):
     """Every item is answered by everybody, and every answer has a score or a reason."""
     for place in (STORE / "store/steps").glob("*/*/manifest.json"):
@@ -81,6 +83,7 @@ def test_the_books_of_an_evaluation_balance(here: Path):
             assert sum(n for *_, n in manifest["counts"]) == 357
 
 
+@pytest.mark.push
 def test_without_a_build_there_is_nothing_to_evaluate_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
@@ -111,6 +114,7 @@ def test_a_model_of_the_command_line_is_asked_and_a_quote_asks_nobody(
     assert SECRET not in (STORE / "recipe.yaml").read_text(encoding="utf-8")
 
 
+@pytest.mark.push
 def test_several_models_and_a_cap_that_stops_them(here: Path, server: FakeOpenAI, capsys: pytest.CaptureFixture[str]):
     words = [*RECIPE, "evaluation.baselines=null", "evaluation.answers=null", *model("one", server),
              *model("two", server)]  # fmt: skip
@@ -162,6 +166,7 @@ def test_a_model_of_the_group_can_be_added_with_a_plus_and_keeps_what_is_not_ove
     assert "nothing to pay" in said(capsys)
 
 
+@pytest.mark.push
 def test_what_is_misunderstood_is_told(here: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["evaluate", *RECIPE, "--expected", "no"]) == 2
     assert "--benchmark FILE" in said(capsys)
@@ -169,6 +174,7 @@ def test_what_is_misunderstood_is_told(here: Path, capsys: pytest.CaptureFixture
     assert "evaluation.benchmark.path: nowhere.tsv is missing" in said(capsys)
 
 
+@pytest.mark.push
 def test_two_who_answer_cannot_have_one_name(here: Path, server: FakeOpenAI, capsys: pytest.CaptureFixture[str]):
     assert main(["evaluate", *RECIPE, *model("echo", server)]) == 2
     assert "two models or baselines have the name 'echo'" in said(capsys)
@@ -211,6 +217,7 @@ def test_a_benchmark_without_a_row_that_can_be_used_is_an_error(here: Path, caps
     assert "1 of 2 rows of the benchmark were not used: unknown_type 1" in said(capsys)
 
 
+@pytest.mark.push
 def test_items_of_other_words_are_not_evaluated_on(here: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["evaluate", *RECIPE, "steps.candidates.wrong_tf=[negated]"]) == 3
     told = said(capsys)
@@ -238,6 +245,7 @@ def test_people_get_a_sheet_and_their_answers_count(here: Path, capsys: pytest.C
     assert "30" in people.values()
 
 
+@pytest.mark.push
 def test_answers_are_written_for_people_to_rate(here: Path):
     """In the form that the review of answers reads, and recorded answers too."""
     rows = [json.loads(line) for line in (STORE / "answers.jsonl").read_text(encoding="utf-8").splitlines()]
@@ -265,6 +273,7 @@ def test_another_verdict_table_runs_the_verdicts_alone(here: Path, capsys: pytes
     assert built == {"similarity"}
 
 
+@pytest.mark.push
 def test_a_recipe_without_evaluation_says_how_to_get_one(garden: Any, capsys: pytest.CaptureFixture[str]):
     assert main(["evaluate", "recipe=garden"]) == 2
     assert "says nothing of evaluating" in said(capsys)

@@ -66,6 +66,7 @@ def lines(name: str) -> list[list[dict[str, str]]]:
     return [json.loads(line)["messages"] for line in (FILES / name).read_text("utf-8").splitlines()]
 
 
+@pytest.mark.push
 def test_export_writes_what_a_service_takes_and_says_what_it_trains_on(
     words: list[str], server: FakeOpenAI, capsys: pytest.CaptureFixture[str]
 ):
@@ -199,6 +200,7 @@ def test_a_job_that_fails_or_is_ended_says_so(words: list[str], server: FakeOpen
     assert "cancelled" in said(capsys)
 
 
+@pytest.mark.push
 @pytest.mark.parametrize(
     ("words_", "message"),
     [
@@ -214,6 +216,7 @@ def test_words_that_mean_nothing_are_refused(
     assert message in said(capsys)
 
 
+@pytest.mark.push
 def test_status_without_a_job_says_how_to_make_one(words: list[str], server: FakeOpenAI, capsys: Any):
     judge = "judge=tuned_interpretability"
     assert main(["finetune", "status", judge, *words_for(server)]) == 3

@@ -45,6 +45,7 @@ def test_training_says_what_it_did_and_does_nothing_twice(here: Path, capsys: py
     assert (here / "builds/care_mi/judges" / NAME / "card.json").read_bytes() == before
 
 
+@pytest.mark.push
 def test_a_file_of_answers_gets_scores_and_intervals(here: Path, capsys: pytest.CaptureFixture[str]):
     sample = Path(__file__).parents[2] / "recipes/recipe/care_mi/sample/model_answers.jsonl"
     rows = [json.loads(line) for line in sample.read_text(encoding="utf-8").splitlines()[:50]]
@@ -61,6 +62,7 @@ def test_a_file_of_answers_gets_scores_and_intervals(here: Path, capsys: pytest.
     assert (here / "mine.csv").read_text(encoding="utf-8").count("model_jia") >= 5
 
 
+@pytest.mark.push
 def test_a_judge_refuses_another_rubric_and_a_warning_tells_of_other_settings(
     here: Path, capsys: pytest.CaptureFixture[str]
 ):
@@ -78,6 +80,7 @@ def test_a_judge_refuses_another_rubric_and_a_warning_tells_of_other_settings(
     assert f"warning: {NAME} was trained with other settings" in said(capsys)
 
 
+@pytest.mark.push
 @pytest.mark.parametrize(
     ("words", "code", "told"),
     [
@@ -140,6 +143,7 @@ def test_a_judge_whose_model_lies_beside_the_recipe_is_trained_and_reported_on(
     assert not (JUDGES / "judges.json").exists()
 
 
+@pytest.mark.push
 def test_settings_of_training_that_changed_are_warned_of(here: Path, capsys: pytest.CaptureFixture[str]):
     quiet = [*RECIPE, "evaluation.probes=null"]
     words = [*quiet, "evaluation.training.split=by_model", "evaluation.bootstrap.level=0.9"]
@@ -152,6 +156,7 @@ def test_settings_of_training_that_changed_are_warned_of(here: Path, capsys: pyt
     assert f"{keys}: its scores go by those until it is trained again" in said(capsys)
 
 
+@pytest.mark.push
 def test_a_judge_that_was_changed_since_it_was_trained_scores_nothing(
     built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
@@ -170,6 +175,7 @@ def test_a_judge_that_was_changed_since_it_was_trained_scores_nothing(
         assert "its content does not have its checksum" in said(capsys)
 
 
+@pytest.mark.push
 def test_a_report_on_trained_judges_plans_no_evaluation(here: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("benchbuilder.cli.judge.plan_evaluation", None)
     assert main(["judge", "report", NAME, *RECIPE, "evaluation.probes=null"]) == 0
@@ -194,12 +200,14 @@ def test_a_judge_gets_its_model_by_the_words_that_are_named(
     assert told.count("name: of_correctness") == told.count("name: of_interpretability") == 1
 
 
+@pytest.mark.push
 def test_a_file_is_not_written_over_itself(here: Path, capsys: pytest.CaptureFixture[str]):
     (here / "self.csv").write_text("question,answer\nq,a\n", encoding="utf-8")
     assert main(["judge", "score", NAME, "self.csv", "--output", "./self.csv", *RECIPE]) == 2
     assert "the output would overwrite the input" in said(capsys)
 
 
+@pytest.mark.push
 def test_a_recipe_without_evaluation_and_a_folder_without_a_build(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):

@@ -7,14 +7,13 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from pathlib import Path
 
 import pytest
 from files_spec import RECIPES
-from patience import patience
+from patience import patience, until
 
 from benchbuilder.cli.dispatch import main
 
@@ -182,16 +181,18 @@ def test_serving_until_it_is_stopped(here, tmp_path):
 
 def _served(server, port):
     """What the server says until it is stopped, after it refused a forged token."""
-    deadline = time.monotonic() + patience()
-    status = 0
-    while not status and server.poll() is None and time.monotonic() < deadline:
-        try:
-            urllib.request.urlopen(f"http://127.0.0.1:{port}/enter/forged", timeout=patience())
-        except urllib.error.HTTPError as refused:
-            status = refused.code
-            refused.close()
-        except OSError:
-            time.sleep(0.1)
-    assert status == 403
+    until(lambda: server.poll() is not None or _status_of_a_forged_token(port))
+    assert _status_of_a_forged_token(port) == 403
     server.send_signal(signal.SIGINT)
     return server.communicate(timeout=patience())
+
+
+def _status_of_a_forged_token(port):
+    """The status that a forged token gets; 0 if nobody answers."""
+    try:
+        urllib.request.urlopen(f"http://127.0.0.1:{port}/enter/forged", timeout=patience())
+    except urllib.error.HTTPError as refused:
+        refused.close()
+        return refused.code
+    except OSError:
+        return 0

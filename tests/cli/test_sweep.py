@@ -27,6 +27,7 @@ def table(folder: Path, name: str = "sweep.csv") -> list[dict[str, str]]:
     return list(csv.DictReader((folder / name).read_text(encoding="utf-8").splitlines()))
 
 
+@pytest.mark.push
 def test_every_combination_is_a_run():
     runs = sweep_runs(["recipe=care_mi", "retriever.top_k=1,2", "source=[medqa,textbook],[mlecqa]", "paths.x='a,b'"])
     assert [run.own_overrides for run in runs] == [
@@ -37,6 +38,7 @@ def test_every_combination_is_a_run():
     assert [run.name for run in runs] == ["1-medqa_textbook", "1-mlecqa", "2-medqa_textbook", "2-mlecqa"]
 
 
+@pytest.mark.push
 def test_a_slip_of_the_hand_is_refused():
     numbers = ",".join(map(str, range(15)))
     with pytest.raises(RecipeError, match="225 runs"):
@@ -45,6 +47,7 @@ def test_a_slip_of_the_hand_is_refused():
         sweep_runs(["a=1,1"])
 
 
+@pytest.mark.push
 def test_every_run_has_a_folder_of_its_own_within_the_sweep():
     assert all(run.name.strip(".") for run in sweep_runs(["a=..,.,./x"]))
     alike = [run.name for run in sweep_runs(["a=-1,1,2"])]
@@ -72,6 +75,7 @@ def test_one_table_tells_what_each_run_came_to(here: Path, capsys: Any):
     assert all(0.3 < value < 0.7 for value in always.values())
 
 
+@pytest.mark.push
 def test_a_run_that_fails_or_waits_is_told_of_and_the_others_go_on(here: Path, capsys: Any):
     words = [*WORDS, "annotation=none,sheets,nowhere", "paths.votes=null"]
     assert main(["sweep", *words]) == 3

@@ -58,6 +58,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.push
 def test_every_task_is_written_and_evaluated_in_a_folder_of_its_own(here: Path, capsys: Any) -> None:
     assert main(["recipe=two", "annotation=none"]) == 0
     told = capsys.readouterr().out
@@ -86,6 +87,7 @@ def test_every_task_is_written_and_evaluated_in_a_folder_of_its_own(here: Path, 
     assert 0.2 < found["guess"] < 0.8
 
 
+@pytest.mark.push
 def test_what_needs_one_task_says_which_there_are(here: Path, capsys: Any) -> None:
     assert main(["judge", "train", "recipe=two", "annotation=none"]) == 2
     told = capsys.readouterr().err
@@ -96,6 +98,7 @@ def test_what_needs_one_task_says_which_there_are(here: Path, capsys: Any) -> No
     assert "no such task" in capsys.readouterr().err
 
 
+@pytest.mark.push
 def test_items_and_tasks_exclude_each_other(here: Path) -> None:
     with pytest.raises(RecipeError, match="tasks with the items of each"):
         load_recipe(["recipe=two", "items=items"])
@@ -118,6 +121,7 @@ def test_a_model_answers_every_task_by_its_own_prompt(here: Path, capsys: Any) -
     assert all(text.startswith("只答对或不对：") for text in sent)
 
 
+@pytest.mark.push
 def test_a_task_cannot_be_called_as_another_folder_of_a_build(here: Path) -> None:
     file = here / "recipes" / "recipe" / "two.yaml"
     file.write_text(TWO.replace("  everything: {", "  store: {"), encoding="utf-8")
@@ -125,6 +129,7 @@ def test_a_task_cannot_be_called_as_another_folder_of_a_build(here: Path) -> Non
         load_recipe(["recipe=two"])
 
 
+@pytest.mark.push
 def test_a_scorer_cannot_be_called_as_a_phase_of_those_who_answer(here: Path, capsys: Any) -> None:
     word = "tasks.verdicts.evaluation.scorers.answer={kind: exact, aspect: x, announced: [], ignore: ''}"
     assert main(["evaluate", "recipe=two", "annotation=none", "--task", "verdicts", word]) == 2
@@ -153,6 +158,7 @@ def test_one_cap_holds_for_all_tasks_together(here: Path, capsys: Any) -> None:
         assert len(server.log()) > first
 
 
+@pytest.mark.push
 def test_pages_of_a_task_bear_its_title_or_name(here: Path) -> None:
     recipe = load_recipe(["recipe=two", "tasks.verdicts.title=what is true"]).recipe
     titles = {name: part.card.title for name, part in recipe.by_task().items()}

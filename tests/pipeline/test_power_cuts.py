@@ -87,8 +87,10 @@ def _noting(recorder: Recorder) -> Any:
     return noted
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("former", [None, "former recipe", "same recipe"])
+@pytest.mark.parametrize("former", [
+    pytest.param(None, marks=pytest.mark.push, id="first build"), pytest.param("former recipe", marks=pytest.mark.full),
+    pytest.param("same recipe", marks=pytest.mark.full),
+])  # fmt: skip
 def test_a_power_cut_changes_no_byte(tmp_path: Path, former: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first build of a folder; another recipe's build of it; a step that is made again in its place."""
     world, log = (tmp_path / "world").resolve(), tmp_path / "log.txt"

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from built_sample import BuiltSample
 from once import EVALUATED, Once
+from patience import patience
 
 from benchbuilder.config import load_recipe
 from benchbuilder.publishing import ExportRequest, export_benchmark
@@ -66,7 +67,9 @@ def test_scores_equal_those_of_evaluate(harness: str, once: Once, tmp_path: Path
     program = _PROGRAMS / f"recorded_in_{harness}.py"
     command = [str(part) for part in (python, program, export.folder, export.benchmark.name, said, scored)]
     here = {**os.environ, "HF_HUB_OFFLINE": "1"}
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=1_200, check=False, env=here)
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, timeout=patience(1_200), check=False, env=here
+    )
     assert done.returncode == 0, done.stderr[-3000:]
 
     own: dict[tuple[str, str, str], str] = {}

@@ -200,7 +200,7 @@ def test_nothing_is_released_twice_under_one_version(built: BuiltSample, own_rel
             built.release(version, dir=str(own_releases), private=0.3, dev=4)
 
 
-@pytest.mark.full
+@pytest.mark.push
 def test_a_patch_has_the_same_items_and_the_same_private_questions(built: BuiltSample, own_releases: Path) -> None:
     again = built.release("1.0.1", dir=str(own_releases), private=0.3, dev=4)
     first = own_releases / "care_mi" / "1.0.0"
@@ -214,13 +214,13 @@ def test_a_patch_has_the_same_items_and_the_same_private_questions(built: BuiltS
     assert not {row["label_hash"] for row in old} & {row["label_hash"] for row in new}
 
 
-@pytest.mark.full
+@pytest.mark.push
 def test_private_labels_are_not_published_by_a_later_release(built: BuiltSample, own_releases: Path) -> None:
     with pytest.raises(GateClosed, match="were private before, and would be published"):
         built.release("2.0.0", despite="", dir=str(own_releases), names="none", private=0.0)
 
 
-@pytest.mark.full
+@pytest.mark.push
 def test_without_its_private_folder_a_next_version_is_refused(built: BuiltSample, own_releases: Path) -> None:
     (own_releases / "care_mi" / "private" / "state.json").unlink()
     with pytest.raises(DataError, match="holds the secret of all earlier releases"):

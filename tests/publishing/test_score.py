@@ -30,6 +30,7 @@ def scored(built: BuiltSample, releases: Path, file: Path) -> ScoredSubmission:
     return score_submission(loaded, file, built.folder, LineProgress(Console(quiet=True)))
 
 
+@pytest.mark.push
 def test_answers_are_scored_and_those_left_out_count_as_wrong(
     built: BuiltSample, own_releases: Path, tmp_path: Path
 ) -> None:
@@ -48,6 +49,7 @@ def test_answers_are_scored_and_those_left_out_count_as_wrong(
     assert done.folder.is_relative_to(own_releases / "care_mi" / "private")
 
 
+@pytest.mark.push
 def test_rows_that_cannot_be_used_are_all_listed(built: BuiltSample, own_releases: Path, tmp_path: Path) -> None:
     name = private_rows(own_releases)[0]["name"]
     bad = [{"id": name, "answer": "a"}, {"id": name, "answer": "b"}, {"id": "item-1", "answer": "a"}, {"answer": "a"},

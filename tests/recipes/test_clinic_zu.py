@@ -30,11 +30,13 @@ def made(once, tmp_path_factory):
     return shared(once, "clinic_zu", tmp_path_factory.mktemp("zu"))
 
 
+@pytest.mark.push
 def test_check_is_clean():
     assert warnings("clinic_zu") == []
     assert warnings("clinic_zu", "annotation=app_zu") == []
 
 
+@pytest.mark.push
 def test_the_sample_has_the_shape_of_the_real_files():
     paths = sorted((SAMPLE / "african_mmlu").glob("*_zu.csv"))
     assert len(paths) == 3
@@ -75,6 +77,7 @@ def outcomes(made, step, reason):
     return [outcome for outcome in made.store.outcomes(made.manifests[step]).to_pylist() if outcome["reason"] == reason]
 
 
+@pytest.mark.push
 @pytest.mark.parametrize(
     ("question", "check"),
     [
@@ -103,6 +106,7 @@ def test_no_rule_negates(made):
     assert all("one_negation_more" not in row.checks for row in made.rows("candidates"))
 
 
+@pytest.mark.push
 @pytest.mark.parametrize(
     ("text", "taken"),
     [
@@ -150,6 +154,7 @@ def test_character_ngrams_find_the_paragraph(made):
     assert sum(rank == 1 for rank in ranks.values()) >= 0.85 * len(candidates)
 
 
+@pytest.mark.push
 def test_speakers_are_asked_in_english_about_isizulu():
     judging = load_recipe(["recipe=clinic_zu"], cwd=Path("/nowhere"), environ={}).recipe.annotation
     assert "isiZulu" in judging.questions_about()["fluent"].text
@@ -173,6 +178,7 @@ def test_votes_decide_and_the_evaluation_runs_with_the_baselines(made, tmp_path)
     assert [a + b for a, b in zip(agree, disagree, strict=True)] == [1.0] * len(agree)
 
 
+@pytest.mark.push
 def test_a_model_is_asked_in_english_about_isizulu_text():
     recipe = load_recipe(["recipe=clinic_zu"], cwd=Path("/nowhere"), environ={}).recipe
     for step in ("state_choice", "negate_choice", "ask_tf_choice", "ask_oe_choice"):
@@ -186,6 +192,7 @@ def reader():
     return VerdictReader([read_verdict_table(ROOT / "recipes" / "verdicts" / f"{name}.yaml") for name in ("zu", "en")])
 
 
+@pytest.mark.push
 @pytest.mark.parametrize(
     ("answer", "verdict"),
     [

@@ -14,6 +14,7 @@ SAMPLE = ROOT / "recipe" / "exam_any" / "sample"
 LANGUAGES = {"yo": (), "hi": ("variant=hi",), "ar": ("variant=ar",)}
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_check_is_clean(language):
     assert warnings("exam_any", *LANGUAGES[language]) == []
@@ -39,6 +40,7 @@ def test_every_question_is_shown_as_it_is(language, tmp_path):
     assert [a + b for a, b in zip(agree, disagree, strict=True)] == [1.0] * len(agree)
 
 
+@pytest.mark.push
 def test_the_sentences_of_every_language_hold_what_they_must():
     english = yaml.safe_load((ROOT / "forms" / "en.yaml").read_text("utf-8"))
     for path in (ROOT / "forms").glob("*.yaml"):
@@ -50,6 +52,7 @@ def test_the_sentences_of_every_language_hold_what_they_must():
         assert (ROOT / "writing" / path.name).is_file(), path.stem
 
 
+@pytest.mark.push
 def test_the_card_says_that_no_speaker_checked_the_wording():
     for file in (ROOT / "recipe" / "exam_any.yaml", *(ROOT / "variant" / "exam_any").glob("*.yaml")):
         limits = yaml.safe_load(file.read_text("utf-8"))["card"]["limitations"]

@@ -21,6 +21,7 @@ def made(once, tmp_path_factory):
     return shared(once, "guideline_zh", tmp_path_factory.mktemp("guideline"))
 
 
+@pytest.mark.push
 def test_check_is_clean():
     assert warnings("guideline_zh") == []
 
@@ -77,6 +78,7 @@ def test_the_evaluation_runs_with_the_baselines(made, tmp_path):
         assert sum(values) / len(values) == 0.5
 
 
+@pytest.mark.push
 def test_the_sample_is_a_document_with_sections():
     [line] = (SAMPLE / "guideline.jsonl").read_text("utf-8").splitlines()
     assert json.loads(line)["text"].count("\n") >= 18

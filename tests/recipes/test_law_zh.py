@@ -38,11 +38,13 @@ def asked_at(row, questions):
     return questions[Path(row.origin.file).name, row.origin.line]
 
 
+@pytest.mark.push
 def test_check_is_clean():
     assert warnings("law_zh") == []
     assert warnings("law_zh", "annotation=app_zh_law") == []
 
 
+@pytest.mark.push
 def test_the_sample_has_what_real_files_have(questions):
     assert 40 <= len(questions) <= 60
     sizes = {len(row["label"]) for row in questions.values()}
@@ -95,6 +97,7 @@ def test_no_question_stands_twice_and_half_expect_yes(made):
     assert 0.45 <= expected.count("yes") / len(expected) <= 0.55
 
 
+@pytest.mark.push
 @pytest.mark.parametrize(
     ("question", "form", "text"),
     [
@@ -118,6 +121,7 @@ def test_the_form_of_a_question_says_how_its_options_are_stated(question, form, 
     assert found[:1] == ([(form, text)] if form else [])
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("option", ["独立于审判机关", "探索建立征询机制", "裁定再审", "侵犯了乙的著作权"])
 def test_what_has_no_subject_is_no_claim(option):
     spec = load_recipe(["recipe=law_zh"], cwd=Path("/nowhere"), environ={}).recipe.steps["options"]
@@ -147,6 +151,7 @@ def test_what_a_lawyer_would_say_of_the_sample(made):
     assert not any(word in text for text in asked for word in ("下列", "以下"))
 
 
+@pytest.mark.push
 def test_lawyers_are_asked_about_law():
     judging = load_recipe(["recipe=law_zh"], cwd=Path("/nowhere"), environ={}).recipe.annotation
     asked = judging.questions_about()

@@ -29,10 +29,12 @@ def items(built: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (built / "items.jsonl").read_text("utf-8").splitlines()]
 
 
+@pytest.mark.push
 def test_nothing_in_the_recipe_is_worth_a_warning():
     assert list(check_recipe(load_recipe(["recipe=medicine_en"], cwd=Path("/nowhere"), environ={}))) == []
 
 
+@pytest.mark.push
 def test_the_sample_has_cases_stems_and_triples():
     assert len((SAMPLE / "medqa_us.jsonl").read_text("utf-8").splitlines()) >= 30
     stems = [row for path in SAMPLE.glob("mmlu/*.csv") for row in csv.reader(path.read_text("utf-8").splitlines())]
@@ -98,6 +100,7 @@ def test_the_baselines_answer_and_are_scored(built):
     assert right["echo"] == 0  # a question repeated is no verdict
 
 
+@pytest.mark.push
 @pytest.mark.parametrize(
     ("table", "columns"), [("verbs.tsv", 5), ("nouns.tsv", 2)]
 )  # fmt: skip

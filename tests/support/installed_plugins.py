@@ -18,6 +18,8 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from patience import patience
+
 ROOT = Path(__file__).resolve().parents[2]
 _BUILD = "import sys; from hatchling.build import build_wheel; print(build_wheel(sys.argv[1]))"
 _LACKING = """
@@ -53,7 +55,7 @@ class Environment:
         paths = {"PATH": f"{self.python.parent}{os.pathsep}{os.environ['PATH']}"}
         return subprocess.run(
             [str(self.python), *arguments], cwd=folder or self.folder, env={**kept, **home, **paths},
-            capture_output=True, text=True, encoding="utf-8", timeout=1_800, check=False,
+            capture_output=True, text=True, encoding="utf-8", timeout=patience(1_800), check=False,
         )  # fmt: skip
 
     def benchbuild(self, *words: str) -> subprocess.CompletedProcess[str]:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import array
+import fcntl
 import os
 import pty
 import re
 import select
 import subprocess
+import termios
 import time
 from pathlib import Path
+
+from patience import patience, until
 
 STARTS = {
     "bash": ["bash", "--norc", "--noprofile", "-i"],
@@ -16,19 +21,18 @@ STARTS = {
     "fish": ["fish", "--no-config", "-i"],
 }
 READY = {"bash": "", "zsh": "autoload -Uz compinit; compinit -u -d $HOME/.zcompdump; setopt nonomatch\n", "fish": ""}
-WITHIN_S = 30.0
 
 
 class TypedShell:
     """A shell in a terminal of its own, into which the script of completion was read."""
 
     def __init__(self, shell: str, script: Path, folder: Path, env: dict[str, str]) -> None:
-        self._terminal, inner = pty.openpty()
+        self._terminal, self._inner = pty.openpty()
         self._count = 0
         settings = {**env, "HOME": str(folder), "TERM": "dumb", "COLUMNS": "300", "PROMPT": "> "}
         command = ["setsid", "--ctty", *STARTS[shell]]
-        self._process = subprocess.Popen(command, stdin=inner, stdout=inner, stderr=inner, cwd=folder, env=settings)
-        os.close(inner)
+        self._process = subprocess.Popen(command, stdin=self._inner, stdout=self._inner, stderr=self._inner,
+                                         cwd=folder, env=settings)  # fmt: skip
         self.type(READY[shell] + f"source {script}\n")
         self._wait_for_answer(self._ask_line(""))
 
@@ -45,6 +49,7 @@ class TypedShell:
         self._process.kill()
         self._process.wait()
         os.close(self._terminal)
+        os.close(self._inner)
 
     def _ask_line(self, keys: str) -> str:
         """Press keys, and have the shell print its line: Ctrl-A goes to its begin."""
@@ -53,13 +58,19 @@ class TypedShell:
         for part in re.split("(\t)", keys):
             self.type(part)
             if part == "\t":
-                time.sleep(0.05)
+                until(self._has_read_all)
         self.type(f"\x01printf '<%s>' li''{mark[2:]} \x05 ':end'\n")
         return mark
 
+    def _has_read_all(self) -> bool:
+        """Whether the shell has read every key: completing takes the ones that follow for its own otherwise."""
+        waiting = array.array("i", [0])
+        fcntl.ioctl(self._inner, termios.FIONREAD, waiting)
+        return waiting[0] == 0
+
     def _wait_for_answer(self, mark: str) -> str:
-        text, until = "", time.monotonic() + WITHIN_S
-        while time.monotonic() < until:
+        text, last = "", time.monotonic() + patience()
+        while time.monotonic() < last:
             if select.select([self._terminal], [], [], 0.2)[0]:
                 text += os.read(self._terminal, 65536).decode(errors="replace")
             if found := re.search(rf"<{mark}>(.*?)<:end>", text, re.DOTALL):

@@ -22,6 +22,8 @@ OTHERS = (PUSH, FULL)
 """The tiers that are markers."""
 QUARANTINE = TESTS / "quarantine.yaml"
 _PLACES: dict[str, str] = {
+    "e2e/review_app/test_load.py": "push",
+    "e2e/review_app/test_tokens.py": "push",
     "e2e": "full",
     "docs/test_commands.py": "full",
     "performance": "full",
@@ -39,20 +41,20 @@ _PLACES: dict[str, str] = {
     "cli/test_tasks.py": "full",
     "publishing/test_loading_a_release.py": "full",
     "publishing/test_score.py": "full",
-    "publishing/test_export.py": "full",
+    "publishing/test_export.py": "push",
     "recipes/test_clinic_zu.py": "full",
     "recipes/test_guideline_zh.py": "full",
-    "recipes/test_claims_en.py": "full",
+    "recipes/test_claims_en.py": "push",
     "recipes/test_exam_any.py": "full",
     "recipes/test_law_zh.py": "full",
     "recipes/test_medicine_en.py": "full",
-    "recipes/test_reading_en.py": "full",
+    "recipes/test_reading_en.py": "push",
     "recipes/test_explorer_rows.py": "full",
     "recipes/test_rule_trials.py": "full",
 }
 """The tier of all tests in a folder or file whose tests have no marker, by the beginning of its path."""
-_TWINS = "annotation/"
-"""The folder whose tests run with PostgreSQL too: such a twin of a test of SQLite is in `full`."""
+_TWINS = ("annotation/", "e2e/review_app/")
+"""The folders whose tests run with PostgreSQL too: such a twin of a test of SQLite is in `full`."""
 _SCHEMA_AND_LOCKS = tuple(f"annotation/database/test_{name}.py" for name in ("opening", "together", "overtaken"))
 """The files whose twins are in `push`: the databases differ in how they make tables, and in how they lock rows."""
 _SERVER = "postgres_url"

@@ -19,6 +19,7 @@ def filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.push
 def test_it_composes_with_its_own_files_only(filled: Path) -> None:
     loaded = load_recipe(["recipe=nutrition"])
     assert (loaded.recipe.name, loaded.recipe.language) == ("nutrition", "zh")
@@ -41,6 +42,7 @@ def test_it_checks_and_says_what_is_left_over(filled: Path, capsys: pytest.Captu
     assert text.endswith("files are fine\n")
 
 
+@pytest.mark.push
 def test_it_builds(filled: Path) -> None:
     assert run("recipe=nutrition", "annotation=none") == 0
     items = [json.loads(line) for line in (filled / "builds/nutrition/items.jsonl").read_text().splitlines()]
@@ -65,6 +67,7 @@ def test_a_clone_of_the_clone_builds_too(filled: Path) -> None:
     assert not [key for key, ref in loaded.files if "nutrition" in str(ref.file.relative_to(filled))]
 
 
+@pytest.mark.push
 def test_a_path_of_the_user_s_own_does_not_bring_the_sample_along(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

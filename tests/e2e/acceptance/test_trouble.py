@@ -10,8 +10,6 @@ from pathlib import Path
 import pytest
 from acceptance_bench import SECRET, Sample
 
-pytestmark = pytest.mark.full
-
 CONCURRENCY = 8
 FLAKY = [
     {"when": {"share": 0.05, "attempts": 1}, "do": "rate_limit", "retry_after": "ms:200"},
@@ -33,6 +31,7 @@ def ledger(folder: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(stream, delimiter="\t"))
 
 
+@pytest.mark.full
 def test_every_sort_of_trouble_at_once_changes_nothing(sample: Callable[..., Sample]) -> None:
     calm = sample("calm")
     assert calm.build().code == 0
@@ -43,6 +42,7 @@ def test_every_sort_of_trouble_at_once_changes_nothing(sample: Callable[..., Sam
     assert rough.made() == calm.made()
 
 
+@pytest.mark.full
 def test_requests_that_fail_for_ever(sample: Callable[..., Sample]) -> None:
     build = sample("build", "model.retries=1")
     build.server.configure(rules=[{"when": {"share": 0.1}, "do": "server_error"}])
@@ -67,6 +67,7 @@ def test_requests_that_fail_for_ever(sample: Callable[..., Sample]) -> None:
     assert build.made()["items.jsonl"] == whole.made()["items.jsonl"]
 
 
+@pytest.mark.push
 def test_nothing_but_too_many_requests(sample: Callable[..., Sample]) -> None:
     build = sample("build", "model.give_up_s=3")
     build.server.configure(rules=[{"do": "rate_limit", "retry_after": "600"}])
@@ -77,6 +78,7 @@ def test_nothing_but_too_many_requests(sample: Callable[..., Sample]) -> None:
     assert "model.give_up_s" in ended.said
 
 
+@pytest.mark.push
 @pytest.mark.parametrize(
     ("effect", "says"), [("unauthorized", "OPENAI_API_KEY"), ("no_model", "model"), ("quota", "quota")]
 )
@@ -90,6 +92,7 @@ def test_a_permanent_error_stops_at_once(sample: Callable[..., Sample], effect: 
     assert SECRET not in ended.said
 
 
+@pytest.mark.full
 def test_no_request_is_sent_after_the_cap(sample: Callable[..., Sample]) -> None:
     whole = sample("whole")
     assert whole.build().code == 0
@@ -115,6 +118,7 @@ def test_no_request_is_sent_after_the_cap(sample: Callable[..., Sample]) -> None
     assert build.asked() == once
 
 
+@pytest.mark.full
 def test_no_secret_is_written_anywhere(sample: Callable[..., Sample]) -> None:
     build = sample("build", "model.retries=0")
     build.server.configure(rules=[{"when": {"share": 0.1}, "do": "bad_request"}])

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import select
 import shutil
 import signal
 import subprocess
@@ -10,14 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from patience import first_line, patience
 
-from browser.sites import Site
+from browser.sites import Site, patience_ms
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
-
-_START_S = 60
-_PATIENCE_MS = 60_000
 
 
 @pytest.fixture(scope="package")
@@ -27,7 +24,7 @@ def chromium() -> Iterator[Browser]:
     path = shutil.which("chromium")
     if path is None:
         pytest.skip("there is no chromium here")
-    playwright.expect.set_options(timeout=_PATIENCE_MS)
+    playwright.expect.set_options(timeout=patience_ms())
     with playwright.sync_playwright() as running:
         rules = "MAP *.localhost 127.0.0.1, EXCLUDE 127.0.0.1, MAP * ~NOTFOUND"
         found = running.chromium.launch(executable_path=path, args=["--no-sandbox", f"--host-resolver-rules={rules}"])
@@ -46,14 +43,13 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, int
         )
     try:
         assert process.stdout is not None
-        ready, _, _ = select.select([process.stdout], [], [], _START_S)
-        address = process.stdout.readline().strip() if ready else ""
+        address = first_line(process).strip()
         assert address.startswith("http://127.0.0.1:"), (folder / "server.log").read_text()
         yield folder, int(address.rstrip("/").rpartition(":")[2])
     finally:
         process.send_signal(signal.SIGINT)
         try:
-            process.wait(15)
+            process.wait(patience())
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from patience import patience
+
 from benchbuilder.annotation.base import Subject, Task, Value
 from benchbuilder.annotation.database.models import Assignment, Person, Project, Role, Submission
 from benchbuilder.annotation.database.store import AnnotationStore
@@ -18,6 +20,11 @@ if TYPE_CHECKING:
 
 PHONE: Mapping[str, Any] = {"viewport": {"width": 360, "height": 640}, "has_touch": True, "is_mobile": True}
 DESK: Mapping[str, Any] = {"viewport": {"width": 1280, "height": 900}}
+
+
+def patience_ms() -> float:
+    """How long a browser waits for anything, in milliseconds."""
+    return 1000 * patience()
 
 
 class Watch:
@@ -115,7 +122,7 @@ class Site:
             self.invite(name, role)
         assert self._chromium is not None
         context = self._chromium.new_context(**{**DESK, "locale": "en-GB", **options})
-        context.set_default_timeout(60_000)
+        context.set_default_timeout(patience_ms())
         seat = Seat(self, context, self.links.get(name, ""))
         self._seats.append(seat)
         return seat

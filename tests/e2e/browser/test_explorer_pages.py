@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import re
-import select
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -16,16 +15,16 @@ from urllib.parse import urlsplit
 
 import pytest
 from once import EVALUATED, Once
+from patience import first_line
 
 from browser.measures import too_wide
-from browser.sites import DESK, PHONE, Watch
+from browser.sites import DESK, PHONE, Watch, patience_ms
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
 
 QUIET = {"preload": False}
 """Options of axe: it asks for no style sheet again, which the security policy of the pages forbids."""
-_START_S = 120
 _LINKS = "links => links.map(link => new URL(link.getAttribute('href'), location).href)"
 _ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+")
 _MOST_PAGES = 25
@@ -42,7 +41,7 @@ class Explorer:
     def context(self, **options: Any) -> BrowserContext:
         """A browser that was let in."""
         context = self.chromium.new_context(**{**DESK, "locale": "en-GB", **options})
-        context.set_default_timeout(30_000)
+        context.set_default_timeout(patience_ms())
         page = context.new_page()
         page.goto(self.entrance)
         page.close()
@@ -54,10 +53,8 @@ def explorer(chromium: Browser, once: Once) -> Iterator[Explorer]:
     folder = once.after(EVALUATED)
     words = [str(once.program), "view", "recipe=care_mi", "--no-browser"]
     with subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
         assert process.stderr is not None
-        ready, _, _ = select.select([process.stdout], [], [], _START_S)
-        text = process.stdout.readline() if ready else ""
+        text = first_line(process)
         match = _ADDRESS.search(text)
         assert match is not None, text
         entrance = text[match.start() :].split()[0]
@@ -167,10 +164,16 @@ def tab_to(page: Page, wanted: str, most: int = 80) -> None:
     raise AssertionError(f"Tab does not lead to {wanted}")
 
 
+@pytest.mark.push
 def test_items_and_answers_are_reached_by_keyboard_alone(explorer: Explorer) -> None:
     context = explorer.context()
     page = context.new_page()
-    page.goto(explorer.address + "/b/care_mi/items")
+    page.goto(explorer.address + "/")
+    for path in ("/b/care_mi/", "/b/care_mi/items"):
+        tab_to(page, f"a[href='{path}']")
+        with page.expect_event("load"):
+            page.keyboard.press("Enter")
+        assert page.url == explorer.address + path
     tab_to(page, "#q")
     page.keyboard.type("糖尿病")
     with page.expect_event("load"):
@@ -220,11 +223,11 @@ def site_folder(once: Once, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return site_of(once, tmp_path_factory.mktemp("released"))
 
 
-_SEARCH = """async words => {
+_SEARCH = """async ([words, patience]) => {
   const found = {};
   for (const word of words) {
     location.hash = `#q=${encodeURIComponent(word)}`;
-    for (let n = 0; n < 400; n += 1) {
+    for (const last = performance.now() + patience; performance.now() < last;) {
       await new Promise(done => setTimeout(done, 5));
       const line = document.querySelector('.found');
       if (line && line.dataset.q === word) { found[word] = +line.dataset.n; break; }
@@ -245,12 +248,12 @@ def test_a_site_in_a_folder_finds_what_a_substring_finds(chromium: Browser, site
         if re.fullmatch(r"[\u4e00-\u9fff]{2,}", word := text[at : at + length]):
             words.add(word)
     context = chromium.new_context(**DESK)
-    context.set_default_timeout(120_000)
+    context.set_default_timeout(patience_ms())
     watch = Watch(context, "file://")
     page = context.new_page()
     page.goto((site_folder / "index.html").as_uri())
     page.locator(".results li").first.wait_for()
-    found = page.evaluate(_SEARCH, sorted(words))
+    found = page.evaluate(_SEARCH, [sorted(words), patience_ms()])
     assert found == {word: sum(word in text for text in texts) for word in words}
     assert watch.wrong() == []
     context.close()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import select
 import shutil
 import signal
 import subprocess
@@ -15,16 +14,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from once import BUILT, Once
 from own_rules import write_own_recipe
+from patience import first_line
 
 from benchbuilder.explorer.workbench.judged_rows import read_judged
 from browser.measures import too_wide
-from browser.sites import DESK, PHONE
+from browser.sites import DESK, PHONE, patience_ms
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-_START_S = 120
-_PATIENCE_MS = 90_000
 STEP = "/b/own/work/state_choice"
 SEAMS, MORE = "  seams: [是, 的,", "  seams: [是, 为, 的,"
 
@@ -41,7 +39,7 @@ class Bench:
     def open(self, **options: Any) -> Page:
         """The page of the rules, after they were tried for the first time."""
         context = self.chromium.new_context(**{**DESK, "locale": "en-GB", **options})
-        context.set_default_timeout(_PATIENCE_MS)
+        context.set_default_timeout(patience_ms())
         page = context.new_page()
         page.goto(self.entrance)
         page.goto(self.address + STEP)
@@ -57,10 +55,8 @@ def bench(chromium: Browser, once: Once, tmp_path_factory: pytest.TempPathFactor
     shutil.copytree(once.after(BUILT) / "builds" / "care_mi", folder / "builds" / "own")
     words = [str(once.program), "view", "recipe=own", "--no-browser"]
     with subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
         assert process.stderr is not None
-        ready, _, _ = select.select([process.stdout], [], [], _START_S)
-        text = process.stdout.readline() if ready else ""
+        text = first_line(process)
         match = re.search(r"http://127\.0\.0\.1:\d+", text)
         assert match is not None, text
         yield Bench(match[0], text[match.start() :].split()[0], chromium, rules)
@@ -88,6 +84,7 @@ def test_the_workbench_has_no_serious_fault_for_people_who_see_or_hear_it_otherw
         page.context.close()
 
 
+@pytest.mark.push
 def test_a_rule_is_written_judged_and_saved_by_keys_alone(bench: Bench) -> None:
     page = bench.open()
     text = page.locator("#bench-text")

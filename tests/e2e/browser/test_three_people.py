@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from patience import patience
 from playwright.sync_api import expect
 
 from benchbuilder.annotation.base import Subject, Task
@@ -34,7 +35,6 @@ WORDS = [  # one question a fact: a sample divides no family, and its questions 
 NAMES = {"王医生": "annotator", "li-wei": "annotator", "Ana": "adjudicator"}
 FIRST, SECOND, JUDGE = NAMES
 NOTE = "第2段只是话题相近，见 <指南> 第3章"
-_START_S = 60
 
 # What the three say of each candidate, where it is not 1: by question, or by place of the paragraph.
 AGREED: list[dict[str, int]] = [{}, {}, {"p4": 0, "p5": 0, "p6": 0}, {"p6": 0}]
@@ -60,7 +60,7 @@ def reviewing(folder: Path) -> Iterator[str]:
     assert process.stdout is not None
     said = b""
     try:
-        deadline = time.monotonic() + _START_S
+        deadline = time.monotonic() + patience()
         while b"serving at" not in said:
             ready, _, _ = select.select([process.stdout], [], [], max(0.0, deadline - time.monotonic()))
             found = process.stdout.read(65536) if ready else b""
@@ -70,7 +70,7 @@ def reviewing(folder: Path) -> Iterator[str]:
     finally:
         process.send_signal(signal.SIGINT)
         try:
-            said += process.communicate(timeout=60)[0]
+            said += process.communicate(timeout=patience())[0]
         except subprocess.TimeoutExpired:
             process.kill()
             said += process.communicate()[0]

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from doc_blocks import blocks, script
 from installed_plugins import Environment
+from patience import patience
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +35,8 @@ def test_the_commands_of_its_readme_run(installed: tuple[Path, Environment], tmp
     assert len(found) >= 3
     paths = os.pathsep.join([str(environment.python.parent), os.environ["PATH"]])
     done = subprocess.run(
-        ["bash", "-c", script(found, page)], cwd=tmp_path, capture_output=True, text=True, timeout=900, check=False,
+        ["bash", "-c", script(found, page)], cwd=tmp_path, capture_output=True, text=True, check=False,
+        timeout=patience(900),
         env={"PATH": paths, "HOME": str(tmp_path), "LANG": "C.UTF-8", "PYTHONUTF8": "1", "PYTHONSAFEPATH": "1"},
     )  # fmt: skip
     assert done.returncode == 0, f"{done.stderr}\n--- output\n{done.stdout[-3000:]}"

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from doc_blocks import ROOT, blocks, script
 from installed_plugins import Environment
+from patience import patience
 
 PAGE = ROOT / "docs" / "how-to" / "build" / "run-on-a-cluster.md"
 
@@ -45,7 +46,8 @@ def test_the_commands_of_its_pages_run(page: Path, installed: tuple[Path, Enviro
     paths = os.pathsep.join([str(environment.python.parent), os.environ["PATH"]])
     words = {"PATH": paths, "HOME": str(tmp_path), "LANG": "C.UTF-8", "PYTHONUTF8": "1", "PYTHONSAFEPATH": "1"}
     done = subprocess.run(
-        ["bash", "-c", script(found, page)], cwd=tmp_path, capture_output=True, text=True, timeout=900, check=False,
+        ["bash", "-c", script(found, page)], cwd=tmp_path, capture_output=True, text=True, check=False,
+        timeout=patience(900),
         env=words | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
     )  # fmt: skip
     assert done.returncode == 0, f"{done.stderr}\n--- output\n{done.stdout[-3000:]}"

@@ -5,22 +5,20 @@ from __future__ import annotations
 import html
 import http.client
 import re
-import select
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlencode, urlsplit
+
+from patience import first_line, patience
 
 SCRIPT = Path(__file__).with_name("serve_votes.py")
 SESSION = "review_session"
 """The cookie that holds a session."""
-_START_S = 60
 
 
 class Server:
@@ -38,9 +36,7 @@ class Server:
             self._process = subprocess.Popen(
                 [*self._command, "--port", str(self.port)], stdout=subprocess.PIPE, stderr=errors, text=True
             )
-        assert self._process.stdout is not None
-        ready, _, _ = select.select([self._process.stdout], [], [], _START_S)
-        address = self._process.stdout.readline() if ready else ""
+        address = first_line(self._process)
         assert address.startswith("http://127.0.0.1:"), self.said
         self.port = urlsplit(address.strip()).port or 0
 
@@ -53,7 +49,7 @@ class Server:
         self._end(signal.SIGKILL)
 
     def stop(self) -> None:
-        """Ask it to stop, as Ctrl-C does; killed if it does not within some seconds."""
+        """Ask it to stop, as Ctrl-C does; killed if it does not within some minutes."""
         self._end(signal.SIGINT)
 
     def _end(self, how: signal.Signals) -> None:
@@ -63,7 +59,7 @@ class Server:
         try:
             process.send_signal(how)
             try:
-                process.wait(15)
+                process.wait(patience())
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
@@ -126,7 +122,7 @@ class Browser:
         if self.cookies:
             sent["Cookie"] = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
         if self._connection is None:
-            self._connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=60)
+            self._connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=patience())
         try:
             self._connection.request(method, path, body, sent)
             response = self._connection.getresponse()
@@ -175,11 +171,3 @@ def field_value(page: str, name: str) -> str:
     found = re.search(rf'name="{re.escape(name)}" value="([^"]*)"', page)
     assert found, f"no field {name} in {page[:400]}"
     return html.unescape(found[1])
-
-
-def until(condition: Any, seconds: float = 30.0) -> None:
-    """Wait until `condition` holds."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it took too long"
-        time.sleep(0.005)

@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from live_app import Answer, Browser, Server, until
+from live_app import Answer, Browser, Server
+from patience import until
 from sqlalchemy import Connection
 from vote_worlds import PROJECT, Annotator, effective, saved_drafts
 
@@ -148,7 +149,7 @@ def acknowledged(shifts: Iterable[Shift]) -> int:
 
 def wait_for(shifts: Sequence[Shift], goal: int, at_work: threading.Thread) -> None:
     """Until so many saves were acknowledged, or nobody is at work any more."""
-    until(lambda: acknowledged(shifts) >= goal or not at_work.is_alive(), 60)
+    until(lambda: acknowledged(shifts) >= goal or not at_work.is_alive())
 
 
 def trouble(shifts: Iterable[Shift]) -> list[str]:

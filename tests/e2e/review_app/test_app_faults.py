@@ -15,9 +15,13 @@ from vote_worlds import check_consistent, connected, lay_out
 
 MATRIX = yaml.safe_load((Path(__file__).parents[1] / "faults" / "matrix.yaml").read_text(encoding="utf-8"))
 PEOPLE, SAVES = 3, 12
+LINES = [
+    pytest.param(line, marks=pytest.mark.push if line["fault"] == "kill" else pytest.mark.full, id=line["fault"])
+    for line in MATRIX["reviewed"]
+]
 
 
-@pytest.mark.parametrize("line", MATRIX["reviewed"], ids=lambda line: line["fault"])
+@pytest.mark.parametrize("line", LINES)
 def test_a_fault_loses_no_vote(line: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "votes"
     folder.mkdir()

@@ -44,7 +44,6 @@ def test_sixteen_annotators_save_many_times_each(database: str, tmp_path: Path) 
     assert server.said == ""
 
 
-@pytest.mark.full
 def test_pages_of_one_state_sent_at_once_are_decided_once(database: str, tmp_path: Path) -> None:
     annotators = lay_out(database, 8, 1, per_task=1, rule="mean")
     shifts = [Shift(annotators[0], [Save(number, tab, "submit") for number in range(1, 9)]) for tab in range(3)]
