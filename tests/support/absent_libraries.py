@@ -14,3 +14,6 @@ def remove_library(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setitem(sys.modules, name, None)
     for module in _IMPORTED_WITH[name]:
         monkeypatch.delitem(sys.modules, module, raising=False)
+        for face in [face for title, face in sys.modules.items() if title.startswith("benchbuilder.")]:
+            for taken in [key for key, value in vars(face).items() if getattr(value, "__module__", "") == module]:
+                monkeypatch.delattr(face, taken)
