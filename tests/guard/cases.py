@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from record import Record
-from recorder import RequestRecorder, audit_lines, file_lines, item_lines, step_lines, table_lines
+from recorder import RequestRecorder, audit_lines, file_lines, item_lines, line, step_lines, table_lines
 
 import benchbuilder as bb
 from benchbuilder.api.watching import watcher_of
@@ -37,6 +37,8 @@ class Case:
         name: The name of its records.
         recipe: The recipe.
         overrides: What differs from the recipe as it is.
+        itemised: Whether each of its items is told; where people decide, those of the build without people are, since
+            a question that changed has no votes.
         evaluated: Whether it is evaluated too.
         judges: The judges that are trained and reported.
         asks: Whether its steps may ask a model.
@@ -48,6 +50,7 @@ class Case:
     name: str
     recipe: str
     overrides: tuple[str, ...] = ()
+    itemised: bool = False
     evaluated: bool = False
     judges: tuple[str, ...] = ()
     asks: bool = False
@@ -67,49 +70,49 @@ GROUPS: dict[str, tuple[Case, ...]] = {
     "care_mi": (
         Case("care_mi", "care_mi", evaluated=True, judges=("ridge_interpretability",), asks=True,
              prompted=("evaluation=[zh_claims,zh_prompted]", *PROMPTED)),
-        Case("care_mi-unreviewed", "care_mi", UNREVIEWED),
+        Case("care_mi-unreviewed", "care_mi", UNREVIEWED, itemised=True),
         Case("care_mi-negated", "care_mi", ("variant=negated",)),
         Case("care_mi-reference", "care_mi", ("variant=reference", *UNREVIEWED), asks=True),
     ),
     "claims_en": (
         Case("claims_en", "claims_en", evaluated=True),
-        Case("claims_en-unreviewed", "claims_en", UNREVIEWED),
+        Case("claims_en-unreviewed", "claims_en", UNREVIEWED, itemised=True),
     ),
     "clinic_zu": (
         Case("clinic_zu", "clinic_zu", evaluated=True, asks=True),
-        Case("clinic_zu-unreviewed", "clinic_zu", UNREVIEWED),
+        Case("clinic_zu-unreviewed", "clinic_zu", UNREVIEWED, itemised=True),
     ),
     "exam_any": (
-        Case("exam_any", "exam_any", evaluated=True, asks=True),
-        Case("exam_any-hi", "exam_any", ("variant=hi",), evaluated=True),
-        Case("exam_any-ar", "exam_any", ("variant=ar",), evaluated=True),
+        Case("exam_any", "exam_any", itemised=True, evaluated=True, asks=True),
+        Case("exam_any-hi", "exam_any", ("variant=hi",), itemised=True, evaluated=True),
+        Case("exam_any-ar", "exam_any", ("variant=ar",), itemised=True, evaluated=True),
     ),
     "guideline_zh": (
         Case("guideline_zh", "guideline_zh", evaluated=True, asks=True),
-        Case("guideline_zh-unreviewed", "guideline_zh", UNREVIEWED),
+        Case("guideline_zh-unreviewed", "guideline_zh", UNREVIEWED, itemised=True),
     ),
     "law_zh": (
         Case("law_zh", "law_zh", evaluated=True, asks=True),
-        Case("law_zh-unreviewed", "law_zh", UNREVIEWED),
+        Case("law_zh-unreviewed", "law_zh", UNREVIEWED, itemised=True),
     ),
     "medicine_en": (
         Case("medicine_en", "medicine_en", evaluated=True, asks=True,
              prompted=("evaluation=[en_claims,en_prompted]", *PROMPTED)),
-        Case("medicine_en-unreviewed", "medicine_en", UNREVIEWED),
+        Case("medicine_en-unreviewed", "medicine_en", UNREVIEWED, itemised=True),
     ),
-    "reading_en": (Case("reading_en", "reading_en", evaluated=True, asks=True),),
+    "reading_en": (Case("reading_en", "reading_en", itemised=True, evaluated=True, asks=True),),
     "cmhe": (
         Case("cmhe", "cmhe", evaluated=True, asks=True, plugin="benchbuilder-cmhe"),
         Case("cmhe-reference", "cmhe", (
             "variant=reference", "model@steps.hd_altered.model=openai", "steps.hd_altered.model.name=any-model",
         ), dry=True),
-        Case("cmhe-unreviewed", "cmhe", UNREVIEWED, plugin="benchbuilder-cmhe"),
+        Case("cmhe-unreviewed", "cmhe", UNREVIEWED, itemised=True, plugin="benchbuilder-cmhe"),
     ),
     "example": (
         Case("example", "clinic_zu", (
             "tokenizer=syllables", *UNREVIEWED,
             "evaluation.judges.keywords={kind: keyword_coverage, aspect: correctness}",
-        ), evaluated=True, plugin="benchbuilder-example"),
+        ), itemised=True, evaluated=True, plugin="benchbuilder-example"),
     ),
 }  # fmt: skip
 
@@ -128,8 +131,16 @@ def records(group: str, folder: Path, *overrides: str) -> dict[str, Record]:
             built = bb.build(case.recipe, words, progress=False)
             found[case.name] = Record.of_lines(_of_build(case, built, words, known))
             if case.evaluated:
-                found[f"{case.name} evaluated"] = Record.of_lines(_of_evaluation(case, built, words))
+                found[f"{case.name} evaluated"] = Record.of_lines(_until_error(_of_evaluation(case, built, words)))
     return found
+
+
+def _until_error(lines: Iterator[str]) -> Iterator[str]:
+    """The lines, and what ended them early: a benchmark that waits for votes cannot be evaluated."""
+    try:
+        yield from lines
+    except bb.BenchbuilderError as error:
+        yield line("stopped", type(error).__name__, why=error.what)
 
 
 def _of_build(case: Case, built: bb.BuildResult, words: Sequence[str], known: dict[str, list[str]]) -> Iterator[str]:
@@ -138,8 +149,9 @@ def _of_build(case: Case, built: bb.BuildResult, words: Sequence[str], known: di
     for name, manifest in built.report.manifests.items():
         known.setdefault(manifest.key, list(step_lines(name, manifest, store)))
         yield from known[manifest.key]
-    for part in parts.values() if case.evaluated else ():
+    for part in parts.values() if case.itemised else ():
         yield from item_lines(part.items, built.report.manifests, store)
+    yield from (line("waits", name, why=waiting.what) for name, waiting in built.waiting.items())
     yield from file_lines(built.folder, parts)
     for task, result in built.audits.items():
         yield from audit_lines(task, result)

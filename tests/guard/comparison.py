@@ -10,6 +10,8 @@ from difflib import SequenceMatcher
 from record import Fields, Record, base_of
 
 _NOUNS = {"key": "key of step", "file": "file", "step": "rows of step"}
+_ENDS = {"waits", "stopped"}
+"""Things that end a build or an evaluation; what is gone then is not listed."""
 _SUMS = {"order", "ids", "whole", "keys"}
 """Digests that change with others, and are named where no other does."""
 _PLACES = 3
@@ -36,12 +38,16 @@ def _of_record(before: Record, after: Record) -> Iterator[str]:
     for name in dict.fromkeys([*before.items, *after.items]):
         if name in before.items and name in after.items:
             yield from _of_items(name, _Items.of(before, name), _Items.of(after, name))
+    ended = {kind for kind, _ in after.things} & _ENDS
     for kind, name in dict.fromkeys([*before.things, *after.things]):
         old, new = before.things.get((kind, name)), after.things.get((kind, name))
+        if new is None and ended:
+            continue
         if kind == "lost":
             yield from _of_lost(name, old or {}, new or {})
         elif old is None or new is None:
-            yield f"{_NOUNS.get(kind, kind)} {name}: {'is gone' if new is None else 'is new'}"
+            why = f", {new['why']}" if new is not None and kind in _ENDS else ""
+            yield f"{_NOUNS.get(kind, kind)} {name}: {'is gone' if new is None else 'is new'}{why}"
         elif kind != "items" and (words := _of_fields(old, new)):
             yield f"{_NOUNS.get(kind, kind)} {name}: {'; '.join(words)}"
 
@@ -72,7 +78,7 @@ def _of_fields(old: Fields, new: Fields) -> list[str]:
             said.append(f"{key} {former} -> {now}")
     if "order" in digests and all(old.get(key) == new.get(key) for key in ("ids", "lines")):
         said.append("order changed")
-    if columns := [key for key in digests if key not in _SUMS]:
+    if "n" not in changed and (columns := [key for key in digests if key not in _SUMS]):
         said.append(f"{', '.join(columns)} changed")
     return said or ([f"{', '.join(digests)} changed"] if digests else [])
 
@@ -150,13 +156,14 @@ def _of_pairs(name: str, old: _Items, new: _Items, pairs: Sequence[tuple[int, in
     """The columns in which items differ that are in both."""
     changed, counts = list[int](), Counter[str]()
     for former, now in pairs:
-        keys = [key for key in old.cells[former].keys() | new.cells[now].keys()
-                if old.cells[former].get(key) != new.cells[now].get(key)]  # fmt: skip
+        here, there = old.cells[former], new.cells[now]
+        keys = [key for key in dict.fromkeys([*here, *there]) if here.get(key) != there.get(key)]
         if keys or old.ids[former] != new.ids[now]:
             changed.append(former)
             counts.update(keys or ["id"])
     if changed:
-        columns = ", ".join(key if n == len(changed) else f"{key} ({n})" for key, n in sorted(counts.items()))
+        names = [key for key in dict.fromkeys([*old.cells[0], *new.cells[0], "id"]) if counts[key]]
+        columns = ", ".join(key if counts[key] == len(changed) else f"{key} ({counts[key]})" for key in names)
         yield f"{name}: {len(changed)} of {len(old.ids)} changed: {columns} {_where(old, changed)}"
 
 

@@ -83,7 +83,7 @@ def item_lines(step: str, manifests: Mapping[str, Manifest], store: Store) -> It
     origins = zip(columns["origin.file"], columns["origin.line"], strict=True)
     for number, (identity, (file, unit)) in enumerate(zip(columns["id"], origins, strict=True)):
         digests = "".join(values[number] for values in varied.values())
-        yield f"- {digest(identity)} {digests} {file}:{unit}"
+        yield f"- {digest(identity)} {digests} {file.rpartition('/')[2]}:{unit}"
 
 
 def step_lines(name: str, manifest: Manifest, store: Store) -> Iterator[str]:
@@ -104,6 +104,8 @@ def file_lines(folder: Path, tasks: Iterable[str]) -> Iterator[str]:
     """The files of items and the ledger, as they were written."""
     for task in tasks:
         path = folder / task / "items.jsonl"
+        if not path.exists():
+            continue
         rows = [json.loads(text) for text in path.read_text("utf-8").splitlines()]
         columns = {key: [row.get(key) for row in rows] for key in dict.fromkeys(key for row in rows for key in row)}
         yield rows_line("file", path.relative_to(folder).as_posix(), columns)
@@ -181,12 +183,14 @@ class RequestRecorder(SerialDriver):
         for step, asked in sorted(self.requests.items()):
             asked.sort(key=lambda one: one[0])
             requests = [request for _, request in asked]
-            system = [[part.content for part in one.messages if part.role == "system"] for one in requests]
+            system = {part.content for one in requests for part in one.messages if part.role == "system"}
+            sampling = {str(sorted(one.sampling.items())) for one in requests}
+            schema = {json.dumps(one.schema, sort_keys=True) for one in requests}
             told = sorted(
                 [[part.role, part.content] for part in one.messages if part.role != "system"] for one in requests
             )
             yield line(
                 "requests", step, n=len(asked), keys=whole(key for key, _ in asked), system=whole(system),
-                sampling=whole(dict(one.sampling) for one in requests), schema=whole(one.schema for one in requests),
+                sampling=whole(sampling), schema=whole(schema),
                 messages=whole(told),
             )  # fmt: skip

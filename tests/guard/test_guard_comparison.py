@@ -149,6 +149,11 @@ def test_what_is_new_or_gone_is_named():
     assert differences({"small": now}, {}) == ["small: is not recorded any more"]
 
 
+def test_what_is_gone_with_an_evaluation_that_stopped_is_not_listed():
+    stopped = Record.of_lines([line("stopped", "DataError", why="there is nothing to evaluate on")])
+    assert said(stopped) == ["small: stopped DataError: is new, there is nothing to evaluate on"]
+
+
 def test_a_file_is_read_as_it_was_written_and_a_variant_holds_only_what_differs():
     variant = record(ITEMS[:3])
     del variant.things["requests", "ask"]

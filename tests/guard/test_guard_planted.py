@@ -42,31 +42,35 @@ class Planted:
 PLANTED = (
     Planted("a word of a sentence frame", "claims_en", "recipes/forms/en.yaml",
             replaced("“{claim}” Is this true?", "“{claim}” Is that true?"),
-            "claims_en: items: 44 of 44 changed: payload.question"),
+            "claims_en-unreviewed: items: 40 of 48 changed: payload.question"),
     Planted("an order of sources", "claims_en", "recipes/recipe/claims_en.yaml",
             replaced("[facts_en, yes_no_en,", "[yes_no_en, facts_en,"),
-            "claims_en: order of items changed: "),
+            "claims_en-unreviewed: order of items changed: "),
     Planted("an expected verdict", "reading_en", "benchbuilder/steps/ask_verify.py",
             replaced('expected="yes" if statement.polarity == "true" else "no"',
                      'expected="no" if statement.polarity == "true" else "yes"'),
             "reading_en: items: 26 of 52 changed: payload.expected"),
     Planted("a score", "exam_any", "benchbuilder/evaluation/scorers/verdict.py",
             replaced("right = read.verdict == expected", "right = read.verdict != expected"),
-            "exam_any evaluated: scores verdict.always_agree correctness: mean 0.5000 -> "),
+            "exam_any evaluated: scores verdict.always_agree verdict: 20 of 20 changed"),
     Planted("a reason of the ledger", "reading_en", "benchbuilder/steps/wrong/lending.py",
             replaced('Dropped("none_left"', 'Dropped("no_type"'),
             "reading_en: ledger: 10 rows more dropped by wrong_answers: no_type (1 -> 11)"),
     Planted("a dropped row", "exam_any", "recipes/recipe/exam_any/sample/yo.csv", without_last_line,
-            "exam_any: items: 2 of 39 gone (yo.csv:20)"),
+            "exam_any: items: 2 of 39 gone (yo.csv:21)"),
     Planted("a word of a prompt", "reading_en", "prompts/en/wrong.j2",
             replaced("Each is certainly wrong", "Each is surely wrong"),
             "reading_en: requests wrong_answers: messages changed"),
     Planted("the rank of a paragraph", "claims_en", "benchbuilder/steps/retrieve.py",
             replaced('"rank": pa.array(ranks,', '"rank": pa.array([rank + 1 for rank in ranks],'),
-            "claims_en: items: 44 of 44 changed: payload.evidence.rank"),
-    Planted("a word that means a verdict", "claims_en", "recipes/verdicts/en.yaml",
+            "claims_en-unreviewed: items: 48 of 48 changed: payload.evidence.rank"),
+    Planted("the verdict of an answer", "reading_en", "recipes/evaluation/forms.yaml",
+            replaced('always_agree: {kind: constant, texts: {tf: "${forms.says_yes}"',
+                     'always_agree: {kind: constant, texts: {tf: "${forms.says_no}"'),
+            "reading_en evaluated: scores verdict.always_agree verdict: 26 of 26 changed"),
+    Planted("a word for yes that is not known any more", "claims_en", "recipes/verdicts/en.yaml",
             replaced("(?:yes|yep|yeah|yup|aye|affirmative)", "(?:yep|yeah|yup|aye|affirmative)"),
-            "claims_en evaluated: scores verdict.always_agree "),
+            "claims_en evaluated: stopped DataError: is new, the verdict table does not read its own examples"),
     Planted("the version of a step", "exam_any", "benchbuilder/steps/screen_shown.py",
             replaced("version = 2", "version = 3"),
             "exam_any: key of step facts_choice: version 2 -> 3"),
@@ -103,7 +107,7 @@ def test_a_planted_change_is_found_and_named(planted: Planted, copy: Path, tmp_p
     finally:
         file.write_text(before, "utf-8")
     assert done.returncode == 1, done.stderr
-    assert any(text.startswith(planted.says) for text in done.stdout.splitlines()), done.stdout
+    assert any(text.startswith(planted.says) for text in done.stdout.splitlines()), done.stdout + done.stderr
 
 
 def test_a_copy_without_a_change_is_as_recorded(copy: Path, tmp_path: Path) -> None:
