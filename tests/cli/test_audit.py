@@ -120,7 +120,7 @@ def test_a_build_ends_with_its_audit_and_keeps_it(here: Path, capsys: pytest.Cap
     assert dict(data["skipped"])["letter"] == "no_options"
 
 
-@pytest.mark.push
+@pytest.mark.full
 def test_a_closed_gate_ends_a_build_with_its_own_code(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The former design of triples: the form tells the verdict."""
     small = [

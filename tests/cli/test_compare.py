@@ -71,7 +71,6 @@ def compare(*more: str, n: int = 20) -> int:
     return main(["compare", "state_choice", *more, f"n={n}", *BARE])
 
 
-@pytest.mark.push
 def test_rules_are_compared_with_rules(capsys: Capture) -> None:
     assert compare(*RULES) == 0
     told = capsys.readouterr().out

@@ -114,7 +114,6 @@ def test_a_model_of_the_command_line_is_asked_and_a_quote_asks_nobody(
     assert SECRET not in (STORE / "recipe.yaml").read_text(encoding="utf-8")
 
 
-@pytest.mark.push
 def test_several_models_and_a_cap_that_stops_them(here: Path, server: FakeOpenAI, capsys: pytest.CaptureFixture[str]):
     words = [*RECIPE, "evaluation.baselines=null", "evaluation.answers=null", *model("one", server),
              *model("two", server)]  # fmt: skip
@@ -128,6 +127,7 @@ def test_several_models_and_a_cap_that_stops_them(here: Path, server: FakeOpenAI
     assert len(bodies) == len(server.log()) == 2 * 357, "what was paid for before the cap is not asked again"
 
 
+@pytest.mark.push
 def test_results_stay_where_a_model_cannot_be_asked(here: Path, server: FakeOpenAI, capsys: pytest.CaptureFixture[str]):
     before = (STORE / "results.html").read_bytes()
     server.configure(api_key="sk-another-key")
@@ -141,6 +141,7 @@ def test_results_stay_where_a_model_cannot_be_asked(here: Path, server: FakeOpen
     assert (STORE / "results.html").read_bytes() == before
 
 
+@pytest.mark.push
 def test_a_setting_that_a_model_does_not_know_is_told_before_anything_is_asked(
     here: Path, server: FakeOpenAI, capsys: pytest.CaptureFixture[str]
 ):

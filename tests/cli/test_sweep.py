@@ -75,7 +75,6 @@ def test_one_table_tells_what_each_run_came_to(here: Path, capsys: Any):
     assert all(0.3 < value < 0.7 for value in always.values())
 
 
-@pytest.mark.push
 def test_a_run_that_fails_or_waits_is_told_of_and_the_others_go_on(here: Path, capsys: Any):
     words = [*WORDS, "annotation=none,sheets,nowhere", "paths.votes=null"]
     assert main(["sweep", *words]) == 3

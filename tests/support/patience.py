@@ -13,7 +13,7 @@ VARIABLE = "BENCHBUILDER_TESTS_PATIENCE"
 """The environment variable that holds how many times slower than usual this machine is, for all workers of a run."""
 LIMIT_S = 120.0
 """Seconds after which a test gives up, where it does not say otherwise."""
-_ROUNDS, _USUAL_S = 1_500_000, 0.15
+_ROUNDS, _USUAL_S = 1_500_000, 0.1
 """A piece of work, and the seconds that it takes where nothing else runs."""
 _PAUSE_S = 0.01
 

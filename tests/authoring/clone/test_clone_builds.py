@@ -19,7 +19,6 @@ def filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.push
 def test_it_composes_with_its_own_files_only(filled: Path) -> None:
     loaded = load_recipe(["recipe=nutrition"])
     assert (loaded.recipe.name, loaded.recipe.language) == ("nutrition", "zh")
