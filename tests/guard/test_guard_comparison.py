@@ -17,6 +17,10 @@ ITEMS = [
 ]
 LOST = [("dropped", "shared_options", 1), ("dropped", "shared_options", 2), ("not_applicable", "other_form", 3)]
 SCORES = [1.0, 0.0, 1.0, 0.5]
+ROWS = pa.table({
+    "id": ["a", "b"],
+    "payload": [{"question": "?", "evidence": [{"rank": 1}, {"rank": 2}]}, {"question": "!", "evidence": []}],
+})  # fmt: skip
 
 
 def record(
@@ -182,11 +186,7 @@ def test_what_a_recipe_says_its_variant_does_not_repeat():
 
 
 def test_columns_of_records_are_told_by_field():
-    rows = pa.table({
-        "id": ["a", "b"],
-        "payload": [{"question": "?", "evidence": [{"rank": 1}, {"rank": 2}]}, {"question": "!", "evidence": []}],
-    })  # fmt: skip
-    assert columns_of(rows) == {"id": ["a", "b"], "payload.question": ["?", "!"], "payload.evidence.rank": [[1, 2], []]}
+    assert columns_of(ROWS) == {"id": ["a", "b"], "payload.question": ["?", "!"], "payload.evidence.rank": [[1, 2], []]}
 
 
 def test_digests_of_many_values():

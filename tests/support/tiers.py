@@ -109,12 +109,18 @@ def tier_of(item: pytest.Item) -> str:
 
 
 @cache
-def changed_parts(since: str) -> dict[str, str]:
-    """Parts of the program that changed since a commit, each with the first file of it that did; none without one."""
+def changed_files(since: str) -> list[str]:
+    """The paths of the files that changed since a commit; none without one."""
     if not since:
-        return {}
+        return []
     words = ["git", "-C", str(TESTS.parent), "diff", "--name-only", since, "--"]
-    files = subprocess.run(words, capture_output=True, text=True, encoding="utf-8", check=True).stdout.splitlines()
+    return subprocess.run(words, capture_output=True, text=True, encoding="utf-8", check=True).stdout.splitlines()
+
+
+@cache
+def changed_parts(since: str) -> dict[str, str]:
+    """Parts of the program that changed since a commit, each with the first file of it that did."""
+    files = changed_files(since)
     found = {part: next((file for file in files if file.startswith(paths)), "") for part, (paths, _) in _PARTS.items()}
     return {part: file for part, file in found.items() if file}
 
@@ -136,10 +142,16 @@ def mark(item: pytest.Item, since: str = "") -> None:
             tier = PUSH
         if tier in OTHERS:
             item.add_marker(tier)
-    if tier_of(item) == FULL and is_due(item.path, since):
+    if tier_of(item) == FULL and (is_due(item.path, since) or _page(item) in changed_files(since)):
         item.add_marker(PUSH)
     if reason := quarantined().get(item.nodeid):
         item.add_marker(pytest.mark.xfail(reason=f"in quarantine: {reason}", strict=False))
+
+
+def _page(item: pytest.Item) -> str:
+    """The page of the documentation that the test is about, if any."""
+    page = getattr(item, "callspec", _NO_PARAMETERS).params.get("page")
+    return page.relative_to(TESTS.parent).as_posix() if isinstance(page, Path) else ""
 
 
 def _is_twin(item: pytest.Item) -> bool:
