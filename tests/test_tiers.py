@@ -55,12 +55,16 @@ def test_the_recorder_counts_a_test_once_by_its_worst_phase(tmp_path: Path) -> N
     assert recorder.failed == ["b"]
 
 
-@pytest.mark.skipif(not FILE.exists(), reason="no whole run is recorded")
-def test_the_last_whole_run_belongs_to_a_commit_of_this_history() -> None:
+def test_the_last_whole_run_belongs_to_a_commit_of_this_history_and_its_page_shows_it() -> None:
+    page = (ROOT / "docs" / "reference" / "tests.md").read_text("utf-8")
+    if not FILE.exists():
+        assert "None is recorded." in page
+        return
     run = last_run()
     assert set(run) == {"date", "commit", "minutes", "counts", "failed"}
-    assert date.fromisoformat(run["date"])
-    assert sum(counts.get("failed", 0) for counts in run["counts"].values()) == len(run["failed"]) <= 5
+    assert f"{date.fromisoformat(run['date'])}, commit `{run['commit'][:8]}`" in page
+    assert sum(counts.get("failed", 0) for counts in run["counts"].values()) == len(run["failed"])
+    assert all(f"`{name}`" in page for name in run["failed"])
     assert sum(run["counts"]["full"].values()) > 0
     if (ROOT / ".git").exists():
         words = ["git", "-C", str(ROOT), "merge-base", "--is-ancestor", run["commit"], "HEAD"]
