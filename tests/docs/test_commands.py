@@ -5,16 +5,31 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from doc_blocks import ROOT, blocks, pages, script
 from once import BUILT, EVALUATED, JUDGED, Once
+from patience import patience
+from step_pool import POOL, give
 
 _SKIPPED_AT_MOST = 12  # servers that do not end, accounts, weights and real data
 _ELSEWHERE = ("run-on-a-cluster.md",)
 """Pages whose commands run where their plugin is installed: tests/plugins."""
 PAGES = [page for page in pages() if page.name not in _ELSEWHERE and any(not block.skipped for block in blocks(page))]
+
+
+REAL = ("README.md", "first-benchmark.md", "annotate-with-three-browsers.md")
+"""Pages whose builds make every step themselves in tier `push` too."""
+LONG = (
+    "add-your-own-source.md", "annotate-with-sheets.md", "change-thresholds.md", "choose-a-model.md",
+    "compare-recipes-and-builds.md", "evaluate-and-judge.md", "evaluate-your-models.md", "exchange-votes.md",
+    "fine-tune-a-judge.md", "is-my-benchmark-valid.md", "make-a-recipe-for-your-domain.md", "read-the-results.md",
+    "run-with-a-local-server.md", "train-a-judge.md", "use-the-batch-api.md", "what-answers-say-about-items.md",
+    "what-differs-from-the-paper.md", "write-a-plugin.md",
+)  # fmt: skip
+"""Pages that build, evaluate or train most, two thirds of the work of all: they run in tier `full` alone."""
 
 
 def _begins_with(page: Path) -> tuple[str, ...]:
@@ -28,26 +43,63 @@ def _begins_with(page: Path) -> tuple[str, ...]:
     return EVALUATED if any(line.startswith("benchbuild evaluate ") for line in lines) else BUILT
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_the_commands_of_a_page_run(page: Path, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    home, work = tmp_path / "home", tmp_path / "work"
-    home.mkdir()
-    work.mkdir()
-    if begins := _begins_with(page):
-        once: Once = request.getfixturevalue("once")
-        once.copied(begins, work)
-    folders = [Path(sys.executable).parent, os.environ["PATH"]]
-    if page.name != "write-a-plugin.md":  # there it is the one that users have, which finds plugins
-        folders.insert(0, request.getfixturevalue("warm_folder"))
-    paths = os.pathsep.join(map(str, folders))
-    environment = {"PATH": paths, "HOME": str(home), "LANG": "C.UTF-8", "PYTHONUTF8": "1"}
-    environment |= {name: value for name, value in os.environ.items() if name.endswith(("_NUM_THREADS", "_CACHE"))}
-    done = subprocess.run(
-        ["bash", "-c", script(list(blocks(page)), page)],
-        cwd=work, env=environment, capture_output=True, text=True, timeout=1_200, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, f"{done.stderr}\n--- output\n{done.stdout[-3000:]}"
+def _name(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+@pytest.fixture
+def run_page(tmp_path: Path, request: pytest.FixtureRequest) -> Callable[..., None]:
+    """Run the commands of a page in an empty folder."""
+
+    def run(page: Path, **more: str) -> None:
+        home, work = tmp_path / "home", tmp_path / "work"
+        home.mkdir()
+        work.mkdir()
+        if begins := _begins_with(page):
+            once: Once = request.getfixturevalue("once")
+            once.copied(begins, work)
+        folders = [Path(sys.executable).parent, os.environ["PATH"]]
+        if page.name != "write-a-plugin.md":  # there it is the one that users have, which finds plugins
+            folders.insert(0, request.getfixturevalue("warm_folder"))
+        paths = os.pathsep.join(map(str, folders))
+        environment = {"PATH": paths, "HOME": str(home), "LANG": "C.UTF-8", "PYTHONUTF8": "1"} | more
+        environment |= {name: value for name, value in os.environ.items() if name.endswith(("_NUM_THREADS", "_CACHE"))}
+        done = subprocess.run(
+            ["bash", "-c", script(list(blocks(page)), page)], stdin=subprocess.DEVNULL,
+            cwd=work, env=environment, capture_output=True, text=True, timeout=patience(1_200), check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, f"{done.stderr}\n--- output\n{done.stdout[-3000:]}"
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def pool(once: Once) -> Path:
+    """Steps of the builds that pages begin with, and what pages add to them."""
+    folder = once.folder / "pool"
+    give(once.after(EVALUATED), folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=pytest.mark.push if page.name in REAL else pytest.mark.full) for page in PAGES],
+    ids=_name,
+)
+def test_the_commands_of_a_page_run(page: Path, run_page: Callable[..., None]) -> None:
+    run_page(page)
+
+
+@pytest.mark.push
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name not in REAL + LONG], ids=_name)
+def test_the_commands_of_a_page_run_with_steps_that_others_made(
+    page: Path, run_page: Callable[..., None], pool: Path
+) -> None:
+    run_page(page, **{POOL: str(pool)})
+
+
+def test_the_pages_of_each_tier_are_there() -> None:
+    assert {*REAL, *LONG} <= {page.name for page in PAGES}
 
 
 def test_few_blocks_are_left_out() -> None:

@@ -25,7 +25,6 @@ _PLACES: dict[str, str] = {
     "e2e/review_app/test_load.py": "push",
     "e2e/review_app/test_tokens.py": "push",
     "e2e": "full",
-    "docs/test_commands.py": "full",
     "performance": "full",
     "authoring/clone/test_clone_builds.py": "full",
     "authoring/clone/test_every_recipe_can_be_copied.py": "full",

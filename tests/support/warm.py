@@ -229,7 +229,8 @@ def _watch(caller: socket.socket, child: int, over: threading.Event) -> None:
 
 
 def _command(words: list[str], folder: str, environment: dict[str, str]) -> int:
-    from injected_faults import arm
+    import injected_faults
+    import step_pool
 
     from benchbuilder.cli.dispatch import main
 
@@ -240,7 +241,8 @@ def _command(words: list[str], folder: str, environment: dict[str, str]) -> int:
     os.environ.update(environment)
     if words[:1] == [_SERVE]:
         _serve_composed(words[1], json.loads(words[2]))
-    arm()
+    injected_faults.arm()
+    step_pool.arm()
     try:
         code = main(words)
     except SystemExit as error:

@@ -62,6 +62,7 @@ def test_the_program_lists_its_kinds(installed: tuple[Path, Environment]) -> Non
         assert kind in done.stdout
 
 
+@pytest.mark.push
 def test_the_page_shows_the_files_of_the_plugin() -> None:
     plugin = ROOT / "plugins" / "benchbuilder-example"
     shown = {match["name"]: match["text"] for match in _FILE.finditer(PAGE.read_text(encoding="utf-8"))}
