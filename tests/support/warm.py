@@ -21,6 +21,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from bare import EXTRAS, extras, hide_extras, modules_of, show_extras
 from filelock import FileLock
 
 RUN = "BENCHBUILDER_TESTS_RUN"
@@ -49,9 +50,10 @@ sys.exit(code)
 """
 
 
-def shared(folder: Path) -> Path:
+def shared(folder: Path, *, bare: bool = False) -> Path:
     """The folder for the PATH of the one warm process that all workers of a run use: whoever comes first starts it.
 
+    A `bare` one has no library of an extra, but for those that the environment of a command names (see `bare`).
     It ends by `end`, or once the process that the environment names as that of the run is no more.
     """
     folder.mkdir(exist_ok=True)
@@ -59,7 +61,9 @@ def shared(folder: Path) -> Path:
         if not (folder / "pid").exists():
             program = _write_client(folder)
             # it returns once the door is open
-            subprocess.run([sys.executable, __file__, str(folder)], stdin=subprocess.DEVNULL, check=True)
+            subprocess.run(
+                [sys.executable, __file__, str(folder), *["bare"] * bare], stdin=subprocess.DEVNULL, check=True
+            )
         else:
             program = folder / "bin" / "benchbuild"
     return program.parent
@@ -106,33 +110,41 @@ _LIBRARIES = (
 """What commands import when they need it; pandas is what pyarrow imports when it is given a list."""
 
 
-def _preload() -> None:
+def _preload(bare: bool) -> None:
     """Import what commands import when they need it, and read what is the same for all."""
     import importlib
     import pkgutil
 
     import benchbuilder
     from benchbuilder.config.load import load_recipe
+    from benchbuilder.core.errors import InstallationError
     from benchbuilder.evaluation.parsing.verdicts import verdict_reader
     from benchbuilder.retrieval.tokenizers.jieba import JiebaTokenizer
 
     light = ("judges.neural", "judges.encoder", "judges.decoder", "testing", "review", "bundled", "doors", "votes.app")
+    lacking = (ImportError, InstallationError) if bare else ()
     for module in pkgutil.walk_packages(benchbuilder.__path__, "benchbuilder."):
         if not any(part in module.name for part in light) and ".migrations" not in module.name:
-            importlib.import_module(module.name)
+            with suppress(*lacking):
+                importlib.import_module(module.name)
     for library in _LIBRARIES:
-        importlib.import_module(library)
+        with suppress(*lacking):
+            importlib.import_module(library)
     load_recipe(["recipe=care_mi", "annotation=none"])
     loaded = load_recipe(["recipe=care_mi"])
     JiebaTokenizer(loaded.recipe.tokenizer).open()
     verdict_reader([table.file for table in loaded.recipe.evaluation.scorers["verdict"].tables])
 
 
-def _open_door(folder: Path) -> None:
+def _open_door(folder: Path, bare: bool) -> None:
     """The process of `shared`: begin to serve in a process that nobody waits for."""
     os.chdir(folder)  # where no recipes are, as where most commands run: what is composed once is kept for them
     run = int(os.environ[RUN])
-    _preload()
+    if bare:
+        hide_extras()
+        for extra in extras():
+            modules_of(extra)  # which is kept for all commands
+    _preload(bare)
     with socket.socket(socket.AF_UNIX) as waiting:
         _listen(waiting, folder / "door")
         if child := os.fork():
@@ -241,6 +253,7 @@ def _command(words: list[str], folder: str, environment: dict[str, str]) -> int:
     os.environ.update(environment)
     if words[:1] == [_SERVE]:
         _serve_composed(words[1], json.loads(words[2]))
+    show_extras(environment.get(EXTRAS, ""))
     injected_faults.arm()
     step_pool.arm()
     try:
@@ -253,4 +266,4 @@ def _command(words: list[str], folder: str, environment: dict[str, str]) -> int:
 
 
 if __name__ == "__main__":
-    _open_door(Path(sys.argv[1]))
+    _open_door(Path(sys.argv[1]), sys.argv[2:] == ["bare"])
