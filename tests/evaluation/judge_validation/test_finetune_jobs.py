@@ -5,16 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import patience
 import pytest
-from patience import patience
 
 from benchbuilder.core.errors import ServiceError, StoreError
 from benchbuilder.evaluation.judge_training.finetune_jobs import (
@@ -180,17 +178,16 @@ def test_a_killed_submit_finds_its_job(server: FakeOpenAI, tmp_path: Path):
     """kill -9 after the service made the job and before we heard of it."""
     behave(server, [failing("hang", nth=[1])])
     wanted(tmp_path)
+    folders = [str(Path(str(file)).parent) for file in (__file__, patience.__file__)]
     program = (
-        f"import sys\nfrom pathlib import Path\nsys.path[:0] = [{str(Path(__file__).parent)!r}]\n"
+        f"import sys\nfrom pathlib import Path\nsys.path[:0] = {folders!r}\n"
         "import test_finetune_jobs as t\nfrom benchbuilder.testing import FakeOpenAI\n"
         f"folder = Path({str(tmp_path)!r})\n"
         f"t.desk_of(FakeOpenAI({server.port}, None), folder).submit(t.wanted(folder))\n"
     )
     with subprocess.Popen([sys.executable, "-c", program], env={**os.environ, "OPENAI_API_KEY": SECRET}) as process:
-        until = time.monotonic() + patience()
-        while server.stats()["calls"].get(JOBS, 0) < 1 and time.monotonic() < until:
-            time.sleep(0.05)
-        os.kill(process.pid, signal.SIGKILL)
+        patience.until(lambda: server.stats()["calls"].get(JOBS, 0) or process.poll() is not None)
+        process.kill()
     assert made(server) == 1
     assert [event["event"] for event in JobLog(tmp_path).events()] == ["intended"]
     assert desk_of(server, tmp_path).submit(wanted(tmp_path)).ident == "ftjob-1"
