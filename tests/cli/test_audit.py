@@ -97,6 +97,7 @@ def test_an_allowed_leak_needs_a_reason(here: Path, capsys: pytest.CaptureFixtur
     assert "default.yaml:4" in said
 
 
+@pytest.mark.push
 def test_before_a_build_there_is_nothing_to_audit(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert audit() == 3
     said = capsys.readouterr().err

@@ -61,7 +61,7 @@ ROWS = (
     Row(f"errata add ITEM --kind wrong_key --text wrong {R} paths.errata=errata.jsonl"),
     Row(f"errata ls {R} paths.errata=errata.jsonl"),
     Row(f"errata decide none --by me --reason none {R} paths.errata=errata.jsonl", (), 2),
-    Row(f"errata release {R} paths.errata=errata.jsonl", (), 3),
+    Row(f"errata release {R} paths.errata=errata.jsonl", (), 2),
     Row(f"score answers.jsonl {R}", (), 3),
     Row("new mine --from care_mi"), Row("new --plugin my_plugin --kind source"),
     Row("trust"), Row("completion bash"), Row("completion fish"), Row("completion zsh"), Row("schema"),
@@ -86,7 +86,7 @@ ROWS = (
         Row(f"votes import {name} given{suffix} {APP}", ("review", *["xlsx"] * (suffix == ".xlsx")), 3)
         for name, known in VOTE_FORMATS.items() for suffix in known.suffix.split(" or ")
     ),
-    Row(f"votes decisions --project recheck {APP}", ("review",)),
+    Row(f"votes decisions --project recheck {APP}", ("review",), 3),
     Row(f"judge report {R}"), Row(f"judge train {R}", ("judge",)),
     Row(f"judge score ridge_correctness given.jsonl {R}", ("judge",), 3),
     Row(f"finetune check {TUNED}", (), 3), Row(f"finetune export {TUNED}", ("openai",)),
@@ -100,18 +100,19 @@ ROWS = (
     Row(f"{NEW} source=[medqa,books] +paths.books=given.epub", ("epub",), 3),
     Row(f"{NEW} source=[skos] +paths.skos=given.ttl", ("rdf",), 3),
     Row(f"{NEW} source=[medqa,wikipedia_zh] +paths.wikipedia=given.xml", ("wikipedia",), 3),
-    Row(f"{NEW} source=[facts]", ("sql",), 3), Row(f"{NEW} source=[hub]", ("datasets",), 3),
+    Row(f"{NEW} source=[facts] sources.facts.path=given.sqlite", ("sql",), 3),
+    Row(f"{NEW} source=[hub]", ("datasets",), 3),
     Row("plan recipe=claims_en steps.balance.method=exact", ("audit",)),
-    Row(f"judge train neural {R} {NEURAL}", ("judge-hf",), 3),
 )  # fmt: skip
 SOURCES = {
-    "facts": "kind: sql\nas: triple\npath: ../../given.sqlite\nquery: SELECT * FROM facts ORDER BY head\n"
+    "facts": "kind: sql\nas: triple\npath: facts.sqlite\nquery: SELECT * FROM facts ORDER BY head\n"
     "columns: {head: head, relation: relation, tail: tail}",
     "hub": "kind: huggingface\nas: choice\npath: .\n"
     "columns: {question: question, options: choices, answer_key: answer}",
 }
 """Sources of the table that no bundled file describes."""
 HEAVY = (
+    Row(f"judge train neural {R} {NEURAL}", ("judge-hf",), 4),
     Row(f"{NEW} retriever=dense retriever.path=given", ("dense",), 3),
     Row(f"{NEW} tokenizer=huggingface tokenizer.path=given", ("hf",), 3),
 )
@@ -129,6 +130,7 @@ def run(tmp_path_factory: pytest.TempPathFactory, once: Once) -> Iterator[Run]:
         (folder / "recipes" / "source" / f"{name}.yaml").write_text(lines, encoding="utf-8")
     taken = socket.create_server(("127.0.0.1", 0))
     (folder / "given").mkdir()
+    (folder / "given" / "model.safetensors").write_text("nothing", encoding="utf-8")
     for suffix in ("json", "jsonl", "csv", "xlsx", "pdf", "epub", "gguf", "ttl", "xml", "sqlite"):
         (folder / f"given.{suffix}").write_text("nothing", encoding="utf-8")
     item = re.search(r"item-\w+", (folder / "builds/care_mi/items.jsonl").read_text(encoding="utf-8"))

@@ -55,6 +55,7 @@ def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.push
 def test_prompts_are_listed_with_their_steps(empty: Path, capsys: Capture) -> None:
     assert main(["prompt", "ls", *BARE]) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]

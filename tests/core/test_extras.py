@@ -18,7 +18,7 @@ from benchbuilder.core.registry import Kind
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-DEVELOPERS = {"bench", "dev", "e2e", "docs", "lint"}
+DEVELOPERS = {"bench", "dev", "full", "docs", "lint"}
 NAMES = {"hydra-core": "hydra", "markdown-it-py": "markdown_it", "pyyaml": "yaml", "scikit-learn": "sklearn"}
 BROUGHT = {"pydantic_core"}
 """Modules that a library of the base install brings."""

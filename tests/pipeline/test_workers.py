@@ -88,6 +88,7 @@ def test_an_interrupt_does_not_wait_for_the_shards_at_work(executor: LocalExecut
 # --- moved work ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.push
 def test_work_is_done_where_its_files_lie(tmp_path: Path) -> None:
     here = tmp_path / "here"
     here.mkdir()

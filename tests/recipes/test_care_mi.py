@@ -86,12 +86,14 @@ def test_the_card_says_what_differs_from_the_paper(words):
         assert "sixth" not in told
 
 
+@pytest.mark.push
 def test_duplicates_are_first_looked_for_inside_each_source():
     recipe = load_recipe(["recipe=care_mi"], cwd=Path("/nowhere"), environ={}).recipe
     assert recipe.steps["unique"].fields["source"] == "partition"  # pyright: ignore[reportAttributeAccessIssue]
     assert recipe.steps["facts_choice"].prefer == ("medqa", "mlecqa")  # pyright: ignore[reportAttributeAccessIssue]
 
 
+@pytest.mark.push
 def test_the_variant_writes_heads_in_title_case_and_counts_question_marks():
     ours, theirs = (
         load_recipe(["recipe=care_mi", *words], cwd=Path("/nowhere"), environ={}).recipe

@@ -189,6 +189,7 @@ def test_the_scripts_look_for_option_patterns_anywhere():
     assert screened(theirs, slipping) == [None]
 
 
+@pytest.mark.push
 def test_the_scripts_look_for_question_patterns_anywhere():
     ours, theirs = both("screen_questions")
     measured = stem("体温在35℃以下的新生儿应给予", answer="暖箱保暖")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.machinery import ModuleSpec, PathFinder
-from importlib.metadata import PackageNotFoundError, metadata, packages_distributions, requires
+from importlib.metadata import Distribution, PackageNotFoundError, metadata, packages_distributions, requires
 from typing import Any, ClassVar
 
 from packaging.requirements import Requirement
@@ -18,20 +18,30 @@ _NAME = "benchbuilder"
 
 
 class _BareFinder(PathFinder):
-    """Finds what Python finds, without the `hidden` modules."""
+    """Finds what Python finds, without the `hidden` modules and without what says that `absent` distributions exist."""
 
     hidden: ClassVar[set[str]] = set()
+    absent: ClassVar[set[str]] = set()
 
     @classmethod
     def find_spec(cls, fullname: str, path: Sequence[str] | None = None, target: Any = None) -> ModuleSpec | None:
         """Nothing for a hidden module and for what is in it."""
         return None if fullname.partition(".")[0] in cls.hidden else super().find_spec(fullname, path, target)
 
+    @classmethod
+    def find_distributions(cls, *args: Any, **kwargs: Any) -> Iterator[Distribution]:
+        """The distributions that are not absent."""
+        found = super().find_distributions(*args, **kwargs)
+        return (one for one in found if canonicalize_name(one.name) not in cls.absent)
+
 
 def hide_extras() -> None:
     """Find no module that the base install lacks; what is imported already stays."""
+    for extra in extras():
+        modules_of(extra)  # which is kept: later, nothing tells
     base = _distributions("")
     _BareFinder.hidden = {module for module, found in _modules().items() if not found & base}
+    _BareFinder.absent = {name for found in _modules().values() for name in found - base}
     sys.meta_path[sys.meta_path.index(PathFinder)] = _BareFinder
 
 
@@ -39,6 +49,7 @@ def show_extras(extras: str) -> None:
     """Find the modules again that `extras` install, separated by blanks."""
     for extra in extras.split():
         _BareFinder.hidden -= modules_of(extra)
+        _BareFinder.absent -= _distributions(extra)
 
 
 def extras() -> list[str]:

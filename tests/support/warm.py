@@ -21,7 +21,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from bare import EXTRAS, extras, hide_extras, modules_of, show_extras
+from bare import EXTRAS, hide_extras, show_extras
 from filelock import FileLock
 
 RUN = "BENCHBUILDER_TESTS_RUN"
@@ -142,8 +142,6 @@ def _open_door(folder: Path, bare: bool) -> None:
     run = int(os.environ[RUN])
     if bare:
         hide_extras()
-        for extra in extras():
-            modules_of(extra)  # which is kept for all commands
     _preload(bare)
     with socket.socket(socket.AF_UNIX) as waiting:
         _listen(waiting, folder / "door")

@@ -259,6 +259,7 @@ def raw_answer(server: FakeOpenAI) -> tuple[bytes, float]:
     return received, time.monotonic() - began
 
 
+@pytest.mark.push
 @pytest.mark.parametrize(
     ("do", "arrives"), [("drop_before", 0), ("drop_after", 0), ("drop_midway", 0.5), ("dribble", 1)]
 )

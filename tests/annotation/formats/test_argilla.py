@@ -83,6 +83,7 @@ def test_votes_survive_a_round_trip_rounded(material):
         assert as_set(brought.votes) == as_set(carried(material))
 
 
+@pytest.mark.push
 @given(st.integers(0, 10))
 def test_tenths_are_exact(value):
     assert to_tenths(value / 10) == value

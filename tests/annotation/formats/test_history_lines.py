@@ -143,6 +143,7 @@ def test_each_format_goes_there_and_back(name):
     assert written(form.writer, material).files == export.files
 
 
+@pytest.mark.push
 @pytest.mark.parametrize("name", list(VOTE_FORMATS))
 @settings(max_examples=10)
 @given(st.binary(max_size=60))

@@ -292,6 +292,7 @@ anything = st.recursive(
 )  # fmt: skip
 
 
+@pytest.mark.push
 @settings(SLOW, max_examples=25)
 @given(anything, st.sampled_from(["", "data", "annotations", "result", "bb_subjects"]))
 def test_arbitrary_content_breaks_nothing(junk, place):

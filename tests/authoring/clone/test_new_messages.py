@@ -223,6 +223,7 @@ def test_a_form_names_settings_as_recipes_do() -> None:
     assert "as_" not in form
 
 
+@pytest.mark.push
 def test_what_the_card_said_can_be_uncommented(here: Path) -> None:
     assert run("new", "nutrition", "--from", "medicine_en") == 0
     text = (here / "recipes/recipe/nutrition.yaml").read_text()

@@ -228,6 +228,7 @@ def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch):
 TEXT = st.text(st.sampled_from("会不引起甲乙丙丁，。？ \nAｂ1!"), max_size=30)
 
 
+@pytest.mark.push
 @settings(max_examples=150)
 @given(TEXT, TEXT, st.lists(TEXT, max_size=4), st.randoms())
 def test_any_texts_can_be_seen_and_scored(

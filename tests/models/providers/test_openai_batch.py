@@ -320,6 +320,7 @@ def test_a_failed_batch_stops_the_build_with_what_the_service_says(server: FakeO
     assert len(server.log()) == 12
 
 
+@pytest.mark.push
 def test_several_batches_by_max_requests(server: FakeOpenAI, tmp_path: Path):
     spec = spec_of(server, batch={**QUICK, "max_requests": 5})
     assert len(run(tmp_path / "a.sqlite", spec)) == 12

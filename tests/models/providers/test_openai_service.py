@@ -365,6 +365,7 @@ def test_nobody_may_listen(server: FakeOpenAI):
     assert "is the service running" in str(error)
 
 
+@pytest.mark.push
 def test_a_name_may_be_unknown(server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch):
     def unknown(*_: object, **__: object) -> None:
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")

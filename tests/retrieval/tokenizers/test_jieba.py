@@ -24,6 +24,7 @@ def test_words():
     ]
 
 
+@pytest.mark.push
 @settings(max_examples=200)
 @given(st.text(alphabet="子痫前期是妊娠AaB1.%-　 \t\n（），。é𠮷", max_size=40))
 def test_the_tokens_are_the_text(text):

@@ -64,6 +64,7 @@ def test_random_texts(hmm):
         assert compiled(hmm)(text) == pure().lcut(text, HMM=hmm)
 
 
+@pytest.mark.push
 @settings(max_examples=150)
 @given(st.text(alphabet=st.sampled_from([*"子痫前期是妊娠孕婦產後出血哈", *CHARACTERS]), max_size=60), st.booleans())
 @example("", True)
@@ -157,6 +158,7 @@ def test_without_the_compiled_package_jieba_cuts(monkeypatch, fresh):
         JiebaTokenizer(JiebaSpec(kind="jieba", implementation="compiled")).open()
 
 
+@pytest.mark.push
 def test_a_release_that_cuts_otherwise_is_not_used(monkeypatch, fresh):
     class Shortest:
         def __init__(self, frequencies, total):
