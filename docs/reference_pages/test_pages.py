@@ -13,7 +13,7 @@ _TIERS = (
     (
         "`quick`",
         "none",
-        "tests that cost at most 0.5 s of processor each; a dearer one fails the run",
+        "tests that cost at most 0.5 s of processor each; a run names those that cost more",
         "the second command of the README",
     ),
     (
