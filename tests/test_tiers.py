@@ -10,10 +10,23 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import yaml
 from costs import CERTAIN, LIMIT_S, CostsOfRun
 from last_run import FILE, ROOT, Recorder, last_run
 from patience import SHORTEST_S, patience, slowness
-from tiers import QUARANTINE, TESTS, changed_parts, chosen_tiers, overdue, quarantined, tier_of_place, tiers_in
+from tiers import (
+    PARTS,
+    PLACES,
+    QUARANTINE,
+    TESTS,
+    changed_parts,
+    chosen_tiers,
+    is_due,
+    overdue,
+    quarantined,
+    tier_of_place,
+    tiers_in,
+)
 
 LITERAL = re.compile(r"(?:(?<![.\w])timeout=|\.(?:wait|join)\(|monotonic\(\) (?:\+|- \w+ <) )([1-9][\d_]*)")
 """Limits of time that are written out; a protocol's own settings have other names (`timeout_s`)."""
@@ -74,10 +87,9 @@ def test_the_last_whole_run_belongs_to_a_commit_of_this_history_and_its_page_sho
 def test_few_tests_are_in_quarantine_and_none_for_long() -> None:
     assert len(quarantined()) <= 5
     assert overdue(date.today()) == []
-    for line in QUARANTINE.read_text("utf-8").splitlines():
-        assert not line.startswith("- test:") or line.removeprefix("- test:").strip().partition("::")[0].startswith(
-            "tests/"
-        )
+    for entry in yaml.safe_load(QUARANTINE.read_text("utf-8")):
+        assert set(entry) == {"test", "reason", "owner", "since"}
+        assert (ROOT / entry["test"].partition("::")[0]).is_file()
 
 
 def test_a_file_is_imported_by_the_tiers_of_its_tests(tmp_path: Path) -> None:
@@ -95,6 +107,20 @@ def test_a_file_is_imported_by_the_tiers_of_its_tests(tmp_path: Path) -> None:
 
 def test_parts_of_the_program_that_changed_are_named_with_a_file() -> None:
     assert changed_parts("") == {}
+    assert [path for paths, _ in PARTS.values() for path in paths if not (ROOT / path).exists()] == []
+    assert [path for path in (*PLACES, *(path for _, paths in PARTS.values() for path in paths))
+            if not (TESTS / path).exists()] == []  # fmt: skip
+
+
+def test_a_part_that_changed_since_a_commit_is_due(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tiers.changed_files", lambda since: ["README.md", "pyproject.toml"] if since else [])
+    changed_parts.cache_clear()
+    try:
+        assert changed_parts("a commit") == {"packaging": "pyproject.toml"}
+        assert is_due(TESTS / "e2e" / "packaging" / "test_wheel.py", "a commit")
+        assert not is_due(TESTS / "e2e" / "plugins" / "test_ray_plugin.py", "a commit")
+    finally:
+        changed_parts.cache_clear()
 
 
 def test_patience_is_long_and_grows_with_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ QUICK, PUSH, FULL = "quick", "push", "full"
 OTHERS = (PUSH, FULL)
 """The tiers that are markers."""
 QUARANTINE = TESTS / "quarantine.yaml"
-_PLACES: dict[str, str] = {
+PLACES: dict[str, str] = {
     "e2e/review_app/test_load.py": "push",
     "e2e/review_app/test_tokens.py": "push",
     "e2e": "full",
@@ -59,13 +59,13 @@ _SCHEMA_AND_LOCKS = tuple(f"annotation/database/test_{name}.py" for name in ("op
 _SERVER = "postgres_url"
 """The fixture that starts a PostgreSQL server."""
 _NO_PARAMETERS = SimpleNamespace(params={})
-_PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "neural judges": (
         ("benchbuilder/evaluation/judges/",),
         ("evaluation/judges/test_decoder.py", "evaluation/judges/test_encoder.py"),
     ),
     "models on this machine": (("benchbuilder/models/providers/",), ("models/providers/test_gguf.py",)),
-    "exports to harnesses": (("benchbuilder/publishing/exports/",), ("publishing/test_export_runs.py",)),
+    "exports to harnesses": (("benchbuilder/publishing/harnesses/",), ("publishing/test_export_runs.py",)),
     "plugins": (("plugins/",), ("e2e/plugins",)),
     "packaging": (("pyproject.toml", ".gitattributes"), ("e2e/packaging",)),
     "pages": (("benchbuilder/web/", "benchbuilder/annotation/app/", "benchbuilder/explorer/"), ("e2e/browser",)),
@@ -82,7 +82,7 @@ def place(path: Path) -> str:
 
 def tier_of_place(path: Path) -> str:
     """The tier of the tests in a file that have no marker."""
-    return next((tier for begin, tier in _PLACES.items() if place(path).startswith(begin)), "quick")
+    return next((tier for begin, tier in PLACES.items() if place(path).startswith(begin)), "quick")
 
 
 @cache
@@ -120,13 +120,13 @@ def changed_files(since: str) -> list[str]:
 def changed_parts(since: str) -> dict[str, str]:
     """Parts of the program that changed since a commit, each with the first file of it that did."""
     files = changed_files(since)
-    found = {part: next((file for file in files if file.startswith(paths)), "") for part, (paths, _) in _PARTS.items()}
+    found = {part: next((file for file in files if file.startswith(paths)), "") for part, (paths, _) in PARTS.items()}
     return {part: file for part, file in found.items() if file}
 
 
 def is_due(path: Path, since: str) -> bool:
     """Whether the tests of this file that are in `full` guard a part that has changed."""
-    return any(place(path).startswith(_PARTS[part][1]) for part in changed_parts(since))
+    return any(place(path).startswith(PARTS[part][1]) for part in changed_parts(since))
 
 
 def mark(item: pytest.Item, since: str = "") -> None:
