@@ -51,6 +51,10 @@ _FIRST = ("test_structure.py", "tests/docs/test_", "config/messages/")
 """Parts of the names of tests that cost little and fail most often: they compare the parts of the project."""
 _LONGEST = (
     "README.md]",
+    "test_results_are_as_recorded[care_mi]",
+    "test_without_extras_a_command_that_needs_one_names_it",
+    "test_faults_of_every_sort_one_after_the_other_lose_nothing",
+    "test_every_option_composes_with_a_recipe",
     "test_the_examples_of_every_help_run",
     "test_two_processes_learn_what_one_does",
     "evaluate-and-judge.md]",

@@ -152,12 +152,14 @@ def run(tmp_path_factory: pytest.TempPathFactory, once: Once) -> Iterator[Run]:
     end(server)
 
 
-def wrong(run: Run, rows: Sequence[Row]) -> list[str]:
-    """Commands that answered otherwise than the table says, each with its answer."""
+def wrong(run: Run, rows: Sequence[Row], *, installed: bool = True) -> list[str]:
+    """Commands that answered otherwise than the table says, each with its answer; with extras only if `installed`."""
     found: list[str] = []
     for row in rows:
         stages = list(accumulate((f"{extra} " for extra in row.extras), initial=""))
-        for extras, missing in zip(stages, (*row.extras, ""), strict=True):
+        for extras, missing in zip(
+            stages if installed else [""], (*row.extras, "") if installed else row.extras, strict=True
+        ):
             answer = run(row.words, extras)
             said = answer.stdout + answer.stderr
             advised = re.findall(r"pip install 'benchbuilder\[(.+?)\]'", said)
@@ -191,6 +193,13 @@ def test_a_fresh_environment_without_extras(tmp_path):
 
 
 @pytest.mark.push
+def test_without_extras_a_command_that_needs_one_names_it(run):
+    alone = [row for row in ROWS if row.extras and "accept" not in row.words and RELEASE not in row.words]
+    assert len(alone) > 30
+    assert wrong(run, [Row(row.words, row.extras[:1]) for row in alone], installed=False) == []
+
+
+@pytest.mark.full
 def test_every_command_works_or_names_its_extra(run):
     assert wrong(run, ROWS) == []
 
