@@ -131,6 +131,7 @@ annotation: {database_env: MY_DATABASE}
 """
 
 
+@pytest.mark.push
 @pytest.mark.parametrize(
     "text",
     [

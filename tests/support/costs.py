@@ -19,7 +19,7 @@ from tiers import QUICK, tier_of
 
 LIMIT_S = 0.5
 """Seconds of processor that a quick test may cost."""
-CERTAIN = 6
+CERTAIN = 20
 """Beyond so many times the limit it is neither noise nor what the first test of a worker pays for others."""
 _IMPORTS = 30
 """A test that imports so many modules pays for all others of its worker, and is not held to the limit."""

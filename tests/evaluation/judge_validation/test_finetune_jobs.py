@@ -194,6 +194,7 @@ def test_a_killed_submit_finds_its_job(server: FakeOpenAI, tmp_path: Path):
     assert made(server) == 1
 
 
+@pytest.mark.push
 def test_a_job_that_failed_says_why_and_is_made_again_only_when_told_so(server: FakeOpenAI, tmp_path: Path):
     behave(server, end="failed", message=f"the key {SECRET} has no quota")
     desk = desk_of(server, tmp_path)

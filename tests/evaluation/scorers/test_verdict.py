@@ -270,6 +270,7 @@ def test_a_missing_table_is_reported(tmp_path):
         scorer(tmp_path, tmp_path / "none.yaml").open()
 
 
+@pytest.mark.push
 def test_the_recipe_has_the_scorer(tmp_path):
     spec = load_recipe(["recipe=care_mi"], cwd=tmp_path, environ={}).recipe.evaluation.scorers["verdict"]
     assert [table.file.name for table in spec.tables] == ["zh.yaml", "en.yaml"]

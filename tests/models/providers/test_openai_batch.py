@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 import subprocess
 import sys
 import threading
-import time
 import traceback
 from collections import Counter
 from collections.abc import Iterator
@@ -16,8 +14,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import patience
 import pytest
-from patience import patience
 
 from benchbuilder.config.spec.model import BatchSpec
 from benchbuilder.core.errors import ServiceError, WaitingForBatch
@@ -346,26 +344,28 @@ def test_a_build_goes_on_in_later_runs(server: FakeOpenAI, tmp_path: Path):
 PROGRAM = """
 import sys
 from pathlib import Path
-sys.path.insert(0, {folder!r})
+sys.path[:0] = {folders!r}
 from test_openai_batch import run, OpenAISpec
 print(len(run(Path({journal!r}), OpenAISpec.model_validate_json({spec!r}))))
 """
 
 
 def started(journal: Path, spec: OpenAISpec) -> subprocess.Popen[str]:
-    program = PROGRAM.format(folder=str(Path(__file__).parent), journal=str(journal), spec=spec.model_dump_json())
+    folders = [str(Path(str(file)).parent) for file in (__file__, patience.__file__)]
+    program = PROGRAM.format(folders=folders, journal=str(journal), spec=spec.model_dump_json())
     return subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
 
 
 def killed_when(server: FakeOpenAI, path: str, process: subprocess.Popen[str]) -> None:
     """Kill a build once the service heard a call."""
-    deadline = time.monotonic() + patience()
-    while not any(name.startswith(path) for name in server.stats()["calls"]):
-        assert time.monotonic() < deadline
-        assert process.poll() is None
-        time.sleep(0.02)
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
+
+    def heard() -> bool:
+        return any(name.startswith(path) for name in server.stats()["calls"])
+
+    with process:
+        patience.until(lambda: heard() or process.poll() is not None)
+        process.kill()
+    assert heard()
 
 
 @pytest.mark.parametrize(
