@@ -239,7 +239,7 @@ def test_no_output_tells_where_the_files_lie(tmp_path: Path, monkeypatch: pytest
     assert "mine.jsonl" in (tmp_path / "builds/care_mi/recipe.yaml").read_text(encoding="utf-8")
 
 
-@pytest.mark.push
+@pytest.mark.full
 def test_what_no_longer_holds_is_taken_away_and_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

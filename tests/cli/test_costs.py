@@ -82,7 +82,7 @@ def test_a_model_without_a_price_says_so(server: FakeOpenAI, capsys: pytest.Capt
     assert any(line.startswith("state_choice") and line.endswith("no price") for line in told)
 
 
-@pytest.mark.push
+@pytest.mark.full
 def test_a_build_that_stops_tells_what_it_cost_and_the_next_plan_the_rest(
     server: FakeOpenAI, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -161,7 +161,7 @@ def test_nobody_at_the_address_stops_the_build_with_the_reason(
     assert Path("builds/care_mi/ledger.tsv").exists()
 
 
-@pytest.mark.push
+@pytest.mark.full
 def test_replies_of_other_words_fail_with_the_reason(server: FakeOpenAI, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*RECIPE, *words(server)]) == 0
     assert main(["replies", *RECIPE, *words(server), "--output", "replies.jsonl"]) == 0

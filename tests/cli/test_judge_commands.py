@@ -7,7 +7,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-import tiny_judges as tiny
 from once import BUILT, Once
 
 from benchbuilder.cli.dispatch import main
@@ -119,6 +118,8 @@ def test_a_judge_whose_model_lies_beside_the_recipe_is_trained_and_reported_on(
     Path("recipes/local/default.yaml").write_text(LOCAL, encoding="utf-8")
     assert main(["judge", "train", "encoder_correctness", *RECIPE]) == 3
     assert "the folder of the model to start from does not exist" in said(capsys)
+    import tiny_judges as tiny  # it imports PyTorch, which other tests of this file do without
+
     tiny.roberta(Path("recipes/local/net"))
     assert main(["judge", "train", "encoder_correctness", *RECIPE]) == 0, said(capsys)
     names = ["encoder_correctness", NAME]

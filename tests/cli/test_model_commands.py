@@ -219,7 +219,7 @@ def test_a_typo_in_a_step_is_no_question_of_words(at_home: Path, capsys: Capture
     assert "did you mean 'state_choice'?" in capsys.readouterr().err
 
 
-@pytest.mark.push
+@pytest.mark.full
 def test_the_replies_of_a_build_rebuild_it_with_no_key(
     at_home: Path, server: FakeOpenAI, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -101,7 +101,7 @@ bb.build("reading_en", ["run.workers=2", "run.shard_rows=2", "annotation=none"])
 """
 
 
-@pytest.mark.push
+@pytest.mark.full
 def test_a_script_that_its_workers_would_run_again_is_told_so(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(UNGUARDED, encoding="utf-8")
     done = subprocess.run(

@@ -99,7 +99,7 @@ def digest_of(folder: Path) -> dict[str, tuple[str, int]]:
     }  # fmt: skip
 
 
-@pytest.mark.push
+@pytest.mark.full
 def test_a_crawl_changes_no_file_and_finds_no_broken_page(browser: ExplorerBrowser, care_mi: Path) -> None:
     before = digest_of(care_mi)
     seen: set[str] = set()

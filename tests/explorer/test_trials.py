@@ -93,7 +93,7 @@ def test_a_key_that_links_to_a_changed_one_changes_too(trial: RuleTrial) -> None
     assert len(changed) > 1
 
 
-@pytest.mark.push
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("old", "new"),
     [

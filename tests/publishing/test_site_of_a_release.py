@@ -121,7 +121,7 @@ def release_of(items: list[SiteItem], **settings: Any) -> SiteRelease:
                        language="zh", items=items, kinds=("wrong_key",), **settings)  # fmt: skip
 
 
-@pytest.mark.push
+@pytest.mark.full
 def test_ten_thousand_items_are_small_and_come_in_pieces(released: Release, tmp_path: Path) -> None:
     site = write_site(release_of(many_items(released, 10_000)), tmp_path / "site", page_texts("zh"))
     assert site.bytes < 50_000_000

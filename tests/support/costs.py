@@ -95,6 +95,7 @@ class CostsOfRun:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         for tier, count in self.tests.items():
             terminalreporter.write_line(f"{tier}: {count} tests, {self.seconds[tier]:.0f} s of processor")
+        terminalreporter.write_line(f"This machine is now {slowness():.1f} times slower than a quiet one.")
         for cost, name in sorted(self.dear, reverse=True):
             terminalreporter.write_line(f"{cost:.1f} s of processor: {name}", red=self.too_dear)
         if self.dear:

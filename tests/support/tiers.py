@@ -60,26 +60,39 @@ _SERVER = "postgres_url"
 """The fixture that starts a PostgreSQL server."""
 _NO_PARAMETERS = SimpleNamespace(params={})
 PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "neural judges": (
-        ("benchbuilder/evaluation/judges/",),
-        ("evaluation/judges/test_decoder.py", "evaluation/judges/test_encoder.py"),
+    "neural kinds": (
+        ("benchbuilder/evaluation/judges/", "benchbuilder/models/providers/", "benchbuilder/retrieval/"),
+        (
+            "evaluation/judges/test_decoder.py",
+            "evaluation/judges/test_encoder.py",
+            "models/providers/",
+            "retrieval/",
+            "testing/contracts/",
+        ),
     ),
-    "models on this machine": (("benchbuilder/models/providers/",), ("models/providers/test_gguf.py",)),
+    "what is spent": (
+        ("benchbuilder/models/gateway/", "benchbuilder/cli/"),
+        ("cli/test_costs.py", "cli/test_model_commands.py"),
+    ),
     "exports to harnesses": (("benchbuilder/publishing/harnesses/",), ("publishing/test_export_runs.py",)),
+    "explorer": (("benchbuilder/explorer/",), ("explorer/", "e2e/browser")),
     "plugins": (("plugins/",), ("e2e/plugins",)),
+    "extras": (("benchbuilder/core/extras.py",), ("cli/test_base_install.py",)),
     "packaging": (("pyproject.toml", ".gitattributes"), ("e2e/packaging",)),
-    "pages": (("benchbuilder/web/", "benchbuilder/annotation/app/", "benchbuilder/explorer/"), ("e2e/browser",)),
+    "pages": (("benchbuilder/web/", "benchbuilder/annotation/app/"), ("e2e/browser",)),
 }
 """Parts of the program: the beginnings of the paths of their files, and of the paths of their tests in `full`."""
 _MARKED = re.compile(r"\bmark\.(push|full)\b")
 _WHOLE_FILE = re.compile(r"^pytestmark = (?:\[\s*)?pytest\.mark\.(push|full)\b", re.MULTILINE)
 
 
+@cache
 def place(path: Path) -> str:
     """The path of a file below the folder of the tests."""
     return (path.relative_to(TESTS) if path.is_relative_to(TESTS) else path).as_posix()
 
 
+@cache
 def tier_of_place(path: Path) -> str:
     """The tier of the tests in a file that have no marker."""
     return next((tier for begin, tier in PLACES.items() if place(path).startswith(begin)), "quick")

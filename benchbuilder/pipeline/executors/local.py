@@ -94,9 +94,12 @@ class LocalExecutor(Executor):
                 yield _shard_result(*pending.popleft())
             for _ in self.processes():
                 self._pool.submit(_forget, self._jobs)
-        finally:
+        except (KeyboardInterrupt, BrokenProcessPool):
+            raise  # the pool's thread fails every future now, and would end with a traceback at one cancelled meanwhile
+        except BaseException:
             for _, future in pending:
                 future.cancel()
+            raise
 
 
 def _require_script_in_file() -> None:

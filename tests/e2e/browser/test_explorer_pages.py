@@ -164,7 +164,7 @@ def tab_to(page: Page, wanted: str, most: int = 80) -> None:
     raise AssertionError(f"Tab does not lead to {wanted}")
 
 
-@pytest.mark.push
+@pytest.mark.full
 def test_items_and_answers_are_reached_by_keyboard_alone(explorer: Explorer) -> None:
     context = explorer.context()
     page = context.new_page()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pytest
 
 from benchbuilder.config.load import LoadedRecipe, load_recipe
 from benchbuilder.core import registry
@@ -21,6 +23,9 @@ from benchbuilder.pipeline.store.folder import Store
 from benchbuilder.pipeline.store.manifest import Manifest
 from benchbuilder.sources.base import Source
 from benchbuilder.steps.base import Step
+
+NEURAL = ("decoder", "dense", "encoder", "huggingface", "hybrid", "transformers")
+"""Kinds that use PyTorch: judges, retrievers, a tokenizer and a model."""
 
 
 class Quiet:
@@ -91,6 +96,11 @@ def built_sample(folder: Path) -> Sample:
 def every(slot: str) -> list[str]:
     """The names of the built-in kinds of a slot."""
     return sorted(registry.BUILT_IN_KINDS[slot])
+
+
+def in_tiers(kinds: Iterable[str]) -> list[Any]:
+    """Kinds as parameters of a test: in `full` those that use PyTorch, in `push` the others."""
+    return [pytest.param(kind, marks=pytest.mark.full if kind in NEURAL else pytest.mark.push) for kind in kinds]
 
 
 def load(slot: str, kind: str) -> type[Any]:

@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import tiny_judges
 import yaml
-from kind_sample import Sample, every, load
+from kind_sample import Sample, every, in_tiers, load
 
 from benchbuilder.config.load import load_recipe
 from benchbuilder.config.spec.model import Sampling
@@ -39,6 +38,8 @@ def _judge_example(kind: str, sample: Sample, folder: Path | None = None) -> dic
         return dict(bundled[0])
     prompts = Path(__file__).resolve().parents[3] / "prompts" / "zh"
     if kind in ("encoder", "decoder"):
+        import tiny_judges  # it imports PyTorch, which tests of other kinds do without
+
         assert folder is not None
         said = yaml.safe_load((prompts.parents[1] / "recipes" / "judge" / f"{kind}.yaml").read_text("utf-8"))
         base = tiny_judges.encoder(folder) if kind == "encoder" else tiny_judges.decoder(folder)
@@ -129,8 +130,7 @@ def _similarity() -> dict[str, Any]:
     return {"kind": "similarity", "aspect": "correctness", "measure": "rouge_l", "tokenizer": tokenizer}
 
 
-@pytest.mark.push
-@pytest.mark.parametrize("kind", every("judge"))
+@pytest.mark.parametrize("kind", in_tiers(every("judge")))  # pytest.mark.push, or pytest.mark.full
 def test_judge(sample: Sample, kind: str, tmp_path: Path) -> None:
     evaluation = sample.evaluation
     assert evaluation is not None

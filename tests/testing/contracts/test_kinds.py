@@ -13,7 +13,7 @@ import tiny_encoders
 import tiny_models
 from claim_examples import answered, claims, definitions, ordered
 from form_examples import shown
-from kind_sample import Sample, every, load
+from kind_sample import Sample, every, in_tiers, load
 from several_examples import bundled, right_options, several_answers
 from source_examples import SOURCES
 from term_examples import terms
@@ -307,8 +307,7 @@ TOKENIZERS: dict[str, Callable[[Path], dict[str, Any]]] = {
 """The settings of an example of each kind of tokenizer that the recipe does not use."""
 
 
-@pytest.mark.push
-@pytest.mark.parametrize("kind", every("tokenizer"))
+@pytest.mark.parametrize("kind", in_tiers(every("tokenizer")))  # pytest.mark.push, or pytest.mark.full
 def test_tokenizer(sample: Sample, kind: str, tmp_path: Path) -> None:
     spec = sample.loaded.recipe.tokenizer
     if spec.kind != kind:
@@ -342,8 +341,7 @@ def test_every_retriever_has_an_example() -> None:
     assert {example.partition(" ")[0] for example in RETRIEVERS} == set(every("retriever"))
 
 
-@pytest.mark.push
-@pytest.mark.parametrize("example", RETRIEVERS)
+@pytest.mark.parametrize("example", in_tiers(RETRIEVERS))  # pytest.mark.push, or pytest.mark.full
 def test_retriever(sample: Sample, example: str, tmp_path: Path) -> None:
     spec = RETRIEVERS[example](sample.loaded.recipe.retriever, tmp_path)
     texts = sample.store.rows(sample.manifests["paragraphs"]).column("text")[:80]
@@ -382,8 +380,7 @@ MODELS: dict[str, Callable[[Path], dict[str, Any]]] = {
 """The settings of an example of each kind of model."""
 
 
-@pytest.mark.push
-@pytest.mark.parametrize("kind", every("model"))
+@pytest.mark.parametrize("kind", in_tiers(every("model")))  # pytest.mark.push, or pytest.mark.full
 def test_model(kind: str, tmp_path: Path) -> None:
     assert kind in MODELS, f"write an example of the model {kind!r} in MODELS"
     spec = load("model", kind).spec_class(kind=kind, **MODELS[kind](tmp_path))
