@@ -67,7 +67,7 @@ def test_a_second_build_reuses_everything(at_home: Path, capsys: pytest.CaptureF
     assert "illustrative, not checked by experts" in told
 
 
-@pytest.mark.push
+@pytest.mark.full
 def test_missing_votes_wait_with_75(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                     capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip
     monkeypatch.chdir(tmp_path)
@@ -224,7 +224,7 @@ def test_the_examples_of_every_help_run_unless_a_page_runs_them(tmp_path: Path, 
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.push
+@pytest.mark.full
 def test_no_output_tells_where_the_files_lie(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = tmp_path / "secret-place"
     place.mkdir()

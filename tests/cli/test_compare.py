@@ -100,7 +100,7 @@ def test_packets_are_blind_and_hold_each_text_once() -> None:
     assert {line.split("\t")[2] for line in key} == {"rules", "short"}
 
 
-@pytest.mark.push
+@pytest.mark.full
 def test_verdicts_come_back(capsys: Capture) -> None:
     assert compare(*RULES) == 0
     wrong = packet("rater_1")[0]["id"]
@@ -266,7 +266,7 @@ def test_a_narrow_terminal_gets_a_block_a_candidate(capsys: Capture, monkeypatch
     assert max(len(line) for line in wide.partition("rows: the candidates")[0].splitlines()) <= 120
 
 
-@pytest.mark.push
+@pytest.mark.full
 def test_a_candidate_of_the_same_sort_is_asked_at_the_same_address(server: FakeOpenAI, capsys: Capture) -> None:
     server.reset()
     assert compare("--with", "model=openai model.name=other", *words(server), n=2) == 0

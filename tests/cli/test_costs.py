@@ -176,7 +176,7 @@ def test_replies_of_other_words_fail_with_the_reason(server: FakeOpenAI, capsys:
     assert "gpt-4o-mini, recorded replies from replies.jsonl" in card
 
 
-@pytest.mark.push
+@pytest.mark.full
 def test_what_is_spent_is_held_against_the_cap(server: FakeOpenAI, capsys: pytest.CaptureFixture[str]) -> None:
     build = [*RECIPE, *words(server), "model.concurrency=1"]
     assert main([*build, "budget.usd=0.002"]) == 4
@@ -193,7 +193,7 @@ def test_what_is_spent_is_held_against_the_cap(server: FakeOpenAI, capsys: pytes
     )
 
 
-@pytest.mark.push
+@pytest.mark.full
 def test_another_model_is_told_in_a_word(server: FakeOpenAI, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(RULES) == 0
     lines(capsys)

@@ -67,7 +67,7 @@ def test_a_line_that_is_gone_is_a_matter_of_data(diff: Callable[..., Any], tmp_p
     assert [key["key"] for key in found["recipe"]] == ["paths.medqa", "sources.medqa.path"]
 
 
-@pytest.mark.push
+@pytest.mark.full
 def test_a_changed_setting_is_a_rule_and_names_the_step_and_the_reason(diff: Callable[..., Any]):
     found = diff("steps.state_choice.max_length=20")
     (cause,) = {(one["sort"], one["cause"], one["step"]) for one in found["changes"]}

@@ -66,7 +66,7 @@ def lines(name: str) -> list[list[dict[str, str]]]:
     return [json.loads(line)["messages"] for line in (FILES / name).read_text("utf-8").splitlines()]
 
 
-@pytest.mark.push
+@pytest.mark.full
 def test_export_writes_what_a_service_takes_and_says_what_it_trains_on(
     words: list[str], server: FakeOpenAI, capsys: pytest.CaptureFixture[str]
 ):

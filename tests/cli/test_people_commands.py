@@ -76,7 +76,7 @@ def test_wrong_words_about_people(here, capsys, words, told):
     assert told in capsys.readouterr().err
 
 
-@pytest.mark.push
+@pytest.mark.full
 def test_votes_go_out_and_come_in(here, capsys, tmp_path, monkeypatch):
     for name, role in (("a", "annotator"), ("b", "annotator"), ("meta", "adjudicator")):
         assert main(["people", "invite", name, "--role", role, *SAMPLE]) == 0
@@ -153,7 +153,7 @@ def _free_port():
         return probe.getsockname()[1]
 
 
-@pytest.mark.push
+@pytest.mark.full
 def test_serving_until_it_is_stopped(here, tmp_path):
     port = _free_port()
     answers = tmp_path / "answers.jsonl"

@@ -58,7 +58,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.push
+@pytest.mark.full
 def test_every_task_is_written_and_evaluated_in_a_folder_of_its_own(here: Path, capsys: Any) -> None:
     assert main(["recipe=two", "annotation=none"]) == 0
     told = capsys.readouterr().out

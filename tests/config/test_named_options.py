@@ -64,7 +64,7 @@ def test_choices_are_found():
     assert sum(len(choices) for groups in NAMED.values() for choices in groups.values()) > 20
 
 
-@pytest.mark.push
+@pytest.mark.full
 def test_every_named_choice_makes_a_recipe(tmp_path: Path):
     found = [problem for recipe in sorted(NAMED) for problem in problems_of(recipe, tmp_path)]
     assert not found, "\n".join(found)

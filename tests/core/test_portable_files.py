@@ -116,7 +116,7 @@ def test_a_script_that_its_workers_would_run_again_is_told_so(tmp_path: Path) ->
     assert "a script without a file" in from_input.stderr
 
 
-@pytest.mark.push
+@pytest.mark.full
 def test_a_build_runs_where_files_behave_as_on_windows(tmp_path: Path) -> None:
     environment = {
         **os.environ, "FAKE_WINDOWS_BELOW": str(tmp_path), "PYTHONPATH": str(FAKE_WINDOWS), "HOME": str(tmp_path),

@@ -23,15 +23,40 @@ PAGES = [page for page in pages() if page.name not in _ELSEWHERE and any(not blo
 REAL = ("first-benchmark.md",)
 """Pages whose builds make every step themselves in tier `push` too."""
 LONG = (
-    "add-your-own-source.md", "annotate-with-sheets.md", "change-thresholds.md", "choose-a-model.md",
-    "claims-from-documents.md", "clinic_zu.md", "compare-recipes-and-builds.md", "evaluate-and-judge.md",
-    "evaluate-your-models.md", "exchange-votes.md", "fine-tune-a-judge.md", "guideline_zh.md",
-    "is-my-benchmark-valid.md", "law_zh.md", "look-at-items-and-answers.md", "make-a-recipe-for-your-domain.md",
-    "rate-model-answers.md", "read-the-results.md", "run-with-a-local-server.md", "train-a-judge.md",
-    "use-the-batch-api.md", "what-answers-say-about-items.md", "what-differs-from-the-paper.md", "what-it-costs.md",
+    "README.md",
+    "add-your-own-source.md",
+    "annotate-with-sheets.md",
+    "annotate-with-three-browsers.md",
+    "change-thresholds.md",
+    "choose-a-model.md",
+    "claims-from-documents.md",
+    "claims_en.md",
+    "clinic_zu.md",
+    "compare-recipes-and-builds.md",
+    "evaluate-and-judge.md",
+    "evaluate-your-models.md",
+    "exchange-votes.md",
+    "fine-tune-a-judge.md",
+    "guideline_zh.md",
+    "is-my-benchmark-valid.md",
+    "law_zh.md",
+    "look-at-a-build.md",
+    "look-at-items-and-answers.md",
+    "make-a-recipe-for-your-domain.md",
+    "questions-with-pages.md",
+    "rate-model-answers.md",
+    "read-the-report.md",
+    "read-the-results.md",
+    "reading_en.md",
+    "run-with-a-local-server.md",
+    "train-a-judge.md",
+    "use-the-batch-api.md",
+    "what-answers-say-about-items.md",
+    "what-differs-from-the-paper.md",
+    "what-it-costs.md",
     "write-a-plugin.md",
-)  # fmt: skip
-"""Pages that build, evaluate or train most, or whose commands other pages have: they run in tier `full` alone."""
+)
+"""Pages that build, evaluate or train most, or whose commands others have: in `full`, and in `push` if they changed."""
 
 
 def _begins_with(page: Path) -> tuple[str, ...]:

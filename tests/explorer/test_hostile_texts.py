@@ -48,7 +48,7 @@ def check(page: str, path: str) -> None:
     assert len(body) < 1_500_000, path
 
 
-@pytest.mark.push
+@pytest.mark.full
 def test_hostile_texts_stay_texts_on_every_page(hostile: ExplorerBrowser) -> None:
     seen: set[str] = set()
     waiting = ["/"]
@@ -70,7 +70,7 @@ def test_hostile_texts_stay_texts_on_every_page(hostile: ExplorerBrowser) -> Non
     assert sum("/unit/" in path for path in seen) >= len(HOSTILE)
 
 
-@pytest.mark.push
+@pytest.mark.full
 def test_a_hostile_search_is_a_text(hostile: ExplorerBrowser) -> None:
     base = f"/b/{quote('<i>build')}"
     for text in HOSTILE[:-2]:

@@ -180,7 +180,7 @@ def test_pages_need_nothing_from_elsewhere_and_refuse_what_is_not_theirs(site: W
         assert not re.search(r"<script(?![^>]* src=)", text)
 
 
-@pytest.mark.push
+@pytest.mark.full
 def test_a_report_goes_where_the_recipe_says(built: BuiltSample, released: Release, tmp_path: Path) -> None:
     assert data(export_site(released.folder, tmp_path / "one").folder, "meta")["report"]["kind"] == "none"
     other = built.release("1.0.0", dir=str(tmp_path / "two"), contact="errors@example.org")

@@ -51,7 +51,7 @@ def test_the_sample_is_large_enough():
     assert sum(map(len, pages)) >= 150
 
 
-@pytest.mark.push
+@pytest.mark.full
 def test_the_guiding_questions_stand_in_the_order_of_the_paper():
     names = ["single_answer", "medical_norm", "accurate_answer", "supports", "fluent"]
     assert list(judging().questions_about()) == [*names, "wrong_is_wrong"]

@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from pathlib import Path
 
+import pytest
 from bundled_builds import ENDS, built, evaluated, shared, warnings
 
 from benchbuilder.config import load_recipe
@@ -15,6 +16,7 @@ def test_check_is_clean():
     assert warnings("claims_en") == []
 
 
+@pytest.mark.full
 def test_claims_become_items_with_verdicts_and_their_evidence(once, tmp_path):
     made = shared(once, "claims_en", tmp_path)
     assert made.ends("facts_en") <= ENDS

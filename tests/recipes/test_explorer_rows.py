@@ -16,15 +16,12 @@ from benchbuilder.explorer.reading.row_story import read_story, read_unit
 from benchbuilder.pipeline import Inspector, Store, plan_build
 
 RECIPES = sorted(path.stem for path in (bundled_folder("recipes") / "recipe").glob("*.yaml"))
-CHEAP = "reading_en"
-"""The recipe that is compared before a change lands, and not only before a version is cut."""
 ITEMS, LOST = 40, 4
 """So many items of each step that makes some, and so many lost rows of every step, are compared."""
 
 
-@pytest.mark.parametrize(
-    "recipe", [pytest.param(name, marks=pytest.mark.push if name == CHEAP else pytest.mark.full) for name in RECIPES]
-)
+@pytest.mark.full
+@pytest.mark.parametrize("recipe", RECIPES)
 def test_items_and_lost_rows_of_every_step_have_the_way_of_the_commands(once: Once, recipe: str) -> None:
     folder = once.after((f"recipe={recipe}",)) / "builds" / recipe
     build, store = BuildFolder(recipe, folder), Store(folder)

@@ -38,7 +38,7 @@ def asked_at(row, questions):
     return questions[Path(row.origin.file).name, row.origin.line]
 
 
-@pytest.mark.push
+@pytest.mark.full
 def test_check_is_clean():
     assert warnings("law_zh") == []
     assert warnings("law_zh", "annotation=app_zh_law") == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from bundled_builds import ENDS, evaluated, shared, warnings
 
 SAMPLE = Path(__file__).parents[2] / "recipes" / "recipe" / "reading_en" / "sample"
@@ -14,6 +15,7 @@ def test_check_is_clean():
     assert warnings("reading_en") == []
 
 
+@pytest.mark.full
 def test_wrong_answers_come_from_numbers_and_rows_and_evidence_from_the_page(once, tmp_path):
     made = shared(once, "reading_en", tmp_path)
     assert made.ends("reader_en") <= ENDS

@@ -49,7 +49,7 @@ def test_what_decides_about_the_bill_is_the_users(stranger, tmp_path, extra, key
     assert key in [problem.key for problem in told.value.problems]
 
 
-@pytest.mark.push
+@pytest.mark.full
 def test_a_checkout_works_beside_an_installed_wheel(tmp_path):
     """An exact copy of the bundled recipes is the bundled ones; a changed one counts only if it is trusted."""
     shutil.copytree(bundled_folder("recipes"), tmp_path / "recipes")

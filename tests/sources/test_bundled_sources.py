@@ -142,7 +142,7 @@ def test_skos(write, make_source):
 QUERY = "SELECT a, b, c FROM t ORDER BY a"
 
 
-@pytest.mark.push
+@pytest.mark.full
 def test_steps_are_wired_by_what_the_records_become(tmp_path):
     def said(name: str, made: str, columns: str) -> str:
         return f"sources.{name}={{kind: sql, as: {made}, database_env: SOME_DB, query: '{QUERY}', columns: {columns}}}"

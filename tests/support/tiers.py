@@ -72,10 +72,10 @@ PARTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     ),
     "what is spent": (
         ("benchbuilder/models/gateway/", "benchbuilder/cli/"),
-        ("cli/test_costs.py", "cli/test_model_commands.py"),
+        ("cli/test_costs.py", "cli/test_model_commands.py", "e2e/acceptance"),
     ),
     "exports to harnesses": (("benchbuilder/publishing/harnesses/",), ("publishing/test_export_runs.py",)),
-    "explorer": (("benchbuilder/explorer/",), ("explorer/", "e2e/browser")),
+    "explorer": (("benchbuilder/explorer/", "benchbuilder/web/"), ("explorer/", "e2e/browser")),
     "plugins": (("plugins/",), ("e2e/plugins",)),
     "extras": (("benchbuilder/core/extras.py",), ("cli/test_base_install.py",)),
     "packaging": (("pyproject.toml", ".gitattributes"), ("e2e/packaging",)),
@@ -145,9 +145,9 @@ def is_due(path: Path, since: str) -> bool:
 def mark(item: pytest.Item, since: str = "") -> None:
     """Give a test its tier: that of its marker, of its database server or of its place."""
     if _is_twin(item):
-        # whatever the other twin is
+        dear = tier_of(item) == FULL
         item.own_markers = [marker for marker in item.own_markers if marker.name not in OTHERS]
-        item.add_marker(PUSH if place(item.path).startswith(_SCHEMA_AND_LOCKS) else FULL)
+        item.add_marker(PUSH if not dear and place(item.path).startswith(_SCHEMA_AND_LOCKS) else FULL)
     elif tier_of(item) == QUICK:
         tier = tier_of_place(item.path)
         if tier == QUICK and _SERVER in item.fixturenames:  # pyright: ignore[reportAttributeAccessIssue]

@@ -54,7 +54,7 @@ def csv_of(lines):
     return stream.getvalue().encode()
 
 
-@pytest.mark.push
+@pytest.mark.full
 @settings(SLOW, max_examples=15)
 @given(materials())
 def test_votes_survive_a_round_trip_through_csv(material):

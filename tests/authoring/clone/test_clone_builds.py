@@ -41,7 +41,7 @@ def test_it_checks_and_says_what_is_left_over(filled: Path, capsys: pytest.Captu
     assert text.endswith("files are fine\n")
 
 
-@pytest.mark.push
+@pytest.mark.full
 def test_it_builds(filled: Path) -> None:
     assert run("recipe=nutrition", "annotation=none") == 0
     items = [json.loads(line) for line in (filled / "builds/nutrition/items.jsonl").read_text().splitlines()]

@@ -67,7 +67,7 @@ def test_requests_that_fail_for_ever(sample: Callable[..., Sample]) -> None:
     assert build.made()["items.jsonl"] == whole.made()["items.jsonl"]
 
 
-@pytest.mark.push
+@pytest.mark.full
 def test_nothing_but_too_many_requests(sample: Callable[..., Sample]) -> None:
     build = sample("build", "model.give_up_s=3")
     build.server.configure(rules=[{"do": "rate_limit", "retry_after": "600"}])
@@ -78,7 +78,7 @@ def test_nothing_but_too_many_requests(sample: Callable[..., Sample]) -> None:
     assert "model.give_up_s" in ended.said
 
 
-@pytest.mark.push
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("effect", "says"), [("unauthorized", "OPENAI_API_KEY"), ("no_model", "model"), ("quota", "quota")]
 )

@@ -84,7 +84,7 @@ def test_the_workbench_has_no_serious_fault_for_people_who_see_or_hear_it_otherw
         page.context.close()
 
 
-@pytest.mark.push
+@pytest.mark.full
 def test_a_rule_is_written_judged_and_saved_by_keys_alone(bench: Bench) -> None:
     page = bench.open()
     text = page.locator("#bench-text")

@@ -136,7 +136,7 @@ def test_the_same_is_never_asked_for_twice(server: FakeOpenAI, tmp_path: Path):
     assert (other.ident, made(server)) == ("ftjob-2", 2)
 
 
-@pytest.mark.push
+@pytest.mark.full
 @pytest.mark.parametrize("metadata", [True, False])
 @pytest.mark.parametrize("do", ["drop_after", "drop_midway", "hang"])
 def test_a_job_whose_answer_is_lost_is_found_again(server: FakeOpenAI, tmp_path: Path, do: str, metadata: bool):
@@ -173,7 +173,7 @@ def test_only_a_request_that_was_turned_away_is_repeated(server: FakeOpenAI, tmp
     assert made(server) == 1
 
 
-@pytest.mark.push
+@pytest.mark.full
 def test_a_killed_submit_finds_its_job(server: FakeOpenAI, tmp_path: Path):
     """kill -9 after the service made the job and before we heard of it."""
     behave(server, [failing("hang", nth=[1])])
