@@ -364,10 +364,10 @@ def _refuse_special_files(args: argparse.Namespace) -> None:
     from benchbuilder.core import SPECIAL_FILE_HINT, Problem, RecipeError, special_file
 
     given = {name: value if isinstance(value, list) else [value] for name, value in vars(args).items()}
-    texts = [text for name, values in given.items() if name not in _WRITTEN for text in values if isinstance(text, str)]
+    named = [value for name, values in given.items() if name not in _WRITTEN for value in values]
     problems = [
-        Problem(f"this is {kind}, not a file", where=f"command line: {text}", hint=SPECIAL_FILE_HINT)
-        for text in texts if (kind := special_file(Path(text)))
+        Problem(f"this is {kind}, not a file", where=f"command line: {value}", hint=SPECIAL_FILE_HINT)
+        for value in named if isinstance(value, str | Path) and (kind := special_file(Path(value)))
     ]  # fmt: skip
     if problems:
         raise RecipeError(problems)

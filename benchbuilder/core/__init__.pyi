@@ -1,5 +1,8 @@
 from .atomic_write import atomic_path as atomic_path
+from .atomic_write import is_abandoned as is_abandoned
+from .atomic_write import is_temporary as is_temporary
 from .atomic_write import make_folder as make_folder
+from .atomic_write import make_folder_beside as make_folder_beside
 from .atomic_write import move_into_place as move_into_place
 from .atomic_write import name_file_in_errors as name_file_in_errors
 from .atomic_write import sync_paths as sync_paths
@@ -132,6 +135,8 @@ from .sealed_json import file_checksum as file_checksum
 from .sealed_json import seal_json as seal_json
 from .sealed_json import unseal_json as unseal_json
 from .special_files import SPECIAL_FILE_HINT as SPECIAL_FILE_HINT
+from .special_files import open_given_file as open_given_file
+from .special_files import read_given_file as read_given_file
 from .special_files import special_file as special_file
 from .stats.accuracy import accuracy_statistic as accuracy_statistic
 from .stats.accuracy import apply_threshold as apply_threshold

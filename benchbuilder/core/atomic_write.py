@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import errno
 import os
+import re
+import secrets
+import shutil
+import stat
 import sys
 import time
 from collections.abc import Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _NO_SYNC_OF_FOLDERS = (errno.EINVAL, errno.ENOTSUP, errno.EBADF)
@@ -16,6 +20,11 @@ _NO_SYNC_OF_FOLDERS = (errno.EINVAL, errno.ENOTSUP, errno.EBADF)
 _WAITS_S = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.8)
 _SYNCED_AT_ONCE = 8
 """File systems write their own records once for all syncs that arrive together."""
+_TEMPORARY = re.compile(r".+\.[0-9a-f]{16}\.tmp", re.DOTALL)
+"""Names that nobody can foresee: whoever made the folder could have put a link at any other."""
+_ABANDONED_S = 24 * 3600
+_LONGEST_NAME = 255
+"""Bytes."""
 
 
 @contextmanager
@@ -28,13 +37,72 @@ def atomic_path(path: Path, *, sync: bool = True) -> Generator[Path]:
     """
     with name_file_in_errors(path):
         make_folder(path.parent)
-        temporary = path.with_name(f"{path.name}.tmp")
-        yield temporary
-        if sync:
-            sync_paths([temporary])
-        move_into_place(temporary, path)
+        with _named_as(path, temporary := _temporary_beside(path)):
+            _create(temporary, path)
+            try:
+                yield temporary
+                if sync:
+                    sync_paths([temporary])
+                move_into_place(temporary, path)
+            except BaseException:
+                with suppress(OSError):
+                    temporary.unlink()
+                raise
         if sync:
             sync_paths([path.parent])
+
+
+def make_folder_beside(path: Path) -> Path:
+    """A new empty folder with a temporary name beside `path`, to fill and to move there.
+
+    Those that killed processes left beside `path` are removed.
+    """
+    make_folder(path.parent)
+    for other in path.parent.iterdir():
+        if other.name.startswith(path.name) and is_abandoned(other):
+            shutil.rmtree(other, ignore_errors=True)
+    folder = _temporary_beside(path)
+    folder.mkdir()
+    return folder
+
+
+def is_temporary(path: Path) -> bool:
+    """Whether a name is one that files and folders have here while they are written."""
+    return _TEMPORARY.fullmatch(path.name) is not None
+
+
+def is_abandoned(path: Path) -> bool:
+    """Whether a process that was killed left this file, a day ago or earlier."""
+    with suppress(OSError):
+        return is_temporary(path) and time.time() - path.lstat().st_mtime > _ABANDONED_S
+    return False
+
+
+def _temporary_beside(path: Path) -> Path:
+    end = f".{secrets.token_hex(8)}.tmp"
+    return path.with_name(os.fsdecode(os.fsencode(path.name)[: _LONGEST_NAME - len(end)]) + end)
+
+
+def _create(temporary: Path, target: Path) -> None:
+    """Create a file that is none and no link yet, with the mode of the file that it will replace."""
+    handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0), 0o666)
+    try:
+        with suppress(FileNotFoundError):
+            if sys.platform != "win32" and stat.S_ISREG(mode := target.lstat().st_mode):
+                os.fchmod(handle, stat.S_IMODE(mode))
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def _named_as(path: Path, temporary: Path) -> Generator[None]:
+    """Name the file that was to be written, not its temporary name."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename == str(temporary):
+            error.filename = str(path)
+        raise
 
 
 def write_atomically(path: Path, data: bytes | str, *, sync: bool = True) -> Path:

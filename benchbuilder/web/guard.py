@@ -35,6 +35,7 @@ SECURITY_HEADERS = {
 RefusalPage = Callable[[Request, int], Response]
 
 _log = logging.getLogger("benchbuilder.web.access")
+_HOST = re.compile(r"(?:\[(?P<address>[0-9a-f:.]+)\]|(?P<name>[^\s:@/\[\]]+))(?::(?P<port>[0-9]{1,5}))?")
 _SECRET = re.compile(r"(?<=/enter/).+", re.DOTALL)
 
 
@@ -114,15 +115,15 @@ def is_same_origin(request: Request) -> bool:
 
 
 def host_of(host: str) -> str:
-    """The name in a Host header, without port and brackets, in lower case.
+    """The name in a Host header, without port and brackets, in lower case; empty if it is no such header.
 
-    >>> host_of("Example.org:8000"), host_of("[::1]:8000"), host_of("localhost")
-    ('example.org', '::1', 'localhost')
+    >>> host_of("Example.org:8000"), host_of("[::1]:8000"), host_of("localhost"), host_of("[::1].example.org")
+    ('example.org', '::1', 'localhost', '')
     """
-    name = host.strip().lower()
-    if name.startswith("["):
-        return name[1:].partition("]")[0]
-    return name.partition(":")[0]
+    found = _HOST.fullmatch(host.strip().lower())
+    if found is None or int(found["port"] or 0) >= 2**16:
+        return ""
+    return found["address"] or found["name"]
 
 
 def loggable_path(path: str) -> str:

@@ -50,11 +50,27 @@ def test_ctrl_c_after_the_last_line_ends_with_130() -> None:
     assert ended.stdout.startswith("benchbuild ")
 
 
-@pytest.mark.parametrize("words", ["words collect PIPE recipe=care_mi", "evaluate --benchmark PIPE recipe=care_mi"])
-def test_a_pipe_is_not_opened(words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    assert main(words.replace("PIPE", str(tmp_path / "pipe")).split()) == 2
-    assert "this is a pipe, not a file" in capsys.readouterr().err
+FILES_OF_COMMANDS = (
+    "words collect FILE recipe=care_mi", "evaluate --benchmark FILE recipe=care_mi", "score FILE recipe=care_mi",
+    "errata add --from FILE recipe=care_mi", "errata add --release FILE recipe=care_mi", "publish FILE --dry-run",
+    "salvage FILE", "votes import csv FILE recipe=care_mi", "judge score ridge_correctness FILE recipe=care_mi",
+    "view FILE", "diff FILE FILE", "check --store FILE", "audit --benchmark FILE recipe=care_mi",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("words", FILES_OF_COMMANDS)
+@pytest.mark.parametrize("kind", ["a pipe", "a device"])
+def test_what_is_no_file_is_not_opened(
+    words: str, kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Neither a pipe, which may never be written to, nor a device behind a link, which may never end."""
+    place = tmp_path / "given.jsonl"
+    if kind == "a pipe":
+        os.mkfifo(place)
+    else:
+        place.symlink_to("/dev/zero")
+    assert main(words.replace("FILE", str(place)).split()) == 2
+    assert f"this is {kind}, not a file" in capsys.readouterr().err
 
 
 @pytest.mark.push

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +12,12 @@ import engine_kinds
 import pytest
 from engine_bench import Bench, Quiet
 
+from benchbuilder.config import trusting
 from benchbuilder.core import StoreError, file_checksum, seal_json
 from benchbuilder.pipeline.build import build_benchmark
-from benchbuilder.pipeline.foreign_files import check_owner
+from benchbuilder.pipeline.foreign_files import check_links, check_owner
 from benchbuilder.pipeline.outputs import is_as_written
+from benchbuilder.pipeline.store.folder import Store
 
 
 @pytest.fixture
@@ -140,3 +144,66 @@ def test_a_changed_output_is_known_by_its_checksum(small: Bench) -> None:
     file.write_text(file.read_text() + " ")
     assert is_as_written(file) is False
     assert is_as_written(Path(shutil.copy(file, small.folder / "copy.txt"))) is None
+
+
+@pytest.fixture
+def stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Path, Path]]:
+    """A working folder that somebody else made, and a folder of mine outside it."""
+    folder, mine = tmp_path / "theirs", tmp_path / "mine"
+    folder.mkdir()
+    mine.mkdir()
+    (mine / "notes.txt").write_text("mine", encoding="utf-8")
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    yield folder, mine
+    assert files(mine) == {"notes.txt": b"mine"}
+    assert [path.name for path in mine.iterdir()] == ["notes.txt"]
+
+
+@pytest.mark.parametrize("link", [
+    "builds", "builds/own", "builds/own/store", "builds/own/store/checksums.json", "builds/own/store/steps",
+    "builds/own/run.jsonl", "builds/own/workbench",
+])  # fmt: skip
+def test_a_link_out_of_the_working_folder_is_refused(stranger: tuple[Path, Path], link: str) -> None:
+    folder, mine = stranger
+    place = folder / link
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.symlink_to(mine / "notes.txt" if place.suffix else mine)
+    with pytest.raises(StoreError, match="is a link that leads out of this folder") as caught:
+        check_links(Path("builds/own"))
+    with pytest.raises(StoreError, match="is a link"), Store(Path("builds/own")).lock():
+        pass
+    assert f"benchbuild trust {mine}" in str(caught.value.next)
+
+
+def test_a_link_that_stays_or_is_trusted_or_that_the_user_named_is_followed(
+    stranger: tuple[Path, Path], tmp_path: Path
+) -> None:
+    folder, _ = stranger
+    large, other = tmp_path / "large", tmp_path / "other"
+    for place in (large, other, folder / "inner"):
+        place.mkdir()
+    (folder / "builds").symlink_to(folder / "inner")
+    with Store(Path("builds/own")).lock():
+        pass
+    (folder / "more").symlink_to(large)
+    with Store(large / "own").lock():  # as run.dir names it
+        pass
+    with trusting([str(large)]), Store(Path("more/own")).lock():
+        pass
+    (large / "own" / "out").symlink_to(other)
+    with pytest.raises(StoreError, match="out is a link"), Store(large / "own").lock():
+        pass
+
+
+def test_what_a_killed_process_left_a_day_ago_is_removed(tmp_path: Path) -> None:
+    store = Store(tmp_path / "own")
+    with store.lock():
+        pass
+    old, fresh = (tmp_path / "own" / "store" / f"a.{sign * 16}.tmp" for sign in "ab")
+    for path in (old, fresh):
+        path.touch()
+    os.utime(old, (0, 0))
+    with store.lock():
+        pass
+    assert (old.exists(), fresh.exists()) == (False, True)

@@ -71,7 +71,7 @@ def by_id(way: tuple[str, Row]) -> str:
     return way[1].id
 
 
-@pytest.mark.push
+@pytest.mark.full
 def test_the_comparison_notices_another_way(once: Once) -> None:
     folder = once.after(("recipe=reading_en",)) / "builds" / "reading_en"
     build = BuildFolder("reading_en", Path(folder))

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from benchbuilder.core import make_folder, write_atomically
+from benchbuilder.core import is_temporary, make_folder, write_atomically
 
 _HASHES_FILE = ".written.json"
 
@@ -31,7 +31,7 @@ def sync_sheet_folder(folder: Path, sheets: Mapping[str, Callable[[], bytes]]) -
     written = _read_hashes(folder)
     changed: list[str] = []
     for file in sorted(folder.iterdir()):
-        if file.suffix == ".tmp" and file.stem in {*written, _HASHES_FILE}:
+        if is_temporary(file):
             file.unlink()  # an interrupted call left it
             continue
         if file.name.startswith((".", "~$")) or not file.is_file():

@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.core import decode_text
+from benchbuilder.core import decode_text, read_given_file
 
 _ROWS = 300
 _KEY = re.compile(r"\(?([A-Ha-h]|[0-9])[).]?\Z")
@@ -37,13 +37,16 @@ def guess_layout(path: Path) -> ChoiceLayout | None:
 
     A table (CSV, TSV) may have a header or none; JSON and JSON Lines hold one record a question.
     """
-    text = decode_text(path.read_bytes())
+    text = decode_text(read_given_file(path))
     if text is None:
         return None
     if path.suffix.lower() in (".json", ".jsonl"):
         return _of_records(_records(text, path.suffix.lower()))
     delimiter = "\t" if path.suffix.lower() == ".tsv" else max(",;", key=text.partition("\n")[0].count)
-    rows = [row for row in islice(csv.reader(text.splitlines(keepends=True), delimiter=delimiter), _ROWS) if row]
+    try:
+        rows = [row for row in islice(csv.reader(text.splitlines(keepends=True), delimiter=delimiter), _ROWS) if row]
+    except csv.Error:  # a cell that is too large to be one
+        return None
     return _of_rows(rows, delimiter)
 
 
@@ -51,7 +54,7 @@ def _records(text: str, suffix: str) -> list[Mapping[str, Any]]:
     try:
         lines = islice((line for line in text.splitlines() if line.strip()), _ROWS)
         data: Any = [json.loads(line) for line in lines] if suffix == ".jsonl" else json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return []
     return [item for item in data[:_ROWS] if isinstance(item, dict)] if isinstance(data, list) else []
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from benchbuilder.core.errors import DataError
+from benchbuilder.core.special_files import read_given_file
 
 _DELIMITERS = (",", ";", "\t")
 
@@ -119,7 +120,7 @@ def read_row_file(path: Path) -> list[tuple[int, dict[str, Any]]]:
     if suffix not in (".jsonl", ".csv", ".tsv", ".parquet"):
         raise _unreadable(path, f"its name ends in {suffix!r}" if suffix else "its name has no ending")
     try:
-        data = path.read_bytes()
+        data = read_given_file(path)
     except OSError as error:
         raise _unreadable(path, error.strerror or str(error)) from error
     if suffix == ".parquet":
@@ -166,7 +167,7 @@ def _json_lines(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
             continue
         try:
             row: Any = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise _broken(path, number, f"it is not JSON ({error})") from error
         if not isinstance(row, dict):
             raise _broken(path, number, "it is not a JSON object")

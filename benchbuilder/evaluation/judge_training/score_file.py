@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchbuilder.core import DataError, Item, conformal_interval, is_blank, write_atomically
+from benchbuilder.core import DataError, Item, conformal_interval, is_blank, read_given_file, write_atomically
 from benchbuilder.evaluation.judges.base import Case, ScoringJudge, case_hash, make_case
 
 SUFFIXES = (".jsonl", ".csv", ".tsv", ".parquet")
@@ -30,9 +30,10 @@ def read_records(path: Path) -> list[Record]:
     """
     _check_suffix(path)
     try:
+        data = read_given_file(path)
         if path.suffix == ".parquet":
-            return pq.read_table(path, partitioning=None).to_pylist()
-        text = path.read_bytes().decode("utf-8-sig")
+            return pq.read_table(pa.BufferReader(data)).to_pylist()
+        text = data.decode("utf-8-sig")
         if path.suffix == ".jsonl":
             return [_record(line) for line in text.split("\n") if line.strip()]
         delimiter = "\t" if path.suffix == ".tsv" else ","

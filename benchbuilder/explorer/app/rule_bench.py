@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from difflib import SequenceMatcher
+from functools import cached_property, partial, wraps
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 
 import numpy as np
+from anyio import CapacityLimiter, to_thread
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
+from starlette.responses import Response
 
 from benchbuilder.config import LoadedRecipe, trusted_folders
 from benchbuilder.evaluation import wilson_interval
@@ -80,9 +84,7 @@ class RulesPage:
     def kept_draft(self, form: PostedForm) -> RuleDraft:
         """The draft with the text of a form, kept in the folder of the build."""
         draft = self.draft()
-        text = form("text")
-        if "\r\n" in draft.base:
-            text = text.replace("\n", "\r\n")
+        text = with_line_ends(form("text"), draft.base)
         if not draft.base.endswith("\n"):
             text = text.removesuffix("\n")
         draft = replace(draft, text=text)
@@ -99,6 +101,36 @@ class RulesPage:
     def post_address(self, part: str) -> str:
         """The address of a form about the rules of the step."""
         return self.page.post_url(self.address(part))
+
+
+def with_line_ends(text: str, base: str) -> str:
+    """`text`, as a form sends it, with the line ends of `base`: each line keeps its own, and a new one gets the usual.
+
+    >>> with_line_ends("a\\nb\\nc", "a\\r\\nx\\nc")
+    'a\\r\\nb\\nc'
+    """
+    old, new = base.split("\n"), text.split("\n")
+    usual = "\r" if base.count("\r\n") * 2 > base.count("\n") else ""
+    bare = [line.removesuffix("\r") for line in old]
+    made: list[str] = []
+    for what, first, end, from_, to in SequenceMatcher(None, bare, new, autojunk=False).get_opcodes():
+        made += old[first:end] if what == "equal" else [line + usual for line in new[from_:to]]
+    made[-1] = new[-1]  # nothing ends it
+    return "\n".join(made)
+
+
+_TRIALS = CapacityLimiter(4)
+"""Half of the threads that serve pages."""
+
+
+def in_trial_threads(handler: Callable[..., Response]) -> Callable[..., Awaitable[Response]]:
+    """Let a handler that waits for a trial wait among others of its sort: it takes no thread from other pages."""
+
+    @wraps(handler)
+    async def wait(**arguments: Any) -> Response:
+        return await to_thread.run_sync(partial(handler, **arguments), limiter=_TRIALS)
+
+    return wait
 
 
 def rules_page(request: Request, name: str, step: str) -> RulesPage:

@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from benchbuilder.config import parse_key
 from benchbuilder.core import DataError, RecipeError
-from benchbuilder.explorer.app.rule_bench import RulesPage, rules_page
+from benchbuilder.explorer.app.rule_bench import RulesPage, in_trial_threads, rules_page
 from benchbuilder.explorer.app.rule_pages import for_script
 from benchbuilder.explorer.workbench.rule_drafts import keep_rule_draft
 from benchbuilder.explorer.workbench.rule_forms import (
@@ -34,12 +34,14 @@ _GAP = "%answer%"
 
 
 @router.get("/b/{name}/work/{step}/rule")
+@in_trial_threads
 def rule_page(request: Request, name: str, step: str) -> Response:
     """The forms for a rule, filled in for the shape of a group."""
     return _page(rules_page(request, name, step))
 
 
 @router.post("/b/{name}/work/{step}/add")
+@in_trial_threads
 def add_entry(request: Request, name: str, step: str, form: Form) -> Response:
     """Write an entry at the end of a list of the draft."""
     rules = rules_page(request, name, step)
@@ -54,6 +56,7 @@ def add_entry(request: Request, name: str, step: str, form: Form) -> Response:
 
 
 @router.post("/b/{name}/work/{step}/frame")
+@in_trial_threads
 def add_frame(request: Request, name: str, step: str, form: Form) -> Response:
     """Write a frame into the draft; a name that is taken or wrong comes back with the form."""
     rules = rules_page(request, name, step)

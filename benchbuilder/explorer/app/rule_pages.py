@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from benchbuilder.core import BenchbuilderError, DataError, RecipeError
 from benchbuilder.explorer.app.explorer_site import page_request
 from benchbuilder.explorer.app.page_templates import render_page
-from benchbuilder.explorer.app.rule_bench import RulesPage, drawn_share, marked_parts, rules_page
+from benchbuilder.explorer.app.rule_bench import RulesPage, drawn_share, in_trial_threads, marked_parts, rules_page
 from benchbuilder.explorer.workbench.judged_rows import Drawing, JudgedRow, Judgement, add_judged
 from benchbuilder.explorer.workbench.rule_drafts import drop_rule_draft
 from benchbuilder.explorer.workbench.rule_files import steps_with_rules
@@ -54,6 +54,7 @@ def bench_page(request: Request, name: str, step: str) -> Response:
 
 
 @router.post("/b/{name}/work/{step}/try")
+@in_trial_threads
 def try_rules(request: Request, name: str, step: str, form: Form) -> Response:
     """Keep a draft and try it, on the first rows or on all; a page, or parts of one for a script."""
     rules = rules_page(request, name, step)
@@ -62,6 +63,7 @@ def try_rules(request: Request, name: str, step: str, form: Form) -> Response:
 
 
 @router.post("/b/{name}/work/{step}/judge")
+@in_trial_threads
 def judge_row(request: Request, name: str, step: str, form: Form) -> Response:
     """Note whether what the rules make of a row is right, in the file of judged rows beside the rules."""
     rules = rules_page(request, name, step)

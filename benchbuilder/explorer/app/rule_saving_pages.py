@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from benchbuilder.core import BenchbuilderError, DataError, RecipeError
-from benchbuilder.explorer.app.rule_bench import RulesPage, rules_page
+from benchbuilder.explorer.app.rule_bench import RulesPage, in_trial_threads, rules_page
 from benchbuilder.explorer.workbench.judged_rows import JudgedResult
 from benchbuilder.explorer.workbench.rule_drafts import RuleDraft, drop_rule_draft, keep_rule_draft
 from benchbuilder.explorer.workbench.rule_files import text_digest
@@ -29,6 +29,7 @@ Form = Annotated[PostedForm, Depends(posted_form)]
 
 
 @router.post("/b/{name}/work/{step}/difference")
+@in_trial_threads
 def show_difference(request: Request, name: str, step: str, form: Form) -> Response:
     """Keep the draft and show what saving it would change."""
     rules = rules_page(request, name, step)
@@ -37,6 +38,7 @@ def show_difference(request: Request, name: str, step: str, form: Form) -> Respo
 
 
 @router.post("/b/{name}/work/{step}/save")
+@in_trial_threads
 def save(request: Request, name: str, step: str, form: Form) -> Response:
     """Write the draft that was shown; rows that were judged good and are broken need a tick."""
     rules = rules_page(request, name, step)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import struct
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from benchbuilder.core import make_folder, move_into_place
+from benchbuilder.core import atomic_path
 
 _MAGIC, _HEADER = b"bbids001", struct.Struct("<8sQ")
 _DIGITS, _USED = 20, 16
@@ -53,26 +51,19 @@ def write_index(file: Path, rows: int, columns: Callable[[], Iterable[Any]]) -> 
 
     `file` has its name only once it is complete. Empty texts are left out.
     """
-    make_folder(file.parent)
-    temporary = file.with_name(f"{file.name}.{os.getpid()}.tmp")
     passes = max(1, -(-rows // _ROWS_AT_ONCE))
     places: list[npt.NDArray[np.uint32]] = []
-    try:
-        with temporary.open("wb") as stream:
-            stream.write(bytes(_HEADER.size))
-            for number in range(passes):
-                bits, at = _in_order(columns(), number, passes)
-                stream.write(bits.astype("<u8", copy=False).tobytes())
-                places.append(at)
-            count = sum(map(len, places))
-            for at in places:
-                stream.write(at.astype("<u4", copy=False).tobytes())
-            stream.seek(0)
-            stream.write(_HEADER.pack(_MAGIC, count))
-        move_into_place(temporary, file)
-    finally:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
+    with atomic_path(file, sync=False) as temporary, temporary.open("wb") as stream:
+        stream.write(bytes(_HEADER.size))
+        for number in range(passes):
+            bits, at = _in_order(columns(), number, passes)
+            stream.write(bits.astype("<u8", copy=False).tobytes())
+            places.append(at)
+        count = sum(map(len, places))
+        for at in places:
+            stream.write(at.astype("<u4", copy=False).tobytes())
+        stream.seek(0)
+        stream.write(_HEADER.pack(_MAGIC, count))
 
 
 def _in_order(columns: Iterable[Any], number: int, passes: int) -> tuple[BitsArray, npt.NDArray[np.uint32]]:

@@ -15,7 +15,7 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from benchbuilder.config import display_path
-from benchbuilder.core import DataError, PageTexts, make_folder, move_into_place, show_invisible
+from benchbuilder.core import DataError, PageTexts, make_folder_beside, move_into_place, show_invisible
 from benchbuilder.explorer.site.content import SiteItem, SiteRelease
 from benchbuilder.explorer.site.data_files import (
     FACETS,
@@ -57,9 +57,7 @@ def write_site(release: SiteRelease, folder: Path, t: PageTexts) -> WrittenSite:
             f"{display_path(folder)} holds other files than a site", where="command line: --export",
             why=f"there is no {_MARK} in it, which every site has", next="name a new folder",
         )  # fmt: skip
-    working = folder.with_name(f".{folder.name}.tmp")
-    shutil.rmtree(working, ignore_errors=True)
-    make_folder(working)
+    working = make_folder_beside(folder)
     try:
         for name, text in _files(release, t):
             path = working / name

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from benchbuilder.core import write_atomically
 from benchbuilder.explorer.workbench.rule_files import RuleFile
+from benchbuilder.pipeline import check_links
 
 _FOLDER = "workbench"
 
@@ -39,7 +40,8 @@ def read_rule_draft(folder: Path, file: RuleFile) -> RuleDraft:
 
 
 def keep_rule_draft(folder: Path, file: RuleFile, draft: RuleDraft) -> None:
-    """Keep a draft; one that changes nothing is removed."""
+    """Keep a draft; one that changes nothing is removed. StoreError if a link leads it out of the working folder."""
+    check_links(folder)
     place = draft_place(folder, file)
     if draft.text == draft.base:
         place.unlink(missing_ok=True)

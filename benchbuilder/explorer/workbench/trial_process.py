@@ -89,12 +89,17 @@ class TrialProcess:
             self._end()
 
     def _ask(self, what: str, value: Any, most_s: float) -> Any:
-        with self._lock:
+        while not self._lock.acquire(timeout=_BETWEEN_S):
+            if what == "run" and value.number < self._newest.value:
+                return None
+        try:
             if what == "run" and value.number < self._newest.value:
                 return None
             pipe = self._opened()
             pipe.send((what, value))
             answer = self._answer(pipe, most_s, value)
+        finally:
+            self._lock.release()
         if isinstance(answer, BenchbuilderError):
             raise answer
         return answer

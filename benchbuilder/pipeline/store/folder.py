@@ -39,6 +39,7 @@ from benchbuilder.core import (
     write_atomically,
 )
 from benchbuilder.pipeline.accounting.shard import OUTCOME_SCHEMA, Shard
+from benchbuilder.pipeline.foreign_files import check_links
 from benchbuilder.pipeline.shards.files import (
     TABLE_COPY,
     check_files,
@@ -84,7 +85,8 @@ class Store:
 
     @contextmanager
     def lock(self) -> Generator[None]:
-        """Hold the store for one build; StoreError if another build holds it."""
+        """Hold the store for one build; StoreError if another build holds it, or a link leads out of it."""
+        check_links(self.folder)
         make_folder(self.folder / "store")
         lock = FileLock(self.folder / "store" / "lock")
         try:

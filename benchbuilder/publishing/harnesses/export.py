@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchbuilder import __version__
+from benchbuilder.annotation import escape_formula
 from benchbuilder.config import LoadedRecipe, did_you_mean, display_path
-from benchbuilder.core import DataError, Problem, RecipeError, make_folder, move_into_place
+from benchbuilder.core import DataError, Problem, RecipeError, make_folder, make_folder_beside, move_into_place
 from benchbuilder.publishing.harnesses.tasks import HarnessBenchmark, harness_benchmark
 from benchbuilder.publishing.harnesses.templates_of import render
 from benchbuilder.publishing.release.items import BenchmarkToShare, read_build, read_release
@@ -99,8 +100,7 @@ def _write(harness: str, benchmark: HarnessBenchmark, folder: Path) -> HarnessEx
               "release": benchmark.release, "canary": benchmark.canary,
               "items": {task.name: len(task.rows) for task in benchmark.tasks}, "files": sorted(texts)}  # fmt: skip
     texts[EXPORT_FILE] = json.dumps(record, indent=2, ensure_ascii=False) + "\n"
-    fresh = folder.with_name(f".{folder.name}.new")
-    shutil.rmtree(fresh, ignore_errors=True)
+    fresh = make_folder_beside(folder)
     for name, text in texts.items():
         make_folder((fresh / name).parent)
         (fresh / name).write_text(text, encoding="utf-8", newline="\n")
@@ -168,10 +168,11 @@ def _plain(benchmark: HarnessBenchmark) -> Iterator[tuple[str, str]]:
 
 
 def _csv(rows: Sequence[Mapping[str, str]]) -> str:
+    """CSV of `rows`; a cell that a spreadsheet would run as a formula begins with an apostrophe."""
     text = io.StringIO()
     writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
     writer.writeheader()
-    writer.writerows(rows)
+    writer.writerows({name: escape_formula(cell) for name, cell in row.items()} for row in rows)
     return text.getvalue()
 
 

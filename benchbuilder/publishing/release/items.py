@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,12 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from benchbuilder.config import LoadedRecipe, display_path
-from benchbuilder.core import DataError, flat_records
+from benchbuilder.core import DataError, flat_records, open_given_file
 from benchbuilder.exporters import random_order_key
 from benchbuilder.pipeline import Checksums, Store, committed_manifests, finished_build, make_plan
+from benchbuilder.publishing.release.record import ReleasedConfig, read_record
 
-RELEASE_FILE = "release.json"
-"""The file that says what a release holds."""
 TEST, DEV = "test", "dev"
 """The split that is asked, and the split that examples for prompts are drawn from."""
 ANY_TYPE = "items"
@@ -111,12 +111,10 @@ class ReleasedItems:
     files: tuple[tuple[str, str, str], ...]
 
     @classmethod
-    def of_record(cls, folder: Path, data: Mapping[str, Any]) -> ReleasedItems:
-        """Those that the record of a release names."""
+    def of_configs(cls, folder: Path, configs: Iterable[ReleasedConfig]) -> ReleasedItems:
+        """Those that the configurations of a release name."""
         return cls(folder, tuple(
-            (config["task"], split, file)
-            for config in data["configs"] if config["type"]
-            for split, file in config["files"].items()
+            (config.task, split, file) for config in configs if config.type for split, file in config.files.items()
         ))  # fmt: skip
 
     def __iter__(self) -> Iterator[SharedItem]:
@@ -133,23 +131,17 @@ class ReleasedItems:
 
 def read_release(folder: Path) -> BenchmarkToShare:
     """The benchmark in the folder of a release; DataError if there is none, or a file is missing or damaged."""
-    with _readable(folder):
-        data = _record_of(folder)
-        return BenchmarkToShare(
-            name=data["name"], title=data["title"], version=data["version"], licence=data["licence"],
-            language=data["language"], canary=data["canary"], folder=folder,
-            items=tuple(ReleasedItems.of_record(folder, data)),
-        )  # fmt: skip
+    record = read_record(folder)
+    return BenchmarkToShare(
+        name=record.name, title=record.title, version=record.version, licence=record.licence,
+        language=record.language, canary=record.canary, folder=folder,
+        items=tuple(ReleasedItems.of_configs(folder, record.configs)),
+    )  # fmt: skip
 
 
 def released_items(folder: Path) -> ReleasedItems:
     """The items in the folder of a release; DataError if there is none, here or when a file is missing or damaged."""
-    with _readable(folder):
-        return ReleasedItems.of_record(folder, _record_of(folder))
-
-
-def _record_of(folder: Path) -> dict[str, Any]:
-    return json.loads((folder / RELEASE_FILE).read_text("utf-8"))
+    return ReleasedItems.of_configs(folder, read_record(folder).configs)
 
 
 @contextmanager
@@ -162,7 +154,7 @@ def _readable(folder: Path) -> Generator[None]:
             f"{display_path(folder)} holds no whole release", where=display_path(Path(error.filename or folder)),
             why="the file is missing", next="name the folder of a release, for instance releases/care_mi/1.0.0",
         ) from error  # fmt: skip
-    except (ValueError, LookupError, TypeError) as error:
+    except (ValueError, LookupError, TypeError, RecursionError) as error:
         raise DataError(
             f"{display_path(folder)} holds no release that can be read", where=display_path(folder), why=str(error),
             next="make the release again, or load it again from where it was published",
@@ -171,7 +163,7 @@ def _readable(folder: Path) -> Generator[None]:
 
 def rows_of_file(path: Path) -> Iterator[dict[str, Any]]:
     """The rows of a file of JSON lines, one at a time; a text may hold line separators of its own."""
-    with path.open(encoding="utf-8") as lines:
+    with io.TextIOWrapper(open_given_file(path), encoding="utf-8") as lines:
         yield from map(json.loads, lines)
 
 

@@ -18,7 +18,16 @@ import yaml
 
 from benchbuilder import __version__
 from benchbuilder.config import LoadedRecipe, display_path
-from benchbuilder.core import DataError, GateClosed, Problem, RecipeError, make_folder, move_into_place, sync_tree
+from benchbuilder.core import (
+    DataError,
+    GateClosed,
+    Problem,
+    RecipeError,
+    make_folder_beside,
+    move_into_place,
+    sync_tree,
+)
+from benchbuilder.pipeline import check_links
 from benchbuilder.publishing.release.card import CardColumns, public_material, render_cards, texts_of_card
 from benchbuilder.publishing.release.change_notes import note_errata, write_changes
 from benchbuilder.publishing.release.croissant import croissant
@@ -32,7 +41,6 @@ from benchbuilder.publishing.release.item_changes import (
 )
 from benchbuilder.publishing.release.item_order import items_of_material
 from benchbuilder.publishing.release.items import (
-    RELEASE_FILE,
     ReleasedItems,
     SharedItem,
     released_items,
@@ -41,6 +49,7 @@ from benchbuilder.publishing.release.items import (
 from benchbuilder.publishing.release.material import ReleaseMaterial, gather_material
 from benchbuilder.publishing.release.private_folder import open_private_folder
 from benchbuilder.publishing.release.record import (
+    RELEASE_FILE,
     DespiteRecord,
     ReleaseChanges,
     ReleaseRecord,
@@ -104,10 +113,8 @@ def make_release(request: ReleaseRequest) -> Release:
     released = None if before is None else released_items(before)
     errata = errata_of(request.loaded)
     replaced = replaced_items(released or (), items_of_material(material), Corrections(errata.values()))
-    working = releases / f".{request.version}.tmp"
-    if working.exists():
-        shutil.rmtree(working)
-    make_folder(working)
+    check_links(releases)
+    working = make_folder_beside(releases / request.version)
     try:
         filled = fill_release(material, private, request.version, canary, working, replaced)
         card = fill_scorecard(public_material(material, filled.public), released=True)
@@ -180,7 +187,7 @@ def _changes(
     """
     if before is None:
         return ChangedItems(), ReleaseChanges(note=request.note)
-    now = ReleasedItems.of_record(working, {"configs": [config.model_dump() for config in filled.configs]})
+    now = ReleasedItems.of_configs(working, filled.configs)
     found = find_item_changes(before, now, errata, request.version, request.loaded.whole.seed)
     left_out = {item.id for pair in found.same_key for item in pair}
     kept, known = filled.public | left_out, before.ids | left_out

@@ -5,15 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from benchbuilder.config import display_path
-from benchbuilder.core import DataError, FrozenModel, Problem, RecipeError
-from benchbuilder.publishing.release.items import RELEASE_FILE
+from benchbuilder.core import DataError, FrozenModel, Problem, RecipeError, read_given_file
 
-_VERSION = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)\Z")
+RELEASE_FILE = "release.json"
+"""The file that says what a release holds."""
+_NUMBERS = r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)"
+_VERSION = re.compile(rf"{_NUMBERS}\Z")
+Plain = Annotated[str, Field(pattern=r"^[\w-][\w.-]*$")]
+"""What may stand in a program, in the name of a file, and in a code span."""
+RelativeFile = Annotated[str, Field(pattern=r"^[\w-][\w.-]*(/[\w-][\w.-]*)*$")]
+"""A file in the folder of the release or below it."""
+Line = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$")]
+"""A text without line breaks and control characters."""
 
 
 class SemanticVersion(NamedTuple):
@@ -39,28 +47,28 @@ def parse_version(text: str) -> SemanticVersion:
 class ReleasedConfig(FrozenModel):
     """A configuration: its files and its number of items by split. The labels of a `private` one are held back."""
 
-    name: str
-    task: str = ""
-    type: str = ""
+    name: Plain
+    task: Plain | Literal[""] = ""
+    type: Plain | Literal[""] = ""
     private: bool = False
-    files: dict[str, str]
-    items: dict[str, int]
+    files: dict[Plain, RelativeFile]
+    items: dict[Plain, int]
 
 
 class SourceRecord(FrozenModel):
     """A source, its licence as the recipe states it, and what that licence allows: yes, no or unknown."""
 
-    name: str
-    title: str
-    url: str
+    name: Plain
+    title: Line
+    url: Line
     citation: str
-    licence: str
-    licence_id: str
-    share: str
-    change: str
-    commercial: str
-    name_source: str
-    same_licence: str
+    licence: Line
+    licence_id: Line
+    share: Line
+    change: Line
+    commercial: Line
+    name_source: Line
+    same_licence: Line
 
 
 class DespiteRecord(FrozenModel):
@@ -91,30 +99,30 @@ class ReleaseChanges(FrozenModel):
 
 
 class ReleaseRecord(FrozenModel):
-    """A release: what it is, what it holds, and what it was made of.
+    """A release: what it is, what it holds, and what it was made of. Other programs get its values, so each has a form.
 
     `contact` is where to report an error. `despite` is there if it was made against a refusal. `receipts` say what the
     models of the build were asked and what they cost.
     """
 
     format: int = 1
-    canary: str
-    name: str
-    title: str
-    version: str
-    date: str
-    licence: str
-    language: str
-    repository: str = ""
-    contact: str = ""
+    canary: Annotated[str, Field(pattern=r"^[0-9A-Fa-f-]{36}$")]
+    name: Plain
+    title: Line
+    version: Annotated[str, Field(pattern=rf"^{_NUMBERS}$")]
+    date: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\d$")]
+    licence: Line
+    language: Plain
+    repository: Line = ""
+    contact: Line = ""
     seed: int
     configs: tuple[ReleasedConfig, ...]
     sources: tuple[SourceRecord, ...]
     despite: DespiteRecord | None = None
-    previous: str = ""
+    previous: Line = ""
     changes: ReleaseChanges = ReleaseChanges()
-    recipe_sha256: str
-    versions: dict[str, str]
+    recipe_sha256: Plain
+    versions: dict[Line, Line]
     receipts: tuple[dict[str, Any], ...] = ()
 
     @property
@@ -131,12 +139,14 @@ def read_record(folder: Path) -> ReleaseRecord:
     """The record of the release in a folder; DataError if there is none."""
     path = folder / RELEASE_FILE
     try:
-        return ReleaseRecord.model_validate_json(path.read_bytes())
+        return ReleaseRecord.model_validate_json(read_given_file(path))
     except (FileNotFoundError, NotADirectoryError) as error:
         why: str = "the file is missing"
         cause: Exception = error
     except ValidationError as error:
-        why, cause = f"{error.error_count()} of its values cannot be read", error
+        first = error.errors(include_url=False)[0]
+        what = f"{'.'.join(map(str, first['loc'])) or 'the file'}: {first['msg']}"
+        why, cause = f"{error.error_count()} of its values cannot be read, the first is {what}", error
     raise DataError(
         f"{display_path(folder)} holds no release", where=display_path(path), why=why,
         next="name the folder of a release, for instance releases/care_mi/1.0.0",

@@ -72,7 +72,7 @@ def test_killed_while_writing(tmp_path):
 
 def test_what_an_interrupted_call_left_is_removed(tmp_path):
     put(tmp_path, {"a-1.csv": b"one"})
-    (tmp_path / "a-1.csv.tmp").write_bytes(b"o")
+    (tmp_path / f"a-1.csv.{'0' * 16}.tmp").write_bytes(b"o")
     assert put(tmp_path, {"a-2.csv": b"two"}) == []
     assert names(tmp_path) == ["a-2.csv"]
 
