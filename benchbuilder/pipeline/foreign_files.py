@@ -84,10 +84,11 @@ def _check_link(link: Path, inside: Path, folder: Path) -> None:
         return
     own = folder.is_relative_to(link)  # else the link lies in the folder
     instead = f"build with run.dir={target / folder.relative_to(link)}, or " if own else ""
+    trust = f"; if you made it yourself: benchbuild trust {shlex.quote(str(target))}" if target.is_dir() else ""
     raise StoreError(
         f"{display_path(link)} is a link that leads out of this folder", where=display_path(folder),
         why=f"it leads to {target}; whoever made it would choose what is written over there",
-        next=f"{instead}remove it; if you made it yourself: benchbuild trust {shlex.quote(str(target))}",
+        next=f"{instead}remove it{trust}",
     )  # fmt: skip
 
 

@@ -173,7 +173,7 @@ def test_a_link_out_of_the_working_folder_is_refused(stranger: tuple[Path, Path]
         check_links(Path("builds/own"))
     with pytest.raises(StoreError, match="is a link"), Store(Path("builds/own")).lock():
         pass
-    assert f"benchbuild trust {mine}" in str(caught.value.next)
+    assert ("benchbuild trust" in str(caught.value.next)) == (not place.suffix)  # which takes folders only
 
 
 def test_a_link_that_stays_or_is_trusted_or_that_the_user_named_is_followed(
