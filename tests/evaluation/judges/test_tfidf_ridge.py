@@ -171,6 +171,7 @@ def test_a_folder_without_a_judge_is_refused_with_a_way_on(tmp_path: Path, folde
     assert "judge train" in told.value.next
 
 
+@pytest.mark.usefixtures("judge")  # which writes the folder, whichever worker begins
 @pytest.mark.parametrize(
     "damage",
     [
@@ -191,6 +192,7 @@ def test_arrays_that_do_not_belong_together_are_refused(tmp_path: Path, folder: 
         TfidfRidgeJudge(ridge()).open(tmp_path)
 
 
+@pytest.mark.usefixtures("judge")  # which writes the folder, whichever worker begins
 @pytest.mark.parametrize("words", ["[]", '{"format": 1, "relations": [], "blocks": 3}', "null"])
 def test_words_that_are_none_are_refused(tmp_path: Path, folder: Path, words: str):
     (tmp_path / "ridge.npz").write_bytes((folder / "ridge.npz").read_bytes())
@@ -199,6 +201,7 @@ def test_words_that_are_none_are_refused(tmp_path: Path, folder: Path, words: st
         TfidfRidgeJudge(ridge()).open(tmp_path)
 
 
+@pytest.mark.usefixtures("judge")  # once something was learned, all libraries with threads are there
 def test_training_takes_one_thread_and_gives_the_others_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     from threadpoolctl import threadpool_info, threadpool_limits
 
