@@ -8,6 +8,7 @@ from pathlib import Path
 
 import make_sample_answers as maker
 import pytest
+from bundled_builds import shared
 
 from benchbuilder.core.context import StepContext
 from benchbuilder.core.records.roles import Answer
@@ -23,8 +24,8 @@ NOWHERE = Path("/nowhere")
 
 
 @pytest.fixture(scope="module")
-def items():
-    return maker.sample_items()
+def items(once, tmp_path_factory):
+    return maker.drawn(shared(once, "care_mi", tmp_path_factory.mktemp("built")).rows("items"), maker.ITEMS)
 
 
 @pytest.fixture(scope="module")

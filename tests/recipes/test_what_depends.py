@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from once import BUILT, Once
 from rich.console import Console
 
 from benchbuilder.config.load import load_recipe
@@ -31,9 +32,10 @@ def planned(here: Path, patch: pytest.MonkeyPatch) -> tuple[Plan, Store, str]:
 
 
 @pytest.fixture(scope="module")
-def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def copy(once: Once, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The recipes and prompts in a folder of their own, and the sample built there."""
     here = tmp_path_factory.mktemp("copy")
+    shutil.copytree(once.after(BUILT) / "builds" / "care_mi", here / "build")
     for name in ("recipes", "prompts"):
         shutil.copytree(ROOT / name, here / name)
     with pytest.MonkeyPatch.context() as patch:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import torch
 from tiny_models import tokenizer
-from transformers import BertConfig, BertModel
 
 
 def encoder(folder: Path, seed: int = 1) -> Path:
     """A folder with a network of one layer and its tokenizer."""
+    import torch
+    from transformers import BertConfig, BertModel
+
     words = tokenizer(None)
     torch.manual_seed(seed)
     config = BertConfig(

@@ -1,13 +1,15 @@
-"""Tiny language models with random weights, made on the spot: the same every time."""
+"""Tiny language models with random weights, made on the spot: the same every time.
+
+PyTorch takes seconds to import, so only who makes a model does it: not each worker, as it reads the tests.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
-from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast, T5Config, T5ForConditionalGeneration
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
 
 SPECIAL = ["<pad>", "</s>", "<s>", "<|user|>", "<|assistant|>", "<|system|>", "<|end|>"]
 TEXTS = (
@@ -24,6 +26,9 @@ TEMPLATE = (
 
 def tokenizer(template: str | None) -> PreTrainedTokenizerFast:
     """A byte-level tokenizer trained on a few sentences."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+    from transformers import PreTrainedTokenizerFast
+
     inner = Tokenizer(models.BPE())
     inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     inner.decoder = decoders.ByteLevel()
@@ -42,6 +47,9 @@ def tokenizer(template: str | None) -> PreTrainedTokenizerFast:
 
 def causal(folder: Path, template: str | None = TEMPLATE, seed: int = 1, **generation: Any) -> Path:
     """A chat model of one thin layer in `folder`."""
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM
+
     words = tokenizer(template)
     torch.manual_seed(seed)
     config = LlamaConfig(
@@ -53,6 +61,9 @@ def causal(folder: Path, template: str | None = TEMPLATE, seed: int = 1, **gener
 
 def seq2seq(folder: Path, seed: int = 1, **generation: Any) -> Path:
     """A T5 of one thin layer in `folder`, without chat template."""
+    import torch
+    from transformers import T5Config, T5ForConditionalGeneration
+
     words = tokenizer(None)
     torch.manual_seed(seed)
     config = T5Config(

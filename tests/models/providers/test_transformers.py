@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 import tiny_models
-import torch
 from pydantic import ValidationError
 
 from benchbuilder.config.spec.base import FileRef
@@ -354,6 +353,8 @@ def test_a_model_that_is_not_in_the_cache_and_no_network(tmp_path: Path, monkeyp
 
 
 def test_weights_that_are_not_safetensors_are_not_read(chat: Path, tmp_path: Path):
+    import torch
+
     folder = tmp_path / "chat"
     shutil.copytree(chat, folder)
     (folder / "model.safetensors").unlink()
@@ -397,6 +398,8 @@ def test_what_cannot_be_loaded_is_said(chat: Path, tmp_path: Path, damage: str):
 
 
 def test_too_little_memory(chat: Path, monkeypatch: pytest.MonkeyPatch):
+    import torch
+
     model = made(chat)
     model.generate([])
     engine = model._engine
@@ -433,6 +436,8 @@ def test_nothing_reaches_the_terminal(chat: Path, t5: Path, capfd: pytest.Captur
 
 
 def test_random_numbers_of_others_are_left_alone(chat: Path):
+    import torch
+
     model = made(chat)
     model.generate([])
     torch.manual_seed(3)

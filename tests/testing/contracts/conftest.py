@@ -3,16 +3,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from filelock import FileLock
 from kind_sample import Sample, built_sample
+from once import BUILT, Once
 
 from benchbuilder.core import registry
 
 
 @pytest.fixture(scope="session")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Sample:
-    """The sample, built once per process."""
+def built(once: Once) -> Sample:
+    """The sample, built once for all processes: whoever comes later finds every step made."""
     registry.kinds_of_slot.cache_clear()
-    return built_sample(tmp_path_factory.mktemp("sample"))
+    folder = once.folder / "contracts"
+    with FileLock(f"{folder}.lock"):
+        if not folder.exists():
+            once.copied(BUILT, folder)
+        return built_sample(folder)
 
 
 @pytest.fixture

@@ -82,8 +82,8 @@ class Sample:
 
 
 def built_sample(folder: Path) -> Sample:
-    """The sample, built into `build_folder`."""
-    loaded = load_recipe(["recipe=care_mi", "annotation=none", f"run.dir={folder / 'build'}"], cwd=folder, environ={})
+    """The sample, built below `folder`, where a build with people may be."""
+    loaded = load_recipe(["recipe=care_mi", "annotation=none"], cwd=folder, environ={})
     store = Store(loaded.recipe.build_folder(folder))
     plan = make_plan(loaded.recipe, store, Checksums(store.checksums).sha256_of)
     report = build_benchmark(plan, store, loaded.yaml, Quiet())
