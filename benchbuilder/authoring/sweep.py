@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 import re
 from collections import Counter
@@ -13,7 +12,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.config import LoadedRecipe, comparable_name, is_reserved_name, load_recipe
+from benchbuilder.config import LoadedRecipe, check_links, comparable_name, is_reserved_name, load_recipe
 from benchbuilder.core import (
     BenchbuilderError,
     BudgetReached,
@@ -21,6 +20,8 @@ from benchbuilder.core import (
     Problem,
     RecipeError,
     cells_of,
+    make_folder,
+    parse_json,
     write_atomically,
 )
 from benchbuilder.evaluation import chooses_model, plan_evaluation
@@ -151,7 +152,8 @@ class Sweep:
 
     def run(self, watcher: Watcher, *, evaluate: bool, on_start: Callable[[SweepRun], None]) -> list[SweepOutcome]:
         """Build every run, and evaluate it if wanted; the results in order."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        check_links(self.folder)
+        make_folder(self.folder)
         outcomes: list[SweepOutcome] = []
         for run in self.runs:
             on_start(run)
@@ -206,7 +208,7 @@ def _record_build(outcome: SweepOutcome, report: BuildReport, plan: Plan, store:
 
 def _scores(task: str, file: Path) -> list[tuple[str, str, str, str, Any, Any, Any]]:
     """The figures over all items in the tables of means and metrics of a results file, for the evaluated models."""
-    data: Any = json.loads(file.read_text(encoding="utf-8"))
+    data: Any = parse_json(file.read_text(encoding="utf-8"))
     scores: list[tuple[str, str, str, str, Any, Any, Any]] = []
     for sheet in data.get("tables", ()):
         if not str(sheet["name"]).startswith(_TABLES):

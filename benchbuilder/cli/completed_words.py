@@ -5,7 +5,6 @@ A shell asks at every press of Tab, so nothing is composed, and little is import
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from benchbuilder.config import RecipeOutline, find_roots
-from benchbuilder.core import BenchbuilderError
+from benchbuilder.core import BenchbuilderError, parse_json
 
 _TABLE = Path(__file__).with_name("completion_table.json")
 """Commands with their arguments, and the keys of recipes; written by ``docs/generate.py``."""
@@ -30,7 +29,7 @@ def complete_words(words: Sequence[str]) -> list[str]:
     *before, current = words or [""]
     quote = current[:1] if current[:1] in ("'", '"') else ""
     before = [word.strip("'\"") for word in before]
-    table: dict[str, Any] = json.loads(_TABLE.read_text(encoding="utf-8"))
+    table: dict[str, Any] = parse_json(_TABLE.read_text(encoding="utf-8"))
     try:
         found = _UnfinishedCommand(before, current.removeprefix(quote), table).completions()
     except BenchbuilderError:  # a folder of recipes that cannot be used: the command itself says so

@@ -300,7 +300,8 @@ def _run_command_line(arguments: list[str], *, is_process: bool = False) -> int:
 def _print_error(text: str, style: str | None = None) -> None:
     from rich.console import Console
 
-    Console(stderr=True, emoji=False).print(text, style=style, highlight=False, markup=False, soft_wrap=True)
+    with contextlib.suppress(OSError):  # nobody can read it: the exit code says it all the same
+        Console(stderr=True, emoji=False).print(text, style=style, highlight=False, markup=False, soft_wrap=True)
 
 
 def _dispatch(arguments: list[str], command: GivenCommand | None = None) -> int:

@@ -27,6 +27,7 @@ from benchbuilder.cli.session import add_overrides
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import (
     annotate_with_origins,
+    check_content,
     display_path,
     find_roots,
     load_recipe,
@@ -89,6 +90,7 @@ def _check_folder(folder: Path, overrides: Sequence[str], console: Console) -> i
         raise RecipeError([Problem("--store needs no recipe", where=" ".join(overrides), hint="name the folder alone")])
     if not (folder / "store").is_dir():
         raise DataError(f"{folder} holds no build", next="give the folder of a build, for instance builds/care_mi")
+    check_content(folder)
     check = check_store(folder)
     for path, why in check.damaged.items():
         print_line(console, f"{display_path(path)}: {why}")

@@ -53,7 +53,7 @@ def repeat_build(command: GivenCommand) -> bool:
                 if is_unchanged(kept):
                     run = {**kept["run"], "started": started.isoformat(timespec="seconds"),
                            "seconds": round(time.perf_counter() - clock, 3)}  # fmt: skip
-                    with open(kept["log"], "a", encoding="utf-8", newline="\n") as log:  # noqa: PTH123
+                    with open(kept["log"], "a", encoding="utf-8", newline="\n", opener=_open_file) as log:
                         log.write(json.dumps(run, ensure_ascii=False) + "\n")
                     text = str(kept["text"])
     if text is None:
@@ -71,6 +71,11 @@ def is_unchanged(kept: dict[str, Any]) -> bool:
         and stamps.digest == kept["stamps"]
         and all(file_checksum(Path(path)) == checksum for path, checksum in kept["checksums"].items())
     )
+
+
+def _open_file(path: str, flags: int) -> int:
+    """Open what is neither a link nor a pipe; OSError otherwise."""
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
 
 
 @contextmanager

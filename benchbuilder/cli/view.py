@@ -13,7 +13,7 @@ from rich.console import Console
 from benchbuilder.api import export_site, release_of
 from benchbuilder.cli.session import split_names
 from benchbuilder.cli.terminal import print_line
-from benchbuilder.config import display_path, load_recipe
+from benchbuilder.config import check_content, display_path, load_recipe
 from benchbuilder.core import DataError, Problem, RecipeError, count_phrase, imports_of
 from benchbuilder.explorer import BuildFolder, find_builds
 
@@ -85,7 +85,7 @@ def _builds(args: argparse.Namespace) -> list[BuildFolder]:
                         next="name folders of builds, or recipe=NAME")  # fmt: skip
     own: Path | None = None
     if overrides:
-        own = load_recipe(overrides, recipes=args.recipes).recipe.build_folder(Path.cwd())
+        own = load_recipe(overrides, recipes=args.recipes).recipe.place_of_build(Path.cwd())
         folders.insert(0, own)
     folders = folders or [Path(_BUILDS)]
     words = {own: tuple(overrides)} if own is not None else {}
@@ -94,6 +94,8 @@ def _builds(args: argparse.Namespace) -> list[BuildFolder]:
         where = ", ".join(map(display_path, folders))
         raise DataError(f"there is no build in {where}", where="command line", why="no folder below has a store",
                         next="build first: benchbuild recipe=NAME, or name the folder of a build")  # fmt: skip
+    for build in builds:
+        check_content(build.folder)
     return builds
 
 

@@ -8,6 +8,9 @@ from .file_listing import expand_pattern as expand_pattern
 from .file_listing import has_wildcard as has_wildcard
 from .file_refs import missing_file_problem as missing_file_problem
 from .json_schema import recipe_schema as recipe_schema
+from .links import check_content as check_content
+from .links import check_links as check_links
+from .links import check_way as check_way
 from .load import LoadedRecipe as LoadedRecipe
 from .load import load_recipe as load_recipe
 from .origins import ValueOrigin as ValueOrigin

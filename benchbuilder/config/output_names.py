@@ -112,7 +112,7 @@ def node_name_problems(recipe: Recipe, origins: ValueOrigins) -> Iterator[Proble
 
 def folder_problems(recipe: Recipe, origins: ValueOrigins, cwd: Path) -> Iterator[Problem]:
     """A problem if a file, or a link that leads nowhere, is where the folder of the build must be."""
-    folder = recipe.build_folder(cwd)
+    folder = recipe.place_of_build(cwd)
     for way in (folder, *folder.parents):
         if way.is_dir():
             return
@@ -125,7 +125,7 @@ def folder_problems(recipe: Recipe, origins: ValueOrigins, cwd: Path) -> Iterato
 
 def evaluation_folder_problems(recipe: Recipe, origins: ValueOrigins, cwd: Path) -> Iterator[Problem]:
     """A problem for each evaluation whose folder is that of the build, above it, or in its store."""
-    build = Path(os.path.abspath(recipe.build_folder(cwd)))  # noqa: PTH100 - keeps links
+    build = Path(os.path.abspath(recipe.place_of_build(cwd)))  # noqa: PTH100 - keeps links
     for task, part in recipe.by_task().items():
         if part.evaluation is None or part.evaluation.dir is None:
             continue

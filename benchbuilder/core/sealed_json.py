@@ -9,6 +9,8 @@ from typing import Any
 
 from xxhash import xxh3_128, xxh3_128_hexdigest
 
+from benchbuilder.core.json_text import parse_json
+
 
 def file_checksum(path: Path) -> str:
     """XXH3 of a file, 128 bits in hex: for damage, not against forgery. About ten gigabytes a second from memory."""
@@ -30,7 +32,7 @@ def unseal_json(raw: bytes) -> dict[str, Any]:
     body = raw[:-_END_BYTES]
     if raw[-_END_BYTES:] != _end(body):
         raise ValueError("its content does not have its checksum")
-    data: dict[str, Any] = json.loads(body + b"}")
+    data: dict[str, Any] = parse_json(body + b"}")
     return data
 
 

@@ -35,7 +35,6 @@ from .cleaning import size_of as size_of
 from .executors.base import Executor as Executor
 from .executors.base import StepWork as StepWork
 from .foreign_files import RUN_LOG as RUN_LOG
-from .foreign_files import check_links as check_links
 from .inspected_flow import InspectedFlow as InspectedFlow
 from .inspected_flow import ports_of_step as ports_of_step
 from .inspector import Inspector as Inspector

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from benchbuilder.config import FileRef, KindSpec, RuntimeOption, Slot
-from benchbuilder.core import find_kind
+from benchbuilder.core import find_kind, parse_json
 
 FileHasher = Callable[[Path], str]
 
@@ -90,7 +90,7 @@ def without_kind(key_inputs: Mapping[str, str], slot: str) -> dict[str, str]:
 
 def _kind_label(parts: Mapping[str, str], slot: str) -> str:
     """The name and kind of a kind within a spec."""
-    kind, name = (json.loads(parts.get(f"{slot}.{part}", "null")) for part in ("kind", "name"))
+    kind, name = (parse_json(parts.get(f"{slot}.{part}", "null")) for part in ("kind", "name"))
     return f"{name} ({kind})" if name else str(kind)
 
 

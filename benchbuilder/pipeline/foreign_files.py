@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import os
 import re
-import shlex
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.config import display_path, output_name_fault, trusted_folders
-from benchbuilder.core import StoreError, file_checksum, is_abandoned, unseal_json
+from benchbuilder.config import display_path, output_name_fault
+from benchbuilder.core import StoreError, file_checksum, parse_json, unseal_json
 
 RUN_LOG = "run.jsonl"
 PROGRAM_FILES = ("recipe.yaml", "ledger.tsv", RUN_LOG)
@@ -39,57 +36,6 @@ def check_folder(folder: Path, names: Iterable[str], written: Collection[str] | 
             f"this build would write over {', '.join(foreign[:_SHOWN])}{more}, which no build wrote",
             where=display_path(folder), why="a build only replaces its own files", next=_ELSEWHERE,
         )  # fmt: skip
-
-
-def check_links(folder: Path) -> None:
-    """StoreError if a link in the working folder leads what is written into `folder` out of it, unless it is trusted.
-
-    Archives and version control bring links along, so whoever made the working folder would choose what is written
-    over. Looks at the folders above `folder` as far as they are in the working folder, and at all that is in it; what
-    killed processes left there half written is removed.
-    """
-    here = Path.cwd()
-    path = here / folder
-    above = [place for place in (path, *path.parents) if place.is_relative_to(here) and place != here]
-    for place in reversed(above):
-        if place.is_symlink():
-            _check_link(place, here, path)
-    for entry in _entries(path):
-        if entry.is_symlink():
-            _check_link(Path(entry.path), path, path)
-        elif entry.name.endswith(".tmp") and is_abandoned(found := Path(entry.path)):
-            found.unlink()
-
-
-def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
-    """All that is in a folder and those below; links are not followed."""
-    try:
-        entries = list(os.scandir(folder))
-    except (FileNotFoundError, NotADirectoryError):  # it is new, or another message says that it is a file
-        return
-    for entry in entries:
-        if entry.is_dir(follow_symlinks=False):
-            yield from _entries(Path(entry.path))
-        else:
-            yield entry
-
-
-def _check_link(link: Path, inside: Path, folder: Path) -> None:
-    """StoreError if a link leads out of `inside`, and neither the place nor the working folder is trusted."""
-    target = Path(os.path.realpath(link))
-    trusted = trusted_folders(os.environ)
-    if target.is_relative_to(inside.resolve()) or any(
-        place.is_relative_to(root) for place in (target, Path.cwd()) for root in trusted
-    ):
-        return
-    own = folder.is_relative_to(link)  # else the link lies in the folder
-    instead = f"build with run.dir={target / folder.relative_to(link)}, or " if own else ""
-    trust = f"; if you made it yourself: benchbuild trust {shlex.quote(str(target))}" if target.is_dir() else ""
-    raise StoreError(
-        f"{display_path(link)} is a link that leads out of this folder", where=display_path(folder),
-        why=f"it leads to {target}; whoever made it would choose what is written over there",
-        next=f"{instead}remove it{trust}",
-    )  # fmt: skip
 
 
 def check_owner(folder: Path, name: str, *, builds: bool) -> None:
@@ -125,7 +71,7 @@ def _owner_of(folder: Path) -> str:
         mark: Any = unseal_json((folder / "store" / "outputs.json").read_bytes())
         given = file.read_text(encoding="utf-8", errors="replace")
         known = mark["files"].get(file.name) == file_checksum(file)
-        text: str = json.loads(mark["state"])["recipe"] if mark["state"] else given if known else ""
+        text: str = parse_json(mark["state"])["recipe"] if mark["state"] else given if known else ""
     except (OSError, ValueError, KeyError):
         return ""
     found = re.search(r"^name: (\S+)$", text, re.MULTILINE)
@@ -161,7 +107,7 @@ def holds_build(folder: Path) -> bool:
         return True
     try:
         with (folder / RUN_LOG).open("rb") as stream:
-            first: Any = json.loads(stream.readline())
+            first: Any = parse_json(stream.readline())
     except (OSError, ValueError):
         return False
     return isinstance(first, dict) and {"started", "steps", "receipts"} <= first.keys()

@@ -21,6 +21,7 @@ from benchbuilder.core import (
     Waiting,
     create_from_spec,
     file_checksum,
+    parse_json,
     seal_json,
     sync_paths,
     unseal_json,
@@ -170,7 +171,7 @@ class OutputWriter:
         Other outputs are removed: the ledger and the recipe would contradict them.
         """
         mark = _OutputsMark(self.store.folder)
-        former: Any = json.loads(mark.state) if mark.state else {}
+        former: Any = parse_json(mark.state) if mark.state else {}
         hashes = _manifest_hashes(manifests)
         if former.get("recipe") == self.recipe_yaml and former.get("steps") == hashes and not mark.notes():
             return None
@@ -302,13 +303,13 @@ def check_build_folder(plan: Plan, store: Store) -> None:
 def recorded_steps(folder: Path) -> set[str]:
     """The steps that the outputs in a build's folder were made of; none while a build writes them."""
     state = _OutputsMark(folder).state
-    return set(json.loads(state).get("steps", {})) if state else set()
+    return set(parse_json(state).get("steps", {})) if state else set()
 
 
 def outputs_match(folder: Path, manifest: Manifest) -> bool:
     """Whether the outputs in a build's folder were made of this manifest: its store keeps earlier builds' steps too."""
     state = _OutputsMark(folder).state
-    steps: Any = json.loads(state).get("steps", {}) if state else {}
+    steps: Any = parse_json(state).get("steps", {}) if state else {}
     return steps.get(manifest.step) == _manifest_hashes({manifest.step: manifest})[manifest.step]
 
 

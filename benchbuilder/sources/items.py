@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import hashlib
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
@@ -27,6 +26,7 @@ from benchbuilder.core import (
     SourceUnit,
     Support,
     Table,
+    parse_json,
     row_class,
     schema_of,
     unescape_cell,
@@ -117,7 +117,7 @@ class Benchmark(RowSource[BenchmarkSpec]):
                 return {cell.strip() for cell in next(csv.reader(lines, delimiter=delimiter), [])}
             if form == "jsonl":
                 return self._record_keys(source_file)
-            data: Any = json.loads(source_file.path.read_text(encoding=self.spec.encoding))
+            data: Any = parse_json(source_file.path.read_text(encoding=self.spec.encoding))
             return {key for row in data[:_HEAD_ROWS] for key in row} if isinstance(data, list) else None
         except (OSError, ValueError, TypeError, RecursionError, csv.Error, pa.ArrowException):
             return None  # reading the file reports the problem
@@ -126,7 +126,7 @@ class Benchmark(RowSource[BenchmarkSpec]):
         keys = set[str]()
         for line in islice(read_lines(source_file.path, self.spec.encoding), _HEAD_ROWS):
             if line.text.strip():
-                keys |= set(json.loads(line.text))
+                keys |= set(parse_json(line.text))
         return keys
 
     def make(self, values: Sequence[Any], source_file: SourceFile, line: int) -> Row | Dropped:

@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar
 from pydantic import AfterValidator, Field, ModelWrapValidatorHandler, ValidationInfo, WrapValidator, model_validator
 
 from benchbuilder.config import FileRef, RuntimeOption, Spec
-from benchbuilder.core import DataError, Dropped, Row, name_file_in_errors, public_path
+from benchbuilder.core import DataError, Dropped, Row, name_file_in_errors, parse_json, public_path
 from benchbuilder.sources.base import SourceSpec
 from benchbuilder.sources.corpus import Corpus, CorpusColumns, CorpusMapping
 from benchbuilder.sources.formats.files import SourceFile
@@ -182,7 +182,7 @@ class Sql(RecordSource[SqlSpec]):
         """The rows of the result."""
         with source_file.path.open(encoding="ascii") as stream:
             for number, line in enumerate(stream, 1):
-                yield _raw_row(number, json.loads(line))
+                yield _raw_row(number, parse_json(line))
 
     def _location(self) -> str:
         return public_path(self.spec.path.path) if self.spec.path is not None else f"sql:{self.name}"

@@ -35,8 +35,23 @@ def faults() -> str:
         damaged = [line for line in matrix["damaged"] if line["command"] == command]
         rows += [row for line in damaged for row in _damage_rows(line, matrix)]
         parts += [f"## `benchbuild {command}`", table(_HEADER, rows)]
+    parts += ["## Every command that writes", _WRITES, table(_HEADER, _write_rows(matrix["every_write"]))]
     parts += ["## `benchbuild review`", _REVIEW, table(_HEADER, map(partial(_review_row, matrix), matrix["reviewed"]))]
     return "\n\n".join(parts)
+
+
+_WRITES = (
+    "These commands are disturbed at their first write, their second, their fourth, and so on to their last, each in a "
+    "folder of its own. *The same result* leaves out days, times and what the killed process was writing: its name "
+    "ends in `.tmp`, and is removed a day later."
+)
+
+
+def _write_rows(every: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    for name, command in every["commands"].items():
+        faults = ", ".join(every["faults"]).replace("_", " ")
+        said = f", or says *{command['again']}*" if "again" in command else ""
+        yield faults, f"at each of these writes of `{name}`", f"the same command again makes the same result{said}"
 
 
 def _rows(line: Mapping[str, Any], matrix: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:

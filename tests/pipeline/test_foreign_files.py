@@ -13,9 +13,10 @@ import pytest
 from engine_bench import Bench, Quiet
 
 from benchbuilder.config import trusting
+from benchbuilder.config.links import check_links
 from benchbuilder.core import StoreError, file_checksum, seal_json
 from benchbuilder.pipeline.build import build_benchmark
-from benchbuilder.pipeline.foreign_files import check_links, check_owner
+from benchbuilder.pipeline.foreign_files import check_owner
 from benchbuilder.pipeline.outputs import is_as_written
 from benchbuilder.pipeline.store.folder import Store
 

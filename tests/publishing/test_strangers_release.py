@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,11 +17,13 @@ import yaml
 from built_sample import BuiltSample
 from jinja2 import nodes
 
-from benchbuilder.core import DataError
+from benchbuilder.api.exporting_site import export_site
+from benchbuilder.core import DataError, StoreError
 from benchbuilder.publishing import HARNESSES, ExportRequest, Release, export_benchmark
 from benchbuilder.publishing.harnesses.templates_of import ENCODERS, environment, jinja_text
 from benchbuilder.publishing.release.items import read_release
 from benchbuilder.publishing.release.record import read_record
+from benchbuilder.publishing.release.upload import plan_upload
 
 HOSTILE = '1.0.0\n"""\ndoc_to_text: "{{ cycler.__init__ }}"'
 FREE = ("citation", "reason", "refusals", "note", "receipts")
@@ -60,6 +64,78 @@ def test_every_text_of_a_record_has_a_form(released: Release, tmp_path: Path) ->
             with pytest.raises(DataError, match="holds no release") as caught:
                 read(tmp_path)
             assert str(path[0]) in str(caught.value.why), path
+
+
+@pytest.mark.push
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        ({"type": "../" * 14 + "tmp/answers"}, "its type is not"),
+        ({"question": {"a": 1}}, "question is no text"),
+        ({"question": "\ud800"}, "surrogates not allowed"),
+        ({"id": ""}, "it has no id"),
+        ({"evidence": 5}, "evidence is no list"),
+        ({"expected": "maybe"}, "neither yes nor no"),
+        ({"tags": [float("nan")]}, "not JSON compliant"),
+        (None, "the row is not an object"),
+    ],
+)
+def test_a_row_of_another_form_is_refused_with_its_place(
+    released: Release, tmp_path: Path, change: dict[str, Any] | None, fault: str
+) -> None:
+    folder = shutil.copytree(released.folder, tmp_path / "1.0.0")
+    file = next(folder.glob("tf/test.jsonl"))
+    rows = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    rows[1] = None if change is None else rows[1] | change
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    with pytest.raises(DataError, match="holds no release") as caught:
+        read_release(folder)
+    assert f"tf/test.jsonl:2: {caught.value.why.split(': ', 1)[1]}" == caught.value.why
+    assert fault in caught.value.why
+
+
+@pytest.mark.push
+def test_a_row_that_stands_twice_is_refused(released: Release, tmp_path: Path) -> None:
+    folder = shutil.copytree(released.folder, tmp_path / "1.0.0")
+    file = next(folder.glob("tf/test.jsonl"))
+    lines = file.read_text("utf-8").splitlines(keepends=True)
+    file.write_text("".join([*lines, lines[0]]), encoding="utf-8")
+    with pytest.raises(DataError) as caught:
+        read_release(folder)
+    assert "that of another row" in caught.value.why
+
+
+@pytest.mark.push
+@pytest.mark.parametrize("name", ["README.md", "tf/test.jsonl", "SHA256SUMS", "CHANGES.md"])
+@pytest.mark.parametrize("kind", ["link", "pipe"])
+def test_what_leads_out_of_a_release_or_never_ends_is_refused(
+    released: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, kind: str
+) -> None:
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    folder = Path(shutil.copytree(released.folder, tmp_path / "here" / "1.0.0"))
+    (tmp_path / "secret").write_text("SECRET", encoding="utf-8")
+    (folder / name).unlink(missing_ok=True)
+    if kind == "link":
+        (folder / name).symlink_to(tmp_path / "secret")
+    else:
+        os.mkfifo(folder / name)
+    with pytest.raises(StoreError) as caught:
+        export_site(folder, tmp_path / "site")
+    assert name in str(caught.value)
+    assert ("is a link that leads out" if kind == "link" else "is a pipe") in str(caught.value)
+    with pytest.raises(StoreError):
+        plan_upload(folder, "a/b")
+
+
+@pytest.mark.push
+@pytest.mark.parametrize("line", [b"x", b"\xff\xfe  x", b"0" * 64 + b"  ../../etc/hostname"])
+def test_checksums_are_of_files_of_the_release(released: Release, tmp_path: Path, line: bytes) -> None:
+    folder = Path(shutil.copytree(released.folder, tmp_path / "1.0.0"))
+    with (folder / "SHA256SUMS").open("ab") as sums:
+        sums.write(line + b"\n")
+    with pytest.raises(DataError, match="holds no whole release"):
+        plan_upload(folder, "a/b")
 
 
 @pytest.mark.push

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,7 +13,7 @@ from benchbuilder.annotation.database.models import Project
 from benchbuilder.annotation.tasks import paragraph_key, task_key
 from benchbuilder.annotation.values import is_allowed_value
 from benchbuilder.config import FileRef, ProjectSpec
-from benchbuilder.core import DataError, imports_of, raise_row_errors
+from benchbuilder.core import DataError, imports_of, parse_json, raise_row_errors
 
 if TYPE_CHECKING:
     from benchbuilder.annotation.database.store import AnnotationStore
@@ -92,7 +91,7 @@ def add_gold_tasks(tasks: Sequence[Task], spec: ProjectSpec) -> list[Task]:
             continue
         where = f"{spec.gold.file.path}:{number}"
         try:
-            task = shape.fit(_parse_gold_task(json.loads(line), spec))
+            task = shape.fit(_parse_gold_task(parse_json(line), spec))
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             problems.append(f"{where}: {error}")
             continue

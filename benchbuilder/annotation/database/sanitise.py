@@ -9,7 +9,7 @@ from typing import Any
 
 from benchbuilder.annotation.base import Subject, Value
 from benchbuilder.annotation.database.models import DecisionDetails
-from benchbuilder.core import truncate_code_points
+from benchbuilder.core import parse_json, truncate_code_points
 
 _LONGEST_NOTE = 4000
 
@@ -20,7 +20,7 @@ def dump_json(data: object) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-load_json = json.loads
+load_json = parse_json
 """Parses what `dump_json` wrote."""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
+import shutil
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -26,7 +26,14 @@ from benchbuilder.annotation.formats.task_summary import TaskSummary
 from benchbuilder.annotation.formats.vote_index import VoteIndex
 from benchbuilder.annotation.spool import Spool
 from benchbuilder.annotation.subject_index import SubjectIndex
-from benchbuilder.core import make_folder, move_into_place, name_file_in_errors, raise_row_errors, sync_paths
+from benchbuilder.core import (
+    make_folder,
+    make_folder_beside,
+    move_into_place,
+    name_file_in_errors,
+    raise_row_errors,
+    sync_paths,
+)
 
 
 @dataclass(frozen=True)
@@ -178,13 +185,16 @@ def _moved_together(folder: Path) -> Generator[Path]:
     Every export has one of its own, so that two exports at once do not write into each other's files.
     """
     make_folder(folder)
-    with tempfile.TemporaryDirectory(prefix=".export-", dir=folder) as name:
-        yield Path(name)
-        files = list(Path(name).iterdir())
+    made = make_folder_beside(folder / "export")
+    try:
+        yield made
+        files = list(made.iterdir())
         sync_paths(files)
         for file in files:
             move_into_place(file, folder / file.name)
         sync_paths([folder])
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
 
 
 @contextmanager

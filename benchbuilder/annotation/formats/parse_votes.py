@@ -15,7 +15,7 @@ from benchbuilder.annotation.formats.models import ExportInput, ParsedVotes, Rat
 from benchbuilder.annotation.formats.vote_index import vote_mark
 from benchbuilder.annotation.values import is_allowed_value, parse_value
 from benchbuilder.config import GuidingQuestion
-from benchbuilder.core import escape_invisible, head_excerpt, show_invisible
+from benchbuilder.core import escape_invisible, head_excerpt, parse_json, show_invisible
 
 
 class VoteCollector:
@@ -147,7 +147,7 @@ def load_json_lines(name: str, file: IO[bytes], parsed: ParsedVotes) -> Iterator
         if not line.strip():
             continue
         try:
-            row = json.loads(line.decode("utf-8"))
+            row = parse_json(line.decode("utf-8"))
         except (ValueError, RecursionError) as error:
             broken.append(f"{name}:{number}: it is not JSON in UTF-8 ({head_excerpt(str(error), 120)})")
             continue

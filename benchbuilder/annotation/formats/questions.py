@@ -8,7 +8,6 @@ votes are matched by these.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +18,7 @@ from benchbuilder.annotation.formats.parse_votes import same_shown
 from benchbuilder.annotation.formats.task_summary import TaskSummary
 from benchbuilder.annotation.tasks import wording_key
 from benchbuilder.config import AnnotationSpec, GuidingQuestion
+from benchbuilder.core import parse_json
 
 NOTE = "bb_note"
 TASK, SUBJECTS, PROJECT = "bb_task", "bb_subjects", "bb_project"
@@ -97,7 +97,7 @@ def bind_row(data: Mapping[str, Any], task_with: Callable[[str], Task | None]) -
     key, about = data.get(TASK), data.get(SUBJECTS)
     if isinstance(about, str):
         try:
-            about = json.loads(about)
+            about = parse_json(about)
         except (ValueError, RecursionError):
             about = None
     if not isinstance(key, str) or not isinstance(about, dict):

@@ -23,6 +23,7 @@ from benchbuilder.config import (
     LoadedRecipe,
     RecipeIndex,
     YamlEditor,
+    check_way,
     display_path,
     is_flow,
     is_reserved_name,
@@ -58,11 +59,16 @@ class Clone:
     warnings: tuple[Problem, ...] = ()
 
     def write(self, folder: Path) -> list[Path]:
-        """Write every file below `folder`; RecipeError, with nothing written, if one exists already."""
+        """Write every file below `folder`; with nothing written, RecipeError if one exists already.
+
+        StoreError, if a link would lead one elsewhere.
+        """
         existing = [display_path(folder / place) for place in self.files if (folder / place).exists()]
         if existing:
             hint = "choose another name, or remove these files"
             raise RecipeError([Problem("a copy overwrites nothing", actual=", ".join(existing[:5]), hint=hint)])
+        for place in self.files:
+            check_way(folder / place)
         for place, data in self.files.items():
             write_atomically(folder / place, data)
         return [folder / place for place in self.files]

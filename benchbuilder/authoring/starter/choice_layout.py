@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.core import decode_text, read_given_file
+from benchbuilder.core import decode_text, parse_json, read_given_file
 
 _ROWS = 300
 _KEY = re.compile(r"\(?([A-Ha-h]|[0-9])[).]?\Z")
@@ -53,7 +53,7 @@ def guess_layout(path: Path) -> ChoiceLayout | None:
 def _records(text: str, suffix: str) -> list[Mapping[str, Any]]:
     try:
         lines = islice((line for line in text.splitlines() if line.strip()), _ROWS)
-        data: Any = [json.loads(line) for line in lines] if suffix == ".jsonl" else json.loads(text)
+        data: Any = [parse_json(line) for line in lines] if suffix == ".jsonl" else parse_json(text)
     except (ValueError, RecursionError):
         return []
     return [item for item in data[:_ROWS] if isinstance(item, dict)] if isinstance(data, list) else []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 from benchbuilder.authoring.wordlists.lists import WordListSettings, unused_name, word_list_steps
 from benchbuilder.config import FileRef, LoadedRecipe, Recipe
-from benchbuilder.core import Term, create_from_spec, find_kind, public_path, same_language
+from benchbuilder.core import Term, create_from_spec, find_kind, parse_json, public_path, same_language
 from benchbuilder.models import Model
 from benchbuilder.pipeline import Checksums, Plan, Store, expand_wiring, plan_build, spec_key_inputs
 from benchbuilder.sources import Terms, TermsSpec
@@ -144,7 +143,7 @@ def list_provenance(plan: WordListPlan, recipe: Recipe) -> dict[str, Any]:
 def _explicit_settings(parts: Mapping[str, str]) -> dict[str, Any]:
     """The explicit settings of a step, except files and the model, which are recorded elsewhere."""
     own = {key: part for key, part in parts.items() if not key.startswith(("file ", "model")) and "(order)" not in key}
-    return {key: value for key, part in own.items() if (value := json.loads(part)) not in (None, [], "")}
+    return {key: value for key, part in own.items() if (value := parse_json(part)) not in (None, [], "")}
 
 
 def _translators(spec: Any, checksums: Checksums) -> Iterator[Mapping[str, str]]:

@@ -22,7 +22,7 @@ from benchbuilder.annotation import (
     unescape_formula,
 )
 from benchbuilder.authoring.wordlists.match_counts import SAMPLES, MatchCounts, MatchSample
-from benchbuilder.core import DataError, Term, csv_rows, head_excerpt, write_atomically
+from benchbuilder.core import DataError, Term, csv_rows, head_excerpt, parse_json, write_atomically
 
 WordDecisionValue = Literal["keep", "drop"]
 DECISION_COLUMNS = ("keep", "word", "correction", "comment", "by")
@@ -235,7 +235,7 @@ def find_sheet_content(filled_sheet: FilledSheet, folder: Path, path: Path) -> S
     """The saved content of a sheet; DataError if it is unknown here, or was changed."""
     file = folder / f"{filled_sheet.digest}.json"
     try:
-        data: Any = json.loads(file.read_text(encoding="utf-8"))
+        data: Any = parse_json(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise DataError(
             "the content of this sheet is unknown here", where=str(path), why=f"there is no {file}",

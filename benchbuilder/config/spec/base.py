@@ -61,6 +61,10 @@ LanguageTag = Annotated[str, AfterValidator(_known_language)]
 """The tag of a known language (BCP 47)."""
 
 
+FolderPath = Annotated[str, Field(min_length=1, pattern=r"^[^\x00-\x1f\x7f]+$")]
+"""The path of a folder."""
+
+
 Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
 """A seed of random draws; databases hold whole numbers up to this one."""
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, field_validator
 
 from benchbuilder.config.spec.annotation import BootstrapSpec, Name
-from benchbuilder.config.spec.base import FileRef, PromptRef, RuntimeOption, Slot, Spec
+from benchbuilder.config.spec.base import FileRef, FolderPath, PromptRef, RuntimeOption, Slot, Spec
 from benchbuilder.config.spec.forms import ClaimSentence
 from benchbuilder.config.spec.model import Sampling
 from benchbuilder.core import template_faults
@@ -121,5 +121,5 @@ class EvaluationSpec(Spec):
     """The texts of the probes of the robustness card."""
     outputs: Annotated[dict[str, Any], Slot("exporter")] = {}
     bootstrap: BootstrapSpec
-    dir: Annotated[str | None, RuntimeOption(), Field(min_length=1)] = None
+    dir: Annotated[FolderPath | None, RuntimeOption()] = None
     """Folder of the evaluation; default ``evaluation`` in the folder of the build."""

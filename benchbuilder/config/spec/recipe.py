@@ -12,10 +12,21 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
+from benchbuilder.config.links import check_links
 from benchbuilder.config.spec.analysis import AnalysisSpec
 from benchbuilder.config.spec.annotation import Name, ReviewProjectSpec
 from benchbuilder.config.spec.audit import AuditSpec
-from benchbuilder.config.spec.base import FileRef, KindSpec, LanguageTag, RuntimeOption, Seed, Slot, Spec, StepSpec
+from benchbuilder.config.spec.base import (
+    FileRef,
+    FolderPath,
+    KindSpec,
+    LanguageTag,
+    RuntimeOption,
+    Seed,
+    Slot,
+    Spec,
+    StepSpec,
+)
 from benchbuilder.config.spec.evaluation import EvaluationSpec
 from benchbuilder.config.spec.forms import FormsSpec
 from benchbuilder.config.spec.release import ReleaseSpec
@@ -26,7 +37,7 @@ from benchbuilder.core import LengthUnit, Problem, RecipeError
 class RunSpec(Spec):
     """How a build runs here: all runtime options; none changes the output."""
 
-    dir: Annotated[str | None, RuntimeOption(), Field(min_length=1)] = None
+    dir: Annotated[FolderPath | None, RuntimeOption()] = None
     """Folder of the build; default ``builds/NAME`` (``builds/NAME-VARIANT``) under the current folder."""
     workers: Annotated[int | None, RuntimeOption(), Field(ge=1, le=4096)] = None
     """How many shards are processed at the same time; ``null``: as many as there are cores."""
@@ -221,7 +232,11 @@ class Recipe(Spec):
         return f"{self.name}-{self.variant}" if self.variant else self.name
 
     def build_folder(self, cwd: Path) -> Path:
-        """The folder of the build."""
-        if self.run.dir is not None:
-            return cwd / self.run.dir
-        return cwd / "builds" / self.benchmark_name
+        """The folder of the build; StoreError if a link leads out of the working folder there (see `check_links`)."""
+        folder = self.place_of_build(cwd)
+        check_links(folder)
+        return folder
+
+    def place_of_build(self, cwd: Path) -> Path:
+        """Where the folder of the build is, whatever is there."""
+        return cwd / (self.run.dir if self.run.dir is not None else Path("builds", self.benchmark_name))

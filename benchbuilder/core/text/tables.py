@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import csv
 import io
-import json
 import re
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from benchbuilder.core.errors import DataError
+from benchbuilder.core.json_text import parse_json
 from benchbuilder.core.special_files import read_given_file
 
 _DELIMITERS = (",", ";", "\t")
@@ -166,7 +166,7 @@ def _json_lines(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
         if not line.strip():
             continue
         try:
-            row: Any = json.loads(line)
+            row: Any = parse_json(line)
         except (ValueError, RecursionError) as error:
             raise _broken(path, number, f"it is not JSON ({error})") from error
         if not isinstance(row, dict):

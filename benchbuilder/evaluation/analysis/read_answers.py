@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from benchbuilder.config import display_path, is_sample_file, sample_checksums
-from benchbuilder.core import DataError, Floats, Item, Table, combined_column
+from benchbuilder.core import DataError, Floats, Item, Table, combined_column, parse_json
 from benchbuilder.evaluation.analysis.answered import (
     AnalysisNote,
     AnsweredItems,
@@ -179,7 +178,7 @@ def _earlier_system(store: Store, name: str) -> AnsweringSystem:
     parts = {} if manifest is None else manifest.key_inputs
     kind = parts.get("baseline: baseline kind", "recorded")
     group: SystemGroup = "model" if kind == "recorded" else "people" if kind == "people" else "rule"
-    label = str(json.loads(parts.get("baseline.model", '""')))
+    label = str(parse_json(parts.get("baseline.model", '""')))
     return AnsweringSystem(name, group, label, _reads_sample(store, f"{ANSWER}.{name}"), earlier=True)
 
 

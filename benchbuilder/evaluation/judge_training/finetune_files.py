@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.core import DataError, write_atomically
+from benchbuilder.core import DataError, parse_json, write_atomically
 from benchbuilder.evaluation.judge_training.examples import draw_number, drop_some_evidence
 from benchbuilder.evaluation.judges.base import Example
 from benchbuilder.evaluation.judges.openai_finetuned import OpenAIFinetunedJudge, OpenAIFinetunedSpec, TuningSpec
@@ -125,7 +125,7 @@ def _hash(messages: Sequence[Message]) -> str:
 def _messages(line: bytes) -> list[Message] | str:
     """The messages of a line, or its problem."""
     try:
-        row: Any = json.loads(line.decode("utf-8"))
+        row: Any = parse_json(line.decode("utf-8"))
     except UnicodeDecodeError:
         return "not UTF-8"
     except ValueError as error:

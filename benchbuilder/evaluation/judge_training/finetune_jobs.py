@@ -15,7 +15,15 @@ from typing import Any, TypeVar
 
 from filelock import FileLock, Timeout
 
-from benchbuilder.core import DataError, ServiceError, StoreError, make_folder, name_file_in_errors, sync_paths
+from benchbuilder.core import (
+    DataError,
+    ServiceError,
+    StoreError,
+    make_folder,
+    name_file_in_errors,
+    parse_json,
+    sync_paths,
+)
 from benchbuilder.models import BatchGoneError, JobOrder, JobState, OpenAIModel, OpenAITuning, TransientError
 
 JOB_LOG = "jobs.jsonl"
@@ -97,7 +105,7 @@ class JobLog:
         events: list[dict[str, Any]] = []
         for number, line in enumerate(lines, 1):
             try:
-                event: Any = json.loads(line) if line.strip() else None
+                event: Any = parse_json(line) if line.strip() else None
             except ValueError:
                 continue
             if isinstance(event, dict):

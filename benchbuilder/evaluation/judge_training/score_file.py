@@ -12,7 +12,15 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchbuilder.core import DataError, Item, conformal_interval, is_blank, read_given_file, write_atomically
+from benchbuilder.core import (
+    DataError,
+    Item,
+    conformal_interval,
+    is_blank,
+    parse_json,
+    read_given_file,
+    write_atomically,
+)
 from benchbuilder.evaluation.judges.base import Case, ScoringJudge, case_hash, make_case
 
 SUFFIXES = (".jsonl", ".csv", ".tsv", ".parquet")
@@ -54,7 +62,7 @@ def _check_suffix(path: Path) -> None:
 
 
 def _record(line: str) -> Record:
-    record: Any = json.loads(line)
+    record: Any = parse_json(line)
     if not isinstance(record, dict):
         raise ValueError(f"a line is {line[:40]!r} instead of a record")  # noqa: TRY004 - an error in the file, not in the code
     if not _is_encodable(json.dumps(record, ensure_ascii=False)):
@@ -108,7 +116,7 @@ def _paragraphs(value: Any) -> Iterator[str]:
     """The paragraphs in a cell: a list of texts or of records with `text`, the same as JSON, or one per line."""
     if isinstance(value, str) and value.lstrip().startswith("["):
         try:
-            value = json.loads(value)
+            value = parse_json(value)
         except ValueError:
             value = str(value)
     parts: Iterable[Any] = value.split("\n") if isinstance(value, str) else value or ()

@@ -27,6 +27,7 @@ from benchbuilder.core import (
     make_folder,
     move_into_place,
     name_file_in_errors,
+    parse_json,
     seal_json,
     sync_paths,
     sync_tree,
@@ -125,7 +126,7 @@ def _recover(place: Path, backup: Path) -> None:
 
 def write_judge_card(folder: Path, card: Mapping[str, Any]) -> None:
     """Write the card of the judge in `folder`."""
-    plain = json.loads(json.dumps(card, sort_keys=True, allow_nan=False))
+    plain = parse_json(json.dumps(card, sort_keys=True, allow_nan=False))
     (folder / JUDGE_CARD).write_bytes(seal_json(plain, indent=1))
 
 

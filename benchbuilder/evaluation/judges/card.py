@@ -12,7 +12,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from benchbuilder.config import EvaluationSpec, FileRef, RuntimeOption
-from benchbuilder.core import DataError, parse_plain_yaml, unseal_json
+from benchbuilder.core import DataError, parse_json, parse_plain_yaml, unseal_json
 
 JUDGE_CARD, FINAL, HELD_OUT, PREDICTIONS, LEARNED = (
     "card.json", "final", "held_out", "predictions.parquet", "learned.json",
@@ -63,7 +63,7 @@ def read_judge_card(folder: Path) -> dict[str, Any] | None:
     path = folder / JUDGE_CARD
     try:
         raw = path.read_bytes()
-        card: Any = json.loads(raw)
+        card: Any = parse_json(raw)
         if isinstance(card, dict) and "checksum" in card:  # cards of earlier versions have none
             card = unseal_json(raw)
     except FileNotFoundError:
@@ -105,7 +105,7 @@ def damaged_parts(folder: Path, card: Mapping[str, Any]) -> list[str]:
 def read_learned_hashes(folder: Path) -> frozenset[str]:
     """The hashes of the training answers of the judge in `folder`; DataError if they cannot be read."""
     try:
-        return frozenset(json.loads((folder / LEARNED).read_bytes()))
+        return frozenset(parse_json((folder / LEARNED).read_bytes()))
     except (OSError, ValueError, TypeError, RecursionError) as error:
         raise DataError(f"{folder / LEARNED} cannot be read", why=str(error), next="train the judge again") from error
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchbuilder.core import strip_reply_framing
+from benchbuilder.core import parse_json, strip_reply_framing
 
 _FENCE = re.compile(r"\A```[A-Za-z]*[ \t]*\n(.*)\n```\Z", re.DOTALL)
 _NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)")
@@ -87,7 +87,7 @@ def read_score_object(text: str) -> float | UnreadableScore:
     if (fenced := _FENCE.match(body)) is not None:
         body = fenced[1].strip()
     try:
-        data: Any = json.loads(body, object_pairs_hook=unique_object)
+        data: Any = parse_json(body, object_pairs_hook=unique_object)
     except (ValueError, RecursionError) as error:
         return UnreadableScore("malformed", str(error)[:120])
     if not isinstance(data, dict) or "score" not in data:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
+
+from benchbuilder.core import parse_json
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ def _stamp(path: Path) -> tuple[int, ...]:
 @lru_cache(maxsize=8)
 def _read(place: Path, _stamps: tuple[tuple[int, ...], ...]) -> AuditOfItems | None:
     try:
-        data: Any = json.loads((place / "audit.json").read_text("utf-8"))
+        data: Any = parse_json((place / "audit.json").read_text("utf-8"))
         words = {str(line["text"]): _tested_word(line) for line in sorted(data["words"], key=_strength)}
         items = int(data["items"])
     except (OSError, ValueError, LookupError, TypeError):

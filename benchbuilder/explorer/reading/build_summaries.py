@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -13,7 +12,7 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
-from benchbuilder.core import unseal_json
+from benchbuilder.core import parse_json, unseal_json
 from benchbuilder.explorer.reading.build_folders import BuildFolder
 from benchbuilder.explorer.reading.build_lock import is_held
 from benchbuilder.exporters import AuditResult
@@ -123,7 +122,7 @@ def _last_run(folder: Path) -> Mapping[str, Any]:
         stream.seek(0, 2)
         stream.seek(max(0, stream.tell() - _LAST_RUN_BYTES))
         lines = stream.read().splitlines()
-        data: Any = json.loads(lines[-1]) if lines else {}
+        data: Any = parse_json(lines[-1]) if lines else {}
         return data if isinstance(data, dict) else {}
     return {}
 

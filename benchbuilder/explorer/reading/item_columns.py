@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from benchbuilder.core import Row, Table, row_class, schema_of
+from benchbuilder.core import Row, Table, parse_json, row_class, schema_of
 from benchbuilder.explorer.reading.build_folders import BuildFolder
 from benchbuilder.pipeline import Manifest, count_rows, read_columns, read_slice
 
@@ -234,4 +233,4 @@ def read_json_lines(path: Path) -> Iterator[Mapping[str, Any]]:
         return
     for line in text.splitlines():
         if line:
-            yield json.loads(line)
+            yield parse_json(line)

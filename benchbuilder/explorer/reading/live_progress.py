@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchbuilder.config import load_recipe
-from benchbuilder.core import BenchbuilderError
+from benchbuilder.core import BenchbuilderError, parse_json
 from benchbuilder.explorer.reading.build_folders import BuildFolder, file_stamp
 from benchbuilder.explorer.reading.build_summaries import is_at_work
 from benchbuilder.models import Gateway, Receipt
@@ -84,7 +83,7 @@ def _drafts(folder: Path) -> Iterator[StepProgress]:
                 shards += 1
         total: Any = None
         with suppress(OSError, ValueError):
-            total = json.loads((draft / "draft.json").read_bytes()).get("rows")
+            total = parse_json((draft / "draft.json").read_bytes()).get("rows")
         yield StepProgress(draft.parent.name, made, shards, total if isinstance(total, int) else None)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from benchbuilder.core import parse_json
 
 _KEPT = 2
 """How many evaluations stay in memory."""
@@ -189,7 +190,7 @@ def scored_answers(build: Path, task: str) -> ScoredAnswers | None:
 
 def _read(path: Path) -> ScoredAnswers | None:
     try:
-        return ScoredAnswers(json.loads(path.read_text("utf-8")))
+        return ScoredAnswers(parse_json(path.read_text("utf-8")))
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return None
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
+
+from benchbuilder.core import parse_json
 
 _SUFFIXES = (".jsonl", ".ndjson", ".tsv", ".csv", ".txt", ".psv")
 """Files of which each unit is a line."""
@@ -55,7 +56,7 @@ def _read_files(folder: Path, _stamp: int) -> Mapping[str, Path]:
     """The files whose checksums the store remembers, if they have the size and time of then."""
     known: dict[str, Path] = {}
     with suppress(OSError, ValueError):
-        data: Any = json.loads((folder / "store" / "checksums.json").read_bytes())
+        data: Any = parse_json((folder / "store" / "checksums.json").read_bytes())
         for name, entry in dict(data.get("files") or {}).items():
             with suppress(OSError):
                 stat = Path(name).stat()

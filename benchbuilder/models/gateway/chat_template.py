@@ -10,6 +10,7 @@ from typing import Any
 from jinja2 import TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from benchbuilder.core import parse_json
 from benchbuilder.models.base import Message
 
 RenderChat = Callable[[Sequence[Message]], str | None]
@@ -59,7 +60,7 @@ def _is_default(part: Any) -> bool:
 
 def _config(folder: Path) -> dict[str, Any]:
     try:
-        data: Any = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))
+        data: Any = parse_json((folder / "tokenizer_config.json").read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return {}
     return data if isinstance(data, dict) else {}

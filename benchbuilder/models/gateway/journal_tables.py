@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from benchbuilder.core import parse_json
 from benchbuilder.models.base import Message, ReplyOutcome, Request
 from benchbuilder.models.gateway.row_checks import CHECKED_TABLES, write_checksums
 
@@ -168,7 +169,7 @@ def pack_request(request: Request, sampling: Mapping[str, Any]) -> bytes:
 
 def unpack_request(packed: bytes) -> Request:
     """The request that `pack_request` packed."""
-    parts = json.loads(zlib.decompress(packed))
+    parts = parse_json(zlib.decompress(packed))
     messages = tuple(Message(role, content) for role, content in parts["messages"])
     return Request(messages, parts["sampling"], parts["schema"], parts["sample"])
 

@@ -67,6 +67,8 @@ def salvage_journal(file: Path) -> SalvageReport:
             whole = not (mended or mended_rows or any(counts[1:])) and _is_whole(old, has_log=log.exists())
             if whole and not (checked and list(_problems(old))):
                 return SalvageReport(*counts, None)
+            if mended and not any(counts):  # any file of some size is one whose first page is damaged
+                raise _unreadable(file)
         backup = _set_aside(file)
         put_in_place(new, file)
     return SalvageReport(*counts, backup)
@@ -96,7 +98,11 @@ def _mend_first_page(copy: Path, file: Path, fresh: Path) -> bool:
         data[:_PAGE] = fresh.read_bytes()[:_PAGE]
         data[28:40] = bytes(12)  # pages and free pages: SQLite counts them itself
         copy.write_bytes(data)
-    raise DataError(
+    raise _unreadable(file)
+
+
+def _unreadable(file: Path) -> DataError:
+    return DataError(
         "nothing in this file is readable", where=str(file), next="put a backup of the journal in its place"
     )
 

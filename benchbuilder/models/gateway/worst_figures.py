@@ -7,6 +7,7 @@ import sqlite3
 import zlib
 from typing import Any
 
+from benchbuilder.core import parse_json
 from benchbuilder.models.gateway.budget import ASSUMED_REPLY_TOKENS
 from benchbuilder.models.gateway.journal_tables import unpack_request
 from benchbuilder.models.gateway.row_checks import CHECKED_TABLES, damaged_rows
@@ -46,7 +47,7 @@ def mend_rows(connection: sqlite3.Connection) -> int:
 def _bounds(packed: bytes, body: str) -> tuple[int, int]:
     """The most tokens that the prompt and the reply can have."""
     request = unpack_request(packed)
-    limit = json.loads(zlib.decompress(packed))["sent"].get("max_new_tokens")
+    limit = parse_json(zlib.decompress(packed))["sent"].get("max_new_tokens")
     most = max(ASSUMED_REPLY_TOKENS, len(body.encode())) if limit is None else int(limit)
     return TokenCounter(None).bound(request), most
 

@@ -44,6 +44,7 @@ _SECRET = re.compile(
     re.IGNORECASE,
 )
 _USER = "the model kind 'openai'"
+_LONG_KEY = 16
 _CONNECT_S = 30.0
 """Seconds until a connection attempt is given up."""
 
@@ -201,7 +202,8 @@ class OpenAIModel(HostedModel):
             return self.check_response(status, headers, text)
         if len(found) > MOST_BYTES:
             raise TransientError(f"{self._at} sent more than {MOST_BYTES // 2**20} MiB as one answer", billed=True)
-        return text
+        # an answer is kept and published; a short key, as local servers have, might be a word of it
+        return text.replace(self._key, "[key]") if self._key and len(self._key) >= _LONG_KEY else text
 
     def client(self) -> AsyncOpenAI:
         """OpenAI's own client, for files and batches; it neither retries nor follows redirects."""

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from benchbuilder.core import ServiceError
+from benchbuilder.core import ServiceError, parse_json
 from benchbuilder.models.base import (
     BatchService,
     BatchState,
@@ -114,7 +114,7 @@ class OpenAIBatches(OpenAIClient, BatchService):
     def _result(self, line: bytes) -> tuple[str, str | Exception] | None:
         """Key and result of a line; ``None`` if it cannot be read: its request counts as having no result."""
         try:
-            found: Any = json.loads(line)
+            found: Any = parse_json(line)
             key, response, error = str(found["custom_id"]), found.get("response"), found.get("error")
         except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
             return None

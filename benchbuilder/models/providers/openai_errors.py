@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import json
 import math
 import re
 import time
@@ -12,7 +11,7 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from benchbuilder.core import ServiceError
+from benchbuilder.core import ServiceError, parse_json
 from benchbuilder.models.base import RefusedRequestError, TransientError
 from benchbuilder.models.providers.openai_wire import body_excerpt, valid_text
 
@@ -62,7 +61,7 @@ class ErrorResponse:
     def error(self) -> dict[str, Any]:
         """The error object of the body, or an empty dict."""
         try:
-            data: Any = json.loads(self.body)
+            data: Any = parse_json(self.body)
         except (ValueError, RecursionError):  # a body nested too deeply
             return {}
         if isinstance(data, list) and data:  # some services wrap it in a list

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from benchbuilder.core import parse_json
 from benchbuilder.models.base import ASK_FOR_JSON, Reply, ReplyOutcome, Request, Usage
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def read_completion(body: str) -> Reply:
         ValueError: The body is not a chat completion; the message shows an excerpt.
     """
     try:
-        data = json.loads(body)
+        data = parse_json(body)
     except (ValueError, RecursionError):  # a body nested too deeply
         raise ValueError(f"the answer is not JSON: {body_excerpt(body)}") from None
     if is_content_filtered(data):

@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 
 from benchbuilder.config import FileRef, KindSpec, ModelSpec, Sampling, Spec
-from benchbuilder.core import DataError, write_atomically
+from benchbuilder.core import DataError, parse_json, write_atomically
 from benchbuilder.models.base import (
     LocalModel,
     Message,
@@ -132,7 +132,7 @@ def recorded_models(path: Path) -> list[str]:
     with suppress(OSError), path.open("rb") as stream:
         for line in stream:
             with suppress(ValueError):
-                found: Any = json.loads(line)
+                found: Any = parse_json(line)
                 if isinstance(found, dict) and isinstance(name := found.get("model"), str):  # pyright: ignore[reportUnknownVariableType,reportUnknownMemberType]
                     names.add(name)
     return sorted(names)

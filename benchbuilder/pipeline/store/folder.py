@@ -23,7 +23,7 @@ from typing import Any
 import pyarrow as pa
 from filelock import FileLock, Timeout
 
-from benchbuilder.config import display_path
+from benchbuilder.config import check_links, display_path
 from benchbuilder.core import (
     DamagedError,
     Row,
@@ -39,7 +39,6 @@ from benchbuilder.core import (
     write_atomically,
 )
 from benchbuilder.pipeline.accounting.shard import OUTCOME_SCHEMA, Shard
-from benchbuilder.pipeline.foreign_files import check_links
 from benchbuilder.pipeline.shards.files import (
     TABLE_COPY,
     check_files,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
-from benchbuilder.core import FrozenModel, unseal_json
+from benchbuilder.core import FrozenModel, parse_json, unseal_json
 from benchbuilder.pipeline.shards.files import damaged_error, is_damage
 
 MANIFEST_FILE = "manifest.json"
@@ -94,7 +93,7 @@ def is_of_other_version(folder: Path) -> bool:
     """Whether the manifest of a step is whole, but without a checksum or with other fields than this version writes."""
     with suppress(OSError, ValueError):
         raw = (folder / MANIFEST_FILE).read_bytes()
-        data: Any = json.loads(raw)
+        data: Any = parse_json(raw)
         if not isinstance(data, dict) or "checksum" not in data:
             return isinstance(data, dict)
         try:

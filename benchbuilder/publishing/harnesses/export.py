@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,11 +13,20 @@ from pathlib import Path
 
 from benchbuilder import __version__
 from benchbuilder.annotation import escape_formula
-from benchbuilder.config import LoadedRecipe, did_you_mean, display_path
-from benchbuilder.core import DataError, Problem, RecipeError, make_folder, make_folder_beside, move_into_place
+from benchbuilder.config import LoadedRecipe, check_links, did_you_mean, display_path
+from benchbuilder.core import (
+    DataError,
+    Problem,
+    RecipeError,
+    make_folder,
+    make_folder_beside,
+    move_into_place,
+    parse_json,
+)
 from benchbuilder.publishing.harnesses.tasks import HarnessBenchmark, harness_benchmark
 from benchbuilder.publishing.harnesses.templates_of import render
 from benchbuilder.publishing.release.items import BenchmarkToShare, read_build, read_release
+from benchbuilder.publishing.release.record import MEMBER
 
 EXPORT_FILE = "export.json"
 """The file that marks a folder as an export, and says what is in it."""
@@ -69,6 +79,7 @@ def export_benchmark(request: ExportRequest) -> tuple[HarnessExport, ...]:
     base = request.folder or request.cwd / "exports" / shared.name
     folders = {name: base / name for name in dict.fromkeys(request.harnesses)}
     for folder in folders.values():
+        check_links(folder)
         _check_free(folder)
     return tuple(_write(name, benchmark, folder) for name, folder in folders.items())
 
@@ -100,6 +111,9 @@ def _write(harness: str, benchmark: HarnessBenchmark, folder: Path) -> HarnessEx
               "release": benchmark.release, "canary": benchmark.canary,
               "items": {task.name: len(task.rows) for task in benchmark.tasks}, "files": sorted(texts)}  # fmt: skip
     texts[EXPORT_FILE] = json.dumps(record, indent=2, ensure_ascii=False) + "\n"
+    if strange := [name for name in texts if not re.fullmatch(MEMBER, name)]:
+        raise DataError(f"{strange[0]} is no name for a file of an export", where=display_path(folder),
+                        why="types and splits of the items are parts of it")  # fmt: skip
     fresh = make_folder_beside(folder)
     for name, text in texts.items():
         make_folder((fresh / name).parent)
@@ -116,7 +130,7 @@ def _write(harness: str, benchmark: HarnessBenchmark, folder: Path) -> HarnessEx
 def _remove_earlier(folder: Path) -> None:
     """Remove the files of an earlier export, and nothing else: logs of a harness may lie beside them."""
     try:
-        record = json.loads((folder / EXPORT_FILE).read_text(encoding="utf-8"))
+        record = parse_json((folder / EXPORT_FILE).read_text(encoding="utf-8"))
         names = [str(name) for name in record["files"]]
     except (OSError, ValueError, LookupError, TypeError):
         return

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from benchbuilder.core import DataError, PageTexts, printable_text, write_atomically
+from benchbuilder.core import DataError, PageTexts, parse_json, printable_text, write_atomically
 from benchbuilder.exporters import render_markdown, texts_as_markdown
 from benchbuilder.publishing.release.item_changes import CHANGES_FILE, ChangedItems
 from benchbuilder.publishing.release.private_folder import PRIVATE_FOLDER, PrivateFolder, make_private
@@ -64,7 +64,7 @@ def released_errata(release: Path) -> list[str]:
     """The ids of the errata that the release in a folder follows; DataError if its private note is damaged."""
     path = release.parent / PRIVATE_FOLDER / release.name / _ERRATA_FILE
     try:
-        return list(json.loads(path.read_text("utf-8")))
+        return list(parse_json(path.read_text("utf-8")))
     except FileNotFoundError:
         return []
     except ValueError as error:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from benchbuilder.config import LoadedRecipe, display_path
-from benchbuilder.core import DataError, Problem, RecipeError, escape_cell, printable_text, unescape_cell
+from benchbuilder.core import DataError, Problem, RecipeError, escape_cell, parse_json, printable_text, unescape_cell
 from benchbuilder.exporters import random_order_key
 from benchbuilder.publishing.release.items import SharedItem
 from benchbuilder.steps import ITEM_FIELDS, Corrections, CorrectSpec, Erratum, ItemTexts, read_errata
@@ -185,7 +185,7 @@ def read_withdrawn(folder: Path) -> list[dict[str, Any]]:
     """The withdrawn items of a release and of those before it, each with its reason; none if it has no such file."""
     path = folder / WITHDRAWN_FILE
     try:
-        return [json.loads(line) for line in path.read_text("utf-8").split("\n") if line]
+        return [parse_json(line) for line in path.read_text("utf-8").split("\n") if line]
     except FileNotFoundError:
         return []
     except ValueError as error:

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Collection, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from benchbuilder.config import LoadedRecipe, display_path
-from benchbuilder.core import DataError, flat_records, open_given_file
+from benchbuilder.core import DataError, flat_records, open_given_file, parse_json
 from benchbuilder.exporters import random_order_key
 from benchbuilder.pipeline import Checksums, Store, committed_manifests, finished_build, make_plan
 from benchbuilder.publishing.release.record import ReleasedConfig, read_record
 
 TEST, DEV = "test", "dev"
 """The split that is asked, and the split that examples for prompts are drawn from."""
+_TEXTS = ("id", "source", "language", "context", "question", "expected", "answer", "answer_wrong", "family")
 ANY_TYPE = "items"
 """The type of items whose payload has none."""
 
@@ -104,23 +105,28 @@ def config_name(task: str, item_type: str) -> str:
 class ReleasedItems:
     """The public items in the files of a release, read each time that somebody goes through them.
 
-    `files` has the task, the split and the name of each file.
+    `files` has the task, the type, the split and the name of each file.
     """
 
     folder: Path
-    files: tuple[tuple[str, str, str], ...]
+    files: tuple[tuple[str, str, str, str], ...]
 
     @classmethod
     def of_configs(cls, folder: Path, configs: Iterable[ReleasedConfig]) -> ReleasedItems:
         """Those that the configurations of a release name."""
         return cls(folder, tuple(
-            (config.task, split, file) for config in configs if config.type for split, file in config.files.items()
+            (config.task, config.type, split, file)
+            for config in configs if config.type for split, file in config.files.items()
         ))  # fmt: skip
 
     def __iter__(self) -> Iterator[SharedItem]:
-        for task, split, file in self.files:
+        seen = set[str]()
+        for task, item_type, split, file in self.files:
             with _readable(self.folder):
-                for row in rows_of_file(self.folder / file):
+                for number, row in enumerate(rows_of_file(self.folder / file), 1):
+                    if fault := _fault(row, item_type, seen):
+                        raise ValueError(f"{file}:{number}: {fault}")
+                    seen.add(row["id"])
                     yield shared_item(row, task, split)
 
     @cached_property
@@ -161,10 +167,33 @@ def _readable(folder: Path) -> Generator[None]:
         ) from error  # fmt: skip
 
 
+def _fault(row: Any, item_type: str, seen: Collection[str]) -> str:
+    """What is wrong with a row that another program wrote; its values become parts of programs and names of files."""
+    if not isinstance(row, dict):
+        return "the row is not an object"
+    columns = cast("dict[str, Any]", row)
+    if wrong := [name for name in _TEXTS if not isinstance(columns.get(name, ""), str | None)]:
+        return f"{wrong[0]} is no text"
+    if not columns.get("id") or columns["id"] in seen:
+        return "it has no id, or that of another row"
+    if (columns.get("type") or ANY_TYPE) != item_type:
+        return f"its type is not {item_type}, that of its file"
+    if columns.get("type") == "tf" and columns.get("expected") not in ("yes", "no"):
+        return "expected is neither yes nor no"
+    passages = columns.get("evidence") or []
+    if not isinstance(passages, list) or not all(isinstance(passage, dict) for passage in cast("list[Any]", passages)):
+        return "evidence is no list of paragraphs"
+    try:
+        json.dumps(columns, ensure_ascii=False, allow_nan=False).encode()
+    except ValueError as error:  # a half surrogate is one too
+        return str(error)
+    return ""
+
+
 def rows_of_file(path: Path) -> Iterator[dict[str, Any]]:
     """The rows of a file of JSON lines, one at a time; a text may hold line separators of its own."""
     with io.TextIOWrapper(open_given_file(path), encoding="utf-8") as lines:
-        yield from map(json.loads, lines)
+        yield from map(parse_json, lines)
 
 
 def read_build(loaded: LoadedRecipe, cwd: Path) -> BenchmarkToShare:
@@ -196,7 +225,5 @@ def _built_items(part: LoadedRecipe, cwd: Path) -> Iterator[SharedItem]:
 
 def shared_item(columns: Mapping[str, Any], task: str, split: str) -> SharedItem:
     """The item with these columns; those that its payload does not have are empty."""
-    texts = {name: str(columns.get(name) or "") for name in (
-        "id", "source", "language", "context", "question", "expected", "answer", "answer_wrong", "family",
-    )}  # fmt: skip
+    texts = {name: str(columns.get(name) or "") for name in _TEXTS}
     return SharedItem(task=task, type=str(columns.get("type") or ANY_TYPE), split=split, columns=columns, **texts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
+import re
 import shutil
 import uuid
 from collections.abc import Mapping, Sequence
@@ -15,19 +16,22 @@ from typing import Any
 
 import pyarrow as pa
 import yaml
+from filelock import FileLock, Timeout
 
 from benchbuilder import __version__
-from benchbuilder.config import LoadedRecipe, display_path
+from benchbuilder.config import LoadedRecipe, check_links, display_path
 from benchbuilder.core import (
     DataError,
     GateClosed,
     Problem,
     RecipeError,
+    StoreError,
+    make_folder,
     make_folder_beside,
     move_into_place,
+    read_given_file,
     sync_tree,
 )
-from benchbuilder.pipeline import check_links
 from benchbuilder.publishing.release.card import CardColumns, public_material, render_cards, texts_of_card
 from benchbuilder.publishing.release.change_notes import note_errata, write_changes
 from benchbuilder.publishing.release.croissant import croissant
@@ -49,6 +53,7 @@ from benchbuilder.publishing.release.items import (
 from benchbuilder.publishing.release.material import ReleaseMaterial, gather_material
 from benchbuilder.publishing.release.private_folder import open_private_folder
 from benchbuilder.publishing.release.record import (
+    MEMBER,
     RELEASE_FILE,
     DespiteRecord,
     ReleaseChanges,
@@ -63,6 +68,7 @@ from benchbuilder.publishing.release.scorecard.scorecard import SCORECARD_FILE, 
 from benchbuilder.steps import Corrections, Erratum
 
 CHECKSUMS = "SHA256SUMS"
+_CHECKSUM = re.compile(rf"(?P<digest>[0-9a-f]{{64}})  (?P<name>{MEMBER})")
 
 
 @dataclass(frozen=True)
@@ -101,10 +107,26 @@ def make_release(request: ReleaseRequest) -> Release:
         RecipeError: The version is none, exists, is not above the last one, or hides that items changed.
         DataError: The build is not finished, or the private folder of earlier releases is missing.
         GateClosed: The build may not be released; every reason is listed.
+        StoreError: Another release of it is being made, or a link leads out of the folder.
     """
     recipe = request.loaded.whole
     releases = request.cwd / recipe.release.dir / recipe.benchmark_name
-    before = latest_release(releases)
+    check_links(releases)
+    make_folder(releases)
+    lock = FileLock(releases / ".lock")
+    try:
+        with lock.acquire(timeout=0):
+            return _make_release(request, releases)
+    except Timeout as error:
+        raise StoreError(
+            f"another release of {recipe.benchmark_name} is being made", where=display_path(releases),
+            why="both would make a secret of their own, and private questions of one be public in the other",
+            next="wait for it to end",
+        ) from error  # fmt: skip
+
+
+def _make_release(request: ReleaseRequest, releases: Path) -> Release:
+    recipe, before = request.loaded.whole, latest_release(releases)
     _check_version(request.version, releases, before)
     material = gather_material(request.loaded, request.cwd)
     private = open_private_folder(releases, released_before=before is not None)
@@ -113,7 +135,6 @@ def make_release(request: ReleaseRequest) -> Release:
     released = None if before is None else released_items(before)
     errata = errata_of(request.loaded)
     replaced = replaced_items(released or (), items_of_material(material), Corrections(errata.values()))
-    check_links(releases)
     working = make_folder_beside(releases / request.version)
     try:
         filled = fill_release(material, private, request.version, canary, working, replaced)
@@ -295,12 +316,21 @@ def _citation(material: ReleaseMaterial, record: ReleaseRecord) -> str:
 
 def check_release(folder: Path) -> list[str]:
     """The files of a release that are missing or do not have their checksums; DataError if it has none."""
+    return [name for name, digest in listed_checksums(folder).items()
+            if not (folder / name).is_file() or _sha256(folder / name) != digest]  # fmt: skip
+
+
+def listed_checksums(folder: Path) -> dict[str, str]:
+    """The checksums that a release lists, by its files; DataError if it lists none, or anything else."""
+    path = folder / CHECKSUMS
     try:
-        lines = (folder / CHECKSUMS).read_text("utf-8").splitlines()
-    except OSError as error:
+        lines = read_given_file(path).decode().splitlines()
+        found = [_CHECKSUM.fullmatch(line) for line in lines if line and not line.startswith("#")]
+        if None in found:
+            raise ValueError(f"line {found.index(None) + 1} is no checksum of a file in this folder")
+    except (OSError, ValueError) as error:
         raise DataError(
-            f"{display_path(folder)} holds no whole release", where=display_path(folder / CHECKSUMS), why=str(error),
+            f"{display_path(folder)} holds no whole release", where=display_path(path), why=str(error),
             next="make the release again, or load it again from where it was published",
         ) from error  # fmt: skip
-    sums = [line.split("  ", 1) for line in lines if line and not line.startswith("#")]
-    return [name for digest, name in sums if not (folder / name).is_file() or _sha256(folder / name) != digest]
+    return {match["name"]: match["digest"] for match in found if match}

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field, ValidationError
 
-from benchbuilder.config import display_path
+from benchbuilder.config import check_content, display_path
 from benchbuilder.core import DataError, FrozenModel, Problem, RecipeError, read_given_file
 
 RELEASE_FILE = "release.json"
@@ -18,7 +18,8 @@ _NUMBERS = r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)"
 _VERSION = re.compile(rf"{_NUMBERS}\Z")
 Plain = Annotated[str, Field(pattern=r"^[\w-][\w.-]*$")]
 """What may stand in a program, in the name of a file, and in a code span."""
-RelativeFile = Annotated[str, Field(pattern=r"^[\w-][\w.-]*(/[\w-][\w.-]*)*$")]
+MEMBER = r"[\w-][\w.-]*(/[\w-][\w.-]*)*"
+RelativeFile = Annotated[str, Field(pattern=f"^{MEMBER}$")]
 """A file in the folder of the release or below it."""
 Line = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*$")]
 """A text without line breaks and control characters."""
@@ -136,8 +137,13 @@ class ReleaseRecord(FrozenModel):
 
 
 def read_record(folder: Path) -> ReleaseRecord:
-    """The record of the release in a folder; DataError if there is none."""
+    """The record of the release in a folder; DataError if there is none.
+
+    Whoever reads a release reads its record first: StoreError, if anything in the folder is a link that leads out of
+    it, a device or a pipe.
+    """
     path = folder / RELEASE_FILE
+    check_content(folder)
     try:
         return ReleaseRecord.model_validate_json(read_given_file(path))
     except (FileNotFoundError, NotADirectoryError) as error:

@@ -18,6 +18,7 @@ from benchbuilder.core import (
     Problem,
     RecipeError,
     mean_estimate,
+    parse_json,
     raise_row_errors,
     read_row_file,
     row_name,
@@ -139,7 +140,7 @@ def _read_names(private: Path, record: ReleaseRecord) -> dict[str, dict[str, str
             why="release.private was 0", next="score answers to public items with benchbuild evaluate",
         )  # fmt: skip
     try:
-        return json.loads((private / "names.json").read_text("utf-8"))
+        return parse_json((private / "names.json").read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise DataError(
             f"the private labels of {record.name} {record.version} cannot be read", where=display_path(private),

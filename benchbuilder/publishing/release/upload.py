@@ -11,7 +11,7 @@ from typing import Any
 
 from benchbuilder.config import REPOSITORY_PATTERN, display_path
 from benchbuilder.core import DataError, Problem, RecipeError, ServiceError, imports_of
-from benchbuilder.publishing.release.make import CHECKSUMS, check_release
+from benchbuilder.publishing.release.make import CHECKSUMS, check_release, listed_checksums
 from benchbuilder.publishing.release.record import ReleaseRecord, parse_version, read_record
 
 _KIND = "dataset"
@@ -54,8 +54,7 @@ def plan_upload(folder: Path, repository: str | None = None) -> Upload:
             f"{display_path(folder)} is not as it was released", where=", ".join(changed),
             why="these files are missing or were changed", next="release a new version from the recipe",
         )  # fmt: skip
-    listed = {line.split("  ", 1)[1] for line in (folder / CHECKSUMS).read_text("utf-8").splitlines()
-              if line and not line.startswith("#")} | {CHECKSUMS}  # fmt: skip
+    listed = listed_checksums(folder).keys() | {CHECKSUMS}
     found = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()}
     if strange := sorted(found - listed):
         raise DataError(

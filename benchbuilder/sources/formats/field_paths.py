@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import itertools
-import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
-from benchbuilder.core import DataError
+from benchbuilder.core import DataError, parse_json
 from benchbuilder.sources.formats.tables import Column, RawRow
 
 RecordLevels = dict[str, Any]
@@ -279,7 +278,7 @@ def _parse_cell(cell: Any) -> Any:
     if not isinstance(cell, str) or cell.lstrip()[:1] not in ("{", "["):
         return cell
     try:
-        return json.loads(cell)
+        return parse_json(cell)
     except (ValueError, RecursionError):
         return cell
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
+from benchbuilder.core import TOO_DEEP, parse_json
 from benchbuilder.sources.formats.tables import decoding_problem
 
 LARGE_JSON_BYTES = 8_000_000
@@ -30,10 +31,10 @@ class UndecodableDocumentError(ValueError):
 
 
 def load_document(path: Path, encoding: str) -> Any:
-    """A complete document. ValueError (also for undecodable bytes) or RecursionError if it cannot be read."""
+    """A complete document. ValueError, also for undecodable bytes, if it cannot be read."""
     raw = path.read_bytes()
     try:
-        return json.loads(raw.decode(encoding).removeprefix("\ufeff"))
+        return parse_json(raw.decode(encoding).removeprefix("\ufeff"))
     except UnicodeDecodeError as error:
         raise UndecodableDocumentError(decoding_problem(error, encoding)) from error
 
@@ -46,8 +47,8 @@ def can_split(records: str) -> bool:
 def document_parts(path: Path, encoding: str, records: str) -> Iterator[Any]:
     """A document in parts, each a document of the same shape with some of the elements at the first step of `records`.
 
-    A key of a mapping that occurs twice counts twice. ValueError (also for undecodable bytes) or RecursionError if the
-    document cannot be read; what precedes the fault was yielded before.
+    A key of a mapping that occurs twice counts twice. ValueError, also for undecodable bytes, if the document
+    cannot be read; what precedes the fault was yielded before.
     """
     step = records.partition(".")[0] or "[]"
     field, opening = step[:-2], _OPENS[step[-2:]]
@@ -135,6 +136,8 @@ class _PiecewiseText:
         while True:
             try:
                 value, end = _DECODER.raw_decode(self._text, self._at)
+            except RecursionError as error:
+                raise ValueError(TOO_DEEP) from error
             except json.JSONDecodeError as error:
                 cut = error.msg.startswith("Unterminated string") or error.pos + _LONGEST_WORD >= len(self._text)
                 problem = self.error(error.msg, error.pos)

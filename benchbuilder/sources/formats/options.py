@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
-from benchbuilder.core import Dropped, Option, find_all
+from benchbuilder.core import Dropped, Option, find_all, parse_json
 from benchbuilder.sources.formats.tables import cell_text
 
 KeyAs = Literal["letter", "index", "index_from_1", "text"]
@@ -59,7 +59,7 @@ def make_options(
 def _parse_json(text: str) -> Any:
     if text[:1] in ("{", "["):
         try:
-            return json.loads(text)
+            return parse_json(text)
         except json.JSONDecodeError:
             return text
     return text

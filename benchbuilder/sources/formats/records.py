@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchbuilder.core import DataError
+from benchbuilder.core import DataError, parse_json
 from benchbuilder.sources.formats.field_paths import (
     RecordUnit,
     is_plain,
@@ -53,7 +52,7 @@ def _parsed_lines(path: Path, encoding: str) -> Iterator[tuple[int, Any, str, st
             yield number, None, "undecodable", problem
         elif text.strip():
             try:
-                yield number, json.loads(text), "", ""
+                yield number, parse_json(text), "", ""
             except (ValueError, RecursionError) as error:
                 yield number, None, "malformed", f"no JSON: {error}"
 

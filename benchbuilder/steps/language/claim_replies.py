@@ -11,6 +11,7 @@ from benchbuilder.core import (
     end_with,
     matches_whole,
     normalise_space,
+    parse_json,
     strip_reasoning,
     strip_reply_framing,
     truncate_text,
@@ -79,7 +80,7 @@ def _number(entry: Mapping[str, Any]) -> int | None:
 def _is_empty_list(text: str) -> bool:
     """Whether a reply is one JSON object that has an empty list."""
     try:
-        found: Any = json.loads(text)
+        found: Any = parse_json(text)
     except (ValueError, RecursionError):
         return False
     return isinstance(found, dict) and found.get("facts") == []  # pyright: ignore[reportUnknownMemberType]

@@ -229,3 +229,12 @@ def test_a_journal_of_the_first_version_is_read_and_upgraded_by_the_next_writer(
     with Gateway(full) as gateway:
         gateway.converse("s", FakeSpec(), rows(20), Done())
     assert not Fake.asked
+
+
+def test_a_text_is_no_journal(tmp_path: Path) -> None:
+    file = tmp_path / "replies.sqlite"
+    file.write_text("a line of a text\n" * 12_000, encoding="utf-8")
+    with pytest.raises(DataError, match="nothing in this file is readable"):
+        salvage_journal(file)
+    assert file.stat().st_size == 204_000
+    assert list(tmp_path.iterdir()) == [file]
