@@ -44,6 +44,7 @@ from .file_stamps import FileStamps as FileStamps
 from .file_stamps import stamp_files as stamp_files
 from .json_text import TOO_DEEP as TOO_DEEP
 from .json_text import parse_json as parse_json
+from .json_text import unique_object as unique_object
 from .processes import WorkerContext as WorkerContext
 from .processes import begin_worker_process as begin_worker_process
 from .processes import end_with_parent as end_with_parent

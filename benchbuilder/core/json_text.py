@@ -15,3 +15,13 @@ def parse_json(text: str | bytes, *, object_pairs_hook: Callable[[list[tuple[str
         return json.loads(text, object_pairs_hook=object_pairs_hook)
     except RecursionError as error:
         raise ValueError(TOO_DEEP) from error
+
+
+def unique_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object with the members `pairs`; ValueError if a name occurs twice: nobody knows which member is meant."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the name {twice[:40]!r} occurs twice in one object")
+    return found

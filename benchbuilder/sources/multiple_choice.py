@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, model_validator
@@ -23,10 +23,11 @@ from benchbuilder.core import (
     normalise_space,
 )
 from benchbuilder.sources.base import SourceSpec
-from benchbuilder.sources.formats.files import SourceFile
+from benchbuilder.sources.formats.delimited import delimited_rows
+from benchbuilder.sources.formats.files import SourceFile, wrong_shape
 from benchbuilder.sources.formats.options import LETTERS, KeyAs, find_key, find_keys, make_options, parse_options
-from benchbuilder.sources.formats.tables import Column, TableSpec, cell_text
-from benchbuilder.sources.unit_source import READING_REASONS, RowSource
+from benchbuilder.sources.formats.tables import Column, RawRow, TableSpec, cell_text
+from benchbuilder.sources.unit_source import DELIMITED_FORMATS, READING_REASONS, RowSource
 
 _SINGLE = ("question", "context", "answer", "answer_key", "category", "split")
 
@@ -80,12 +81,16 @@ class MultipleChoiceSpec(ChoiceMapping, TableSpec):
 
 @dataclass(frozen=True)
 class ChoiceQuestion:
-    """The question of a row without its right answers; `raw` are its cells."""
+    """The question of a row without its right answers; `raw` are its cells.
+
+    `every_option` has those without text too, which an index counts.
+    """
 
     raw: Mapping[str, Any]
     context: str
     question: str
     options: tuple[Option, ...]
+    every_option: tuple[Option, ...]
     labels: Mapping[str, str]
 
 
@@ -132,6 +137,21 @@ class MultipleChoice(RowSource[MultipleChoiceSpec]):
             )  # fmt: skip
         return chosen, [file for file in every if file not in chosen]
 
+    def _check_head(self, head: Sequence[RawRow], source_file: SourceFile) -> None:
+        """DataError too if the line that the recipe calls a header is a question with a key."""
+        super()._check_head(head, source_file)
+        form, columns = self.format_of(source_file), self.columns()
+        if not self.spec.header or form not in DELIMITED_FORMATS or any(isinstance(column, str) for column in columns):
+            return
+        dialect = replace(self.dialect(form), header=False)
+        first = next(delimited_rows(source_file.path, source_file.name, dialect, columns), None)
+        if first is not None and not isinstance(self._row(first, source_file), Dropped):
+            raise wrong_shape(
+                self.key("header"), source_file.name, expected="a line with the names of the columns",
+                found=f"a question with a key: {str(first.values[0])[:80]!r}, which would be lost",
+                next=f"set {self.key('header')}: false",
+            )  # fmt: skip
+
     def columns(self) -> Sequence[Column]:
         """The single columns that the recipe names, then those of the options."""
         columns = self.spec.columns
@@ -170,7 +190,8 @@ class MultipleChoice(RowSource[MultipleChoiceSpec]):
         options = self._options(values[len(single) :])
         if isinstance(options, Dropped):
             return options
-        return ChoiceQuestion(raw, context, question, options, labels)
+        given = tuple(option for option in options if option.text)
+        return ChoiceQuestion(raw, context, question, given, options, labels)
 
     def _single_columns(self) -> list[str]:
         return [name for name in _SINGLE if getattr(self.spec.columns, name) is not None]
@@ -195,14 +216,14 @@ class MultipleChoice(RowSource[MultipleChoiceSpec]):
 
     def find_answers(self, parsed: ChoiceQuestion) -> dict[str, Any] | Dropped:
         """The fields of the payload with the right answers of a question."""
-        columns, raw, options = self.spec.columns, parsed.raw, parsed.options
+        columns, raw, options = self.spec.columns, parsed.raw, parsed.every_option
         if columns.answer_key is None:
             key = find_key(raw["answer"], "text", options, self.normalise_text)
         else:
             key = find_key(raw["answer_key"], self.spec.key_as, options, self.normalise_text)
         if isinstance(key, Dropped):
             return key
-        right = next(option for option in options if option.key == key)
+        right = next(option for option in parsed.options if option.key == key)
         if columns.answer_key is not None and columns.answer is not None:
             answer = self.normalise_text(cell_text(raw["answer"]) or "")
             if not answer:
@@ -242,5 +263,5 @@ class SeveralChoices(MultipleChoice):
         column, key_as = (
             ("answer", "text") if self.spec.columns.answer_key is None else ("answer_key", self.spec.key_as)
         )
-        keys = find_keys(parsed.raw[column], key_as, parsed.options, self.normalise_text)
+        keys = find_keys(parsed.raw[column], key_as, parsed.every_option, self.normalise_text)
         return keys if isinstance(keys, Dropped) else {"answer_keys": keys}

@@ -36,6 +36,7 @@ def faults() -> str:
         rows += [row for line in damaged for row in _damage_rows(line, matrix)]
         parts += [f"## `benchbuild {command}`", table(_HEADER, rows)]
     parts += ["## Every command that writes", _WRITES, table(_HEADER, _write_rows(matrix["every_write"]))]
+    parts += [_SURROUNDINGS, table(_HEADER, _surrounding_rows(matrix["surroundings"]))]
     parts += ["## `benchbuild review`", _REVIEW, table(_HEADER, map(partial(_review_row, matrix), matrix["reviewed"]))]
     return "\n\n".join(parts)
 
@@ -45,6 +46,21 @@ _WRITES = (
     "folder of its own. *The same result* leaves out days, times and what the killed process was writing: its name "
     "ends in `.tmp`, and is removed a day later."
 )
+
+
+_SURROUNDINGS = "These and the commands that only read run in odd surroundings too."
+
+
+def _surrounding_rows(odd: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    every = ", ".join(f"`{name}`" for name in odd["commands"])
+    for title, shell in odd["shells"].items():
+        full = " or says with exit code 3 that its output cannot be written" if "/dev/full" in shell else ""
+        yield title, f"all along, in {every}", f"it ends with the same result{full}"
+    free = ", ".join(f"{count:,}" for count in odd["free_bytes"])
+    yield (
+        f"the disk has {free} bytes left", "in each of them that writes",
+        "it ends with exit code 3 and names the disk; with more room, the same command ends",
+    )  # fmt: skip
 
 
 def _write_rows(every: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:

@@ -39,13 +39,13 @@ LED_OUT = [
     ("prompts", "new own --from care_mi"),
     ("sweeps", "sweep recipe=care_mi retriever.top_k=1,2 --output sweeps"),
 ]
-BEFORE_A_CHANGE_LANDS = ("evaluate --quote", "export", "new", "people")
+BEFORE_A_CHANGE_LANDS = ("builds/care_mi/annotation", "exports/care_mi/plain/data", "prompts")
 
 
 @pytest.mark.parametrize(
     ("link", "words"),
     [
-        pytest.param(*case, marks=pytest.mark.push if case[1].startswith(BEFORE_A_CHANGE_LANDS) else pytest.mark.full)
+        pytest.param(*case, marks=pytest.mark.push if case[0] in BEFORE_A_CHANGE_LANDS else pytest.mark.full)
         for case in LED_OUT
     ],
 )
@@ -101,7 +101,7 @@ def test_a_build_that_only_repeats_what_it_said_follows_no_link(once: Once, tmp_
     assert "is a pipe, not a file" in done.stderr
 
 
-@pytest.mark.push
+@pytest.mark.full
 @pytest.mark.parametrize("words", ["peek items recipe=care_mi", f"check --store {BUILD}", f"view {BUILD}"])
 def test_a_pipe_in_a_build_makes_nobody_wait(
     once: Once, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: str
@@ -115,7 +115,7 @@ def test_a_pipe_in_a_build_makes_nobody_wait(
     assert "manifest.json is a pipe, not a file" in capsys.readouterr().err
 
 
-@pytest.mark.push
+@pytest.mark.full
 def test_deep_json_in_a_build_is_damage(
     once: Once, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

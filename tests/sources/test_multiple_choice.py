@@ -305,3 +305,66 @@ def test_marks_of_options_are_cut_off(write, read_source):
     (row,) = read_source("several_choice", path=write("q.jsonl", line(["A"])), **SPEC).rows
     assert [(option.key, option.text) for option in row.payload.options][:2] == [("A", "居住权"), ("B", "地役权")]
     assert row.payload.flat_cells()["answers"] == "A"
+
+
+LETTERED = {"question": "q", "options": ["A", "B", "C", "D"], "answer_key": "k"}
+OF_ANY_LIST = {"question": "q", "options": "o", "answer_key": "k"}
+
+
+def answers(result):
+    return [row.payload.answer for row in result.rows]
+
+
+def test_an_index_counts_options_that_have_no_text(write, read_source):
+    rows = "q,A,B,C,D,k\nRibs?,,twelve,twenty-four,thirty,2\nGas?,oxygen,nitrogen,,,1\nNone?,,a,b,c,0\n"
+    result = read_source("multiple_choice", path=write("q.csv", rows), columns=LETTERED, key_as="index")
+    assert answers(result) == ["twenty-four", "nitrogen"]
+    assert result.dropped() == [(4, "missing_field")]
+    records = [{"q": "Heart?", "o": [None, "two", "three", "four"], "k": 4}, {"q": "Air?", "o": ["x", ""], "k": 2}]
+    text = "".join(json.dumps(record) + "\n" for record in records)
+    result = read_source("multiple_choice", path=write("q.jsonl", text), columns=OF_ANY_LIST, key_as="index_from_1")
+    assert answers(result) == ["four"]
+    assert result.dropped() == [(2, "missing_field")]
+
+
+def test_a_letter_without_a_text_is_no_answer(write, read_source):
+    rows = "q,A,B,C,D,k\nRibs?,,twelve,twenty-four,thirty,A\nGas?,oxygen,nitrogen,,,B\n"
+    result = read_source("multiple_choice", path=write("q.csv", rows), columns=LETTERED)
+    assert answers(result) == ["nitrogen"]
+    assert result.dropped() == [(2, "missing_field")]
+
+
+def test_numbers_mean_no_header(write, read_source):
+    numbers = {"question": 0, "options": [1, 2], "answer_key": 3}
+    path = write("q.csv", "First?,a,b,A\nSecond?,c,d,B\n")
+    assert answers(read_source("multiple_choice", path=path, columns=numbers)) == ["a", "d"]
+    with_names = write("named.csv", "q,A,B,k\nFirst?,a,b,A\n")
+    assert answers(read_source("multiple_choice", path=with_names, columns=numbers, header=True)) == ["a"]
+
+
+def test_a_header_that_is_a_question_is_not_left_out(write, make_source):
+    numbers = {"question": 0, "options": [1, 2], "answer_key": 3}
+    path = write("q.csv", "First?,a,b,A\nSecond?,c,d,B\n")
+    with pytest.raises(DataError, match="has the wrong shape") as caught:
+        make_source("multiple_choice", path=path, columns=numbers, header=True).check()
+    assert "'First?', which would be lost" in caught.value.why
+    assert caught.value.next.endswith("header: false")
+
+
+def test_two_columns_of_one_name_are_told_apart_by_number(write, make_source, read_source):
+    path = write("q.csv", "q,A,B,k,k\nFirst?,a,b,A,B\n")
+    columns = {"question": "q", "options": ["A", "B"], "answer_key": "k"}
+    with pytest.raises(DataError) as caught:
+        make_source("multiple_choice", path=path, columns=columns).check()
+    assert "2 of this name: the columns 3, 4" in caught.value.why
+    proposed = {**columns, "answer_key": 4}
+    assert answers(read_source("multiple_choice", path=path, columns=proposed, header=True)) == ["b"]
+
+
+@pytest.mark.parametrize("row", ['{"q": "Who?", "o": ["a", "b"], "k": "A", "k": "B"}',
+                                 '{"q": "Who?", "o": {"A": "a", "A": "b"}, "k": "A"}'])  # fmt: skip
+def test_a_name_that_stands_twice_in_a_record_drops_it(row, write, read_source):
+    good = '{"q": "What?", "o": ["c", "d"], "k": "A"}'
+    result = read_source("multiple_choice", path=write("q.jsonl", f"{good}\n{row}\n"), columns=OF_ANY_LIST)
+    assert answers(result) == ["c"]
+    assert result.dropped() == [(2, "malformed")]

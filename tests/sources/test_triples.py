@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from benchbuilder.core.errors import DataError
 
-CPUBMED = {"format": "tsv", "columns": {"head": 0, "relation": 1, "tail": 2}, "type_separator": "@@"}
+CPUBMED = {"format": "tsv", "columns": {"head": 0, "relation": 1, "tail": 2}, "type_separator": "@@", "header": True}
 NAMED = {"columns": {"head": "head", "relation": "relation", "tail": "tail", "head_type": "ht"}}
 
 
@@ -126,7 +126,7 @@ def test_undecodable_head_asks_for_the_encoding(write, make_source):
     path = write("kg.tsv", "子痫@@t\tr\t早产@@t\n".encode("gb18030") * 5)
     for header in (True, False):
         with pytest.raises(DataError) as raised:
-            make_source("triples", "kg", path=path, header=header, **CPUBMED).check()
+            make_source("triples", "kg", path=path, **{**CPUBMED, "header": header}).check()
         assert "encoding" in raised.value.next
         assert "sources.kg" in raised.value.next
 

@@ -198,7 +198,7 @@ def test_duplicates_across_blocks_and_files_name_the_first(write, make_source, c
     write("kg/c.tsv", "h\tr\tt\n")
     write("kg/d.csv", "h,r,t\n甲1,1,乙1\n丙,1,丁")
     write("kg/e.jsonl", '["甲1", "1", "乙1"]')
-    units = both_ways(make_source, path="kg", columns={"head": 0, "relation": 1, "tail": 2})
+    units = both_ways(make_source, path="kg", header=True, columns={"head": 0, "relation": 1, "tail": 2})
     kept = [unit for unit in units if not isinstance(unit, EndOfFile) and isinstance(unit.outcome, Kept)]
     assert len(kept) == 13 * 3 * 7 + 1
     assert units[-1].units == 1 or units[-1].file == "kg/e.jsonl"
@@ -213,7 +213,10 @@ def test_a_file_of_nothing(write, make_source):
 def test_much_white_space_around_a_cell(write, make_source):
     blank = "\u3000 \t".replace("\t", "\u2003") * 40
     units = both_ways(
-        make_source, path=write("kg.csv", f"h,r,t\n{blank}甲{blank},r{blank},{blank}乙\n"), columns=COLUMNS
+        make_source,
+        path=write("kg.csv", f"h,r,t\n{blank}甲{blank},r{blank},{blank}乙\n"),
+        columns=COLUMNS,
+        header=True,
     )
     assert (units[0].outcome.row.payload.head, units[0].outcome.row.payload.tail) == ("甲", "乙")
 

@@ -59,7 +59,7 @@ class Clone:
     warnings: tuple[Problem, ...] = ()
 
     def write(self, folder: Path) -> list[Path]:
-        """Write every file below `folder`; with nothing written, RecipeError if one exists already.
+        """Write every file below `folder`, or none; with nothing written, RecipeError if one exists already.
 
         StoreError, if a link would lead one elsewhere.
         """
@@ -69,9 +69,15 @@ class Clone:
             raise RecipeError([Problem("a copy overwrites nothing", actual=", ".join(existing[:5]), hint=hint)])
         for place in self.files:
             check_way(folder / place)
-        for place, data in self.files.items():
-            write_atomically(folder / place, data)
-        return [folder / place for place in self.files]
+        written: list[Path] = []
+        try:
+            for place, data in self.files.items():
+                written.append(write_atomically(folder / place, data))
+        except BaseException:  # half a copy would be in the way of the next try
+            for path in written:
+                path.unlink(missing_ok=True)
+            raise
+        return written
 
 
 def clone_recipe(request: CloneRequest, recipes: Sequence[str] | None = None) -> Clone:

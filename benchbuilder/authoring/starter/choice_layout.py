@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from benchbuilder.config import OPEN_PLACE
 from benchbuilder.core import decode_text, parse_json, read_given_file
 
 _ROWS = 300
@@ -42,17 +44,39 @@ def guess_layout(path: Path) -> ChoiceLayout | None:
         return None
     if path.suffix.lower() in (".json", ".jsonl"):
         return _of_records(_records(text, path.suffix.lower()))
-    delimiter = "\t" if path.suffix.lower() == ".tsv" else max(",;", key=text.partition("\n")[0].count)
+    is_tsv = path.suffix.lower() == ".tsv"
+    delimiter = "\t" if is_tsv else max(",;", key=text.partition("\n")[0].count)
     try:
-        rows = [row for row in islice(csv.reader(text.splitlines(keepends=True), delimiter=delimiter), _ROWS) if row]
+        quoted = not is_tsv or _cells_are_quoted(text, delimiter)
+        layout = _of_rows(_rows(text, delimiter, quoted=quoted), delimiter)
     except csv.Error:  # a cell that is too large to be one
         return None
-    return _of_rows(rows, delimiter)
+    if layout is not None and is_tsv and quoted and "quoting" not in dict(layout.settings):
+        return replace(layout, settings=(*layout.settings, ("quoting", "true")))
+    return layout
+
+
+def _rows(text: str, delimiter: str, *, quoted: bool) -> list[list[str]]:
+    """The first rows of a table, as the reader of delimited files splits them."""
+    lines = io.StringIO(text, newline="")
+    quoting = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
+    rows = csv.reader(lines, delimiter=delimiter, quoting=quoting, strict=quoted)
+    return [row for row in islice(rows, _ROWS) if row]
+
+
+def _cells_are_quoted(text: str, delimiter: str) -> bool:
+    """Whether cells are in quotation marks, as spreadsheets save them: without the marks, all rows have one width."""
+    if not any(cell.startswith('"') for row in _rows(text, delimiter, quoted=False) for cell in row):
+        return False
+    try:
+        return len({len(row) for row in _rows(text, delimiter, quoted=True)}) == 1
+    except csv.Error:  # a mark that is part of the text, such as that of inches
+        return False
 
 
 def _records(text: str, suffix: str) -> list[Mapping[str, Any]]:
     try:
-        lines = islice((line for line in text.splitlines() if line.strip()), _ROWS)
+        lines = islice((line for line in text.split("\n") if line.strip()), _ROWS)
         data: Any = [parse_json(line) for line in lines] if suffix == ".jsonl" else parse_json(text)
     except (ValueError, RecursionError):
         return []
@@ -69,7 +93,8 @@ def _of_records(records: Sequence[Mapping[str, Any]]) -> ChoiceLayout | None:
     if not keys or options is None or not texts:
         return None
     question = max(texts, key=lambda name: sum(len(str(record.get(name, ""))) for record in records))
-    settings = [("key_as", key_as)] if (key_as := _key_as([record.get(keys[0]) for record in records])) else []
+    counts = [_options_of(record.get(options), marked.get(options)) for record in records]
+    settings = [("key_as", key_as)] if (key_as := _key_as([record.get(keys[0]) for record in records], counts)) else []
     settings += [("option_mark", json.dumps(marked[options]))] if options in marked else []
     quoted = [json.dumps(name, ensure_ascii=False) for name in (question, options, keys[0])]
     return ChoiceLayout(quoted[0], quoted[1], quoted[2], tuple(settings))
@@ -88,7 +113,7 @@ def _of_rows(rows: Sequence[Sequence[str]], delimiter: str) -> ChoiceLayout | No
     for header in (1, 0):
         body = full[header:]
         keys = [n for n in range(width) if body and _is_key([row[n] for row in body])]
-        first = full[0] if full else ()
+        first = [cell.strip() for cell in full[0]] if full else []
         if not keys or (header and _KEY.match(first[keys[-1]].strip()) and _is_key([row[keys[-1]] for row in full])):
             continue
         key = keys[-1]
@@ -104,8 +129,13 @@ def _of_rows(rows: Sequence[Sequence[str]], delimiter: str) -> ChoiceLayout | No
             and ((header and _LETTER.match(first[n].strip())) or len({row[n] for row in body}) > _VARIED * len(body))
         ]
         beside = [*more, *beside]  # nobody need choose the last option of any question
-        named = [json.dumps(name, ensure_ascii=False) if header else str(n) for n, name in enumerate(first)]
-        settings = [("key_as", key_as)] if (key_as := _key_as([row[key] for row in body])) else []
+        named = [
+            json.dumps(name, ensure_ascii=False) if header and first.count(name) == 1 else str(n)
+            for n, name in enumerate(first)
+        ]
+        counts = [len(beside)] * len(body)
+        settings = [("key_as", key_as)] if (key_as := _key_as([row[key] for row in body], counts)) else []
+        settings += [("header", "true")] if header and any(named[n].isdigit() for n in (question, *beside, key)) else []
         settings += [] if header else [("header", "false"), ("width", str(width)), ("quoting", "true")]
         settings += [("delimiter", json.dumps(delimiter))] if delimiter == ";" else []
         return ChoiceLayout(named[question], f"[{', '.join(named[n] for n in beside)}]", named[key], tuple(settings))
@@ -127,9 +157,20 @@ def _is_key(values: Sequence[Any]) -> bool:
     return len(named) >= max(1, _MOSTLY * len(values)) and 2 <= len(set(named)) <= 8
 
 
-def _key_as(values: Sequence[Any]) -> str:
-    """How a column names options, if not by letters."""
-    digits = [str(value).strip("(). ") for value in values if str(value).strip("(). ").isdigit()]
-    if len(digits) < _MOSTLY * len(values):
+def _options_of(value: Any, mark: str | None) -> int:
+    """How many options a record has."""
+    return len(re.findall(mark, str(value))) if mark else len(value) if isinstance(value, list | dict) else 0
+
+
+def _key_as(values: Sequence[Any], counts: Sequence[int]) -> str:
+    """How a column names options, if not by letters; open where numbers count from 0 as well as from 1.
+
+    The number of the options of a row as its key tells: it counts from 1. Else a 0 tells; with both, 0 means no answer.
+    """
+    marks = [str(value).strip("(). ") for value in values]
+    if sum(mark.isdigit() for mark in marks) < _MOSTLY * len(values):
         return ""
-    return "index" if "0" in digits else "index_from_1"
+    numbers = [(int(mark), count) for mark, count in zip(marks, counts, strict=True) if mark.isdigit()]
+    if any(number >= count for number, count in numbers):
+        return "index_from_1"
+    return "index" if any(number == 0 for number, _ in numbers) else f"{OPEN_PLACE} # index (from 0) or index_from_1?"

@@ -170,7 +170,8 @@ def _source(argument: str, recipe: str) -> _SourceText:
         text = text.replace(f"      {key}: {OPEN_PLACE}", f"      {key}: {getattr(layout, key)} # check", 1)
     text = text.replace(" # check # or answer:", " # check")
     for key, value in layout.settings:
-        text = re.sub(rf"(?m)^    # {key}: .*$", lambda _, k=key, v=value: f"    {k}: {v} # check", text)
+        line = f"    {key}: {value}{' ' if '#' in value else ' # '}check"
+        text = re.sub(rf"(?m)^    # {key}: .*$", lambda _, line=line: line, text)
     return _SourceText(text, files)
 
 

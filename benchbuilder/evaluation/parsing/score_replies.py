@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchbuilder.core import parse_json, strip_reply_framing
+from benchbuilder.core import parse_json, strip_reply_framing, unique_object
 
 _FENCE = re.compile(r"\A```[A-Za-z]*[ \t]*\n(.*)\n```\Z", re.DOTALL)
 _NUMBER = re.compile(r"[-+]?(?:\d+(?:\.\d*)?|\.\d+)")
@@ -98,13 +98,6 @@ def read_score_object(text: str) -> float | UnreadableScore:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return UnreadableScore("malformed", f"the score is {json.dumps(value, ensure_ascii=False)[:60]}")
     return _in_range(float(value))
-
-
-def unique_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The object with the members `pairs`; ValueError if a name occurs twice."""
-    if len({name for name, _ in pairs}) < len(pairs):
-        raise ValueError("a name occurs twice")
-    return dict(pairs)
 
 
 def read_score_number(text: str, labels: Sequence[str] = (), units: Sequence[str] = ()) -> float | UnreadableScore:

@@ -13,9 +13,9 @@ from benchbuilder.core import (
     find_all,
     has_match,
     replace_all,
+    unique_object,
 )
 from benchbuilder.evaluation.parsing.restated_claims import ClaimFinder
-from benchbuilder.evaluation.parsing.score_replies import unique_object
 from benchbuilder.evaluation.parsing.verdict_tables import CLAIM, CONTRARY, FALSE, OTHER, QUESTION, TRUE, VerdictTable
 
 _SHORT_QUOTE = 12

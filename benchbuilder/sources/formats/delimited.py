@@ -115,6 +115,13 @@ def _column_places(name: str, dialect: TableDialect, columns: Sequence[Column], 
                 dialect.key, name, expected=f"a header with the column {column!r}", found="header: false in the recipe",
                 next="name the columns by index from 0, or set header: true",
             )  # fmt: skip
+        elif header.count(column) > 1:
+            numbers = [str(place) for place, title in enumerate(header) if title == column]
+            raise wrong_shape(
+                dialect.key, name, expected=f"one column {column!r}",
+                found=f"{len(numbers)} of this name: the columns {', '.join(numbers)}, counted from 0",
+                next=f"name it by its number, {' or '.join(numbers)}, and set header: true",
+            )  # fmt: skip
         elif column in header:
             places.append(header.index(column))
     missing = [column for column in columns if isinstance(column, str) and header is not None and column not in header]

@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
-from benchbuilder.core import DataError, parse_json
+from benchbuilder.core import DataError, parse_json, unique_object
 from benchbuilder.sources.formats.tables import Column, RawRow
 
 RecordLevels = dict[str, Any]
@@ -278,7 +278,7 @@ def _parse_cell(cell: Any) -> Any:
     if not isinstance(cell, str) or cell.lstrip()[:1] not in ("{", "["):
         return cell
     try:
-        return parse_json(cell)
+        return parse_json(cell, object_pairs_hook=unique_object)
     except (ValueError, RecursionError):
         return cell
 

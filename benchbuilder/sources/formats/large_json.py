@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from benchbuilder.core import TOO_DEEP, parse_json
+from benchbuilder.core import TOO_DEEP, parse_json, unique_object
 from benchbuilder.sources.formats.tables import decoding_problem
 
 LARGE_JSON_BYTES = 8_000_000
@@ -20,7 +20,7 @@ _PART_CHARS = 1 << 22
 _LONGEST_WORD = 12
 """Characters of the longest word or escape that the end of a piece can cut."""
 _SHOWN_NAMES = 8
-_DECODER = json.JSONDecoder()
+_DECODER = json.JSONDecoder(object_pairs_hook=unique_object)
 _NEXT = re.compile(r"[^ \t\n\r]")
 _OPENS = {"[]": "[", "{}": "{"}
 _CLOSES = {"[": "]", "{": "}"}
@@ -34,7 +34,7 @@ def load_document(path: Path, encoding: str) -> Any:
     """A complete document. ValueError, also for undecodable bytes, if it cannot be read."""
     raw = path.read_bytes()
     try:
-        return parse_json(raw.decode(encoding).removeprefix("\ufeff"))
+        return parse_json(raw.decode(encoding).removeprefix("\ufeff"), object_pairs_hook=unique_object)
     except UnicodeDecodeError as error:
         raise UndecodableDocumentError(decoding_problem(error, encoding)) from error
 

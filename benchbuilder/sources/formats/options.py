@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
-from benchbuilder.core import Dropped, Option, find_all, parse_json
+from benchbuilder.core import Dropped, Option, find_all, parse_json, unique_object
 from benchbuilder.sources.formats.tables import cell_text
 
 KeyAs = Literal["letter", "index", "index_from_1", "text"]
@@ -18,7 +17,8 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 def parse_options(value: Any, mark: str, normalise: TextNormaliser) -> tuple[Option, ...] | Dropped:
     """Options from a mapping key -> text, a list (keyed A, B, ...), or one text in which `mark` matches the keys.
 
-    A mapping or list may also be JSON in one cell. Options without text are omitted.
+    A mapping or list may also be JSON in one cell. Options without text are there, with an empty text: an index counts
+    the options as the file has them.
     """
     if isinstance(value, str):
         value = _parse_json(value.strip())
@@ -40,7 +40,10 @@ def parse_options(value: Any, mark: str, normalise: TextNormaliser) -> tuple[Opt
 def make_options(
     pairs: Sequence[tuple[str, Any]], mark: str, normalise: TextNormaliser
 ) -> tuple[Option, ...] | Dropped:
-    """Options from pairs of key and text; a mark at the start of a text is removed and gives the key."""
+    """Options from pairs of key and text, those without text too.
+
+    A mark at the start of a text is removed and gives the key.
+    """
     options: list[Option] = []
     for raw_key, value in pairs:
         key, text = cell_text(raw_key), "" if value is None else cell_text(value)
@@ -48,9 +51,8 @@ def make_options(
             return Dropped("malformed", f"option {raw_key!r} is no text")
         if mark and (spans := find_all(mark, text)) and spans[0].start == 0:
             key, text = _key_letters(spans[0].slice_of(text)), text[spans[0].end :]
-        if text := normalise(text):
-            options.append(Option(key=key.strip(), text=text))
-    keys = [option.key for option in options]
+        options.append(Option(key=key.strip(), text=normalise(text)))
+    keys = [option.key for option in options if option.text]
     if len(set(keys)) < len(keys):
         return Dropped("malformed", f"two options have one key: {' '.join(keys)}")
     return tuple(options)
@@ -59,8 +61,8 @@ def make_options(
 def _parse_json(text: str) -> Any:
     if text[:1] in ("{", "["):
         try:
-            return parse_json(text)
-        except json.JSONDecodeError:
+            return parse_json(text, object_pairs_hook=unique_object)
+        except ValueError:
             return text
     return text
 
@@ -79,7 +81,10 @@ def _key_letters(text: str) -> str:
 
 
 def find_key(value: Any, key_as: KeyAs, options: tuple[Option, ...], normalise: TextNormaliser) -> str | Dropped:
-    """The key of the only right option, from its letter, its index or its text, or from a list with one of these."""
+    """The key of the only right option, from its letter, its index or its text, or from a list with one of these.
+
+    `options` are those of the file, in its order, without text or not; the right one has a text.
+    """
     texts = _key_texts(value)
     if not texts:
         return Dropped("no_answer_key", "")
@@ -88,7 +93,7 @@ def find_key(value: Any, key_as: KeyAs, options: tuple[Option, ...], normalise: 
     if key_as == "text":
         return _by_text(normalise(texts[0]), options)
     if key_as == "letter":
-        return _by_letter(texts[0], [option.key for option in options])
+        return _by_letter(texts[0], options)
     return _by_index(texts[0], 0 if key_as == "index" else 1, options)
 
 
@@ -110,7 +115,7 @@ def find_keys(
         if isinstance(key, Dropped):
             return key
         keys.add(key)
-    return tuple(option.key for option in options if option.key in keys)
+    return tuple(option.key for option in options if option.text and option.key in keys)
 
 
 def _key_texts(value: Any) -> list[str]:
@@ -135,7 +140,8 @@ def _by_text(answer: str, options: tuple[Option, ...]) -> str | Dropped:
     return keys[0] if keys else Dropped("key_not_in_options", f"no option reads {answer!r}")
 
 
-def _by_letter(written: str, keys: list[str]) -> str | Dropped:
+def _by_letter(written: str, options: tuple[Option, ...]) -> str | Dropped:
+    keys = [option.key for option in options if option.text]
     if written in keys:
         return written
     plain = _key_letters(written)
@@ -144,7 +150,13 @@ def _by_letter(written: str, keys: list[str]) -> str | Dropped:
             return candidate
         if len(candidate) > 1 and all(letter in keys for letter in candidate):
             return Dropped("multiple_answers", written)
+        if any(option.key == candidate for option in options):
+            return _without_text(candidate)
     return Dropped("key_not_in_options", f"the key {written[:40]} is none of {' '.join(keys)}")
+
+
+def _without_text(which: str) -> Dropped:
+    return Dropped("missing_field", f"the right option, {which}, is empty")
 
 
 def _by_index(written: str, first: int, options: tuple[Option, ...]) -> str | Dropped:
@@ -156,4 +168,4 @@ def _by_index(written: str, first: int, options: tuple[Option, ...]) -> str | Dr
     place = int(written) - first
     if not 0 <= place < len(options):
         return Dropped("key_not_in_options", f"index {written} of {len(options)} options")
-    return options[place].key
+    return options[place].key if options[place].text else _without_text(options[place].key)

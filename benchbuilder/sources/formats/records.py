@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchbuilder.core import DataError, parse_json
+from benchbuilder.core import DataError, parse_json, unique_object
 from benchbuilder.sources.formats.field_paths import (
     RecordUnit,
     is_plain,
@@ -52,7 +52,7 @@ def _parsed_lines(path: Path, encoding: str) -> Iterator[tuple[int, Any, str, st
             yield number, None, "undecodable", problem
         elif text.strip():
             try:
-                yield number, parse_json(text), "", ""
+                yield number, parse_json(text, object_pairs_hook=unique_object), "", ""
             except (ValueError, RecursionError) as error:
                 yield number, None, "malformed", f"no JSON: {error}"
 

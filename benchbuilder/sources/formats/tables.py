@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from math import isnan
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, cast
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
 from benchbuilder.config import FileRef, Spec
 from benchbuilder.core import Regex
@@ -152,6 +152,7 @@ class TableSpec(SourceSpec):
     quoting: bool | None = None
     """Whether quotation marks enclose cells (default in csv) or have no meaning."""
     header: bool = True
+    """Whether the first line names the columns. Default: it does, unless all `columns` are numbers."""
     width: Annotated[int, Field(ge=1)] | None = None
     """Number of columns of a valid row; default: that of the header, or else at least the requested columns."""
     sheet: str = ""
@@ -165,6 +166,29 @@ class TableSpec(SourceSpec):
     """What is replaced in each column before anything else, in this order. Each rule must change a record."""
     unit: Literal["line", "block", "file"] = "line"
     """The unit of a plain text: a line, a block between blank lines, or the complete file."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _numbers_mean_no_header(cls, data: Any) -> Any:
+        """Who counts columns has no names for them: the first line is a row."""
+        if isinstance(data, dict):
+            given = cast("dict[str, Any]", data)
+            numbers = list(_leaves(given.get("columns")))
+            if "header" not in given and numbers and all(isinstance(number, int) for number in numbers):
+                return {**given, "header": False}
+        return cast("Any", data)
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    """The columns that a recipe names, one by one."""
+    if isinstance(value, Mapping):
+        for part in cast("Mapping[str, Any]", value).values():
+            yield from _leaves(part)
+    elif isinstance(value, list | tuple):
+        for part in cast("Sequence[Any]", value):
+            yield from _leaves(part)
+    elif value is not None:
+        yield value
 
 
 def cell_text(value: Any) -> str | None:

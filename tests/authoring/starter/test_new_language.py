@@ -194,6 +194,20 @@ def test_messages(words: list[str], message: str, here: Path, capsys: pytest.Cap
         ("e.json", '[{"q": "Qué?", "o": "(A) un\\n(B) dos", "k": "(A)"}, {"q": "Y?", "o": "(A) a\\n(B) b", "k": "B"}]',
          ('"q"', '"o"', '"k"'), {"option_mark": '"\\\\([A-Ha-h]\\\\)"'}),
         ("f.csv", "just,text\nof,people\n", None, {}),
+        ("twice.csv", "question,A,B,key,key\nWhat?,one,two,A,B\nWho?,x,y,B,A\n",
+         ('"question"', '["A", "B"]', "4"), {"header": "true"}),
+        ("spaces.csv", "question\xa0,A,B, key\nWhat?,one,two,A\nWho?,x,y,B\n",
+         ('"question"', '["A", "B"]', '"key"'), {}),
+        ("quoted.tsv", 'q\tA\tB\tkey\n"What, ""so""?"\t"one\nor"\ttwo\tA\nWho?\tx\ty\tB\n',
+         ('"q"', '["A", "B"]', '"key"'), {"quoting": "true"}),
+        ("inches.tsv", 'q\tA\tB\tkey\n"5" pipe?\tone\ttwo\tA\n6" pipe?\tx\ty\tB\n',
+         ('"q"', '["A", "B"]', '"key"'), {}),
+        ("from_1.jsonl", '{"q": "What?", "o": ["a", "b"], "k": 1}\n{"q": "Who?", "o": ["c", "d"], "k": 2}\n'
+         '{"q": "Nobody knows?", "o": ["c", "d"], "k": 0}\n',
+         ('"q"', '"o"', '"k"'), {"key_as": "index_from_1"}),
+        ("from_where.jsonl", '{"q": "What?", "o": ["a", "b", "c"], "k": 1}\n'
+         '{"q": "Who\u2028?", "o": ["c", "d", "e"], "k": 2}\n',
+         ('"q"', '"o"', '"k"'), {"key_as": "??? # index (from 0) or index_from_1?"}),
     ],
 )  # fmt: skip
 def test_columns_are_told_by_their_content(
