@@ -134,6 +134,8 @@ class Benchmark(RowSource[BenchmarkSpec]):
         cells = dict(zip(self._present_columns, values, strict=True))
         if isinstance(cells.get("expected"), bool):
             cells["expected"] = "yes" if cells["expected"] else "no"
+        if broken := [name for name, value in cells.items() if isinstance(value, str) and cell_text(value) is None]:
+            return Dropped("malformed", f"{broken[0]} is no valid text")
         texts = {name: self._text(cells.get(name), source_file) for name in cells if name != "evidence"}
         if not texts.get("question"):
             return Dropped("missing_field", self.spec.columns.question)
@@ -172,7 +174,8 @@ class Benchmark(RowSource[BenchmarkSpec]):
         if not isinstance(value, list):
             return None
         parts: list[Any] = [part.get("text") if isinstance(part, dict) else part for part in value]  # pyright: ignore[reportUnknownMemberType]
-        return [part.strip() for part in parts if part.strip()] if all(isinstance(p, str) for p in parts) else None
+        found = [cell_text(part) if isinstance(part, str) else None for part in parts]
+        return None if None in found else [text for text in found if text]
 
     def _support(self, rank: int, text: str, source_file: SourceFile) -> Support:
         name = hashlib.blake2b(text.encode(), digest_size=10).hexdigest()

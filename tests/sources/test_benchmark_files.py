@@ -119,3 +119,11 @@ def test_a_column_that_the_recipe_names_must_be_there(tmp_path: Path) -> None:
     path = tsv(tmp_path / "h.tsv", "OE\ts\tWhat?\tThis.\tThat.\t")
     with pytest.raises(DataError):
         list(source(path, columns={"evidence": "docs"}).read())
+
+
+@pytest.mark.parametrize("change", [{"evidence": ["\ud800 It is."]}, {"evidence": "\ud800"}, {"answer": "\udfff"}])
+def test_half_a_character_drops_the_row(change: dict[str, Any], tmp_path: Path) -> None:
+    row = {"q-type": "TF", "full-question": "Is Venus hot?", "answer": "Yes.", "answer-wrong": "No.", "expected": "yes"}
+    path = tmp_path / "a.jsonl"
+    path.write_text(f"{json.dumps(row)}\n{json.dumps(row | change)}\n", encoding="utf-8")
+    assert drops(path) == [(2, "malformed")]
