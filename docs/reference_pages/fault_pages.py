@@ -35,7 +35,7 @@ def faults() -> str:
         damaged = [line for line in matrix["damaged"] if line["command"] == command]
         rows += [row for line in damaged for row in _damage_rows(line, matrix)]
         parts += [f"## `benchbuild {command}`", table(_HEADER, rows)]
-    parts += ["## Every command that writes", _WRITES, table(_HEADER, _write_rows(matrix["every_write"]))]
+    parts += ["## Further commands", _WRITES, table(_HEADER, _write_rows(matrix["every_write"]))]
     parts += [_SURROUNDINGS, table(_HEADER, _surrounding_rows(matrix["surroundings"]))]
     parts += ["## `benchbuild review`", _REVIEW, table(_HEADER, map(partial(_review_row, matrix), matrix["reviewed"]))]
     return "\n\n".join(parts)
@@ -54,8 +54,8 @@ _SURROUNDINGS = "These and the commands that only read run in odd surroundings t
 def _surrounding_rows(odd: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     every = ", ".join(f"`{name}`" for name in odd["commands"])
     for title, shell in odd["shells"].items():
-        full = " or says with exit code 3 that its output cannot be written" if "/dev/full" in shell else ""
-        yield title, f"all along, in {every}", f"it ends with the same result{full}"
+        full = ", or with exit code 3 if it prints" if "/dev/full" in shell else ""
+        yield title, f"all along, in {every}", f"it ends with exit code 0{full}, and without a trace of Python"
     free = ", ".join(f"{count:,}" for count in odd["free_bytes"])
     yield (
         f"the disk has {free} bytes left", "in each of them that writes",
