@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from benchbuilder.authoring.starter.choice_layout import guess_layout
+from benchbuilder.authoring.starter.layout import propose_layout
+from benchbuilder.authoring.starter.sample import UnclearLayoutError
 from benchbuilder.core import BenchbuilderError, EndOfFile, Kept, find_kind, read_row_file
 from benchbuilder.evaluation.baselines.people import _file_answers
 from benchbuilder.evaluation.baselines.recorded import _read
@@ -34,6 +36,17 @@ PIECES = (
     b"9" * 5_000, "\u2028\u0085\u202e".encode(), b"\xc3\x28", b"A" * 70_000, b'{"id": 1, "id": 2}',
 )  # fmt: skip
 """What other files have been found to hold, or an attacker would write."""
+
+
+def _layout(kind: str) -> Reader:
+    """What `new` makes of a file: a layout, or a question."""
+
+    def read(path: Path) -> object:
+        with suppress(UnclearLayoutError):
+            return propose_layout(path, kind)
+        return None
+
+    return read
 
 
 def _source(kind: str, **spec: Any) -> Reader:
@@ -67,7 +80,9 @@ READERS: dict[str, tuple[Reader, tuple[str, ...], Mapping[str, Any]]] = {
     "submissions": (lambda path: read_submission(path, {"item-1"}), TABLES, RATED),
     "reports of errors": (read_reports, TABLES, {"item": "i", "kind": "wrong_key", "text": "It is Venus.", "by": "me"}),
     "a release": (lambda path: read_record(path.parent), (".json",), RECORD),
-    "layouts that `new` guesses": (guess_layout, (".jsonl", ".json", ".csv", ".tsv"), CHOICE),
+    "layouts of choices": (_layout("multiple_choice"), (*TABLES, ".json", ".txt"), CHOICE),
+    "layouts of answers": (_layout("question_answer"), (*TABLES, ".json"), CHOICE),
+    "layouts of claims": (_layout("claims"), (*TABLES, ".json"), CHOICE),
     "multiple choice": (_source("multiple_choice", columns={
         "question": "question", "options": {"A": "a", "B": "b", "C": "c"}, "answer_key": "key"}), SOURCES, CHOICE),
     "claims": (_source("claims", columns={"text": "claim", "label": "label"}, labels={"true": "yes", "false": "no"}),

@@ -61,6 +61,7 @@ from .sheets.sheets import csv_bytes as csv_bytes
 from .sheets.sheets import escape_formula as escape_formula
 from .sheets.sheets import fold_whitespace as fold_whitespace
 from .sheets.sheets import unescape_formula as unescape_formula
+from .sheets.shown_cells import UnclearCell as UnclearCell
 from .sheets.workbook import open_worksheet as open_worksheet
 from .sheets.workbook import read_workbook as read_workbook
 from .sheets.workbook import strip_archive_dates as strip_archive_dates

@@ -25,6 +25,7 @@ class AuditReport:
         contradictions: The number of pairs of items that contradict each other.
         files: The files that were written.
         closed: Whether the gate is closed, because of a leak or a contradiction.
+        warning: One of the notes, that nobody may miss; empty if there is none.
     """
 
     task: str
@@ -34,6 +35,7 @@ class AuditReport:
     contradictions: int
     files: tuple[Path, ...]
     closed: bool
+    warning: str = ""
 
 
 def audit(
@@ -90,4 +92,6 @@ def audits_of(
         notes = (*one.notes, *texts.sentences())
         files = (*write_audit(replace(one, notes=notes)), *texts.files)
         closed = one.result.closed or bool(texts.contradictions)
-        yield AuditReport(one.loaded.task, one.folder, one.result, notes, texts.contradictions, files, closed)
+        yield AuditReport(
+            one.loaded.task, one.folder, one.result, notes, texts.contradictions, files, closed, one.warning
+        )

@@ -11,7 +11,7 @@ from benchbuilder.config import load_recipe, trusting
 from benchbuilder.core import Problem
 from benchbuilder.evaluation import check_setting_files
 from benchbuilder.explorer import JudgedSet, check_judged
-from benchbuilder.pipeline import check_recipe, require_libraries
+from benchbuilder.pipeline import check_recipe, require_libraries, understood_rows
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,7 @@ class CheckedRecipe:
         files: The number of files that it reads.
         warnings: What may be wrong with it; for a copied recipe also text that is still about the original.
         judged: The rows that people judged beside its rules, with what becomes of each, by step.
+        rows: Lines that show three rows of each source as they were understood.
     """
 
     name: str
@@ -33,6 +34,7 @@ class CheckedRecipe:
     files: int
     warnings: tuple[Problem, ...]
     judged: tuple[JudgedSet, ...] = ()
+    rows: tuple[str, ...] = ()
 
 
 def check(
@@ -67,5 +69,6 @@ def check_overrides(overrides: Sequence[str], recipes: Sequence[str] | None) -> 
     warnings += [problem for each in judged for problem in each.problems()]
     found = loaded.recipe
     return CheckedRecipe(
-        found.name, len(found.sources), len(found.steps), len(loaded.files), tuple(warnings), tuple(judged)
-    )
+        found.name, len(found.sources), len(found.steps), len(loaded.files), tuple(warnings), tuple(judged),
+        tuple(understood_rows(loaded)),
+    )  # fmt: skip

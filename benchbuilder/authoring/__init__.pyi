@@ -34,6 +34,7 @@ from .shapes import asked_facts as asked_facts
 from .shapes import render_pairs as render_pairs
 from .shapes import state_pairs_step as state_pairs_step
 from .starter.new_recipe import start_recipe as start_recipe
+from .starter.read_back import read_back as read_back
 from .sweep import Sweep as Sweep
 from .sweep import SweepRun as SweepRun
 from .sweep import first_sweep_failure as first_sweep_failure

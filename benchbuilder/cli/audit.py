@@ -71,7 +71,8 @@ def _print_audit(audit: AuditReport, console: Console, *, named: bool) -> None:
     if named:
         say(f"{audit.task}:")
     for note in audit.notes:
-        say(f"note: {note}")
+        if note != audit.warning:
+            say(f"note: {note}")
     if result.checks:
         console.print(_table(result, says))
         for title, sentences in _sentences(says).items():
@@ -85,6 +86,8 @@ def _print_audit(audit: AuditReport, console: Console, *, named: bool) -> None:
     say(f"{result.summary()}; in {display_path(audit.folder)}:")
     for line in file_lines(audit.files):
         say(f"  {line}")
+    if audit.warning:
+        say(f"warning: {audit.warning}")
 
 
 def _sentences(says: AuditSentences) -> Mapping[str, list[str]]:

@@ -32,6 +32,7 @@ from benchbuilder.evaluation import (
     chooses_model,
     evaluation_tables,
     plan_evaluation,
+    unused_rows,
 )
 from benchbuilder.pipeline import check_recipe
 
@@ -181,15 +182,14 @@ def _print_report(result: EvaluationResult, console: Console) -> int:
     folder, benchmark = evaluation.store.folder, report.manifests[BENCHMARK]
     items = report.manifests[evaluation.plan.recipe.items].rows
     lost = Counter({reason: n for _, outcome, reason, n in benchmark.units if outcome == "dropped"})
-    reasons = ", ".join(f"{reason} {n}" for reason, n in lost.items())
+    unused, is_much = unused_rows(lost, benchmark.rows)
     if not benchmark.rows:
         raise DataError(
-            "no row of the benchmark could be used", why=reasons or "its files hold none",
+            "no row of the benchmark could be used", why=unused or "its files hold none",
             where=display_path(folder / "ledger.tsv"), next="the ledger names file and line of each row",
         )  # fmt: skip
-    if reasons:
-        rows = lost.total() + benchmark.rows
-        say(f"note: {lost.total()} of {rows} rows of the benchmark were not used: {reasons}")
+    if unused and not is_much:
+        say(f"note: {unused}")
     if items < benchmark.rows:
         say(f"note: one question of each family is asked: {items} of {count_phrase(benchmark.rows, 'item')}")
     task = f"{evaluation.task}: " if evaluation.task else ""
@@ -205,15 +205,18 @@ def _print_report(result: EvaluationResult, console: Console) -> int:
     say(f"{task}{count_phrase(len(answers), 'system')} on {count_phrase(items, 'item')}, in {display_path(folder)}:")
     for line in file_lines(report.written_files):
         say(f"  {line}")
-    for line in _next_steps(result):
-        say(f"next: {line}")
+    warning = f"{unused} ({display_path(folder / 'ledger.tsv')} names file and line of each)" if is_much else ""
+    for line in _last_lines(result, warning):
+        say(line)
     return 75 if report.waiting else 0
 
 
-def _next_steps(result: EvaluationResult) -> Iterator[str]:
-    """What to look at."""
+def _last_lines(result: EvaluationResult, warning: str) -> Iterator[str]:
+    """What nobody may miss, and what to look at."""
+    if warning:
+        yield f"warning: {warning}"
     pages = [file for file in result.report.written_files if file.suffix == ".html"]
     if pages:
-        yield f"open {display_path(pages[0])} in a browser"
+        yield f"next: open {display_path(pages[0])} in a browser"
     if result.scoreboard is not None and any(one.system.group == "model" for one in result.scoreboard.scores):
-        yield "benchbuild analyse, with the same arguments, says what these answers show about the items"
+        yield "next: benchbuild analyse, with the same arguments, says what these answers show about the items"

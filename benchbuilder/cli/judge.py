@@ -39,6 +39,7 @@ from benchbuilder.evaluation import (
     ValidationRun,
     changed_settings,
     clean_judge_folders,
+    has_sample_ratings,
     judge_mismatches,
     judge_spec,
     judges_folder,
@@ -145,7 +146,7 @@ def _train(session: _JudgeSession, names: list[str], again: bool, say: Say, cons
             retrain=again,
         )  # fmt: skip
     say(f"{count_phrase(len(wanted), 'judge')} in {display_path(session.folder)}")
-    if recipe.card.illustrative:
+    if has_sample_ratings(recipe, session.spec, session.loaded.roots):
         say("The bundled ratings are illustrative: judges trained on them are examples and measure nothing.")
     say(
         "next: `benchbuild judge report` with the same arguments reports how far to trust them; "
@@ -236,9 +237,10 @@ def _report(session: _JudgeSession, names: list[str], args: argparse.Namespace, 
     probes, published = (ref.file if ref is not None else None for ref in (spec.probes, spec.published_judges))
     folder = Path(args.output) if args.output else session.folder
     stem = JUDGE_REPORT_STEM if set(wanted) == set(session.spec.judges) else f"{JUDGE_REPORT_STEM}_{'-'.join(wanted)}"
+    loaded = session.loaded
     files = write_judge_report(
-        runs, spec, folder, language=session.loaded.recipe.language, probes=probes, published=published,
-        texts=args.words, illustrative=session.loaded.recipe.card.illustrative, stem=stem,
+        runs, spec, folder, language=loaded.recipe.language, probes=probes, published=published, texts=args.words,
+        illustrative=has_sample_ratings(loaded.recipe, spec, loaded.roots), stem=stem,
     )  # fmt: skip
     say(f"{count_phrase(len(runs), 'judge')} validated, {count_phrase(len(files), 'file')} in {display_path(folder)}")
     if pages := [file for file in files if file.suffix == ".html"]:

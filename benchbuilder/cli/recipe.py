@@ -20,6 +20,7 @@ from benchbuilder.authoring import (
     clone_recipe,
     distribution_name,
     plugin_skeleton_files,
+    read_back,
     start_recipe,
     write_plugin_skeleton,
 )
@@ -62,6 +63,8 @@ def run_check(args: argparse.Namespace, console: Console) -> int:
         if isinstance(error, RecipeError) and (summary := _open_places(error.problems)):
             print_line(console, summary)
         raise
+    for line in result.rows:
+        print_line(console, line)
     _warn(result.warnings, console)
     parts = (count_phrase(result.sources, "source"), count_phrase(result.steps, "step"))
     summary = f"{', '.join(parts)} and {count_phrase(result.files, 'file')} are fine"
@@ -177,6 +180,10 @@ def run_new(args: argparse.Namespace, console: Console) -> int:
     _print_clone(clone, request, console)
     for warning in clone.warnings:
         print_line(console, f"warning: {warning}")
+    if not args.origin and args.language is not None:
+        given = [source.partition(":")[0] for source in args.source if "=" in source]
+        for line in read_back(Path(f"recipes/recipe/{args.name}.yaml"), args.language, given):
+            print_line(console, line)
     return 0
 
 

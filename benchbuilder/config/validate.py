@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as installed_version
@@ -64,7 +64,7 @@ def validate_recipe(
     references = FileResolver(composed.origins, cwd, prompts)
     builder = _SpecBuilder(composed.origins, references, composed.idle_sources)
     _restore_norwegian(composed)
-    builder.problems.update({problem.key: problem for problem in unresolved})
+    builder.problems.update({problem.key: problem for problem in (*unresolved, *_unread_paths(composed))})
     recipe = builder.recipe(_without_idle_sources(composed))
     builder.name(composed.data.get("name"), composed)
     users = [*user_only_key_problems(composed.data, composed.origins), *builder.costs]
@@ -75,6 +75,20 @@ def validate_recipe(
         problems |= dict.fromkeys(folder_problems(recipe, composed.origins, cwd))
         problems |= dict.fromkeys(evaluation_folder_problems(recipe, composed.origins, cwd))
     return ValidatedRecipe(recipe, list(problems), tuple(references.files))
+
+
+def _unread_paths(composed: ComposedRecipe) -> Iterator[Problem]:
+    """A problem for each ``paths.NAME=FILE`` of the command line that nothing in the recipe reads."""
+    read = composed.references
+    if read is None or ("paths",) in read:
+        return
+    names = sorted({str(key[1]) for key in read if len(key) > 1 and key[0] == "paths"})
+    for key, origin in composed.origins.entries.items():
+        if origin.override and len(key) == 2 and key[0] == "paths" and key not in read:
+            yield Problem(
+                "nothing in this recipe reads this path", key=dotted_key(key), where=str(origin),
+                hint=did_you_mean(str(key[1]), names), allowed=", ".join(f"paths.{name}" for name in names),
+            )  # fmt: skip
 
 
 def _each_once(problems: Sequence[Problem]) -> list[Problem]:

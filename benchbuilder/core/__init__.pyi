@@ -234,6 +234,7 @@ from .text.answers import is_whole_token as is_whole_token
 from .text.answers import last_whole_match as last_whole_match
 from .text.answers import locate_answer as locate_answer
 from .text.answers import number_range as number_range
+from .text.answers import says_answer as says_answer
 from .text.answers import split_words as split_words
 from .text.answers import text_differences as text_differences
 from .text.answers import without_numbers as without_numbers
@@ -244,6 +245,7 @@ from .text.floor_words import floor_reason as floor_reason
 from .text.floor_words import floor_word as floor_word
 from .text.gold_names import name_gold as name_gold
 from .text.gold_names import split_gold as split_gold
+from .text.invisible import drop_steering_characters as drop_steering_characters
 from .text.invisible import escape_invisible as escape_invisible
 from .text.invisible import is_blank as is_blank
 from .text.invisible import is_spelling_mark as is_spelling_mark
@@ -289,6 +291,8 @@ from .text.normalise import NormalForm as NormalForm
 from .text.normalise import comparison_form as comparison_form
 from .text.normalise import compose_characters as compose_characters
 from .text.normalise import convert_script as convert_script
+from .text.normalise import drop_hidden as drop_hidden
+from .text.normalise import fold_lookalikes as fold_lookalikes
 from .text.normalise import fold_text as fold_text
 from .text.normalise import normalise_space as normalise_space
 from .text.normalise import rewrite_texts as rewrite_texts

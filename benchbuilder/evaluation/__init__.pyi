@@ -43,6 +43,8 @@ from .baselines.base import BaselineSpec as BaselineSpec
 from .baselines.people import PeopleSpec as PeopleSpec
 from .baselines.people import answer_sheet as answer_sheet
 from .benchmark import BENCHMARK as BENCHMARK
+from .benchmark import has_sample_ratings as has_sample_ratings
+from .benchmark import unused_rows as unused_rows
 from .judge_report.report import JUDGE_REPORT_STEM as JUDGE_REPORT_STEM
 from .judge_report.report import write_judge_report as write_judge_report
 from .judge_training.finetune import ALL_PART as ALL_PART

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -108,15 +108,33 @@ def benchmark_card(recipe: Recipe, spec: EvaluationSpec) -> CardSpec:
     return recipe.card.model_copy(update={"title": title, "summary": "", "licence": licence, "illustrative": False})
 
 
+def unused_rows(lost: Mapping[str, int], used: int) -> tuple[str, bool]:
+    """How many rows of a benchmark were dropped, with the reasons, and whether they are more than a tenth.
+
+    >>> unused_rows({"duplicate": 1}, 19)
+    ('1 of 20 rows of the benchmark were not used: duplicate 1', False)
+    """
+    count, reasons = sum(lost.values()), ", ".join(f"{reason} {n}" for reason, n in lost.items())
+    rows = count + used
+    return f"{count} of {rows} rows of the benchmark were not used: {reasons}" if count else "", 10 * count > rows
+
+
+def has_sample_ratings(recipe: Recipe, spec: EvaluationSpec, roots: Sequence[RecipeRoot]) -> bool:
+    """Whether people's ratings are sample data: the recipe says that its data are, and a file of ratings is its own."""
+    files: Iterator[FileRef | None] = (getattr(scorer, "file", None) for scorer in spec.scorers.values())
+    return recipe.card.illustrative and any(_is_below(ref, roots) for ref in files)
+
+
+def _is_below(ref: FileRef | None, roots: Sequence[RecipeRoot]) -> bool:
+    return ref is not None and any(ref.file.is_relative_to(root.path) for root in roots)
+
+
 def without_recipe_files(spec: EvaluationSpec, roots: Sequence[RecipeRoot]) -> EvaluationSpec:
     """The evaluation without the files that came with the recipe: answers, ratings and figures of its own items."""
 
-    def belongs_to_recipe(ref: FileRef | None) -> bool:
-        return ref is not None and any(ref.file.is_relative_to(root.path) for root in roots)
-
     def others(specs: Mapping[str, Any]) -> dict[str, Any]:
-        return {name: kind for name, kind in specs.items() if not belongs_to_recipe(getattr(kind, "file", None))}
+        return {name: kind for name, kind in specs.items() if not _is_below(getattr(kind, "file", None), roots)}
 
     changes: dict[str, Any] = {"baselines": others(spec.baselines), "scorers": others(spec.scorers)}
-    changes |= {name: None for name in ("answers", "published") if belongs_to_recipe(getattr(spec, name))}
+    changes |= {name: None for name in ("answers", "published") if _is_below(getattr(spec, name), roots)}
     return spec.model_copy(update=changes)

@@ -62,6 +62,8 @@ from .rechecks import read_recheck as read_recheck
 from .rechecks import recheck_result as recheck_result
 from .rechecks import recheck_sample as recheck_sample
 from .rechecks import write_recheck as write_recheck
+from .rows_as_read import shown_rows as shown_rows
+from .rows_as_read import understood_rows as understood_rows
 from .run_node import NodeRunner as NodeRunner
 from .run_node import RowChooser as RowChooser
 from .run_node import ShardLimits as ShardLimits

@@ -10,7 +10,7 @@ from benchbuilder.config import LoadedRecipe, display_path, parse_key
 from benchbuilder.core import Passage, Problem, Row, StepContext, create_from_spec, show_invisible
 from benchbuilder.pipeline.check_wiring import WiringCheck, accepts_row_class, step_class_of
 from benchbuilder.pipeline.text_faults import MARK, TextFault, faults_of
-from benchbuilder.sources import Source
+from benchbuilder.sources import CleanRule, Source, TableSpec
 from benchbuilder.steps import Step
 
 _TEXT_ROWS = 200
@@ -28,23 +28,23 @@ def row_warnings(loaded: LoadedRecipe) -> Iterator[Problem]:
     for name, spec in loaded.recipe.sources.items():
         source: Source = create_from_spec("source", spec, name, loaded.recipe.language)
         rows[name] = source.first_rows(_ROWS)
-        yield from _leftovers(name, spec, rows[name][:_TEXT_ROWS])
+        yield from _leftovers(name, spec, rows[name][:_TEXT_ROWS], loaded.recipe.language)
     yield from _unused_rows(loaded, rows)
 
 
-def _leftovers(name: str, spec: Any, rows: Sequence[Row]) -> Iterator[Problem]:
+def _leftovers(name: str, spec: Any, rows: Sequence[Row], language: str) -> Iterator[Problem]:
     """A warning for each sort of leftover, with the first row that has it."""
-    first: dict[TextFault, tuple[Row, str, str]] = {}
+    first: dict[TextFault, tuple[Row, str]] = {}
     counts: dict[TextFault, int] = {}
     for row in rows:
-        for fault, (field, text) in _faults(row).items():
-            first.setdefault(fault, (row, field, text))
+        for fault, (_, text) in _faults(row).items():
+            first.setdefault(fault, (row, text))
             counts[fault] = counts.get(fault, 0) + 1
-    for fault, (row, field, text) in first.items():
+    for fault, (row, text) in first.items():
         yield Problem(
             f"texts hold {fault.what}: {counts[fault]} of the first {len(rows)} rows", key=f"sources.{name}",
             where=_place(spec, row), actual=show_invisible(text.replace("\n", " ")),
-            hint=_advice(name, spec, field, fault),
+            hint=_advice(name, spec, fault, language),
         )  # fmt: skip
 
 
@@ -64,14 +64,31 @@ def _place(spec: Any, row: Row) -> str:
     return f"{shown}:{origin.line}"
 
 
-def _advice(name: str, spec: Any, field: str, fault: TextFault) -> str:
-    if fault is MARK:
-        return r"sources.NAME.option_mark='[A-J][.]' reads them as keys".replace("NAME", name)
+def _advice(name: str, spec: Any, fault: TextFault, language: str) -> str:
+    """What mends the leftovers of a source, tried on its first rows."""
     columns: Any = getattr(spec, "columns", None)
-    named = type(columns).model_fields if columns is not None else {}
-    if fault.find and hasattr(spec, "clean") and (column := field if field in named else next(iter(named), "")):
-        return f'sources.{name}.clean: {{{column}: [{{find: "{fault.find}", put: "{fault.put}"}}]}} replaces them'
+    if fault is MARK and hasattr(spec, "option_mark"):
+        for mark in _OPTION_MARKS:
+            if _mended(name, spec.model_copy(update={"option_mark": mark}), fault, language):
+                return f"sources.{name}.option_mark='{mark}' reads them as keys"
+    elif fault.fix and isinstance(spec, TableSpec) and columns is not None:
+        named = [column for column in type(columns).model_fields if getattr(columns, column) is not None]
+        rules = {column: (*spec.clean.get(column, ()), CleanRule(fix=fault.fix)) for column in named}
+        if (source := _mended(name, spec.model_copy(update={"clean": rules}), fault, language)) is not None:
+            key, changed = f"sources.{name}.clean", source.tallies()
+            needed = [column for column in named if changed.get(f"{key}.{column}[{len(rules[column]) - 1}]")]
+            return f"{key}: {{{', '.join(f'{column}: [{{fix: {fault.fix}}}]' for column in needed)}}} mends them"
     return "correct the file, if they are mistakes"
+
+
+_OPTION_MARKS = ("[A-J][.]", "[(（]?[A-Ja-j1-9]\\s*[.．、:：)）]")
+
+
+def _mended(name: str, spec: Any, fault: TextFault, language: str) -> Any:
+    """The source with other settings, if its first rows no longer have a fault; else ``None``."""
+    source: Source = create_from_spec("source", spec, name, language)
+    rows = source.first_rows(_TEXT_ROWS)
+    return None if not rows or any(fault in _faults(row) for row in rows) else source
 
 
 def _unused_rows(loaded: LoadedRecipe, rows: dict[str, list[Row]]) -> Iterator[Problem]:

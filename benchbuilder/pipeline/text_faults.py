@@ -5,16 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
+from typing import Literal
 
-from benchbuilder.core import replace_steering_characters
+from benchbuilder.sources import TEXT_FIXES, TextFix
 
-_KEPT = frozenset("\n\t\r")
-_ESCAPE = re.compile(r"\\[nrt](?![a-z])|\\u[0-9A-Fa-f]{4}")
-_TAG = re.compile(
-    r"</?(?:a|b|br|div|em|font|h[1-6]|i|img|li|ol|p|span|strong|sub|sup|table|td|th|tr|u|ul)(?:\s[^<>]{0,200})?/?>",
-    re.IGNORECASE,
-)
-_ENTITY = re.compile(r"&(?:[A-Za-z]{2,8}|#[0-9]{1,6}|#[xX][0-9A-Fa-f]{1,5});")
 _POINT = re.compile(r"(?:^|[\s;,，；、。：:])[0-9A-Za-z]{1,3}\Z")
 """What stands before the bracket of a mark in a list, which need not open: ``a)``."""
 _MARK = re.compile(r"\s*[(（]?([A-Za-z0-9])\s*[.．、:：)）](?![0-9])")
@@ -24,37 +19,34 @@ _WIDE = str.maketrans("（）［］｛｝", "()[]{}")
 
 @dataclass(frozen=True)
 class TextFault:
-    """A sort of leftover: `what` it is, the pattern for a rule of `clean` as YAML writes it (empty: none), and what to
-    put."""
+    """A sort of leftover: `what` it is, and the clean-up that mends it (empty: none)."""
 
     what: str
-    find: str = ""
-    put: str = ""
+    fix: TextFix | Literal[""] = ""
 
 
-CONTROL = TextFault("invisible control characters", r"[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f]")
-ESCAPE = TextFault("written escapes such as \\n", r"\\\\[nrt]", " ")
-TAG = TextFault("HTML tags", "</?[A-Za-z][^<>]*>")
-ENTITY = TextFault("HTML entities", "&(?:[A-Za-z]+|#[0-9A-Fa-fxX]+);", " ")
+CONTROL = TextFault("invisible control characters", "invisible")
+ESCAPE = TextFault("written escapes such as \\n", "escapes")
+TAG = TextFault("HTML tags", "tags")
+ENTITY = TextFault("HTML entities", "entities")
+MOJIBAKE = TextFault("UTF-8 that was read in another encoding", "mojibake")
+LOOKALIKE = TextFault("letters of another script inside Latin words", "lookalikes")
 BRACKET = TextFault("brackets without their partner")
 MARK = TextFault("the letters of options")
+_FIXED = (CONTROL, ESCAPE, TAG, ENTITY, MOJIBAKE, LOOKALIKE)
 
 
 def faults_of(texts: Mapping[str, tuple[str, ...]], *, whole: bool) -> dict[TextFault, tuple[str, str]]:
     """The leftovers in the texts of a row, each with the name of a text and the part around the leftover.
 
-    Without `whole`, the texts are parts of longer ones: brackets may close elsewhere.
+    What a clean-up changes is a leftover. Without `whole`, the texts are parts of longer ones: brackets may close
+    elsewhere.
 
     >>> found = faults_of({"question": ("Is it <b>so</b> (or not?",)}, whole=True)
     >>> [fault.what for fault in found]
     ['HTML tags', 'brackets without their partner']
     """
-    tests: dict[TextFault, Callable[[str], int]] = {
-        CONTROL: _control_at,
-        ESCAPE: lambda text: _start(_ESCAPE, text) if "\\" in text else -1,
-        TAG: lambda text: _start(_TAG, text) if "<" in text else -1,
-        ENTITY: lambda text: _start(_ENTITY, text) if "&" in text else -1,
-    }
+    tests: dict[TextFault, Callable[[str], int]] = {fault: partial(_changed_at, fault) for fault in _FIXED}
     if whole:
         tests[BRACKET] = _odd_bracket_at
     found: dict[TextFault, tuple[str, str]] = {}
@@ -67,14 +59,13 @@ def faults_of(texts: Mapping[str, tuple[str, ...]], *, whole: bool) -> dict[Text
     return found
 
 
-def _start(pattern: re.Pattern[str], text: str) -> int:
-    match = pattern.search(text)
-    return -1 if match is None else match.start()
-
-
-def _control_at(text: str) -> int:
-    changed = replace_steering_characters(text, _KEPT)
-    return -1 if changed == text else next(at for at, mark in enumerate(text) if changed[at] != mark)
+def _changed_at(fault: TextFault, text: str) -> int:
+    """The position of the first character that the clean-up of a fault changes; -1 if it changes none."""
+    fixed = TEXT_FIXES[fault.fix](text) if fault.fix else text
+    if fixed == text:
+        return -1
+    pairs = enumerate(zip(text, fixed, strict=False))
+    return next((at for at, (old, new) in pairs if old != new), min(len(text), len(fixed)))
 
 
 def _odd_bracket_at(text: str) -> int:

@@ -61,6 +61,10 @@ class Retriever(ABC):
         """
         return {}
 
+    def shares_word(self, query: str) -> bool:  # noqa: ARG002
+        """Whether any text has a word of `query`, whatever its score. False if the retriever does not know words."""
+        return False
+
     @abstractmethod
     def search(self, query: str) -> list[tuple[int, float]]:
         """Positions and scores of the best texts, best first; texts with score zero are left out."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from benchbuilder.config import Spec
@@ -25,10 +26,10 @@ from benchbuilder.core import (
 )
 from benchbuilder.sources.base import SourceSpec
 from benchbuilder.sources.columnar.cells import Cells
-from benchbuilder.sources.columnar.columns import ColumnBatch
+from benchbuilder.sources.columnar.columns import ColumnBatch, row_columns
 from benchbuilder.sources.columnar.duplicates import UnitBatch, id_digests
 from benchbuilder.sources.formats.files import SourceFile
-from benchbuilder.sources.formats.tables import Column, TableFormat, TableSpec, cell_text
+from benchbuilder.sources.formats.tables import Column, RawRow, TableFormat, TableSpec, cell_text
 from benchbuilder.sources.unit_source import READING_REASONS, RowSource
 
 _compute: Any = pc
@@ -69,6 +70,25 @@ class Corpus(RowSource[CorpusSpec]):
         """Text, and title and document if the recipe names them."""
         c = self.spec.columns
         return [column for column in (c.text, c.title, c.document) if column is not None]
+
+    def units(self, source_file: SourceFile) -> Iterator[RawRow]:
+        """The units of one file; a text that is a list of texts, such as sentences, is one text."""
+        for raw in super().units(source_file):
+            parts: Any = raw.values[0] if raw.values else None
+            if isinstance(parts, list) and parts and all(isinstance(part, str) for part in cast("list[Any]", parts)):
+                yield raw._replace(values=[" ".join(cast("list[str]", parts)), *raw.values[1:]])
+            else:
+                yield raw
+
+    def column_batches(self, source_file: SourceFile) -> Iterator[ColumnBatch]:
+        """The cells of one file by column; lists of texts in Parquet are read row by row."""
+        if self.format_of(source_file) == "parquet":
+            first = next(self.units(source_file), None)
+            types = pq.read_schema(source_file.path) if first is not None else None
+            text = self.spec.columns.text
+            if types is not None and text in types.names and pa.types.is_list(types.field(str(text)).type):
+                return row_columns(self._checked_units(source_file), len(self.columns()))
+        return super().column_batches(source_file)
 
     def make(self, values: Sequence[Any], source_file: SourceFile, line: int) -> Row | Dropped:
         """The passage of one unit."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 import pyarrow as pa
@@ -26,7 +25,7 @@ from benchbuilder.sources.formats.files import (
     read_saved_dataset,
     wrong_shape,
 )
-from benchbuilder.sources.formats.records import json_rows, jsonl_rows
+from benchbuilder.sources.formats.records import is_json_lines, json_rows, jsonl_rows
 from benchbuilder.sources.formats.tables import TABLE_SUFFIXES, RawRow
 from benchbuilder.sources.record_source import RecordSource, RecordSpec
 
@@ -106,7 +105,7 @@ class HuggingFace(RecordSource[HuggingFaceSpec]):
         if suffix in (".arrow", ".parquet"):
             return self._arrow_rows(source_file)
         form = TABLE_SUFFIXES.get(suffix)
-        if form == "jsonl" or (form == "json" and _is_lines(source_file.path)):
+        if form == "jsonl" or (form == "json" and is_json_lines(source_file.path)):
             return jsonl_rows(source_file.path, source_file.name, columns, key=key, encoding="utf-8")
         if form == "json":
             return json_rows(source_file.path, source_file.name, columns, key=key, encoding="utf-8", records="")
@@ -187,9 +186,3 @@ class HuggingFace(RecordSource[HuggingFaceSpec]):
             **self._dataset.features,
         }
         return {name: list(known) for name, kind in features.items() if (known := getattr(kind, "names", None))}
-
-
-def _is_lines(path: Path) -> bool:
-    """Whether a ``.json`` file has one record per line, as in many datasets: it begins with a brace."""
-    with path.open("rb") as stream:
-        return stream.read(4096).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{"

@@ -33,11 +33,13 @@ from benchbuilder.core import (
 )
 from benchbuilder.sources.base import Source, SourceSpec
 from benchbuilder.sources.formats.files import SourceFile
+from benchbuilder.sources.formats.options import parse_cell
 from benchbuilder.sources.formats.tables import Column, TableSpec, cell_text, read_lines
 from benchbuilder.sources.unit_source import READING_REASONS, RowSource
 
 _ITEM = Item[Claim]
-_TYPES: Mapping[str, Literal["tf", "oe"]] = {"tf": "tf", "oe": "oe"}
+_TYPES: Mapping[str, Literal["tf", "oe"]] = {"tf": "tf", "oe": "oe", "open": "oe"}
+"""What files call the types; ``open`` is the word of the published sample of CARE-MI."""
 _VERDICTS = ("", "yes", "no")
 _HEAD_ROWS = 50
 
@@ -74,9 +76,10 @@ class BenchmarkSpec(TableSpec):
 class Benchmark(RowSource[BenchmarkSpec]):
     r"""Items with a right and a wrong answer and paragraphs.
 
-    `type` is TF or OE, `expected` yes, no or empty. Paragraphs are a list (of texts, or of objects with ``text``), or
-    one text with line breaks between them (in delimited files also ``\n``). Items with the same `family`, the
-    same `fact`, or else the same right answer, form an item family: intervals and splits keep them together.
+    `type` is TF or OE (or open), `expected` yes, no or empty. Paragraphs are a list (of texts, or of objects with
+    ``text``), the text of one as JSON or Python writes it, or one text with line breaks between them (in delimited
+    files also ``\n``). Items with the same `family`, `fact`, or else the same right answer, form an item family:
+    intervals and splits keep them together.
     """
 
     kind: ClassVar[str] = "benchmark"
@@ -85,7 +88,7 @@ class Benchmark(RowSource[BenchmarkSpec]):
     output: ClassVar[type[Row]] = _ITEM
     reasons: ClassVar[Mapping[str, str]] = {
         **READING_REASONS,
-        "unknown_type": "The type is neither TF nor OE.",
+        "unknown_type": "The type is neither TF nor OE (or open).",
         "unknown_verdict": "The expected verdict is neither yes, no nor empty.",
     }
 
@@ -167,6 +170,7 @@ class Benchmark(RowSource[BenchmarkSpec]):
 
     def _paragraphs(self, value: Any, source_file: SourceFile) -> list[str] | None:
         """The paragraphs of a cell; ``None`` if it holds something else."""
+        value = parse_cell(value)
         if value is None:
             return []
         if isinstance(value, str):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar
+from itertools import islice
+from typing import Annotated, Any, ClassVar, cast
 
 from pydantic import Field, model_validator
 
@@ -24,12 +25,22 @@ from benchbuilder.core import (
 )
 from benchbuilder.sources.base import SourceSpec
 from benchbuilder.sources.formats.delimited import delimited_rows
+from benchbuilder.sources.formats.field_paths import first_names
 from benchbuilder.sources.formats.files import SourceFile, wrong_shape
-from benchbuilder.sources.formats.options import LETTERS, KeyAs, find_key, find_keys, make_options, parse_options
-from benchbuilder.sources.formats.tables import Column, RawRow, TableSpec, cell_text
-from benchbuilder.sources.unit_source import DELIMITED_FORMATS, READING_REASONS, RowSource
+from benchbuilder.sources.formats.options import (
+    LETTERS,
+    KeyAs,
+    find_key,
+    find_keys,
+    labelled_lists,
+    make_options,
+    parse_cell,
+    parse_options,
+)
+from benchbuilder.sources.formats.tables import NO_VALUES, Column, RawRow, TableSpec, cell_text
+from benchbuilder.sources.unit_source import DELIMITED_FORMATS, HEAD_ROWS, READING_REASONS, RowSource
 
-_SINGLE = ("question", "context", "answer", "answer_key", "category", "split")
+_SINGLE = ("question", "context", "answer", "answer_key", "category", "split", "labels")
 
 
 class ChoiceColumns(Spec):
@@ -40,6 +51,8 @@ class ChoiceColumns(Spec):
 
     question: Column
     options: Column | tuple[Column, ...] | dict[str, Column]
+    labels: Column | None = None
+    """The list of the keys of the options, where `options` is a list without keys of its own."""
     answer_key: Column | None = None
     answer: Column | None = None
     context: Column | None = None
@@ -58,7 +71,8 @@ class ChoiceMapping(Spec):
 
     columns: ChoiceColumns
     key_as: KeyAs = "letter"
-    """The content of `columns.answer_key`; without that column, `columns.answer` holds the text of the option."""
+    """The content of `columns.answer_key`: the letter or label of the option, its number, its text, or (`flags`) a list
+    with 1 for a right option and 0 for a wrong one. Without it, `columns.answer` holds the text of the option."""
     option_mark: Regex | Annotated[str, Field(max_length=0)] = ""
     """Pattern of the mark before an option inside a text, whose only letters are the key: ``A.`` or ``(A)``."""
     categories: dict[str, bool] = {}
@@ -140,6 +154,7 @@ class MultipleChoice(RowSource[MultipleChoiceSpec]):
     def _check_head(self, head: Sequence[RawRow], source_file: SourceFile) -> None:
         """DataError too if the line that the recipe calls a header is a question with a key."""
         super()._check_head(head, source_file)
+        self._check_labels(source_file)
         form, columns = self.format_of(source_file), self.columns()
         if not self.spec.header or form not in DELIMITED_FORMATS or any(isinstance(column, str) for column in columns):
             return
@@ -151,6 +166,23 @@ class MultipleChoice(RowSource[MultipleChoiceSpec]):
                 found=f"a question with a key: {str(first.values[0])[:80]!r}, which would be lost",
                 next=f"set {self.key('header')}: false",
             )  # fmt: skip
+
+    def _check_labels(self, source_file: SourceFile) -> None:
+        """DataError if the options have labels beside them that the recipe does not read: a key may be one of them."""
+        columns, options = self.spec.columns, self.spec.columns.options
+        around, _, name = options.rpartition(".") if isinstance(options, str) else ("", "", "")
+        if not around or columns.labels is not None or self.spec.key_as != "letter":
+            return
+        names = self._table_names(source_file)
+        if names and not {*first_names(around)} & {*names}:  # the column itself has a name with a dot
+            return
+        for raw in islice(self.read_columns(source_file, [around.removesuffix("[]")]), HEAD_ROWS):
+            for label in labelled_lists(raw.values[0], name) if raw.values else ():
+                raise wrong_shape(
+                    self.key("columns.options"), source_file.name, expected="options that are keyed A, B, C, ...",
+                    found=f"options with keys of their own in {around}.{label}, which the answer may name",
+                    next=f"set {self.key('columns.labels')}: {around}.{label}",
+                )  # fmt: skip
 
     def columns(self) -> Sequence[Column]:
         """The single columns that the recipe names, then those of the options."""
@@ -187,7 +219,7 @@ class MultipleChoice(RowSource[MultipleChoiceSpec]):
         labels = {name: texts[name] or source_file.labels.get(name, "") for name in ("category", "split")}
         if not self._is_wanted(labels):
             return Dropped("excluded", ", ".join(filter(None, labels.values())))
-        options = self._options(values[len(single) :])
+        options = self._options(values[len(single) :], raw.get("labels"))
         if isinstance(options, Dropped):
             return options
         given = tuple(option for option in options if option.text)
@@ -197,14 +229,15 @@ class MultipleChoice(RowSource[MultipleChoiceSpec]):
         return [name for name in _SINGLE if getattr(self.spec.columns, name) is not None]
 
     def normalise_text(self, text: str) -> str:
-        """`text` with its white space in the form that the recipe asks for."""
-        return normalise_space(text) if self.spec.normalise_spaces else text.strip()
+        """`text` with its white space in the form that the recipe asks for; empty for what stands for no value."""
+        plain = normalise_space(text) if self.spec.normalise_spaces else text.strip()
+        return "" if plain in NO_VALUES else plain
 
     def _is_wanted(self, labels: Mapping[str, str]) -> bool:
         pairs = (("category", self.spec.categories), ("split", self.spec.splits))
         return all(not choice or not labels.get(label) or choice.get(labels[label], False) for label, choice in pairs)
 
-    def _options(self, values: Sequence[Any]) -> tuple[Option, ...] | Dropped:
+    def _options(self, values: Sequence[Any], labels: Any) -> tuple[Option, ...] | Dropped:
         layout, mark = self.spec.columns.options, self.spec.option_mark
         if all(value is None or value == "" for value in values):
             return Dropped("missing_field", "options")
@@ -212,7 +245,9 @@ class MultipleChoice(RowSource[MultipleChoiceSpec]):
             return make_options(list(zip(layout, values, strict=True)), mark, self.normalise_text)
         if isinstance(layout, tuple):
             return make_options(list(zip(LETTERS, values, strict=False)), mark, self.normalise_text)
-        return parse_options(values[0], mark, self.normalise_text)
+        if self.spec.key_as == "flags" and isinstance(flags := parse_cell(values[0]), dict):  # each text with its flag
+            return parse_options(list(cast("dict[str, Any]", flags)), mark, self.normalise_text)
+        return parse_options(values[0], mark, self.normalise_text, labels)
 
     def find_answers(self, parsed: ChoiceQuestion) -> dict[str, Any] | Dropped:
         """The fields of the payload with the right answers of a question."""

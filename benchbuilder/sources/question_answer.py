@@ -10,8 +10,9 @@ from pydantic import Field
 from benchbuilder.config import Spec
 from benchbuilder.core import Dropped, Fact, Passage, QuestionAnswer, Row, name_gold
 from benchbuilder.sources.base import SourceSpec
-from benchbuilder.sources.formats.files import SourceFile
-from benchbuilder.sources.formats.tables import Column, TableSpec, cell_text
+from benchbuilder.sources.formats.cleaning import list_separator
+from benchbuilder.sources.formats.files import SourceFile, wrong_shape
+from benchbuilder.sources.formats.tables import Column, RawRow, TableSpec, cell_text
 from benchbuilder.sources.unit_source import READING_REASONS, RowSource
 
 Columns = Column | Annotated[tuple[Column, ...], Field(min_length=1)]
@@ -57,6 +58,21 @@ class QuestionAnswers(RowSource[QuestionAnswerSpec]):
     def columns(self) -> Sequence[Column]:
         """The columns that the recipe names."""
         return [column for _, column in self._named()]
+
+    def _check_head(self, head: Sequence[RawRow], source_file: SourceFile) -> None:
+        """DataError too if most cells of answers look like lists, and the recipe does not say what they are."""
+        super()._check_head(head, source_file)
+        rows = [raw.values for raw in head if not raw.reason]
+        for place, (name, column) in enumerate(self._named()):
+            if name == "gold" or name in _SINGLE or name in self.spec.separators:
+                continue
+            if separator := list_separator([values[place] for values in rows]):
+                key = self.key(f"separators.{name}")
+                raise wrong_shape(
+                    self.key(f"columns.{name}"), source_file.name, expected="one answer in a cell",
+                    found=f"lists with {separator!r} in the column {column}: {str(rows[0][place])[:80]!r}",
+                    next=f"set {key}: '{separator}', or {key}: '' if this sign belongs to the answers",
+                )  # fmt: skip
 
     def make(self, values: Sequence[Any], source_file: SourceFile, line: int) -> Row | Dropped:
         """The fact of one row, or its first problem."""

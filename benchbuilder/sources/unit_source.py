@@ -26,13 +26,21 @@ from benchbuilder.core import (
 from benchbuilder.sources.base import UNITS_PER_BATCH, Source, SourceSpec
 from benchbuilder.sources.columnar.columns import ColumnBatch, delimited_columns, parquet_columns, row_columns
 from benchbuilder.sources.columnar.duplicates import DuplicateFinder, UnitBatch, content_digests
-from benchbuilder.sources.formats.cleaning import ColumnCleaner
+from benchbuilder.sources.formats.cleaning import CellSplitter, ColumnCleaner
 from benchbuilder.sources.formats.delimited import TableDialect, delimited_names, delimited_rows
 from benchbuilder.sources.formats.field_paths import is_plain, record_rows, table_columns, table_units
 from benchbuilder.sources.formats.files import SourceFile, find_files, wrong_shape
 from benchbuilder.sources.formats.large_json import LARGE_JSON_BYTES, can_split
-from benchbuilder.sources.formats.records import json_rows, jsonl_rows, parquet_names, parquet_rows
-from benchbuilder.sources.formats.tables import TABLE_SUFFIXES, Column, RawRow, TableFormat, TableSpec, text_rows
+from benchbuilder.sources.formats.records import is_json_lines, json_rows, jsonl_rows, parquet_names, parquet_rows
+from benchbuilder.sources.formats.tables import (
+    TABLE_SUFFIXES,
+    Column,
+    RawRow,
+    TableFormat,
+    TableSpec,
+    encoding_advice,
+    text_rows,
+)
 
 S = TypeVar("S", bound=SourceSpec)
 
@@ -187,11 +195,11 @@ class UnitSource(Source, Generic[S]):
                 return
             drops.append(row)
         if len(drops) >= MIN_HEAD_ROWS:
-            encoding = f"set {self.key('encoding')} to the file's, for instance gb18030"
             raise wrong_shape(
                 self.key("path"), source_file.name, expected=f"units with {', '.join(map(str, self.columns()))}",
                 found=f"{drops[0].reason}: {drops[0].detail} (none of the first {len(drops)} units can be used)",
-                next=encoding if drops[0].reason == "undecodable" else self.shape_hint,
+                next=encoding_advice(source_file.path, self.key("encoding"))
+                if drops[0].reason == "undecodable" else self.shape_hint,
             )  # fmt: skip
 
 
@@ -216,6 +224,8 @@ class RowSource(UnitSource[T]):
     def format_of(self, source_file: SourceFile) -> TableFormat | None:
         """The format of a file by declaration, suffix, or the default of the kind."""
         known = self.spec.format or TABLE_SUFFIXES.get(source_file.path.suffix.lower())
+        if known == "json" and self.spec.format is None and is_json_lines(source_file.path, self.spec.encoding):
+            return "jsonl"
         if known == "text" and self.spec.format is None:
             return self.default_format
         return known or self.default_format
@@ -227,18 +237,20 @@ class RowSource(UnitSource[T]):
 
     def units(self, source_file: SourceFile) -> Iterator[RawRow]:
         """The units of one file, in order, cleaned."""
-        rows = self._read_units(source_file)
-        return rows if self._cleaner is None else self._cleaner.clean(rows)
+        rows = self.read_columns(source_file, self.columns())
+        rows = rows if self._cleaner is None else self._cleaner.clean(rows)
+        return rows if self._splitter is None else self._splitter.split(rows)
 
-    def _read_units(self, source_file: SourceFile) -> Iterator[RawRow]:
-        spec, columns, form = self.spec, self.columns(), self.format_of(source_file)
+    def read_columns(self, source_file: SourceFile, columns: Sequence[Column]) -> Iterator[RawRow]:
+        """Any columns of one file, as it has them."""
+        spec, form = self.spec, self.format_of(source_file)
         path, name = source_file.path, source_file.name
         if form in ("json", "jsonl"):
             read = json_rows if form == "json" else jsonl_rows
             return read(path, name, columns, key=self.key("path"), encoding=spec.encoding, records=spec.records)
         if form == "text" and self.default_format == "text":
             return text_rows(path, spec.encoding, spec.unit, len(columns))
-        if self._reads_by_column():
+        if self._reads_by_column(columns):
             return self._table_rows(source_file, columns)
         known = self._table_names(source_file)
         needed = table_columns(known, columns, spec.records)
@@ -275,15 +287,21 @@ class RowSource(UnitSource[T]):
             next=f"set {self.key('format')}, for instance to jsonl or csv",
         )  # fmt: skip
 
-    def _reads_by_column(self) -> bool:
+    def _reads_by_column(self, columns: Sequence[Column]) -> bool:
         """Whether the cells of tables are the values, without paths into them."""
-        return self.spec.cells == "text" and not self.spec.records and all(map(is_plain, self.columns()))
+        return self.spec.cells == "text" and not self.spec.records and all(map(is_plain, columns))
 
     @cached_property
     def _cleaner(self) -> ColumnCleaner | None:
         if not self.spec.clean:
             return None
         return ColumnCleaner(self.spec.clean, self._named_columns(), self.columns(), self.key("clean"))
+
+    @cached_property
+    def _splitter(self) -> CellSplitter | None:
+        if not self.spec.separators:
+            return None
+        return CellSplitter(self.spec.separators, self._named_columns(), self.columns(), self.key("separators"))
 
     def _named_columns(self) -> dict[str, list[Column]]:
         """The columns that the recipe names, by the names of the settings that name them."""
@@ -318,7 +336,7 @@ class RowSource(UnitSource[T]):
     def column_batches(self, source_file: SourceFile) -> Iterator[ColumnBatch]:
         """The cells of one file by column, after a check of its head."""
         form, columns = self.format_of(source_file), self.columns()
-        by_column = self._cleaner is None and self._reads_by_column()
+        by_column = self._cleaner is None and self._splitter is None and self._reads_by_column(columns)
         if not by_column or form not in {*DELIMITED_FORMATS, "parquet"}:
             return row_columns(self._checked_units(source_file), len(columns))
         self._check_head(list(islice(self.units(source_file), HEAD_ROWS)), source_file)

@@ -53,10 +53,14 @@ class RetrievalHit(NamedTuple):
 
 
 class FoundEvidence(NamedTuple):
-    """The results for a candidate, and the passages that its fact names in vain."""
+    """The results for a candidate, and the passages that its fact names in vain.
+
+    Without results, `shared` says that passages share words with the query, but only words without weight.
+    """
 
     hits: list[RetrievalHit]
     missing: tuple[str, ...]
+    shared: bool = False
 
 
 class RetrieveSpec(StepSpec):
@@ -90,6 +94,7 @@ class Retrieve(Map):
     slots: ClassVar[tuple[str, ...] | Literal["many"]] = "many"
     reasons: ClassVar[Mapping[str, str]] = {
         "no_evidence": "No passage of any knowledge base shares a word with the query.",
+        "common_words": "Words of the query stand in passages, but in so many that none of them has a weight.",
         "no_passages": "The recipe has no knowledge base, so its items have no evidence.",
         "gold_missing": "The fact names a passage that is in no knowledge base.",
     }
@@ -228,11 +233,19 @@ class Retrieve(Map):
         """The passages that the fact of each candidate names, then the results of its query, base by base."""
         results = self._search(queries)
         if self._gold is None:
-            return [FoundEvidence(hits, ()) for hits in results]
+            return [
+                FoundEvidence(hits, (), not hits and self._shares_word(query))
+                for hits, query in zip(results, queries, strict=True)
+            ]
         return [
-            self._with_gold(self._gold, hits, self._named.get(fact, ()), answer)
-            for hits, fact, answer in zip(results, facts, answers, strict=True)
+            self._with_gold(self._gold, hits, self._named.get(fact, ()), answer)._replace(
+                shared=not hits and self._shares_word(query)
+            )
+            for hits, fact, answer, query in zip(results, facts, answers, queries, strict=True)
         ]
+
+    def _shares_word(self, query: str) -> bool:
+        return any(retriever.shares_word(query) for _, retriever in self._bases.values())
 
     def _with_gold(
         self, gold: GoldPassages, hits: Sequence[RetrievalHit], named: Sequence[str], answer: str
@@ -284,7 +297,8 @@ def _arrow_of(lookups: Mapping[str, Table[Any]]) -> pa.Table:
 def _drops(found: FoundEvidence, query: str) -> list[tuple[str, str, str]]:
     """Reason, detail and slot of what is dropped: the passages that are missing, or the lack of any."""
     missing = [("gold_missing", truncate_code_points(" | ".join(found.missing), 80), "missing")]
-    none = [] if found.hits else [("no_evidence", truncate_code_points(query, 80), "")]
+    reason = "common_words" if found.shared else "no_evidence"
+    none = [] if found.hits else [(reason, truncate_code_points(query, 80), "")]
     return [*none, *(missing if found.missing else [])]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -48,10 +48,12 @@ class WrongAnswers(ModelMap):
 
     A wrong answer is one that the source lists, the right one with a number changed, the answer to another question of
     the port `pool`, or a model's: the first in `order` that yields one. It is no known answer (port `known`) to the
-    question or one like it, and does not stand in its evidence (`gold`, in the port `passages`).
+    question or one like it, and does not stand in its evidence (`gold`, in the port `passages`). A listed one may be
+    like a right answer, but not say it.
     """
 
     kind: ClassVar[str] = "wrong_answers"
+    version: ClassVar[int] = 2
     spec_class: ClassVar[type[StepSpec]] = WrongAnswersSpec
     ports: ClassVar[Mapping[str, Port]] = {
         "each": Port(_FACT),
@@ -99,7 +101,9 @@ class WrongAnswers(ModelMap):
                 lookups["pool"], lookups["pool"]
             )
             lines = {
-                name: [found.source, found.text] if isinstance(found, WrongAnswer) else ["", found.reason, found.detail]
+                name: [found.source, *found.texts]
+                if isinstance(found, WrongAnswer)
+                else ["", found.reason, found.detail]
                 for name, found in given.items()
             }
             write_atomically(path, seal_json({"given": lines}), sync=False)
@@ -134,7 +138,7 @@ class WrongAnswers(ModelMap):
                 return [written]
         if not source:
             return [Dropped(found[0], truncate_text(found[1], _LONGEST_DETAIL))]
-        return [self._kept(fact, found[0], source)]
+        return [self._kept(fact, found, source)]
 
     def _rank(self, source: str) -> int:
         order = self.spec.order
@@ -145,9 +149,8 @@ class WrongAnswers(ModelMap):
         payloads = (fact.payload for fact in lookups["known"])
         return KnownAnswers(payloads, rows.max_question_similarity, rows.max_answer_similarity)
 
-    def _kept(self, fact: Fact[QuestionAnswer], wrong: str, source: str) -> Kept:
-        listed = fact.payload.wrong if source in (fact.payload.wrong_from, "listed") else (wrong,)
-        payload = fact.payload.model_copy(update={"wrong": listed, "wrong_from": source})
+    def _kept(self, fact: Fact[QuestionAnswer], wrong: Sequence[str], source: str) -> Kept:
+        payload = fact.payload.model_copy(update={"wrong": tuple(wrong), "wrong_from": source})
         return Kept(_FACT.child(fact, produced_by=self.produced_by(source), payload=payload))
 
     def _file(self, lookups: Mapping[str, Table[Any]]) -> Path:
@@ -177,7 +180,7 @@ class WrongAnswers(ModelMap):
             reply = yield Request(messages, spec.sampling.explicit_settings(), None, 0, spec.denial)
             said = next((line.strip() for line in plain_reply(reply).splitlines() if line.strip()), "")
             if any(matches_whole(pattern, said) for pattern in spec.denies):
-                return self._kept(fact, proposal, "model")
+                return self._kept(fact, [proposal], "model")
         written = truncate_text(" | ".join(lines), _LONGEST_DETAIL)
         return Dropped("all_called_right" if fitting else "none_fits", written)
 

@@ -215,7 +215,7 @@ def test_a_benchmark_without_a_row_that_can_be_used_is_an_error(here: Path, caps
     assert "unknown_type 1" in told
     Path("some.tsv").write_text("q-type\tfull-question\nXX\tWhat?\nTF\tIs it?\n", encoding="utf-8")
     assert main(["evaluate", *RECIPE, "--benchmark", "some.tsv"]) == 0
-    assert "1 of 2 rows of the benchmark were not used: unknown_type 1" in said(capsys)
+    assert " warning: 1 of 2 rows of the benchmark were not used: unknown_type 1 (" in said(capsys)
 
 
 @pytest.mark.push

@@ -347,3 +347,21 @@ def test_letters_are_lowered_only_where_names_are_listed() -> None:
     with pytest.raises(ValidationError, match="list these words under `names`, or write keep"):
         CasingSpec(default="lower")
     assert CasingSpec().default == "keep"
+
+
+def test_a_path_of_the_command_line_that_nothing_reads_is_an_error_with_the_nearest_name() -> None:
+    with pytest.raises(RecipeError, match="nothing in this recipe reads this path") as raised:
+        load_recipe(["recipe=exam_any", "paths.model_answer=a.csv"])
+    (problem,) = raised.value.problems
+    assert problem.key == "paths.model_answer"
+    assert "did you mean 'model_answers'?" in problem.hint
+
+
+@pytest.mark.push
+@pytest.mark.parametrize("recipe", ["exam_any", "reading_en", "claims_en", "clinic_zu", "law_zh", "care_mi"])
+def test_every_recipe_reads_answers_that_models_gave_before(recipe: str) -> None:
+    loaded = load_recipe([f"recipe={recipe}", "paths.model_answers=given.csv"])
+    assert loaded.recipe.evaluation is not None
+    answers = loaded.recipe.evaluation.answers
+    assert answers is not None
+    assert answers.path == "given.csv"

@@ -9,12 +9,23 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import yaml
 
 from benchbuilder.cli.build import _topic_notes  # pyright: ignore[reportPrivateUsage]
 from benchbuilder.config import load_recipe
-from benchbuilder.core import Outcome, StepContext, Triple
-from benchbuilder.pipeline import check_recipe
-from benchbuilder.pipeline.text_faults import BRACKET, CONTROL, ENTITY, ESCAPE, MARK, TAG, faults_of
+from benchbuilder.core import Outcome, StepContext, Triple, create_from_spec
+from benchbuilder.pipeline import check_recipe, understood_rows
+from benchbuilder.pipeline.text_faults import (
+    BRACKET,
+    CONTROL,
+    ENTITY,
+    ESCAPE,
+    LOOKALIKE,
+    MARK,
+    MOJIBAKE,
+    TAG,
+    faults_of,
+)
 from benchbuilder.steps import TopicSpec
 from benchbuilder.steps.language.relations import RelationStep, RelationStepSpec
 
@@ -23,7 +34,9 @@ from benchbuilder.steps.language.relations import RelationStep, RelationStepSpec
     ("text", "fault"),
     [
         ("a\u202eb", CONTROL), ("one\\nTwo", ESCAPE), ("one\\r\\n", ESCAPE), ("H<sub>2</sub>O", TAG), ("a<br/>b", TAG),
-        ("a &amp; b", ENTITY), ("a (b", BRACKET), ("so long） b", BRACKET), ("[a(b]", BRACKET),
+        ("a &amp; b", ENTITY), ("nife\u00addipine", CONTROL), ("\\u00fcber", ESCAPE),
+        ("M\u00c3\u00bcnchen", MOJIBAKE), ("P\u0430ris", LOOKALIKE),
+        ("a (b", BRACKET), ("so long） b", BRACKET), ("[a(b]", BRACKET),
     ],
 )  # fmt: skip
 def test_each_leftover_is_found(text: str, fault: Any) -> None:
@@ -40,6 +53,7 @@ def test_each_leftover_is_found(text: str, fault: Any) -> None:
         "at 1 (see 12) and (c)",
         "می\u200cشود",
         "a\nb",
+        "\u00fcber \u00e9t\u00e9 na\u00efve, \u041c\u043e\u0441\u043a\u0432\u0430, \u03b2-cell, \u00b5g",
         "f(a[0])",
     ],
 )
@@ -57,16 +71,58 @@ def looked(*words: str) -> list[str]:
     return [str(warning) for warning in check_recipe(load_recipe(words), look=True)]
 
 
+LEFTOVERS = [
+    ("invisible control characters", "nife\u00addi\u200bpine", "nifedipine"),
+    ("HTML tags", "H<sub>2</sub>O at 10<sup>6</sup> Pa,<br>or <i>so</i>", "H2O at 10^6 Pa, or so"),
+    ("HTML entities", "&lt; 90 mmHg, R&amp;D, &alpha;", "< 90 mmHg, R&D, \u03b1"),
+    ("written escapes", "one\\nTwo, M\\u00fcnchen", "one Two, M\u00fcnchen"),
+    ("UTF-8 that was read", "M\u00c3\u00bcnchen \u00e2\u201a\u00ac", "M\u00fcnchen \u20ac"),
+    ("letters of another script", "P\u0430ris", "Paris"),
+]
+
+
 @pytest.mark.push
-def test_a_leftover_is_one_warning_with_its_line_and_a_rule(tmp_path: Path) -> None:
-    options = {name: f"{name}. {text}" for name, text in zip("ABCD", ("a", "b", "c", "d"), strict=True)}
-    lines = [{"question": text, **options, "answer": "A"} for text in ("plain", "is <b>it</b>", "or <i>it</i>")]
+@pytest.mark.parametrize(("what", "text", "mended"), LEFTOVERS, ids=[what for what, *_ in LEFTOVERS])
+def test_the_clean_up_that_a_warning_proposes_mends_what_it_is_about(
+    tmp_path: Path, what: str, text: str, mended: str
+) -> None:
+    lines = [{"question": "plain?", "A": "a", "B": text, "C": "c", "D": "d", "answer": "A"}]
+    lines += [{"question": f"{text} {n}?", "A": "a", "B": "b", "C": "c", "D": "d", "answer": "A"} for n in range(2)]
+    path = tmp_path / "q.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)))
+    words = ["recipe=exam_any", f"paths.exam_any={path}"]
+    (warning,) = looked(*words)
+    assert f"{what}" in warning
+    assert "3 of the first 3 rows" in warning
+    key, _, value = warning.partition("hint:")[2].strip().removesuffix(" mends them").partition(": ")
+    assert set(yaml.safe_load(value)) == {"question", "options"}
+    assert not looked(*words, f"{key}={value}")
+    spec = load_recipe([*words, f"{key}={value}"]).recipe.sources["exam_any"]
+    rows = create_from_spec("source", spec, "exam_any", "en").first_rows(3)
+    assert [row.payload.question for row in rows] == ["plain?", f"{mended} 0?", f"{mended} 1?"]
+    assert rows[0].payload.options[1].text == mended
+
+
+@pytest.mark.push
+@pytest.mark.parametrize("form", ["{}. {}", "({}) {}", "{}\u3001{}"])
+def test_the_mark_that_a_warning_proposes_reads_the_letters_of_options(tmp_path: Path, form: str) -> None:
+    options = {
+        name: form.format(name, text) for name, text in zip("ABCD", ("one", "two", "three", "four"), strict=True)
+    }
+    (tmp_path / "q.jsonl").write_text(json.dumps({"question": "q?", **options, "answer": "A"}) + "\n")
+    words = ["recipe=exam_any", f"paths.exam_any={tmp_path / 'q.jsonl'}"]
+    (warning,) = looked(*words)
+    assert "letters of options: 1 of the first 1 rows" in warning
+    assert not looked(
+        *words, warning.partition("hint:")[2].strip().removesuffix(" reads them as keys").replace("'", '"')
+    )
+
+
+def test_leftovers_that_no_clean_up_mends_are_to_be_corrected(tmp_path: Path) -> None:
+    lines = [{"question": "an (odd bracket?", "A": "a", "B": "b", "C": "c", "D": "d", "answer": "A"}]
     (tmp_path / "q.jsonl").write_text("\n".join(map(json.dumps, lines)))
-    first, second = looked("recipe=exam_any", f"paths.exam_any={tmp_path / 'q.jsonl'}")
-    assert "letters of options: 3 of the first 3 rows" in first
-    assert "HTML tags: 2 of the first 3 rows" in second
-    assert "q.jsonl:2" in second
-    assert 'sources.exam_any.clean: {question: [{find: "</?[A-Za-z][^<>]*>", put: ""}]}' in second
+    (warning,) = looked("recipe=exam_any", f"paths.exam_any={tmp_path / 'q.jsonl'}")
+    assert "correct the file" in warning
 
 
 class Stated(RelationStep):
@@ -103,3 +159,19 @@ def test_a_topic_filter_that_keeps_few_rows_is_told_with_its_words() -> None:
         "topic keeps 113 of 262187 rows of kg: look at a/words.txt. Words that match most: flu (100), cough (13); "
         "1 of 3 words match nothing"
     ]
+
+
+@pytest.mark.push
+def test_three_rows_of_each_source_are_shown_as_they_were_understood(tmp_path: Path) -> None:
+    plain = [{"question": f"q{n}?", "A": "a", "B": "b", "C": "c", "D": "d", "answer": "B"} for n in range(20)]
+    odd = {"question": "odd?", "A": "", "B": "one\ntwo", "C": "c", "D": "", "answer": "B"}
+    path = tmp_path / "q.jsonl"
+    path.write_text("\n".join(map(json.dumps, [*plain[:9], odd, *plain[9:]])))
+    loaded = load_recipe(["recipe=exam_any", f"paths.exam_any={path}"])
+    lines = list(understood_rows(loaded))
+    assert lines[0] == "exam_any, as read:"
+    text = "\n".join(lines)
+    assert text.count("question: ") == 3
+    assert f"{path.name}:10\n    question: odd?\n      right: one / two\n      wrong: c" in text
+    assert "right: b\n      wrong: a | c | d" in text
+    assert list(understood_rows(loaded)) == lines

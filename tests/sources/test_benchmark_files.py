@@ -51,6 +51,20 @@ def tsv(path: Path, *lines: str, header: str = HEADER) -> Path:
     return path
 
 
+def test_the_published_sample_of_care_mi_is_read_as_it_is(tmp_path: Path) -> None:
+    file = tsv(
+        tmp_path / "examples.tsv",
+        "open\tcpubmed\tWhat is hot?\tVenus is hot.\tNeptune is hot.\t['Venus is the hottest planet.', \"It's so.\"]",
+        "tf\tcpubmed\tIs Venus hot?\tVenus is hot.\tVenus is not hot.\t[]",
+        "tf\tcpubmed\tIs Mars hot?\tMars is not hot.\tMars is hot.\t[1] So says a book.",
+    )
+    found = items(file)
+    assert [item.payload.type for item in found] == ["oe", "tf", "tf"]
+    texts = [[support.text for support in item.payload.evidence] for item in found]
+    assert texts == [["Venus is the hottest planet.", "It's so."], [], ["[1] So says a book."]]
+    assert not drops(file)
+
+
 def test_the_same_items_in_every_format(tmp_path: Path) -> None:
     lines = tsv(
         tmp_path / "a.tsv",

@@ -71,7 +71,7 @@ def test_utf16_cannot_be_declared(make_source):
 def test_quoted_cells_may_span_lines_and_are_numbered_by_their_first(write, read_source):
     text = 'head,relation,tail,ht\n"a, b","r\n2",c,\n\nd,r,e,\n"open,r,e,\n f,r,g,\n'
     result = read_source("triples", path=write("kg.csv", text), **NAMED)
-    assert [(row.origin.line, row.payload.head) for row in result.rows] == [(2, "a, b"), (5, "d")]
+    assert [(row.origin.line, row.payload.head) for row in result.rows] == [(2, "a, b"), (5, "d"), (7, "f")]
     assert result.dropped() == [(6, "malformed")]
     assert "lines 6 to 7" in result.detail(6)
 

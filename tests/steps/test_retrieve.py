@@ -120,6 +120,13 @@ def test_no_hit_at_all_drops_the_candidate(tmp_path):
     assert outcome.reason == "no_evidence"
 
 
+def test_words_of_which_each_stands_in_half_of_the_passages_are_another_reason(tmp_path):
+    texts = [passage("wiki", 1, "脐带有血管。"), passage("wiki", 2, "胎盘有膜。")]
+    made, _ = opened(tmp_path, texts, query=("question",))
+    reasons = [next(iter(made.map(candidate(question=text), {}))).reason for text in ("脐带", "Xylophone?")]
+    assert reasons == ["common_words", "no_evidence"]
+
+
 def test_no_passages_at_all(tmp_path):
     made = stage(tmp_path)
     made.open({"passages": Table.of([], Passage)})

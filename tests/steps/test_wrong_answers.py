@@ -35,6 +35,31 @@ def test_what_the_source_lists_comes_first(tmp_path):
     assert (outcome.row.payload.wrong, outcome.row.payload.wrong_from) == (("a", "b"), "listed")
 
 
+SAYS_RIGHT = [
+    ("Paris", "paris."), ("Jupiter", "It is Jupiter, the gas giant."), ("mercury", "The mercury"), ("206", "206 bones"),
+    ("William Shakespeare", "Shakespeare"), ("60%", "60 %"), ("100 \u00b0C", "100 \u2103"),
+    ("Reykjav\u00edk", "Reykja\u00advi\u0301k"), ("Paris", "P\u0430ris"), ("\u7f3a\u94c1", "\u7f3a\u94c1\u5f15\u8d77"),
+]  # fmt: skip
+SAYS_ANOTHER = [
+    ("8", "18"), ("1.5", "15"), ("-5", "+5"), ("< 90 mmHg", "> 90 mmHg"), ("iron", "environment"),
+    ("1\u4e2a\u6708", "11\u4e2a\u6708"), ("Clostridium tetani", "Clostridium botulinum"), ("vitamin B1", "vitamin B12"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("right", "listed"), SAYS_RIGHT)
+def test_a_listed_wrong_answer_that_says_the_right_one_is_none(tmp_path, right, listed):
+    row = question("Which one?", right, wrong=(listed,))
+    assert wrong(wrong_step(tmp_path, [row, BILE], order=["listed"]), row) == (listed, "known_answer")
+    also = question("Which one?", "something else", right, wrong=(listed, "neither"))
+    assert wrong(wrong_step(tmp_path, [also, BILE], order=["listed"]), also) == ("neither", "listed")
+
+
+@pytest.mark.parametrize(("right", "listed"), SAYS_ANOTHER)
+def test_a_listed_wrong_answer_may_be_like_the_right_one(tmp_path, right, listed):
+    row = question("Which one?", right, wrong=(listed,))
+    assert wrong(wrong_step(tmp_path, [row, BILE], order=["listed"]), row) == (listed, "listed")
+
+
 def test_rows_lend_each_other_answers_of_one_type_and_shape(tmp_path):
     rows = [INSULIN, BILE, URINE, question("Which city is large?", "the harbour", line=5)]
     step = wrong_step(tmp_path, rows, **ALIKE)

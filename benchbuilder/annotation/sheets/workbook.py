@@ -10,7 +10,7 @@ import unicodedata
 import warnings
 import zipfile
 import zlib
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import cache
@@ -25,6 +25,7 @@ from benchbuilder.annotation.sheets.sheets import (
     escape_formula,
     sheet_grid,
 )
+from benchbuilder.annotation.sheets.shown_cells import cell_value_text, number_format, shown_text
 from benchbuilder.annotation.sheets.workbook_support import (
     NoSuchWorksheetError,
     UnreadableWorkbookError,
@@ -264,13 +265,15 @@ def _open_workbook(file: IO[bytes], *, read_only: bool = False) -> Generator[Wor
 def open_worksheet(path: Path, name: str = "") -> Generator[Iterator[list[str]]]:
     """The rows of the worksheet `name`, or of the first one, as texts; one row at a time is in memory.
 
+    A cell is what a spreadsheet shows of it, or an `UnclearCell`.
+
     Raises:
         UnreadableWorkbookError: the file is damaged, not XLSX, or not safe to open, or has no such worksheet.
     """
     with path.open("rb") as file, _open_workbook(file, read_only=True) as book:
         if name and name not in book.sheetnames:
             raise NoSuchWorksheetError(", ".join(book.sheetnames))
-        yield ([_cell_text(value) for value in row] for row in _row_values(book[name] if name else book.worksheets[0]))
+        yield _row_values(book[name] if name else book.worksheets[0], shown_text)
 
 
 def first_sheet_lines(file: IO[bytes]) -> Iterator[list[str]]:
@@ -284,14 +287,14 @@ def first_sheet_lines(file: IO[bytes]) -> Iterator[list[str]]:
     with _open_workbook(file, read_only=True) as book:
         width = 0
         for sheet in book.worksheets[:1]:
-            for row in _row_values(sheet):
-                line = [_cell_text(value) for value in row[:_MAX_COLUMNS]]
+            for row in _row_values(sheet, lambda value, _: cell_value_text(value)):
+                line = row[:_MAX_COLUMNS]
                 width = width or len(line)
                 yield line + [""] * (width - len(line))
 
 
-def _row_values(sheet: Any) -> Iterator[Sequence[Any]]:
-    """The values of a worksheet that is read in pieces, row by row.
+def _row_values(sheet: Any, text_of: Callable[[Any, str], str]) -> Iterator[list[str]]:
+    """The texts of a worksheet that is read in pieces, row by row, by their values and number formats.
 
     openpyxl leaves out rows and cells that are out of order there; they are refused here.
     """
@@ -309,21 +312,18 @@ def _row_values(sheet: Any) -> Iterator[Sequence[Any]]:
                     "open the file in a spreadsheet program, and save it as XLSX"
                 )
             yield from ([] for _ in range(last + 1, number))
-            yield sheet._get_row(cells, values_only=True)
+            texts = [""] * max(columns, default=0)
+            for cell in cells:
+                if cell["value"] is not None:
+                    shown = "error" if cell["data_type"] == "e" else number_format(book, cell["style_id"])
+                    texts[cell["column"] - 1] = text_of(cell["value"], shown)
+            yield texts
             last = number
 
 
 def _sheet_lines(sheet: Worksheet) -> list[list[str]]:
     rows = sheet.iter_rows(max_col=min(sheet.max_column, _MAX_COLUMNS), values_only=True)
-    return [[] if all(value is None for value in row) else [_cell_text(value) for value in row] for row in rows]
-
-
-def _cell_text(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value)
+    return [[] if all(value is None for value in row) else [cell_value_text(value) for value in row] for row in rows]
 
 
 def table_workbook_bytes(title: str, lines: Iterable[Sequence[str]], freeze: str = "A2") -> bytes:

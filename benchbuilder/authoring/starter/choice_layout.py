@@ -1,176 +1,267 @@
-"""Guesses which columns of a file hold questions, options and keys, from their content; names need no language."""
+"""Which columns of a file hold questions, options and keys, by their content."""
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import islice
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
 
+from benchbuilder.authoring.starter.cells import (
+    GOLD,
+    IDENTIFIER,
+    QUESTION,
+    RIGHT,
+    WRONG,
+    Cells,
+    Layout,
+    is_full,
+    only_column,
+    text_columns,
+)
+from benchbuilder.authoring.starter.sample import UnclearLayoutError
 from benchbuilder.config import OPEN_PLACE
-from benchbuilder.core import decode_text, parse_json, read_given_file
+from benchbuilder.sources import labelled_lists, parse_cell
 
-_ROWS = 300
-_KEY = re.compile(r"\(?([A-Ha-h]|[0-9])[).]?\Z")
-_MARKS = (r"\([A-Ha-h]\)", r"(?<![\w(])[A-Ha-h][.)、．:]\s?")
-_MOSTLY = 0.95
-_LETTER = re.compile(r"[A-Ha-h]\Z")
-_VARIED = 0.5
-"""The smallest share of different texts in a column of options; a column of subjects has fewer."""
+_KEY = re.compile(
+    r"(?i)answer|key|correct|^cop$|^ra$|label|gold|target|l\u00f6sung|respuesta|resposta|r\u00e9ponse|\u7b54\u6848"
+)
+_LETTER = re.compile(r"\(?([A-Ja-j])[).]?\Z")
+_MARKS = (r"\([A-Ja-j]\)", r"(?<![\w(])[A-Ja-j][.)\u3001\uff0e:]\s?", r"(?m)^[A-J](?=\s)")
+_Readings = Mapping[str, Sequence[Sequence[str]]]
+"""What each reading of a column of keys says is right: the texts of the options by record."""
+_WAYS = ("letter", "flags", "index", "index_from_1", "text")
 
 
 @dataclass(frozen=True, slots=True)
-class ChoiceLayout:
-    """The settings of a source that reads a file: its columns, and what its keys and options look like."""
+class _Options:
+    """A group of columns that holds options: how a source names it, and the options and labels of each record."""
 
-    question: str
-    options: str
-    answer_key: str
-    settings: tuple[tuple[str, str], ...] = ()
+    columns: Any
+    texts: Sequence[Sequence[str]]
+    labels: Sequence[Sequence[str]] | None = None
+    more: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
-def guess_layout(path: Path) -> ChoiceLayout | None:
-    """The layout of multiple-choice questions in `path`; ``None`` if it cannot be told.
+def choice_layout(cells: Cells, *, several: bool) -> Layout:
+    """The layout of questions with options. UnclearLayoutError with what cannot be told."""
+    if (columns := _right_beside_wrong(cells)) is not None:
+        return Layout({**columns, "question": _question(cells, columns["options"], columns["answer"])})
+    fits = [(options, keys) for options in _option_groups(cells) if (keys := _key_columns(cells, options))]
+    if len(fits) != 1:
+        found = " or ".join(str(options.columns) for options, _ in fits)
+        raise UnclearLayoutError(f"the options: {found or 'no column fits'}")
+    [(options, keys)] = fits
+    key, readings = _agreed(keys)
+    if not several and any(len(right) > 1 for found in readings.values() for right in found):
+        raise UnclearLayoutError(f"the key {key} names several options: take the kind several_choice")
+    settings: dict[str, Any] = dict(options.settings)
+    if len(readings) > 1:
+        settings["key_as"] = f"{OPEN_PLACE} # {' or '.join(readings)}? see the rows that `new` shows"
+    elif "letter" not in readings:
+        settings["key_as"] = next(iter(readings))
+    question = _question(cells, [*_listed(options.columns), *options.more.values()], key)
+    return Layout({"question": question, "options": options.columns, "answer_key": key, **options.more}, settings)
 
-    A table (CSV, TSV) may have a header or none; JSON and JSON Lines hold one record a question.
-    """
-    text = decode_text(read_given_file(path))
-    if text is None:
+
+def _listed(columns: Any) -> list[Any]:
+    return list(cast("list[Any]", columns)) if isinstance(columns, list) else [columns]
+
+
+def _right_beside_wrong(cells: Cells) -> dict[str, Any] | None:
+    """One column of right answers beside several of wrong ones, as `answer` and `options`."""
+    wrong = [
+        name for name, values in cells.items() if WRONG.search(str(name)) and all(isinstance(v, str) for v in values)
+    ]
+    right = [name for name in text_columns(cells) if RIGHT.search(str(name)) and name not in wrong]
+    return {"options": [*wrong, *right], "answer": right[0]} if len(wrong) > 1 and len(right) == 1 else None
+
+
+def _agreed(keys: Mapping[str | int, _Readings]) -> tuple[str | int, _Readings]:
+    """The column of the key and its readings; several columns must have one reading that all agree on."""
+    named = {name: found for name, found in keys.items() if _KEY.search(str(name)) or isinstance(name, int)} or keys
+    if len(named) == 1:
+        return next(iter(named.items()))
+    told = [{repr(right) for right in found.values()} for found in named.values()]
+    common = set.intersection(*told)
+    if len(common) != 1:
+        raise UnclearLayoutError(f"the key: {' or '.join(map(str, named))}")
+    pairs = [
+        (way, name, right) for name, found in named.items() for way, right in found.items() if repr(right) in common
+    ]
+    way, name, right = min(pairs, key=lambda pair: _WAYS.index(pair[0]))
+    return name, {way: right}
+
+
+def _question(cells: Cells, used: Sequence[Any], key: str | int) -> str | int:
+    """The column of the question: neither options nor key, and not inside them but by its name."""
+    roots = {_root(name) for name in used}
+    left = [
+        name for name in text_columns(cells)
+        if name not in used and name != key and (_root(name) not in roots or QUESTION.search(str(name)))
+    ]  # fmt: skip
+    places = [name for name in used if isinstance(name, int)]
+    if places and all(isinstance(name, int) for name in left):  # without names: before the options
+        left = [name for name in left if isinstance(name, int) and name < min(places)] or left
+    return only_column(left, QUESTION, "the question")
+
+
+def _root(name: Any) -> str:
+    return re.split(r"[.\[]", str(name))[0]
+
+
+def _option_groups(cells: Cells) -> list[_Options]:
+    """The groups of columns that may hold options, each once: that with labels, and the outermost path."""
+    full = {name: values for name, values in cells.items() if is_full(values)}
+    single = [group for name, values in full.items() if (group := _in_one_column(name, values)) is not None]
+    roots = {_root(group.columns) for group in single}
+    several = [group for group in _in_several_columns(cells) if not any(_root(name) in roots for name in group.columns)]
+    found: dict[str, _Options] = {}
+    for group in sorted((*single, *several), key=lambda group: group.labels is None):
+        if len(set(map(tuple, group.texts))) > len(group.texts) / 2:
+            found.setdefault(str(group.columns), group)
+    return list(found.values())
+
+
+def _in_one_column(name: str | int, values: Sequence[Any]) -> _Options | None:
+    """Options in one column: a list, a mapping, lists side by side, a list of Python, or one text with marks."""
+    parsed = [parse_cell(value) for value in values]
+    if all(map(_is_list_of_texts, parsed)):
+        return _Options(name, parsed)
+    if all(isinstance(value, list) and value and all(isinstance(part, dict) for part in value) for value in parsed):
+        lists = [{key: [part.get(key) for part in value] for key in value[0]} for value in parsed]
+        return _labelled(f"{name}[]", parsed, lists)
+    if all(isinstance(value, dict) and len(value) > 1 for value in parsed):
+        if all(isinstance(part, list) for value in parsed for part in value.values()):
+            return _labelled(str(name), parsed, parsed)
+        keyed = all(_is_list_of_texts([*value.values()]) and all(map(_LETTER.match, value)) for value in parsed)
+        return (
+            _Options(name, [[*value.values()] for value in parsed], [[*value] for value in parsed]) if keyed else None
+        )
+    if not all(isinstance(value, str) for value in parsed):
         return None
-    if path.suffix.lower() in (".json", ".jsonl"):
-        return _of_records(_records(text, path.suffix.lower()))
-    is_tsv = path.suffix.lower() == ".tsv"
-    delimiter = "\t" if is_tsv else max(",;", key=text.partition("\n")[0].count)
-    try:
-        quoted = not is_tsv or _cells_are_quoted(text, delimiter)
-        layout = _of_rows(_rows(text, delimiter, quoted=quoted), delimiter)
-    except csv.Error:  # a cell that is too large to be one
-        return None
-    if layout is not None and is_tsv and quoted and "quoting" not in dict(layout.settings):
-        return replace(layout, settings=(*layout.settings, ("quoting", "true")))
-    return layout
-
-
-def _rows(text: str, delimiter: str, *, quoted: bool) -> list[list[str]]:
-    """The first rows of a table, as the reader of delimited files splits them."""
-    lines = io.StringIO(text, newline="")
-    quoting = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
-    rows = csv.reader(lines, delimiter=delimiter, quoting=quoting, strict=quoted)
-    return [row for row in islice(rows, _ROWS) if row]
-
-
-def _cells_are_quoted(text: str, delimiter: str) -> bool:
-    """Whether cells are in quotation marks, as spreadsheets save them: without the marks, all rows have one width."""
-    if not any(cell.startswith('"') for row in _rows(text, delimiter, quoted=False) for cell in row):
-        return False
-    try:
-        return len({len(row) for row in _rows(text, delimiter, quoted=True)}) == 1
-    except csv.Error:  # a mark that is part of the text, such as that of inches
-        return False
-
-
-def _records(text: str, suffix: str) -> list[Mapping[str, Any]]:
-    try:
-        lines = islice((line for line in text.split("\n") if line.strip()), _ROWS)
-        data: Any = [parse_json(line) for line in lines] if suffix == ".jsonl" else parse_json(text)
-    except (ValueError, RecursionError):
-        return []
-    return [item for item in data[:_ROWS] if isinstance(item, dict)] if isinstance(data, list) else []
-
-
-def _of_records(records: Sequence[Mapping[str, Any]]) -> ChoiceLayout | None:
-    names = list(dict.fromkeys(name for record in records for name in record))
-    lists = [name for name in names if all(isinstance(record.get(name), list | dict) for record in records)]
-    marked = {name: mark for name in names for mark in _MARKS if _has_marks(records, name, mark)}
-    keys = [name for name in names if _is_key([record.get(name) for record in records])]
-    texts = [name for name in names if name not in (*lists, *marked, *keys)]
-    options = next(iter((*lists, *marked)), None)
-    if not keys or options is None or not texts:
-        return None
-    question = max(texts, key=lambda name: sum(len(str(record.get(name, ""))) for record in records))
-    counts = [_options_of(record.get(options), marked.get(options)) for record in records]
-    settings = [("key_as", key_as)] if (key_as := _key_as([record.get(keys[0]) for record in records], counts)) else []
-    settings += [("option_mark", json.dumps(marked[options]))] if options in marked else []
-    quoted = [json.dumps(name, ensure_ascii=False) for name in (question, options, keys[0])]
-    return ChoiceLayout(quoted[0], quoted[1], quoted[2], tuple(settings))
-
-
-def _has_marks(records: Sequence[Mapping[str, Any]], name: str, mark: str) -> bool:
-    """Whether a column holds all options as one text."""
-    texts = [record.get(name) for record in records]
-    found = sum(isinstance(text, str) and len(re.findall(mark, text)) >= 2 for text in texts)
-    return found >= _MOSTLY * len(texts)
-
-
-def _of_rows(rows: Sequence[Sequence[str]], delimiter: str) -> ChoiceLayout | None:
-    width = max(map(len, rows), default=0)
-    full = [row for row in rows if len(row) == width]
-    for header in (1, 0):
-        body = full[header:]
-        keys = [n for n in range(width) if body and _is_key([row[n] for row in body])]
-        first = [cell.strip() for cell in full[0]] if full else []
-        if not keys or (header and _KEY.match(first[keys[-1]].strip()) and _is_key([row[keys[-1]] for row in full])):
-            continue
-        key = keys[-1]
-        beside = [n for n in range(key) if n not in keys][-max(_named_options([row[key] for row in body]), 2) :]
-        left = [n for n in range(width) if n not in (*beside, *keys)]
-        if len(beside) < 2 or not left:
-            continue
-        question = max(left, key=lambda n: sum(len(row[n]) for row in body))
-        more = [
-            n
-            for n in left
-            if question < n < beside[0]
-            and ((header and _LETTER.match(first[n].strip())) or len({row[n] for row in body}) > _VARIED * len(body))
-        ]
-        beside = [*more, *beside]  # nobody need choose the last option of any question
-        named = [
-            json.dumps(name, ensure_ascii=False) if header and first.count(name) == 1 else str(n)
-            for n, name in enumerate(first)
-        ]
-        counts = [len(beside)] * len(body)
-        settings = [("key_as", key_as)] if (key_as := _key_as([row[key] for row in body], counts)) else []
-        settings += [("header", "true")] if header and any(named[n].isdigit() for n in (question, *beside, key)) else []
-        settings += [] if header else [("header", "false"), ("width", str(width)), ("quoting", "true")]
-        settings += [("delimiter", json.dumps(delimiter))] if delimiter == ";" else []
-        return ChoiceLayout(named[question], f"[{', '.join(named[n] for n in beside)}]", named[key], tuple(settings))
+    for mark in _MARKS:
+        pieces = [re.split(mark, value) for value in parsed]
+        keys = [re.findall("[A-J]", " ".join(re.findall(mark, value)).upper()) for value in parsed]
+        run_on = all(len(key) > 1 and key == list("ABCDEFGHIJ"[: len(key)]) for key in keys)
+        if run_on and not any(piece[0].strip() for piece in pieces):
+            texts = [[part.strip() for part in piece[1:]] for piece in pieces]
+            return _Options(name, texts, keys, settings={"option_mark": mark})
     return None
 
 
-def _named_options(values: Sequence[str]) -> int:
-    """The smallest number of options among which every key names one."""
-    marks = [value.strip("(). ").upper() for value in values]
-    digits = [int(mark) for mark in marks if mark.isdigit()]
-    letters = [ord(mark) - ord("A") + 1 for mark in marks if _LETTER.match(mark)]
-    return max([*letters, *(digit + (0 in digits) for digit in digits)], default=0)
+def _is_list_of_texts(value: Any) -> bool:
+    parts = cast("list[Any]", value) if isinstance(value, list) else []
+    return len(parts) > 1 and all(isinstance(part, str) and part.strip() for part in parts)
 
 
-def _is_key(values: Sequence[Any]) -> bool:
-    """Whether a column names options: by a letter or a digit, of which there are several."""
-    texts = [str(value).strip() for value in values if value not in (None, "")]
-    named = [match[1].upper() for text in texts if (match := _KEY.match(text))]
-    return len(named) >= max(1, _MOSTLY * len(values)) and 2 <= len(set(named)) <= 8
+def _labelled(inside: str, values: Sequence[Any], lists: Sequence[Mapping[str, Any]]) -> _Options | None:
+    """Options whose texts stand beside labels; `lists` are the fields of the options by record."""
+    texts = [
+        name
+        for name in lists[0]
+        if all(_is_list_of_texts(row.get(name)) for row in lists)
+        and max(len(o) for row in lists for o in row[name]) > 3
+    ]  # fmt: skip
+    if len(texts) != 1:
+        return None
+    rows = [row[texts[0]] for row in lists]
+    labels = [name for name in lists[0] if all(name in labelled_lists(value, texts[0]) for value in values)]
+    if len(labels) > 1:
+        return None
+    columns = f"{inside}.{texts[0]}"
+    if labels:
+        return _Options(columns, rows, [row[labels[0]] for row in lists], {"labels": f"{inside}.{labels[0]}"})
+    return _Options(columns, rows)
 
 
-def _options_of(value: Any, mark: str | None) -> int:
-    """How many options a record has."""
-    return len(re.findall(mark, str(value))) if mark else len(value) if isinstance(value, list | dict) else 0
+def _in_several_columns(cells: Cells) -> list[_Options]:
+    """Options in columns whose names differ in a letter or a number; without names, between question and key."""
+    named: dict[str, list[str]] = {}
+    for name, values in cells.items():
+        is_text = all(isinstance(value, str) or value is None for value in values)
+        stem = _LAST_MARK.sub("#", name) if isinstance(name, str) and is_text else name
+        if stem != name and not (GOLD.search(str(name)) or IDENTIFIER.search(str(name))):
+            named.setdefault(str(stem), []).append(str(name))
+    groups: list[list[Any]] = [sorted(names) for names in named.values() if len(names) > 1]
+    if not groups and all(isinstance(name, int) for name in cells):
+        keys = [name for name, values in cells.items() if all(_LETTER.match(str(value).strip()) for value in values)]
+        between = list(range(1, cast("int", keys[0]))) if len(keys) == 1 else []
+        varied = all(len(set(map(str, cells.get(name, ())))) > len(cells[keys[0]]) / 2 for name in between)
+        groups = [between] if len(between) > 1 and varied else []
+    return [
+        _Options(names, [[str(value or "") for value in row] for row in zip(*(cells[n] for n in names), strict=True)])
+        for names in groups
+    ]
 
 
-def _key_as(values: Sequence[Any], counts: Sequence[int]) -> str:
-    """How a column names options, if not by letters; open where numbers count from 0 as well as from 1.
+_LAST_MARK = re.compile(r"(?<![0-9])[ _]?[1-9](?= - |$)|((?<=[ _.])|(?<=^op)|^)[A-Ja-j]$")
 
-    The number of the options of a row as its key tells: it counts from 1. Else a 0 tells; with both, 0 means no answer.
+
+def _key_columns(cells: Cells, options: _Options) -> dict[str | int, _Readings]:
+    """The columns that name options, each with its readings."""
+    used = {str(name) for name in (*_listed(options.columns), *options.more.values())}
+    found: dict[str | int, _Readings] = {}
+    for name, values in cells.items():
+        may_be = str(name) not in used and not IDENTIFIER.search(str(name)) and is_full(values, _MOSTLY)
+        if may_be and (readings := _readings(values, options)):
+            found[name] = readings
+    return found
+
+
+_MOSTLY = 0.9
+_NO_ANSWER = frozenset({"", "None", "0", "-1", "?"})
+"""What stands for a key where there is none."""
+
+
+def _readings(values: Sequence[Any], options: _Options) -> _Readings:
+    """The readings of a column in which records name options, not always the one at the same place.
+
+    Those by which every record names one; if there are none, those by which the others have no answer.
     """
-    marks = [str(value).strip("(). ") for value in values]
-    if sum(mark.isdigit() for mark in marks) < _MOSTLY * len(values):
-        return ""
-    numbers = [(int(mark), count) for mark, count in zip(marks, counts, strict=True) if mark.isdigit()]
-    if any(number >= count for number, count in numbers):
-        return "index_from_1"
-    return "index" if any(number == 0 for number, _ in numbers) else f"{OPEN_PLACE} # index (from 0) or index_from_1?"
+    if all(isinstance(value, list) and set(map(str, cast("list[Any]", value))) <= {"0", "1"} for value in values):
+        pairs = [list(zip(texts, flags, strict=False)) for texts, flags in zip(options.texts, values, strict=True)]
+        return {"flags": [[text for text, flag in row if flag] for row in pairs]}
+    whole: dict[str, list[list[str]]] = {}
+    partly: dict[str, list[list[str]]] = {}
+    for way, read in _READERS.items():
+        right = [
+            _read(read, *row) for row in zip(values, options.texts, options.labels or [None] * len(values), strict=True)
+        ]
+        failed = [str(value) for value, named in zip(values, right, strict=True) if not named]
+        places = {texts.index(named[0]) for named, texts in zip(right, options.texts, strict=True) if named}
+        if len(places) > 1 and set(failed) <= _NO_ANSWER and 2 * len(failed) < len(values):
+            (partly if failed else whole)[way] = right
+    found = whole or partly
+    return {"letter": found["letter"]} if "letter" in found else found
+
+
+def _read(read: Callable[[str, Sequence[str], Any], str], value: Any, texts: Sequence[str], labels: Any) -> list[str]:
+    """The texts of the options that a key names; none if it is no key."""
+    several = cast("list[Any]", value) if isinstance(value, list) else [value]
+    try:
+        named = [read(str(one).strip(), texts, labels) for one in several if not isinstance(one, bool)]
+    except (ValueError, IndexError):
+        return []
+    return named if all(named) else []
+
+
+def _by_letter(written: str, texts: Sequence[str], labels: Sequence[str] | None) -> str:
+    names = [str(label) for label in labels] if labels is not None else list("ABCDEFGHIJ"[: len(texts)])
+    match = _LETTER.match(written)
+    return texts[names.index(written if written in names or match is None else match[1].upper())]
+
+
+def _by_number(written: str, texts: Sequence[str], first: int) -> str:
+    if not written.isdecimal() or int(written) < first:
+        raise ValueError(written)
+    return texts[int(written) - first]
+
+
+_READERS: Mapping[str, Callable[[str, Sequence[str], Any], str]] = {
+    "letter": _by_letter,
+    "index": lambda written, texts, _: _by_number(written, texts, 0),
+    "index_from_1": lambda written, texts, _: _by_number(written, texts, 1),
+    "text": lambda written, texts, _: texts[[text.strip() for text in texts].index(written)],
+}

@@ -14,8 +14,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from benchbuilder.authoring.clone.clone import Clone, CloneRequest, check_request
 from benchbuilder.authoring.clone.source_form import source_template
-from benchbuilder.authoring.starter.choice_layout import guess_layout
 from benchbuilder.authoring.starter.language_table import LanguageFacts, facts_of_language
+from benchbuilder.authoring.starter.layout import Layout, propose_layout
+from benchbuilder.authoring.starter.sample import UnclearLayoutError
 from benchbuilder.config import OPEN_PLACE, RecipeIndex, find_roots
 from benchbuilder.core import Problem, RecipeError
 from benchbuilder.steps import ACCEPTED_COLUMNS, PAIR_COLUMNS, render_rows
@@ -162,17 +163,36 @@ def _source(argument: str, recipe: str) -> _SourceText:
     place = f"{recipe}/{name}{path.suffix.lower()}"
     files = {f"recipe/{place}": path.read_bytes()}
     text = _PATH.sub(f"path: {place}", text, count=1)
-    layout = guess_layout(path) if plain.endswith(":multiple_choice") else None
-    if layout is None:
-        hint = "write the names of its columns into the recipe; a column without a name is a number from 0"
-        return _SourceText(text, files, Problem("the columns of this file could not be told", where=where, hint=hint))
-    for key in ("question", "options", "answer_key"):
-        text = text.replace(f"      {key}: {OPEN_PLACE}", f"      {key}: {getattr(layout, key)} # check", 1)
-    text = text.replace(" # check # or answer:", " # check")
-    for key, value in layout.settings:
-        line = f"    {key}: {value}{' ' if '#' in value else ' # '}check"
-        text = re.sub(rf"(?m)^    # {key}: .*$", lambda _, line=line: line, text)
-    return _SourceText(text, files)
+    try:
+        layout = propose_layout(path, _kind_of(argument))
+    except UnclearLayoutError as question:
+        hint = "write them into the recipe; a column without a name is a number from 0"
+        return _SourceText(text, files, Problem("the columns of this file could not be told", where=where,
+                                                actual=str(question), hint=hint))  # fmt: skip
+    return _SourceText(_filled(text, layout), files)
+
+
+def _filled(text: str, layout: Layout) -> str:
+    """The YAML of a source with what was told of its file, each line marked to be checked."""
+    if "\n    # columns:" in text:  # these may be left out
+        text = re.sub(
+            r"(?m)^    # columns:.*$", lambda _: f"    columns: {_yaml(layout.columns)} # check", text, count=1
+        )
+    for role, value in layout.columns.items():
+        text = re.sub(
+            rf"(?m)^      (?:# )?{role}: .*$", lambda _, r=role, v=value: f"      {r}: {_yaml(v)} # check", text
+        )
+    if "answer" in layout.columns and "answer_key" not in layout.columns:
+        text = re.sub(r"(?m)^      answer_key: .*\n", "", text)
+    for key, value in layout.settings.items():
+        mark = "" if str(value).startswith(OPEN_PLACE) else " # check"
+        text = re.sub(rf"(?m)^    (?:# )?{key}: .*$", lambda _, k=key, v=value, m=mark: f"    {k}: {_yaml(v)}{m}", text)
+    return text
+
+
+def _yaml(value: Any) -> str:
+    """A value as YAML on one line; an open place stays open."""
+    return str(value) if str(value).startswith(OPEN_PLACE) else json.dumps(value, ensure_ascii=False)
 
 
 def _unknown_language(facts: LanguageFacts) -> Sequence[Problem]:

@@ -12,7 +12,13 @@ from rapidfuzz.distance import Levenshtein
 
 from benchbuilder.core.records.row import Span
 from benchbuilder.core.text.lengths import LengthUnit, split_characters
-from benchbuilder.core.text.normalise import comparison_form, compose_characters, to_half_width
+from benchbuilder.core.text.normalise import (
+    comparison_form,
+    compose_characters,
+    drop_hidden,
+    fold_lookalikes,
+    to_half_width,
+)
 
 _NUMBER = re.compile(r"(?<![\d)）])[-−]?\d+(?:,\d{3})*(?:\.\d+)?")
 _RANGE = re.compile(r"(?<=\d)\s*[~〜～\-–—－−]\s*(?=\d)")
@@ -46,6 +52,36 @@ def answers_overlap(left: str, right: str) -> bool:
     True
     """
     return left in right or right in left
+
+
+_TOKEN = regex.compile(
+    r"\d+(?:[.,]\d+)*|[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]|"
+    r"[[\p{L}\p{M}\p{N}]--[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]]+|[-+<>=\u2264\u2265%\u2030]",
+    regex.V1,
+)
+"""A number, a character of a script without spaces, a word, or a sign that changes what a number says."""
+
+
+def says_answer(text: str, answer: str) -> bool:
+    """Whether one of two answers is the other, or says it and more, by whole words and numbers.
+
+    Case, widths, white space, invisible characters and letters that only look like those of another script in the same
+    word make no difference.
+
+    >>> says_answer("It is Jupiter, the gas giant.", "Jupiter"), says_answer("60 %", "60%"), says_answer("18", "8")
+    (True, True, False)
+    """
+    one, other = (_answer_tokens(part) for part in (text, answer))
+    if not one or not other:
+        return comparison_form(text) == comparison_form(answer)
+    long, short = (one, other) if len(one) >= len(other) else (other, one)
+    return any(long[at : at + len(short)] == short for at in range(len(long) - len(short) + 1))
+
+
+@lru_cache(maxsize=1 << 14)
+def _answer_tokens(text: str) -> list[str]:
+    plain = to_half_width(unicodedata.normalize("NFKC", drop_hidden(text)))
+    return _TOKEN.findall(fold_lookalikes(plain).replace("\u2212", "-").casefold())
 
 
 def number_range(text: str) -> tuple[float, float] | None:
@@ -168,7 +204,7 @@ def split_words(text: str, ignore: str = "") -> list[str]:
     ['iron', 'rich', 'food']
     """
     kept = "".join(mark for mark in text if mark not in ignore) if ignore else text
-    return _WORD.findall(to_half_width(compose_characters(kept)).casefold())
+    return _WORD.findall(to_half_width(compose_characters(drop_hidden(kept))).casefold())
 
 
 def contains_text(whole: str, part: str, matching: LengthUnit, ignore: str = "") -> bool:

@@ -40,8 +40,21 @@ def replace_steering_characters(text: str, kept: frozenset[str]) -> str:
     >>> replace_steering_characters("a\x1b[2J\u202eb", frozenset("\n"))
     'a\ufffd[2J\ufffdb'
     """
+    return _put_for_steering(text, kept, "\N{REPLACEMENT CHARACTER}")
+
+
+def drop_steering_characters(text: str, kept: frozenset[str]) -> str:
+    r"""`text` without these characters: soft hyphens, zero-width spaces, controls.
+
+    >>> drop_steering_characters("nife\xaddi\u200bpine", frozenset())
+    'nifedipine'
+    """
+    return _put_for_steering(text, kept, "")
+
+
+def _put_for_steering(text: str, kept: frozenset[str], put: str) -> str:
     return "".join(
-        "\N{REPLACEMENT CHARACTER}"
+        put
         if unicodedata.category(mark) in ("Cc", "Cf", "Cs") and mark not in kept and not is_spelling_mark(text, at)
         else mark
         for at, mark in enumerate(text)

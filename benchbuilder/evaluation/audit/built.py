@@ -12,7 +12,7 @@ from benchbuilder.config import LoadedRecipe, display_path, read_kind_spec
 from benchbuilder.core import DataError, Item, Kept, Row, SourceUnit, create_from_spec
 from benchbuilder.evaluation.audit.auditor import BenchmarkAuditor
 from benchbuilder.evaluation.audit.build_auditor import BuildAuditor
-from benchbuilder.evaluation.benchmark import BENCHMARK, folder_of_benchmark, require_items
+from benchbuilder.evaluation.benchmark import BENCHMARK, folder_of_benchmark, require_items, unused_rows
 from benchbuilder.exporters import AuditResult, entry_step
 from benchbuilder.pipeline import (
     AuditKeeper,
@@ -33,7 +33,8 @@ class AuditOfTask:
     """An audit, its recipe, its title, and the folder of its files.
 
     `rows` are the items, or the candidates while there are no items; those of a build are read when they
-    are used. `notes` say what was left out, and what else was found.
+    are used. `notes` say what was left out, and what else was found; the `warning` is one
+    of them that nobody may miss.
     """
 
     loaded: LoadedRecipe
@@ -42,6 +43,7 @@ class AuditOfTask:
     result: AuditResult
     rows: Iterable[Row]
     notes: tuple[str, ...] = ()
+    warning: str = ""
 
 
 def audits_of_build(parts: list[LoadedRecipe], cwd: Path) -> Iterator[AuditOfTask]:
@@ -87,14 +89,14 @@ def audit_of_file(part: LoadedRecipe, path: str, expected: str | None, cwd: Path
     units = [unit for unit in source.read() if isinstance(unit, SourceUnit)]
     items = [unit.outcome.row for unit in units if isinstance(unit.outcome, Kept)]
     lost = Counter(unit.outcome.reason for unit in units if not isinstance(unit.outcome, Kept))
-    reasons = ", ".join(f"{reason} {count}" for reason, count in lost.items())
+    unused, is_much = unused_rows(lost, len(items))
     if not items:
         raise DataError(
-            "no row of the benchmark could be used", where=display_path(file), why=reasons or "it holds none"
+            "no row of the benchmark could be used", where=display_path(file), why=unused or "it holds none"
         )
-    notes = (f"{lost.total()} of {len(units)} rows of the benchmark were not used: {reasons}",) if lost else ()
     rows = [row for row in items if isinstance(row, Item)]
     auditor = BenchmarkAuditor(part.recipe.audit, part.recipe.seed, workers_of(part.recipe.run))
     result = auditor.audit_items(rows)
     folder = part.recipe.build_folder(cwd) / part.task / folder_of_benchmark("audit", file)
-    return AuditOfTask(part, file.name, folder, result, tuple(rows), notes)
+    notes = (unused,) if unused else ()
+    return AuditOfTask(part, file.name, folder, result, tuple(rows), notes, unused if is_much else "")

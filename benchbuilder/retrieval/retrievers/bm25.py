@@ -107,6 +107,10 @@ class Bm25Retriever(_WordRetriever):
                 weights[token] = weights.get(token, 0.0) + added
         return weights
 
+    def shares_word(self, query: str) -> bool:
+        """Whether any text has a word of `query`."""
+        return self._index is not None and any(self._index.has(token) for token in self._words.tokens(query))
+
     def _formula(self) -> Bm25Formula:
         spec = self.spec
         return Bm25Formula(spec.variant, spec.k1, spec.b, spec.epsilon, spec.delta)
@@ -160,6 +164,10 @@ class RankBm25Retriever(_WordRetriever):
         later = -1 if self.spec.ties == "last" else 1
         ranked = sorted(zip(found, scores, strict=True), key=lambda hit: (-hit[1], later * hit[0]))
         return [(position, float(score)) for position, score in ranked[: self.spec.top_k] if score > 0]
+
+    def shares_word(self, query: str) -> bool:
+        """Whether any text has a word of `query`."""
+        return any(token in self._postings for token in self._words.tokens(query))
 
     def _score_model(self, documents: list[list[str]]) -> Any:
         import rank_bm25  # needed for indexing only, not for a plan

@@ -61,6 +61,10 @@ class Bm25Index:
         )
         return [self._best_by_numpy(own, count, prefer_later) for own in asked]
 
+    def has(self, token: str) -> bool:
+        """Whether any text has a token."""
+        return self._term(token) is not None
+
     def added_by(self, token: str, position: int) -> float:
         """What a token adds to the score of the text at a position, each time that a query has it."""
         term = self._term(token)

@@ -70,6 +70,10 @@ class HybridRetriever(Retriever):
         for retriever in self._lists.values():
             retriever.index(texts, cache)
 
+    def shares_word(self, query: str) -> bool:
+        """Whether a text has a word of `query`, for a retriever that knows words."""
+        return any(retriever.shares_word(query) for retriever in self._lists.values())
+
     def search(self, query: str) -> list[tuple[int, float]]:
         """Positions and fused scores of the best texts, best first."""
         return self.search_many([query])[0]

@@ -24,6 +24,7 @@ from benchbuilder.core import (
     begin_worker_process,
     compose_characters,
     create_from_spec,
+    drop_hidden,
     fold_text,
     load_words,
     name_file_in_errors,
@@ -153,8 +154,14 @@ def _read(path: Path) -> TokenColumns:
     return TokenColumns(arrays["lengths"], arrays["tokens"], terms)
 
 
+_READING = "nothing hidden"
+"""How texts are read: without what nobody sees, such as soft hyphens. Another form makes other indexes."""
 _FOLDING = 2
 """Version of the folding of an index; since 2, tokens that become empty are left out."""
+
+
+def _read_form(text: str) -> str:
+    return compose_characters(drop_hidden(text))
 
 
 class IndexTerms:
@@ -188,13 +195,13 @@ class IndexTerms:
             dict(tokenizer.fingerprint()),
             sorted(self._stop),
         ]
-        settings += [sorted(self._fold), _FOLDING] if self._fold else []
+        settings += [_READING, *([sorted(self._fold), _FOLDING] if self._fold else [])]
         text = json.dumps(settings, ensure_ascii=False, sort_keys=True)
         return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
     def columns(self, texts: Sequence[str]) -> TokenColumns:
         """The index terms of many texts."""
-        lengths, tokens, spelled = self._tokenizer.token_columns([compose_characters(text) for text in texts])
+        lengths, tokens, spelled = self._tokenizer.token_columns(list(map(_read_form, texts)))
         if self._fold:
             spelled = [fold_text(token, self._fold) for token in spelled]
         known: dict[str, int] = {}
@@ -211,7 +218,7 @@ class IndexTerms:
         if not self._opened:
             self._tokenizer.open()
             self._opened = True
-        tokens = self._tokenizer.tokens(compose_characters(text))
+        tokens = self._tokenizer.tokens(_read_form(text))
         if self._fold:
             tokens = [fold_text(token, self._fold) for token in tokens]
         return [token for token in tokens if self._is_term(token)]

@@ -64,7 +64,7 @@ def delimited_columns(path: Path, name: str, dialect: TableDialect, columns: Seq
         yield from row_columns(delimited_rows(path, name, dialect, columns), len(columns))
         return
     rows = split_lines(_track_lines(path, dialect.encoding, last := [0]), dialect.delimiter)
-    layout = read_layout(rows, name, dialect, columns)
+    layout = read_layout(rows, name, dialect, columns, path)
     header_line = last[0] if dialect.header else 0
     for block in read_blocks(path, BLOCK_BYTES):
         for batch in _block_columns(block, codec, dialect, layout):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchbuilder.core import DataError
 from benchbuilder.sources.formats.files import wrong_shape
-from benchbuilder.sources.formats.tables import Column, RawRow, TextLine, read_lines
+from benchbuilder.sources.formats.tables import Column, RawRow, TextLine, encoding_advice, read_lines
 
 _MAX_CELL_CHARS = 1 << 27
 
@@ -28,12 +29,13 @@ class TableDialect:
 
 @dataclass(slots=True)
 class RowCells:
-    """The cells of a row, or the reason why it has none."""
+    """The cells of a row, or the reason why it has none; `unclear` says why cells, by their places, are not used."""
 
     line: int
     cells: list[str]
     reason: str = ""
     detail: str = ""
+    unclear: Mapping[int, str] = field(default_factory=dict[int, str])
 
 
 @dataclass(frozen=True)
@@ -59,22 +61,24 @@ class ColumnLayout:
 def delimited_rows(path: Path, name: str, dialect: TableDialect, columns: Sequence[Column]) -> Iterator[RawRow]:
     """The rows of a file. DataError if the header lacks a column; a row with another width is malformed."""
     rows = _rows(path, dialect)
-    yield from select_columns(rows, read_layout(rows, name, dialect, columns))
+    yield from select_columns(rows, read_layout(rows, name, dialect, columns, path))
 
 
 def delimited_names(path: Path, name: str, dialect: TableDialect) -> list[str]:
     """The names of the columns of a file; none without a header."""
-    return header_names(_rows(path, dialect), name, dialect)
+    return header_names(_rows(path, dialect), name, dialect, path)
 
 
-def header_names(rows: Iterator[RowCells], name: str, dialect: TableDialect) -> list[str]:
-    """The names of the columns of `rows`; none without a header."""
-    return _header(name, dialect, next(rows, None)) if dialect.header else []
+def header_names(rows: Iterator[RowCells], name: str, dialect: TableDialect, path: Path | None = None) -> list[str]:
+    """The names of the columns of `rows`, which come from the file `path`; none without a header."""
+    return _header(name, dialect, next(rows, None), path) if dialect.header else []
 
 
-def read_layout(rows: Iterator[RowCells], name: str, dialect: TableDialect, columns: Sequence[Column]) -> ColumnLayout:
+def read_layout(
+    rows: Iterator[RowCells], name: str, dialect: TableDialect, columns: Sequence[Column], path: Path | None = None
+) -> ColumnLayout:
     """The layout of `rows`, after reading their header. DataError if the header lacks a column."""
-    header = _header(name, dialect, next(rows, None)) if dialect.header else None
+    header = _header(name, dialect, next(rows, None), path) if dialect.header else None
     places = _column_places(name, dialect, columns, header)
     return ColumnLayout(places, dialect.width or (len(header) if header is not None else None))
 
@@ -92,15 +96,17 @@ def select_columns(rows: Iterable[RowCells], layout: ColumnLayout) -> Iterator[R
             yield RawRow(row.line, (), row.reason, row.detail)
         elif wrong := layout.width_problem(len(row.cells)):
             yield RawRow(row.line, (), "malformed", wrong)
+        elif row.unclear and (why := next((row.unclear[place] for place in layout.places if place in row.unclear), "")):
+            yield RawRow(row.line, (), "malformed", f"a cell holds {why}")
         else:
             yield RawRow(row.line, [row.cells[place] for place in layout.places])
 
 
-def _header(name: str, dialect: TableDialect, first: RowCells | None) -> list[str]:
+def _header(name: str, dialect: TableDialect, first: RowCells | None, path: Path | None = None) -> list[str]:
     if first is not None and first.reason:
         advice = "check delimiter and quoting in the recipe, or set header: false"
-        if first.reason == "undecodable":
-            advice = f"set the encoding of {dialect.key.rpartition('.')[0]} to the file's, for instance gb18030"
+        if first.reason == "undecodable" and path is not None:
+            advice = encoding_advice(path, f"{dialect.key.rpartition('.')[0]}.encoding")
         raise wrong_shape(dialect.key, name, expected="a header", found=first.detail, next=advice)
     return [cell.strip() for cell in first.cells] if first is not None else []
 
@@ -146,37 +152,57 @@ def split_lines(lines: Iterable[TextLine], delimiter: str) -> Iterator[RowCells]
 
 
 def _quoted_rows(path: Path, dialect: TableDialect) -> Iterator[RowCells]:
-    """Records that may span several lines; the number of a record is that of its first line."""
-    problems: dict[int, str] = {}
+    """Records that may span several lines; the number of a record is that of its first line.
 
-    def texts() -> Iterator[str]:
-        for line in read_lines(path, dialect.encoding):
-            if line.problem:
-                problems[line.number] = line.problem
-            yield line.text + "\n"
-
+    A quotation mark without its partner makes one record of several lines. Only its own line is malformed, and so is
+    the line of the mark that ended the record: those between are read again, as what they are.
+    """
     if len(dialect.delimiter) != 1:
         raise DataError(
             f"{dialect.key}: cells in quotation marks cannot be split at {dialect.delimiter!r}", where=path.name,
             why="their delimiter must be one character", next="set quoting: false, or another delimiter",
         )  # fmt: skip
+    lines = read_lines(path, dialect.encoding)
+    taken: list[TextLine] = []
+    again: deque[TextLine] = deque()
+    width, doubted = dialect.width, 0
+
+    def texts() -> Iterator[str]:
+        while (line := again.popleft() if again else next(lines, None)) is not None:
+            taken.append(line)
+            yield line.text + "\n"
+
     reader = csv.reader(texts(), delimiter=dialect.delimiter, strict=True)
     while True:
-        start = reader.line_num + 1
+        taken.clear()
+        fault, cells = "", list[str]()
         try:
             cells = _next_record(reader)
         except StopIteration:
             return
         except csv.Error as error:
-            end = f" (lines {start} to {reader.line_num})" if reader.line_num > start else ""
-            yield RowCells(start, [], "malformed", f"{error}{end}")
-            continue
-        problem = next((problems[n] for n in range(start, reader.line_num + 1) if n in problems), "")
-        problems.clear()
-        if problem:
+            fault = str(error)
+        start, end = taken[0].number, taken[-1].number
+        if start < end and (fault := fault or _swallowed(cells, taken, dialect.delimiter, width)):
+            yield RowCells(start, [], "malformed", f"{fault} (lines {start} to {end})")
+            again.extendleft(reversed(taken[1:]))
+            doubted = max(doubted, end)
+            reader = csv.reader(texts(), delimiter=dialect.delimiter, strict=True)
+        elif problem := next((line.problem for line in taken if line.problem), ""):
             yield RowCells(start, [], "undecodable", problem)
+        elif fault or (start == end <= doubted and any('"' in cell for cell in cells)):
+            yield RowCells(start, [], "malformed", fault or "a quotation mark without its partner")
         elif any(cell.strip(" ") for cell in cells) or len(cells) > 1:
+            width = width or len(cells)
             yield RowCells(start, cells)
+
+
+def _swallowed(cells: Sequence[str], lines: Sequence[TextLine], delimiter: str, width: int | None) -> str:
+    """Why a record of several lines is none: it has another width than the first one, or each line has this width."""
+    if width is None or len(cells) != width:
+        return "" if width is None else f"{len(cells)} columns, expected {width}"
+    rows = all(line.text.count(delimiter) == width - 1 for line in lines)
+    return "a quotation mark opens a cell that holds whole rows" if rows and width > 1 else ""
 
 
 def _next_record(reader: Iterator[list[str]]) -> list[str]:

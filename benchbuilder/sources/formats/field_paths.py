@@ -20,8 +20,10 @@ KEY = ".key"
 _MARKS = re.compile(r"[.\[\]{}|]")
 _PART = re.compile(r"([^.\[\]{}]*)(\[\]|\[(\d{1,9})\]|\{\})?(?:\.|\Z)")
 _EVERY = ("[]", "{}")
-_HEAD = 100
-"""Records in which each path must lead somewhere."""
+HEAD_RECORDS = 100
+"""Records in which each path must lead somewhere, and each name must occur."""
+_FEWEST = 3
+"""Fewest records that show that a name occurs nowhere."""
 
 PathPart = tuple[str, str | int | None]
 """A name (or none), and what follows it: ``[]``, ``{}``, an index, or nothing."""
@@ -186,7 +188,7 @@ def record_row(number: int, levels: RecordLevels, columns: Sequence[Column]) -> 
 def record_rows(units: Iterable[RecordUnit], columns: Sequence[Column], key: str, name: str) -> Iterator[RawRow]:
     """The values of records. DataError if a path of `columns` leads past the fields of all the first records."""
     stream = iter(units)
-    head = list(islice(stream, _HEAD))
+    head = list(islice(stream, HEAD_RECORDS))
     for column in columns:
         if isinstance(column, str) and not is_plain(column):
             _check_path(head, column, key, name)
@@ -195,6 +197,20 @@ def record_rows(units: Iterable[RecordUnit], columns: Sequence[Column], key: str
             yield RawRow(unit.number, (), unit.reason, unit.detail)
         else:
             yield record_row(unit.number, unit.levels, columns)
+
+
+def check_names(records: Sequence[Any], columns: Sequence[Column], key: str, name: str) -> None:
+    """DataError if a field that the recipe names is in none of the first records of JSON Lines."""
+    if len(records) < _FEWEST or not all(isinstance(record, dict) for record in records):
+        return
+    known = dict.fromkeys(str(field) for record in records for field in record)
+    for column in columns:
+        if str(column) not in known:
+            raise DataError(
+                f"{key}: none of the first {len(records)} records has a field {column}", where=name,
+                why=f"the fields there are {', '.join([*known][:20])}".encode(errors="backslashreplace").decode(),
+                next="name a field of these records, or leave the column out",
+            )  # fmt: skip
 
 
 def _check_path(head: Sequence[RecordUnit], column: str, key: str, name: str) -> None:

@@ -2,39 +2,112 @@
 
 from __future__ import annotations
 
+import ast
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from benchbuilder.core import Dropped, Option, find_all, parse_json, unique_object
 from benchbuilder.sources.formats.tables import cell_text
 
-KeyAs = Literal["letter", "index", "index_from_1", "text"]
+KeyAs = Literal["letter", "index", "index_from_1", "text", "flags"]
 TextNormaliser = Callable[[str], str]
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
-def parse_options(value: Any, mark: str, normalise: TextNormaliser) -> tuple[Option, ...] | Dropped:
+def parse_options(value: Any, mark: str, normalise: TextNormaliser, labels: Any = None) -> tuple[Option, ...] | Dropped:
     """Options from a mapping key -> text, a list (keyed A, B, ...), or one text in which `mark` matches the keys.
 
-    A mapping or list may also be JSON in one cell. Options without text are there, with an empty text: an index counts
-    the options as the file has them.
+    `labels`, if given, is the list of the keys of a list. Lists side by side, ``{text: [...], label: [...]}``, and a
+    list of pairs, ``[{text: ..., label: ...}]``, have both. A mapping or list may also be JSON or a list of Python in
+    one cell. Options without text are there, with an empty text: an index counts the options as the file has them.
     """
+    value, labels = parse_cell(value), parse_cell(labels)
     if isinstance(value, str):
-        value = _parse_json(value.strip())
-    if isinstance(value, str) and not mark:
-        return Dropped("malformed", "options are one text and have no mark")
-    if isinstance(value, str):
-        return _split_options(value, mark, normalise)
+        return _split_options(value, mark, normalise) if mark else Dropped("malformed", _NO_MARK)
+    if labels is None:
+        value, labels = _with_labels(value)
     if isinstance(value, Mapping):
-        pairs = [(str(key), option) for key, option in value.items()]
-    elif isinstance(value, Sequence) and not isinstance(value, bytes):
-        if len(value) > len(LETTERS):
-            return Dropped("malformed", f"{len(value)} options")
-        pairs = list(zip(LETTERS, value, strict=False))
-    else:
+        pairs = [(str(key), option) for key, option in cast("Mapping[Any, Any]", value).items()]
+    elif not isinstance(value, Sequence) or isinstance(value, bytes):
         return Dropped("malformed", f"options are {type(value).__name__}")
+    elif labels is None and len(value) > len(LETTERS):
+        return Dropped("malformed", f"{len(value)} options")
+    elif labels is not None and (not isinstance(labels, list) or len(cast("list[Any]", labels)) != len(value)):
+        return Dropped("malformed", f"{len(value)} options, but their labels are {str(labels)[:40]!r}")
+    else:
+        pairs = list(zip(LETTERS if labels is None else cast("list[Any]", labels), value, strict=False))
     return make_options(pairs, mark, normalise)
+
+
+_NO_MARK = "options are one text and have no mark"
+_LABELS = frozenset({"label", "labels", "key", "keys", "letter", "id"})
+"""What the field with the labels of options is called, beside one other field, that of the texts."""
+
+
+def _with_labels(value: Any) -> tuple[Any, Any]:
+    """The texts and the labels of options that have labels of their own; else `value` itself, and ``None``."""
+    if isinstance(value, list) and value and all(isinstance(part, dict) for part in cast("list[Any]", value)):
+        records = cast("list[dict[str, Any]]", value)
+        if any(record.keys() != records[0].keys() for record in records):
+            return value, None
+        lists: dict[str, Any] = {name: [record[name] for record in records] for name in records[0]}
+    elif isinstance(value, dict) and all(isinstance(part, list) for part in cast("dict[str, Any]", value).values()):
+        lists = cast("dict[str, Any]", value)
+    else:
+        return value, None
+    [*labels], [*texts] = _LABELS & lists.keys(), lists.keys() - _LABELS
+    return (lists[texts[0]], lists[labels[0]]) if len(labels) == len(texts) == 1 else (value, None)
+
+
+def labelled_lists(value: Any, texts: str) -> list[str]:
+    """The fields beside `texts` that hold the keys of options: short texts, all different, one for each option.
+
+    `value` is a mapping of lists, or a list of mappings.
+
+    >>> labelled_lists({"text": ["a", "b"], "label": ["1", "2"], "flag": [0, 1]}, "text")
+    ['label']
+    """
+    if isinstance(value, list) and value and all(isinstance(part, dict) for part in cast("list[Any]", value)):
+        records = cast("list[dict[str, Any]]", value)
+        lists = {name: [record.get(name) for record in records] for name in records[0]}
+    else:
+        lists = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    count = len(lists[texts]) if isinstance(lists.get(texts), list) else 0
+    return [
+        name
+        for name, part in lists.items()
+        if name != texts and isinstance(part, list) and len(cast("list[Any]", part)) == count > 1
+        if {type(label) for label in cast("list[Any]", part)} == {str} and len(set(map(str, part))) == count
+        if all(len(str(label)) <= _LONGEST_LABEL for label in cast("list[Any]", part))
+    ]
+
+
+_LONGEST_LABEL = 3
+
+
+def parse_cell(value: Any) -> Any:
+    r"""A cell that holds a list or mapping as JSON, or a list as Python prints it, as such; any other cell as it is.
+
+    >>> parse_cell("['no', \"don't know\"]"), parse_cell("[a]")
+    (['no', "don't know"], '[a]')
+    """
+    text = value.strip() if isinstance(value, str) else ""
+    if text[:1] not in ("{", "[") or not text:
+        return value
+    try:
+        return parse_json(text, object_pairs_hook=unique_object)
+    except ValueError:
+        pass
+    try:
+        parsed: Any = ast.literal_eval(text) if text.startswith("[") and len(text) <= _LONGEST_LIST else None
+    except (ValueError, SyntaxError, MemoryError, RecursionError):  # a text in brackets
+        return value
+    return cast("Any", parsed) if isinstance(parsed, list) else value
+
+
+_LONGEST_LIST = 1 << 16
+"""The parser of Python takes much memory for a long text."""
 
 
 def make_options(
@@ -58,22 +131,23 @@ def make_options(
     return tuple(options)
 
 
-def _parse_json(text: str) -> Any:
-    if text[:1] in ("{", "["):
-        try:
-            return parse_json(text, object_pairs_hook=unique_object)
-        except ValueError:
-            return text
-    return text
-
-
 def _split_options(text: str, mark: str, tidy: TextNormaliser) -> tuple[Option, ...] | Dropped:
     spans = find_all(mark, text)
     if not spans or text[: spans[0].start].strip():
         return Dropped("malformed", f"no options found in {text[:80]!r}")
     ends = [*(span.start for span in spans[1:]), len(text)]
     pairs = [(_key_letters(span.slice_of(text)), text[span.end : end]) for span, end in zip(spans, ends, strict=True)]
+    keys = [key.upper() for key, _ in pairs]
+    if keys[0].isascii() and keys != _run_from(keys[0], len(keys)):  # of other scripts the order is not known here
+        return Dropped("malformed", f"the marks of the options are {' '.join(keys)}: a gap, or a letter of the text")
     return make_options(pairs, "", tidy)
+
+
+def _run_from(first: str, count: int) -> list[str]:
+    """The marks that run on from the first one: A B C, or 1 2 3."""
+    if first in ("1", "0"):
+        return [str(number) for number in range(int(first), int(first) + count)]
+    return [chr(ord(first) + place) for place in range(count)] if len(first) == 1 else []
 
 
 def _key_letters(text: str) -> str:
@@ -85,14 +159,16 @@ def find_key(value: Any, key_as: KeyAs, options: tuple[Option, ...], normalise: 
 
     `options` are those of the file, in its order, without text or not; the right one has a text.
     """
-    texts = _key_texts(value)
+    texts = _flagged(value, options) if key_as == "flags" else _key_texts(value)
+    if isinstance(texts, Dropped):
+        return texts
     if not texts:
         return Dropped("no_answer_key", "")
     if len(texts) > 1:
         return Dropped("multiple_answers", " ".join(texts))
     if key_as == "text":
         return _by_text(normalise(texts[0]), options)
-    if key_as == "letter":
+    if key_as in ("letter", "flags"):
         return _by_letter(texts[0], options)
     return _by_index(texts[0], 0 if key_as == "index" else 1, options)
 
@@ -104,10 +180,14 @@ def find_keys(
 
     They are in a list, or in a text: every letter of ``ABD`` or ``A, B``, every number of ``0,2``.
     """
-    texts = _key_texts(value)
+    texts = _flagged(value, options) if key_as == "flags" else _key_texts(value)
+    if isinstance(texts, Dropped):
+        return texts
     if not texts:
         return Dropped("no_answer_key", "")
-    if key_as != "text":
+    if key_as == "flags":
+        key_as = "letter"
+    elif key_as != "text":
         texts = [part for text in texts for part in _split_keys(text, key_as, [option.key for option in options])]
     keys: set[str] = set()
     for text in texts:
@@ -122,6 +202,19 @@ def _key_texts(value: Any) -> list[str]:
     """The texts of a cell that holds one key, or a list of keys."""
     values: list[Any] = list(value) if isinstance(value, list | tuple) else [value]
     return [text for text in map(cell_text, values) if text]
+
+
+def _flagged(value: Any, options: tuple[Option, ...]) -> list[str] | Dropped:
+    """The keys of the options whose flag, 1 or true, says that they are right; 0 or false says that they are not."""
+    value = parse_cell(value)
+    flags: Any = list(cast("dict[Any, Any]", value).values()) if isinstance(value, dict) else value
+    if (
+        not isinstance(flags, list)
+        or len(cast("list[Any]", flags)) != len(options)
+        or any(flag not in (0, 1) for flag in flags)
+    ):
+        return Dropped("key_not_in_options", f"{str(value)[:40]!r} is no list of 0 and 1, one for each option")
+    return [option.key for option, flag in zip(options, cast("list[Any]", flags), strict=True) if flag]
 
 
 def _split_keys(text: str, key_as: KeyAs, keys: list[str]) -> list[str]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from benchbuilder.core import normalise_space
 from benchbuilder.sources.formats.files import SourceFile, import_library, wrong_shape
@@ -161,14 +162,19 @@ def language_rank(tag: str, languages: Sequence[str]) -> int | None:
 
 
 def local_name(iri: str) -> str:
-    """The last part of an IRI as words, "" for a blank node.
+    """The last part of an IRI as words, percent escapes of UTF-8 decoded; "" for a blank node.
 
     >>> local_name("http://example.org/drug#Folic_acid"), local_name("http://example.org/x/")
     ('Folic acid', 'x')
+    >>> local_name("http://example.org/Neurofibromatosis_%28type_1%29"), local_name("http://example.org/50%25%FF")
+    ('Neurofibromatosis (type 1)', '50%25%FF')
     """
     if iri.startswith("_:"):
         return ""
-    return normalise_space(iri.rstrip("#/").rpartition("#")[2].rpartition("/")[2].replace("_", " "))
+    last = iri.rstrip("#/").rpartition("#")[2].rpartition("/")[2]
+    with suppress(UnicodeDecodeError):
+        last = unquote(last, errors="strict")
+    return normalise_space(last.replace("_", " "))
 
 
 @dataclass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,9 @@ import pyarrow.parquet as pq
 
 from benchbuilder.core import DataError, parse_json, unique_object
 from benchbuilder.sources.formats.field_paths import (
+    HEAD_RECORDS,
     RecordUnit,
+    check_names,
     is_plain,
     parsed_units,
     record_row,
@@ -28,7 +30,7 @@ from benchbuilder.sources.formats.large_json import (
     document_parts,
     load_document,
 )
-from benchbuilder.sources.formats.tables import Column, RawRow, read_lines
+from benchbuilder.sources.formats.tables import Column, RawRow, encoding_advice, read_lines
 
 
 def jsonl_rows(
@@ -39,11 +41,25 @@ def jsonl_rows(
     if records or not all(map(is_plain, columns)) or not all(isinstance(column, str) for column in columns):
         yield from record_rows(parsed_units(parsed, records), columns, _columns_key(key), name)
         return
-    for number, record, reason, detail in parsed:
+    head = list(islice(parsed, HEAD_RECORDS))
+    check_names([record for _, record, reason, _ in head if not reason], columns, _columns_key(key), name)
+    for number, record, reason, detail in chain(head, parsed):
         if not reason and isinstance(record, dict):
             yield RawRow(number, list(map(record.get, columns)))
         else:
             yield RawRow(number, (), reason, detail) if reason else record_row(number, {"": record}, columns)
+
+
+def is_json_lines(path: Path, encoding: str = "utf-8") -> bool:
+    """Whether a ``.json`` file has a record on each line, as those of many data sets: its first line is an object."""
+    lines = (line for line in read_lines(path, encoding) if line.problem or line.text.strip())
+    first, second = next(lines, None), next(lines, None)
+    if first is None or second is None or first.text.lstrip()[:1] != "{" or second.text.lstrip()[:1] != "{":
+        return False
+    try:
+        return isinstance(parse_json(first.text), dict)
+    except ValueError:
+        return False
 
 
 def _parsed_lines(path: Path, encoding: str) -> Iterator[tuple[int, Any, str, str]]:
@@ -95,7 +111,7 @@ def _document_parts(path: Path, name: str, key: str, encoding: str, records: str
     except UndecodableDocumentError as error:
         raise DataError(
             f"{key}: {name} cannot be decoded", where=name, why=str(error),
-            next="declare the file's encoding: in the recipe, for instance gb18030",
+            next=encoding_advice(path, f"{key.rpartition('.')[0]}.encoding"),
         ) from error  # fmt: skip
     except (ValueError, RecursionError) as error:
         raise wrong_shape(key, name, expected="one JSON document", found=str(error),

@@ -13,8 +13,9 @@ from typing import Annotated, Any, Literal, NamedTuple, cast
 from pydantic import AfterValidator, Field, model_validator
 
 from benchbuilder.config import FileRef, Spec
-from benchbuilder.core import Regex
+from benchbuilder.core import Regex, replace_all
 from benchbuilder.sources.base import SourceSpec
+from benchbuilder.sources.formats.text_fixes import TEXT_FIXES, TextFix
 
 
 def _known_encoding(name: str) -> str:
@@ -83,6 +84,42 @@ def read_blocks(path: Path, size: int) -> Iterator[Block]:
         yield Block(first, rest)
 
 
+_SAMPLE_BYTES = 1 << 16
+_ENCODINGS = ("cp1252", "cp1250", "cp1251", "gb18030", "big5", "shift_jis", "cp949")
+_ODD = re.compile(
+    r"(?<=[A-Za-z])[^\x00-\x7f\u00c0-\u017f\u2018-\u201d](?=[A-Za-z])|[\u00c0-\u024f]{3}|[\u0430-\u045f][\u0400-\u042f]"
+    r"|[\x80-\x9f\u00a4\u00a6\u00a8\u00ac\u00af\u00b4\u00b8\ue000-\uf8ff\uff61-\uff9f\ufffd]"
+    r"|(?<=[a-z])[\u00c0-\u00de]|[\u3400-\u9fff\uac00-\ud7a3](?=[a-z])|[\u3400-\u4dbf]"
+)
+"""What real texts hardly have: other scripts inside Latin words, rows of accented letters, capitals inside words."""
+
+
+def likely_encodings(path: Path) -> list[str]:
+    """The encodings in which the beginning of a file reads best; none if it cannot be told."""
+    with path.open("rb") as stream:
+        data = stream.read(_SAMPLE_BYTES)
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return []
+    texts: dict[str, str] = {}
+    for name in _ENCODINGS:
+        try:
+            texts[name] = codecs.getincrementaldecoder(name)().decode(data)  # the last character may be cut
+        except UnicodeDecodeError:
+            continue
+    odd = {name: len(_ODD.findall(text)) for name, text in texts.items()}
+    least = min(odd.values(), default=0)
+    best = [name for name in texts if odd[name] == least]
+    return [name for at, name in enumerate(best) if texts[name] not in [texts[other] for other in best[:at]]]
+
+
+def encoding_advice(path: Path, key: str) -> str:
+    """What to set for a file that cannot be decoded, by how it reads then."""
+    if not (names := likely_encodings(path)):
+        return f"convert the file to utf-8, or set {key} to its encoding"
+    choice = " or ".join(names) + (", whichever reads well" if names[1:] else "")
+    return f"set {key} to {choice}"
+
+
 def decoding_problem(error: UnicodeDecodeError, encoding: str, before: int = 0) -> str:
     """The bytes that cannot be decoded, `before` bytes into the text, as a message."""
     raw = error.object[error.start : error.end].hex(" ")
@@ -126,11 +163,27 @@ class RawRow(NamedTuple):
 
 
 class CleanRule(Spec):
-    """A replacement in a text: every match of `find` becomes `put`."""
+    """A replacement in a text: every match of `find` becomes `put`; or a clean-up by its name."""
 
-    find: Regex
+    find: Regex | None = None
     put: str = ""
     """May name groups of the match, as ``\\1``."""
+    fix: TextFix | None = None
+    """``invisible`` drops soft hyphens, zero-width spaces and controls; ``entities`` decodes ``&lt;``; ``tags`` drops
+    tags of HTML, and writes powers with ``^``; ``escapes`` reads ``\\n`` and ``\\u00fc``; ``mojibake`` decodes UTF-8
+    that was read as Windows-1252; ``lookalikes`` puts Latin letters for others inside Latin words."""
+
+    @model_validator(mode="after")
+    def _one_way(self) -> CleanRule:
+        if (self.find is None) == (self.fix is None):
+            raise ValueError("write either find, a pattern, or fix, the name of a clean-up")
+        return self
+
+    def cleaned(self, text: str) -> str:
+        """`text` after this rule."""
+        if self.fix is not None:
+            return TEXT_FIXES[self.fix](text)
+        return text if self.find is None else replace_all(self.find, self.put, text)
 
 
 class TableSpec(SourceSpec):
@@ -164,6 +217,9 @@ class TableSpec(SourceSpec):
     """Whether cells of a table that begin with a bracket are JSON, into which columns may lead."""
     clean: dict[str, tuple[CleanRule, ...]] = {}
     """What is replaced in each column before anything else, in this order. Each rule must change a record."""
+    separators: dict[str, str] = {}
+    """What stands between the values of a cell that holds several, by column: ``{answers: ";"}``. An empty text says
+    that the cells of this column hold no lists."""
     unit: Literal["line", "block", "file"] = "line"
     """The unit of a plain text: a line, a block between blank lines, or the complete file."""
 
@@ -189,6 +245,10 @@ def _leaves(value: Any) -> Iterator[Any]:
             yield from _leaves(part)
     elif value is not None:
         yield value
+
+
+NO_VALUES = frozenset({"NaN", "#N/A", "#REF!", "#VALUE!", "#DIV/0!", "#NAME?", "#NULL!", "#NUM!"})
+"""What pandas and spreadsheets write for no value and for errors of formulas."""
 
 
 def cell_text(value: Any) -> str | None:

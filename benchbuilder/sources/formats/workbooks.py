@@ -31,7 +31,7 @@ def workbook_names(path: Path, name: str, dialect: TableDialect, sheet: str) -> 
 def _sheet_rows(path: Path, name: str, dialect: TableDialect, sheet: str, least: int = 0) -> Iterator[RowCells]:
     """Rows of equal width: that of the first row, or `least`. A worksheet does not say where a row ends."""
     import_library("openpyxl", "xlsx", name)
-    from benchbuilder.annotation import open_worksheet
+    from benchbuilder.annotation import UnclearCell, open_worksheet
 
     try:
         with open_worksheet(path, sheet) as rows:
@@ -39,7 +39,8 @@ def _sheet_rows(path: Path, name: str, dialect: TableDialect, sheet: str, least:
             for number, cells in enumerate(rows, 1):
                 if any(cells):
                     width = width or max(_filled(cells), least, dialect.width or 0)
-                    yield RowCells(number, [*cells, *[""] * (width - len(cells))][:width])
+                    unclear = {place: cell.why for place, cell in enumerate(cells) if isinstance(cell, UnclearCell)}
+                    yield RowCells(number, [*cells, *[""] * (width - len(cells))][:width], unclear=unclear)
     except UnreadableWorkbookError as error:
         raise wrong_shape(dialect.key, name, expected="an XLSX file", found=str(error),
                           next="save it as XLSX, without a password") from error  # fmt: skip

@@ -29,9 +29,9 @@ _Row = Fact[QuestionAnswer]
 
 @dataclass(frozen=True, slots=True)
 class WrongAnswer:
-    """A wrong answer and where it comes from."""
+    """Wrong answers, of which the first is shown, and where they come from."""
 
-    text: str
+    texts: tuple[str, ...]
     source: str
 
 
@@ -87,8 +87,17 @@ class Allotment:
         """What each question is given by itself."""
         if source == "number":
             return {name: found for name, fact in waiting.items() if (found := self._changed(fact)) is not None}
-        listed = {name: fact.payload for name, fact in waiting.items() if source == "listed" and fact.payload.wrong}
-        return {name: WrongAnswer(payload.wrong[0], payload.wrong_from or "listed") for name, payload in listed.items()}
+        if source == "listed":
+            return {name: self._listed(fact) for name, fact in waiting.items() if fact.payload.wrong}
+        return {}
+
+    def _listed(self, fact: _Row) -> WrongAnswer | Dropped:
+        """The wrong answers of the source, without those that say a right answer: sources have such."""
+        payload = fact.payload
+        wrong = tuple(text for text in payload.wrong if not self._known.states(payload, text))
+        return (
+            WrongAnswer(wrong, payload.wrong_from or "listed") if wrong else Dropped("known_answer", payload.wrong[0])
+        )
 
     def _changed(self, fact: _Row) -> WrongAnswer | Dropped | None:
         """The answer with one number changed, or why it cannot be; ``None`` for an answer without numbers."""
@@ -108,7 +117,9 @@ class Allotment:
         if key in row.evidence:
             return Dropped("in_gold", changed.text)
         return (
-            Dropped("known_answer", changed.text) if self._known.has(row, key) else WrongAnswer(changed.text, "number")
+            Dropped("known_answer", changed.text)
+            if self._known.has(row, key)
+            else WrongAnswer((changed.text,), "number")
         )
 
     def _lend(self, waiting: Mapping[str, _Row], pool: Mapping[str, _Row]) -> dict[str, WrongAnswer | Dropped]:
@@ -128,7 +139,7 @@ class Allotment:
                 given[name] = bar
         lenders = [row for fact in pool.values() if (row := self._lender(fact)) is not None]
         for name, loan in Lending(self._spec.rows, self._known, self._seed).lend(borrowers, lenders).items():
-            given[name] = WrongAnswer(loan.answer, "rows") if isinstance(loan, Loan) else loan
+            given[name] = WrongAnswer((loan.answer,), "rows") if isinstance(loan, Loan) else loan
         return given
 
     def _lender(self, fact: _Row) -> AnsweredRow | None:

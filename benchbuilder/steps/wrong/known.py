@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rapidfuzz.fuzz import ratio
 
-from benchbuilder.core import QuestionAnswer, answers_overlap, comparison_form, equality_key
+from benchbuilder.core import QuestionAnswer, answers_overlap, comparison_form, equality_key, says_answer
 from benchbuilder.steps.wrong.shapes import AnswerShape, AskedThing
 
 
@@ -40,9 +40,11 @@ class KnownAnswers:
         self._most, self._answer = same_question * 100, same_answer * 100
         self._of: dict[str, set[str]] = {}
         self._questions: dict[str, list[str]] = {}
+        self._texts: dict[str, dict[str, None]] = {}
         for payload in rows:
             asked = question_key(payload)
             keys = answer_keys(payload.answers)
+            self._texts.setdefault(asked, {}).update(dict.fromkeys(payload.answers))
             self._of.setdefault(asked, set()).update(keys)
             for key in keys:
                 self._questions.setdefault(key, []).append(asked)
@@ -59,6 +61,11 @@ class KnownAnswers:
         if any(answers_overlap(answer, known) or ratio(answer, known) >= self._answer for known in right):
             return True
         return self.has(row, answer)
+
+    def states(self, payload: QuestionAnswer, answer: str) -> bool:
+        """Whether an answer says one that is known to be right for the question, or is a part of it."""
+        known = {**dict.fromkeys(payload.answers), **self._texts.get(question_key(payload), {})}
+        return any(says_answer(answer, right) for right in known)
 
 
 def question_key(payload: QuestionAnswer) -> str:

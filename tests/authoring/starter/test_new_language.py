@@ -10,7 +10,6 @@ import pytest
 import yaml
 
 from benchbuilder.authoring.clone.keep_casing import keep_casing
-from benchbuilder.authoring.starter.choice_layout import guess_layout
 from benchbuilder.authoring.starter.language_table import facts_of_language
 from benchbuilder.cli.dispatch import main
 from benchbuilder.config import YamlEditor
@@ -173,55 +172,6 @@ def test_messages(words: list[str], message: str, here: Path, capsys: pytest.Cap
     assert main(words) == 2
     assert message in capsys.readouterr().err
     assert not (here / "recipes").exists()
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "columns", "settings"),
-    [
-        ("a.csv", "question,A,B,C,answer\nWhat is it?,one,two,three,B\nWho was it?,four,five,six,C\nWhy?,7,8,9,A\n",
-         ('"question"', '["A", "B", "C"]', '"answer"'), {}),
-        ("b.csv", "What is it?,one,two,three,B\nWho was it?,four,five,six,C\nWhy?,7,8,9,A\n",
-         ("0", "[1, 2, 3]", "4"), {"header": "false", "width": "5", "quoting": "true"}),
-        ("never_last.csv", "question,A,B,C,D,answer\nWhat is it?,one,two,three,x,B\nWho was it?,four,five,six,x,A\n",
-         ('"question"', '["A", "B", "C", "D"]', '"answer"'), {}),
-        ("some_keys.csv", "What is it?,one,two,three,x,A\nWho was it?,four,five,six,y,D\nWhy?,7,u,v,w,A\n",
-         ("0", "[1, 2, 3, 4]", "5"), {"header": "false", "width": "6", "quoting": "true"}),
-        ("subjects.csv", "stem,field,p1,p2,key\nWhat is it?,law,1a,2a,A\nWho is it?,law,3a,4a,B\nWhy,law,5,6,A\n",
-         ('"stem"', '["p1", "p2"]', '"key"'), {}),
-        ("c.tsv", "id\tkey\tstem\ta\tb\n1x\t0\tLong question?\tyes\tno\n2x\t1\tAnother?\tup\tdown\n", None, {}),
-        ("d.jsonl", '{"q": "What?", "o": ["a", "b"], "k": 1}\n{"q": "Who?", "o": ["c", "d"], "k": 0}\n',
-         ('"q"', '"o"', '"k"'), {"key_as": "index"}),
-        ("e.json", '[{"q": "Qué?", "o": "(A) un\\n(B) dos", "k": "(A)"}, {"q": "Y?", "o": "(A) a\\n(B) b", "k": "B"}]',
-         ('"q"', '"o"', '"k"'), {"option_mark": '"\\\\([A-Ha-h]\\\\)"'}),
-        ("f.csv", "just,text\nof,people\n", None, {}),
-        ("twice.csv", "question,A,B,key,key\nWhat?,one,two,A,B\nWho?,x,y,B,A\n",
-         ('"question"', '["A", "B"]', "4"), {"header": "true"}),
-        ("spaces.csv", "question\xa0,A,B, key\nWhat?,one,two,A\nWho?,x,y,B\n",
-         ('"question"', '["A", "B"]', '"key"'), {}),
-        ("quoted.tsv", 'q\tA\tB\tkey\n"What, ""so""?"\t"one\nor"\ttwo\tA\nWho?\tx\ty\tB\n',
-         ('"q"', '["A", "B"]', '"key"'), {"quoting": "true"}),
-        ("inches.tsv", 'q\tA\tB\tkey\n"5" pipe?\tone\ttwo\tA\n6" pipe?\tx\ty\tB\n',
-         ('"q"', '["A", "B"]', '"key"'), {}),
-        ("from_1.jsonl", '{"q": "What?", "o": ["a", "b"], "k": 1}\n{"q": "Who?", "o": ["c", "d"], "k": 2}\n'
-         '{"q": "Nobody knows?", "o": ["c", "d"], "k": 0}\n',
-         ('"q"', '"o"', '"k"'), {"key_as": "index_from_1"}),
-        ("from_where.jsonl", '{"q": "What?", "o": ["a", "b", "c"], "k": 1}\n'
-         '{"q": "Who\u2028?", "o": ["c", "d", "e"], "k": 2}\n',
-         ('"q"', '"o"', '"k"'), {"key_as": "??? # index (from 0) or index_from_1?"}),
-    ],
-)  # fmt: skip
-def test_columns_are_told_by_their_content(
-    name: str, text: str, columns: tuple[str, ...] | None, settings: dict[str, str], tmp_path: Path
-) -> None:
-    file = tmp_path / name
-    file.write_text(text, "utf-8")
-    layout = guess_layout(file)
-    if columns is None:
-        assert layout is None
-        return
-    assert layout is not None
-    assert (layout.question, layout.options, layout.answer_key) == columns
-    assert dict(layout.settings) == settings
 
 
 def test_copies_keep_letters_until_their_names_are_listed() -> None:

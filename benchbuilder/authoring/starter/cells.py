@@ -1,0 +1,78 @@
+"""The columns of the first records of a file, and which of them hold texts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from benchbuilder.authoring.starter.sample import UnclearLayoutError
+
+Cells = Mapping[str | int, Sequence[Any]]
+"""The values of each column, or path into records; ``None`` where a record has none."""
+
+QUESTION = re.compile(
+    r"(?i)question(?!.*(id|concept|number|type)$)|^q$|^stem$|qtext|query(?!_?id)|^statement$|frage|pregunta|pergunta|"
+    r"quest\u00e3o|\u95ee\u9898|\u9898\u76ee|\u9898\u5e72|\u554f\u984c"
+)
+RIGHT = re.compile(
+    r"(?i)(?<!in)correct|right|best.?answer(?!.*incorrect)|ground.?truth|gold.?answer|^answers?\b|^a$|richtig|antwort|"
+    r"respuesta|resposta|r\u00e9ponse|\u7b54\u6848"
+)
+WRONG = re.compile(r"(?i)wrong|incorrect|distract|hallucinat|falsch")
+GOLD = re.compile(r"(?i)(label|verdict|veracity|rating|gold|class)")
+IDENTIFIER = re.compile(r"(?i)(^|_)(id|aid|nr)$|^#")
+_IS_NO_TEXT = re.compile(r"\s*(\(?[A-Ja-j][).]?|[\d.,]+|https?://\S+)?\s*\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The columns of a source by their roles, and other settings; `OPEN_PLACE` begins what the author must decide."""
+
+    columns: Mapping[str, Any]
+    settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+def columns_of(records: Sequence[Mapping[str | int, Any]]) -> Cells:
+    """The columns of records, those inside mappings by their paths."""
+    cells: dict[str | int, list[Any]] = {}
+
+    def add(name: str | int, value: Any, at: int) -> None:
+        cells.setdefault(name, [None] * len(records))[at] = value
+        if isinstance(value, dict):
+            for inner, part in cast("dict[str, Any]", value).items():
+                add(f"{name}.{inner}", part, at)
+        elif isinstance(value, list) and value and all(isinstance(part, dict) for part in cast("list[Any]", value)):
+            for inner in cast("list[dict[str, Any]]", value)[0]:
+                add(f"{name}[].{inner}", [part.get(inner) for part in cast("list[dict[str, Any]]", value)], at)
+
+    for at, record in enumerate(records):
+        for name, value in record.items():
+            add(name, value, at)
+    return cells
+
+
+def is_full(values: Sequence[Any], share: float = 1.0) -> bool:
+    """Whether so many records have a value."""
+    return sum(value not in (None, "", []) for value in values) >= share * len(values)
+
+
+def text_columns(cells: Cells) -> dict[str | int, Sequence[str]]:
+    """The columns of texts that differ from record to record, without names and keys."""
+    return {
+        name: values
+        for name, values in cells.items()
+        if all(isinstance(value, str) for value in values)
+        and len(set(values)) > len(values) / 2
+        and not IDENTIFIER.search(str(name))
+        and not all(map(_IS_NO_TEXT.match, values))
+    }
+
+
+def only_column(names: Sequence[str | int], pattern: re.Pattern[str], what: str) -> str | int:
+    """The only one of `names` that fits the pattern, or the only one at all."""
+    found = [name for name in names if pattern.search(str(name))] or list(names)
+    if len(found) != 1:
+        raise UnclearLayoutError(f"{what}: {' or '.join(map(str, found)) or 'no column fits'}")
+    return found[0]

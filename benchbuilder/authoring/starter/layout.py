@@ -1,0 +1,164 @@
+"""Which columns of a file a source needs, by their content; names only choose among columns whose content fits.
+
+Two columns or readings that fit and disagree are a question to the author, never a guess.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from benchbuilder.authoring.starter.cells import (
+    GOLD,
+    IDENTIFIER,
+    QUESTION,
+    RIGHT,
+    WRONG,
+    Cells,
+    Layout,
+    columns_of,
+    is_full,
+    only_column,
+    text_columns,
+)
+from benchbuilder.authoring.starter.choice_layout import choice_layout
+from benchbuilder.authoring.starter.sample import UnclearLayoutError, read_sample
+from benchbuilder.sources import list_separator
+
+_CLAIM = re.compile(
+    r"(?i)^(claim|statement|hypothesis|sentence2|text|tweet|headline)$|claim(?!.*(label|id))|\.(text|claim)$"
+)
+_PREMISE = re.compile(r"(?i)^(premise|sentence1)$")
+_NOT_GOLD = re.compile(r"(?i)pred|label\d+$|annotator|reasoning|_id$|^id$|votes|entropy|score")
+_ENDS = (
+    (r"head|subject|x_name|h|s", r"relation|predicate|display_relation|metaedge|rel|r|p", r"tail|object|y_name|t|o"),
+    (r"source", r"relation|metaedge|rel|edge", r"target"),
+)
+_TEXT = re.compile(r"(?i)^(text|abstract|body|contents?|context|passage|paragraph)$")
+_MEANS = {
+    "true": frozenset({"true", "supports", "support", "supported", "entailment", "yes"}),
+    "false": frozenset({"false", "refutes", "refute", "refuted", "contradiction", "contradict", "contradicts", "no"}),
+    "skip": frozenset({"nei", "not enough info", "not_enough_info", "neutral", "unknown", "unverified", "maybe"}),
+}
+
+
+def propose_layout(path: Path, kind: str) -> Layout:
+    """The layout of a file for a source of this kind.
+
+    Raises:
+        UnclearLayoutError: With what cannot be told.
+    """
+    find = _FINDERS.get(kind)
+    if find is None:
+        raise UnclearLayoutError(f"which columns a source of the kind {kind} reads")
+    sample = read_sample(path)
+    cells = columns_of(sample.records)
+    layout = find({name: values for name, values in cells.items() if any(value not in (None, "") for value in values)})
+    settings = {**sample.settings, **layout.settings}
+    leaves = [name for value in layout.columns.values() for name in (value if isinstance(value, list) else [value])]
+    if path.suffix.lower() not in (".json", ".jsonl", ".parquet") and all(isinstance(name, int) for name in leaves):
+        settings.setdefault("header", True)  # numbers alone would mean that there is none
+    return Layout(layout.columns, settings)
+
+
+def _answers(cells: Cells) -> Layout:
+    texts = text_columns(cells)
+    wrong = [name for name, values in cells.items() if WRONG.search(str(name)) and is_full(values)]
+    right = [
+        name for name, values in cells.items()
+        if RIGHT.search(str(name)) and name not in wrong and is_full(values, 0.5) and not IDENTIFIER.search(str(name))
+        and all(map(_is_text_or_list, values)) and len({str(value) for value in values}) > len(values) / 2
+        and (isinstance(name, int) or not re.search(r"(start|label|type)$", name))
+    ]  # fmt: skip
+    question = only_column([name for name in texts if name not in (*right, *wrong)], QUESTION, "the question")
+    inner = [name for name in right if str(name).endswith((".text", ".span"))]
+    best = [name for name in right if re.search(r"(?i)best", str(name))]
+    answers: Any = [*best, *(name for name in right if name not in best)] if best and len(right) > 1 else None
+    answers = answers or (inner[0] if len(inner) == 1 else only_column(right, RIGHT, "the answer"))
+    columns: dict[str, Any] = {"question": question, "answers": answers}
+    if wrong:
+        shown = [name for name in wrong if not re.search(r"(?i)best", str(name))] or wrong
+        columns["wrong"] = shown[0] if len(shown) == 1 else shown
+    separators = {role: separator for role, column in columns.items() if role != "question"
+                  for separator in [_separator(cells, column)] if separator}  # fmt: skip
+    return Layout(columns, {"separators": separators} if separators else {})
+
+
+def _separator(cells: Cells, column: Any) -> str:
+    names = column if isinstance(column, list) else [column]
+    return next(filter(None, (list_separator(cells[name]) for name in names)), "")
+
+
+def _is_text_or_list(value: Any) -> bool:
+    parts = cast("list[Any]", value) if isinstance(value, list) else []
+    return (
+        value is None or isinstance(value, str) or (isinstance(value, list) and all(isinstance(p, str) for p in parts))
+    )
+
+
+def _label(value: Any) -> str:
+    """A label as a text; a list of one is that one."""
+    parts = cast("list[Any]", value) if isinstance(value, list) else [value]
+    return str(parts[0]) if len(parts) == 1 else str(value)
+
+
+def _labelled_claims(cells: Cells) -> Layout:
+    meaning = {word: means for means, words in _MEANS.items() for word in words}
+    words = {name: {_label(value).strip().lower() for value in values} for name, values in cells.items()}
+    labels = [
+        name for name, found in words.items()
+        if len(found) > 1 and found <= meaning.keys() and is_full(cells[name]) and not _NOT_GOLD.search(str(name))
+    ]  # fmt: skip
+    if not labels:
+        zero = [name for name, found in words.items() if found == {"0", "1"} and GOLD.search(str(name))]
+        raise UnclearLayoutError(f"{zero[0]} is 0 or 1: which means true" if zero else "the label: no column fits")
+    label = only_column(
+        [name for name in labels if re.search(r"(?i)gold|final", str(name))] or labels, GOLD, "the label"
+    )
+    told: dict[str, list[str]] = {}
+    for text in sorted({_label(value) for value in cells[label]}):
+        told.setdefault(meaning[text.strip().lower()], []).append(text.lower() if text in ("True", "False") else text)
+    if {"true", "false"} - told.keys():
+        raise UnclearLayoutError(f"the labels: {', '.join(sorted(words[label]))} are not both true and false")
+    is_asked = words[label] <= {"yes", "no", "maybe"} or all(isinstance(value, bool) for value in cells[label])
+    plain = [name for name, values in cells.items() if all(isinstance(value, str) for value in values)]
+    texts = [name for name in plain if name != label and not IDENTIFIER.search(str(name)) and len(set(cells[name])) > 3]
+    premise = [name for name in texts if _PREMISE.search(str(name))]
+    text = only_column([name for name in texts if name not in premise], QUESTION if is_asked else _CLAIM, "the claim")
+    columns = {"text": text, "label": label, **({"premise": premise[0]} if len(premise) == 1 else {})}
+    settings: dict[str, Any] = {"labels": told, **({"as": "yes_no"} if is_asked else {})}
+    return Layout(columns, {**settings, **({"about": "text"} if premise else {})})
+
+
+def _triples(cells: Cells) -> Layout:
+    for ends in _ENDS:
+        found = [[name for name in cells if re.fullmatch(f"(?i){end}", str(name))] for end in ends]
+        if all(found):
+            head, relation, tail = (names[0] for names in found)
+            if "display_relation" in cells:
+                relation = "display_relation"
+            if any(isinstance(value, list | dict) for name in (head, relation, tail) for value in cells[name]):
+                raise UnclearLayoutError("triples that hold lists")
+            if all(re.fullmatch(r"[A-Z]*\d+|\w+::.+", str(value)) for value in cells[head]):
+                raise UnclearLayoutError(f"{head} and {tail} are numbers of things: where are their names?")
+            return Layout({"head": head, "relation": relation, "tail": tail})
+    raise UnclearLayoutError(f"head, relation and tail among {', '.join(map(str, cells))}"[:200])
+
+
+def _passages(cells: Cells) -> Layout:
+    text = [name for name, values in cells.items() if _TEXT.search(str(name)) and all(map(_is_text_or_list, values))]
+    columns = {"text": only_column(text or list(text_columns(cells)), _TEXT, "the text")}
+    titles = [name for name in cells if re.fullmatch("(?i)title", str(name))]
+    return Layout({**columns, **({"title": titles[0]} if titles else {})})
+
+
+_FINDERS: Mapping[str, Callable[[Cells], Layout]] = {
+    "multiple_choice": lambda cells: choice_layout(cells, several=False),
+    "several_choice": lambda cells: choice_layout(cells, several=True),
+    "question_answer": _answers,
+    "claims": _labelled_claims,
+    "triples": _triples,
+    "corpus": _passages,
+}

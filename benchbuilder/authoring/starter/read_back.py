@@ -1,0 +1,52 @@
+"""What a build will read with the settings that ``new`` wrote: three rows of each source, for its author to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from benchbuilder.config import OPEN_PLACE, read_kind_spec
+from benchbuilder.core import BenchbuilderError, Row, create_from_spec
+from benchbuilder.pipeline import shown_rows
+
+_READINGS = ("index", "index_from_1")
+_ROWS = 200
+
+
+def read_back(recipe: Path, language: str, names: Sequence[str]) -> Iterator[str]:
+    """Lines about the sources `names` of a recipe: rows as a build reads them, or why it does not.
+
+    Where a number in `answer_key` may count from 0 or from 1, the rows are shown in both ways.
+    """
+    content: Mapping[str, Any] = yaml.safe_load(recipe.read_text(encoding="utf-8"))
+    for name in names:
+        data: dict[str, Any] = content["sources"][name]
+        open_places = {key for key, value in data.items() if _is_open(value)}
+        if _is_open(data.get("columns")) or "path" in open_places:
+            continue
+        plain = {key: value for key, value in data.items() if key not in open_places}
+        plain |= {"licence": "not stated", "title": name}
+        plain["path"] = {"path": data["path"], "resolved_path": str(recipe.parent / data["path"])}
+        for reading in _READINGS if "key_as" in open_places else ("",):
+            given = {**plain, "key_as": reading} if reading else plain
+            label = f"{name} with key_as: {reading}" if reading else name
+            try:
+                source: Any = create_from_spec("source", read_kind_spec("source", given), name, language)
+                source.check()
+                rows: list[Row] = source.first_rows(_ROWS)
+            except (BenchbuilderError, ValueError) as error:
+                yield f"warning: {label} cannot be read so: {error}"
+                continue
+            yield from shown_rows(label, rows, 0)
+            if not rows:
+                yield f"warning: {label}: no row of the file can be used as the recipe says"
+
+
+def _is_open(value: Any) -> bool:
+    """Whether a value, or one within it, is left for the author."""
+    if isinstance(value, Mapping):
+        return any(map(_is_open, value.values()))  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType]
+    return str(value).startswith(OPEN_PLACE)

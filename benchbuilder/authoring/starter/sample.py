@@ -1,0 +1,252 @@
+"""The first records of a file of unknown layout, read as a build reads them, with the settings that this takes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any, cast
+
+from benchbuilder.core import DataError, imports_of, parse_json, read_given_file, unique_object
+from benchbuilder.sources import (
+    TABLE_SUFFIXES,
+    TableDialect,
+    delimited_names,
+    delimited_rows,
+    is_json_lines,
+    likely_encodings,
+)
+
+_ROWS = 300
+_LARGEST = 200_000_000
+_MOSTLY = 0.9
+_NAMES = re.compile(
+    r"(?i)question|answer|option|choice|claim|label|statement|premise|hypothesis|passage|context|text|title|sentence|"
+    r"head|tail|subject|object|relation|predicate|source|target|type|category|\bid\b|_id$|^id|"
+    r"frage|antwort|l\u00f6sung|pregunta|respuesta|quest\u00e3o|pergunta|resposta|question|r\u00e9ponse|"
+    r"\u95ee\u9898|\u9898\u76ee|\u9898\u5e72|\u9009\u9879|\u7b54\u6848|\u554f\u984c"
+)
+"""What headers say, in the languages that have forms."""
+_ASKS = re.compile(r"(?i)question|qtext|^q$|claim|statement")
+_KEY = re.compile(r"\(?[A-Ja-j][).]?\Z")
+_NUMBER = re.compile(r"[\d.,:/ -]+\Z")
+_VERDICT = re.compile(
+    r"(?i)(true|false|yes|no|supports?|supported|refutes?|refuted|entailment|neutral|contradiction)\Z"
+)
+
+
+class UnclearLayoutError(Exception):
+    """What cannot be told of a file, as a question to its author."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileSample:
+    """Records of a file, by the names or numbers of their columns, and the settings of a source that reads them."""
+
+    records: Sequence[Mapping[str | int, Any]]
+    settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+def read_sample(path: Path) -> FileSample:
+    """The first records of a file: a table with or without header, JSON, JSON Lines, Parquet or XLSX.
+
+    Raises:
+        UnclearLayoutError: The encoding, the separator, the header or the place of the records cannot be told.
+    """
+    suffix = path.suffix.lower()
+    form = TABLE_SUFFIXES.get(suffix)
+    if form == "parquet":
+        return FileSample(_parquet(path))
+    if form == "xlsx":
+        return _with_header(_sheet(path), {})
+    settings = _encoding(path)
+    encoding = str(settings.get("encoding", "utf-8"))
+    start = read_given_file(path)[:4096].decode(encoding, errors="ignore").lstrip("\ufeff \t\r\n")[:1]
+    if start in ("{", "["):
+        return _json(path, encoding, settings, is_lines=form == "jsonl" or is_json_lines(path, encoding), form=form)
+    return _table(path, encoding, settings, form)
+
+
+def _encoding(path: Path) -> dict[str, Any]:
+    data = read_given_file(path)
+    if len(data) > _LARGEST:
+        raise UnclearLayoutError("the file is too large to look into")
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        if len(names := likely_encodings(path)) != 1:
+            raise UnclearLayoutError(f"the encoding: {' or '.join(names) or 'none that reads well'}") from None
+        return {"encoding": names[0]}
+    return {}
+
+
+def _parquet(path: Path) -> Sequence[Any]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path) as file:
+            batch = next(file.iter_batches(_ROWS), None)
+            return [] if batch is None else batch.to_pylist()
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise UnclearLayoutError(f"whether this is Parquet: {str(error)[:80]}") from None
+
+
+def _sheet(path: Path) -> list[list[str]]:
+    with imports_of("xlsx", "a worksheet", instead="save it as CSV"):
+        from benchbuilder.annotation import UnreadableWorkbookError, open_worksheet
+    try:
+        with open_worksheet(path) as rows:
+            filled = [row for row in islice(rows, _ROWS) if any(row)]
+    except UnreadableWorkbookError as error:
+        raise UnclearLayoutError(f"whether this is XLSX: {error}") from None
+    width = max(map(len, filled), default=0)
+    return [[*row, *[""] * (width - len(row))] for row in filled]
+
+
+def _table(path: Path, encoding: str, settings: Mapping[str, Any], form: str | None) -> FileSample:
+    """A delimited file; of the separators, that with which all rows have one width of several columns."""
+    usual = {"csv": ",", "tsv": "\t"}.get(form or "", "")
+    fits: dict[tuple[str, bool], list[list[str]]] = {}
+    for delimiter in "\t|;,":
+        for quoting in (True, False):
+            if quoting and (delimiter, False) not in fits and fits and delimiter not in (usual, ";", ","):
+                continue
+            rows = _rows(path, encoding, delimiter, quoting=quoting)
+            if rows and len(rows[0]) > 1 and (delimiter, not quoting) not in fits:
+                fits[delimiter, quoting] = rows
+    if not fits:
+        raise UnclearLayoutError("the separator: with none do all rows have the same number of columns")
+    width = max(len(rows[0]) for rows in fits.values())
+    best = [key for key, rows in fits.items() if len(rows[0]) == width]
+    if len({delimiter for delimiter, _ in best}) > 1:
+        raise UnclearLayoutError(f"the separator: {' or '.join(repr(delimiter) for delimiter, _ in best)}")
+    delimiter, quoting = best[0]
+    marked = any('"' in cell for row in fits[best[0]] for cell in row) or '"' in path.read_text(
+        encoding, errors="ignore"
+    )
+    given = dict(settings)
+    if form not in ("csv", "tsv"):
+        given["format"] = "delimited"
+    if delimiter != (usual or "\t"):
+        given["delimiter"] = delimiter
+    if marked and quoting != (form == "csv"):
+        given["quoting"] = quoting
+    return _with_header(fits[best[0]], given)
+
+
+def _rows(path: Path, encoding: str, delimiter: str, *, quoting: bool) -> list[list[str]]:
+    """The first rows if nearly all have one width; none otherwise."""
+    dialect = TableDialect("path", encoding, delimiter, quoting=quoting, header=True, width=None)
+    try:
+        width = len(delimited_names(path, path.name, dialect))
+        plain = TableDialect("path", encoding, delimiter, quoting=quoting, header=False, width=width)
+        units = list(islice(delimited_rows(path, path.name, plain, list(range(width))), _ROWS))
+    except DataError:
+        return []
+    rows = [[str(value).strip() for value in unit.values] for unit in units if not unit.reason]
+    return rows if width > 1 and len(rows) >= _MOSTLY * len(units) else []
+
+
+def _with_header(rows: Sequence[Sequence[str]], settings: Mapping[str, Any]) -> FileSample:
+    """The records of a table, whose first row has names or is a record like the others."""
+    if not rows:
+        raise UnclearLayoutError("the file holds no rows")
+    first, body = [cell.strip() for cell in rows[0]], rows[1:]
+    sorts = [{_sort(row[n]) for row in body} for n in range(len(first))]
+    told = [next(iter(found)) if len(found) == 1 else "" for found in sorts]
+    alike = [n for n, cell in enumerate(first) if told[n] and _sort(cell) == told[n]]
+    differs = any(sort and _sort(cell) != sort for cell, sort in zip(first, told, strict=True))
+    named = sum(len(cell) <= _LONGEST_NAME and bool(_NAMES.search(cell)) for cell in first)
+    if (named >= 2 or differs) and (not alike or (named >= 2 and all(told[n] == "key" for n in alike) and differs)):
+        columns = [name if name and first.count(name) == 1 else n for n, name in enumerate(first)]
+        return FileSample([dict(zip(columns, row, strict=True)) for row in body], settings)
+    if alike and not differs:
+        more = {"header": False, "width": len(first)}
+        return FileSample([dict(enumerate(row)) for row in rows], {**settings, **more})
+    raise UnclearLayoutError(f"whether the first line is a header: {' | '.join(first)[:80]}")
+
+
+_LONGEST_NAME = 40
+
+
+def _sort(cell: str) -> str:
+    """What sort of cell one is, as far as a name of a column is none."""
+    if _VERDICT.match(cell):
+        return "verdict"
+    if _KEY.match(cell):
+        return "key"
+    if _NUMBER.match(cell):
+        return "number"
+    return "question" if cell.rstrip().endswith(("?", "\uff1f")) else ""
+
+
+def _json(path: Path, encoding: str, settings: Mapping[str, Any], *, is_lines: bool, form: str | None) -> FileSample:
+    text = read_given_file(path).decode(encoding, errors="replace").removeprefix("\ufeff")
+    needed = dict(settings) if form in ("json", "jsonl") else {**settings, "format": "jsonl" if is_lines else "json"}
+    try:
+        if is_lines:
+            return FileSample(_json_lines(text), needed)
+        data = parse_json(text, object_pairs_hook=unique_object)
+    except ValueError as error:
+        raise UnclearLayoutError(f"neither JSON nor JSON Lines: {error}") from None
+    where, records = _records(data, "")
+    return FileSample(records[:_ROWS], {**needed, **({"records": where} if where else {})})
+
+
+def _json_lines(text: str) -> list[dict[str | int, Any]]:
+    lines = list(islice((line for line in text.split("\n") if line.strip()), _ROWS))
+    records: list[Any] = []
+    for line in lines:
+        with suppress(ValueError):  # a damaged line is a unit that a build drops with its reason
+            records.append(parse_json(line, object_pairs_hook=unique_object))
+    records = [record for record in records if isinstance(record, dict)]
+    if not records or len(records) < _MOSTLY * len(lines):
+        raise UnclearLayoutError(f"the records: {len(records)} of {len(lines)} lines are objects of JSON")
+    return records
+
+
+def _records(data: Any, where: str) -> tuple[str, list[Any]]:
+    """The path of the records of a document, and the records: the first list of objects that are not parts of one."""
+    if isinstance(data, list):
+        items = cast("list[Any]", data)
+        if items and all(isinstance(item, dict) for item in items):
+            inner = _inner(items[0])
+            if inner and not any(_ASKS.search(name) for name in items[0]):
+                below = [record for item in items for record in _records(item.get(inner) or [], "")[1]]
+                deeper = _records(items[0][inner], "")[0].removeprefix("[].")
+                return ".".join(filter(None, (where or "[]", f"{inner}[]", deeper))), below
+            return where, items
+        raise UnclearLayoutError("where the records are: the file is a list of other things")
+    if not isinstance(data, dict):
+        raise UnclearLayoutError("where the records are")
+    values = cast("dict[str, Any]", data)
+    parts = [value for value in values.values() if isinstance(value, dict)]
+    if len(values) > 1 and len(parts) == len(values) and len({tuple(part) for part in parts}) == 1:
+        inner = _inner(parts[0])
+        if inner is None or any(isinstance(value, str) and value.endswith("?") for value in parts[0].values()):
+            return f"{where}{{}}".removeprefix("."), parts
+        return f"{where}{{}}.{inner}[]".removeprefix("."), [record for part in parts for record in part[inner]]
+    for name, value in values.items():
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            return _records(value, f"{where}.{name}[]".removeprefix("."))
+        if (
+            isinstance(value, dict)
+            and value
+            and all(isinstance(part, dict) and _inner(part) for part in value.values())
+        ):
+            return _records(value, f"{where}.{name}".removeprefix("."))
+    return "", [values]
+
+
+def _inner(record: Mapping[str, Any]) -> str | None:
+    """The field of a record that holds a list of objects with questions or parts of them."""
+    for name, value in record.items():
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            first = cast("dict[str, Any]", value[0])
+            if any("question" in field or field in ("qas", "qtext", "q") for field in first) or _inner(first) == "qas":
+                return name
+    return None
