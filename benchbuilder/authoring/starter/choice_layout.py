@@ -128,7 +128,7 @@ def _in_one_column(name: str | int, values: Sequence[Any]) -> _Options | None:
     """Options in one column: a list, a mapping, lists side by side, a list of Python, or one text with marks."""
     parsed = [parse_cell(value) for value in values]
     if all(map(_is_list_of_texts, parsed)):
-        return _Options(name, parsed)
+        return _with_marks(name, parsed) or _Options(name, parsed)
     if all(isinstance(value, list) and value and all(isinstance(part, dict) for part in value) for value in parsed):
         lists = [{key: [part.get(key) for part in value] for key in value[0]} for value in parsed]
         return _labelled(f"{name}[]", parsed, lists)
@@ -147,6 +147,17 @@ def _in_one_column(name: str | int, values: Sequence[Any]) -> _Options | None:
         run_on = all(len(key) > 1 and key == list("ABCDEFGHIJ"[: len(key)]) for key in keys)
         if run_on and not any(piece[0].strip() for piece in pieces):
             texts = [[part.strip() for part in piece[1:]] for piece in pieces]
+            return _Options(name, texts, keys, settings={"option_mark": mark})
+    return None
+
+
+def _with_marks(name: str | int, values: Sequence[Sequence[str]]) -> _Options | None:
+    """Options in a list of which each begins with its own mark, A. or (A); ``None`` if not all do."""
+    for mark in _MARKS:
+        found = [[re.match(mark, text) for text in texts] for texts in values]
+        keys = [["".join(re.findall("[A-J]", match[0].upper())) if match else "" for match in row] for row in found]
+        if all(key == list("ABCDEFGHIJ"[: len(key)]) for key in keys):
+            texts = [[re.sub(mark, "", text, count=1).strip() for text in row] for row in values]
             return _Options(name, texts, keys, settings={"option_mark": mark})
     return None
 
@@ -211,8 +222,10 @@ def _key_columns(cells: Cells, options: _Options) -> dict[str | int, _Readings]:
 
 
 _MOSTLY = 0.9
-_NO_ANSWER = frozenset({"", "None", "0", "-1", "?"})
+_NO_ANSWER = frozenset({"", "None", "0", "-1", "?", "[]"})
 """What stands for a key where there is none."""
+_FAULTY = 0.05
+"""The share of keys that may be none: a build drops these rows with their reason."""
 
 
 def _readings(values: Sequence[Any], options: _Options) -> _Readings:
@@ -231,7 +244,8 @@ def _readings(values: Sequence[Any], options: _Options) -> _Readings:
         ]
         failed = [str(value) for value, named in zip(values, right, strict=True) if not named]
         places = {texts.index(named[0]) for named, texts in zip(right, options.texts, strict=True) if named}
-        if len(places) > 1 and set(failed) <= _NO_ANSWER and 2 * len(failed) < len(values):
+        may_fail = len(failed) <= _FAULTY * len(values) or (set(failed) <= _NO_ANSWER and 2 * len(failed) < len(values))
+        if len(places) > 1 and may_fail:
             (partly if failed else whole)[way] = right
     found = whole or partly
     return {"letter": found["letter"]} if "letter" in found else found

@@ -13,6 +13,8 @@ from benchbuilder.core.text.punctuation import strip_wrapping
 
 _THOUGHTS = re.compile(r"\A.*</(?:think|thinking|thought|reasoning)>", re.DOTALL | re.IGNORECASE)
 _THINKING = re.compile(r"<(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
+_CHANNELS = re.compile(r"\A\s*analysis\S.*assistantfinal", re.DOTALL)
+_ANALYSIS = re.compile(r"\Aanalysis[A-Z]")
 _TOKEN = re.compile(r"(?:<[|｜][^<>|｜\s]{1,40}[|｜]>|</s>|<(?:eos|end_of_turn|EOT)>|\s+)\Z")
 _LONGEST_TOKEN = 44
 _FENCE = re.compile(r"\A```[^\n`]*\n(.*)\n```\Z", re.DOTALL)
@@ -26,17 +28,20 @@ _ODD = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"})
 def strip_reasoning(text: str) -> str | None:
     """The reply of a model after its reasoning, without special tokens at the end; ``None`` if it was still reasoning.
 
-    Reasoning is everything up to the last closing tag; an opening tag after that was never closed.
+    Reasoning is everything up to the last closing tag; an opening tag after that was never closed. Some services leave
+    out the special tokens of models with channels: what is left is ``analysis`` and ``assistantfinal``, without space.
 
+    >>> strip_reasoning("analysisWe must decide.assistantfinalYes."), strip_reasoning("analysisWe must")
+    ('Yes.', None)
     >>> strip_reasoning("<think>Is it? No.</think>It is.<|im_end|>"), strip_reasoning("<think>Is it?")
     ('It is.', None)
     """
-    text = _THOUGHTS.sub("", text).strip()
+    text = _CHANNELS.sub("", _THOUGHTS.sub("", text)).strip()
     end = len(text)
     while token := _TOKEN.search(text, max(0, end - _LONGEST_TOKEN), end):  # from the end: a text can be very long
         end = token.start()
     text = text[:end]
-    return None if _THINKING.search(text) else text
+    return None if _THINKING.search(text) or _ANALYSIS.match(text) else text
 
 
 def strip_reply_framing(text: str, labels: Sequence[str], openers: Sequence[str]) -> str:

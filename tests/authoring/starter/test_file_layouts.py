@@ -37,6 +37,10 @@ TOLD: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
      {"question": "question", "options": ["A", "B"], "answer_key": "key"}, {}),
     ("from_1.jsonl", '{"q": "What?", "o": ["a", "b"], "k": 1}\n{"q": "Who?", "o": ["c", "d"], "k": 2}\n'
      '{"q": "Nobody knows?", "o": ["c", "d"], "k": 0}\n', QKA, {"key_as": "index_from_1"}),
+    ("marked.jsonl", '{"q": "What?", "o": ["(A)a", "(B)b"], "k": "A"}\n{"q": "W?", "o": ["(A)c", "(B)d"], "k": "B"}\n',
+     QKA, {"option_mark": r"\([A-Ja-j]\)"}),
+    ("faulty.jsonl", "".join(json.dumps({"q": f"q{n}?", "o": [f"a{n}", f"b{n}"], "k": "AB"[n % 2] if n else "E"}) + "\n"
+                             for n in range(30)), QKA, {}),
     ("list.csv", "question,choices,answer\nWhat?,\"['a', 'b']\",B\nWho?,\"['c', \"\"it's\"\"]\",A\n",
      {"question": "question", "options": "choices", "answer_key": "answer"}, {}),
     ("excel.csv", "Frage;Antwort A;Antwort B;L\u00f6sung\nWie?;so;anders;B\nWo?;hier;dort;A\n",
