@@ -205,6 +205,8 @@ class UnitSource(Source, Generic[S]):
 
 T = TypeVar("T", bound=TableSpec)
 
+_QUOTED_CELLS = 2
+"""So many cells in quotation marks are a question to the author."""
 DELIMITED_FORMATS: frozenset[TableFormat | None] = frozenset({"csv", "tsv", "delimited"})
 """Text formats with delimited cells."""
 
@@ -213,6 +215,19 @@ class RowSource(UnitSource[T]):
     """Reads files in the format that `format` or their suffix names."""
 
     default_format: ClassVar[TableFormat | None] = None
+
+    def _check_head(self, head: Sequence[RawRow], source_file: SourceFile) -> None:
+        """DataError too if cells are in quotation marks, and the recipe does not say what these mean."""
+        form = self.format_of(source_file)
+        if form in DELIMITED_FORMATS and self.spec.quoting is None and not self.dialect(form).quoting:
+            cells = [cell for raw in head for cell in raw.values if isinstance(cell, str)]
+            if len(quoted := [cell for cell in cells if len(cell) > 1 and cell[0] == cell[-1] == '"']) >= _QUOTED_CELLS:
+                raise wrong_shape(
+                    self.key("quoting"), source_file.name, expected="cells without quotation marks around them",
+                    found=f"{len(quoted)} cells in the first {len(head)} rows such as {quoted[0][:80]}",
+                    next=f"set {self.key('quoting')}: true, as spreadsheets save, or false where the marks are text",
+                )  # fmt: skip
+        super()._check_head(head, source_file)
 
     def select_files(self) -> tuple[list[SourceFile], list[SourceFile]]:
         """The files that are read, and those that the recipe leaves out."""

@@ -56,6 +56,18 @@ def test_a_separator_of_a_column_that_is_not_there_is_an_error(write, make_sourc
         list(make_source("question_answer", path=path, columns=ANSWERS, separators={"gold_texts": ";"}).read())
 
 
+def test_cells_in_quotation_marks_are_a_question_and_both_answers_work(write, make_source, read_source):
+    path = write("q.tsv", 'q\ta\n"What, ""so""?"\t"one\ttwo"\nWhat\tthree\n"Who?"\t"four"\n')
+    columns = {"question": "q", "answers": "a"}
+    with pytest.raises(DataError, match="cells without quotation marks") as raised:
+        make_source("question_answer", path=path, columns=columns).check()
+    assert raised.value.next.startswith("set sources.source.quoting: true, ")
+    rows = read_source("question_answer", path=path, columns=columns, quoting=True).rows
+    assert [row.payload.question for row in rows] == ['What, "so"?', "What", "Who?"]
+    rows = read_source("question_answer", path=path, columns=columns, quoting=False).rows
+    assert [row.payload.question for row in rows] == ["What", '"Who?"']
+
+
 TEXTS = [
     ("cp1252", "Welches Gemüse enthält am meisten Vitamin C?", "Grünkohl, „natürlich“"),
     ("cp1252", "Qual é a maior glândula do corpo?", "o fígado, com informações"),
