@@ -126,7 +126,7 @@ def _table(path: Path, encoding: str, settings: Mapping[str, Any], form: str | N
         raise UnclearLayoutError(f"the separator: {' or '.join(repr(delimiter) for delimiter, _ in best)}")
     delimiter, quoting = best[0]
     marked = any('"' in cell for row in fits[best[0]] for cell in row) or '"' in path.read_text(
-        encoding, errors="ignore"
+        encoding=encoding, errors="ignore"
     )
     given = dict(settings)
     if form not in ("csv", "tsv"):

@@ -37,6 +37,21 @@ def say(folder: Path, cache: str, program: str = PROGRAM, **environment: str) ->
     return done.stdout, done.stderr.strip()
 
 
+def module_folders() -> dict[str, int]:
+    """When a name came or went in the folders of modules, which other tests of this run may write into."""
+    return {folder: os.stat(folder).st_mtime_ns for folder in sys.path if os.path.isdir(folder)}  # noqa: PTH112, PTH116
+
+
+def say_twice(folder: Path) -> tuple[tuple[str, str], tuple[str, str]]:
+    """What an unchanged command says, and says again without the libraries, while the folders of modules stay."""
+    for _ in range(5):
+        before = module_folders()
+        said = say(folder, "cache"), say(folder, "cache", LEAN)
+        if module_folders() == before:
+            return said
+    raise AssertionError("other tests write into the folders of modules all the time")
+
+
 def test_an_unchanged_command_and_each_change(tmp_path: Path) -> None:
     write_own_recipe(tmp_path)
     sample = bundled_folder("recipes") / "recipe/care_mi"
@@ -50,9 +65,9 @@ def test_an_unchanged_command_and_each_change(tmp_path: Path) -> None:
     }
     say(tmp_path, "cache")
     for path, change in changes.items():
-        unchanged = say(tmp_path, "cache")
+        unchanged, again = say_twice(tmp_path)
         assert unchanged[1] == "whole way", path
-        assert say(tmp_path, "cache", LEAN) == (unchanged[0], "again"), path
+        assert again == (unchanged[0], "again"), path
         text = path.read_text("utf-8")
         path.write_text(change(text), "utf-8")
         assert path.read_text("utf-8") != text
