@@ -21,7 +21,7 @@ from benchbuilder.authoring.starter.cells import (
 )
 from benchbuilder.authoring.starter.sample import UnclearLayoutError
 from benchbuilder.config import OPEN_PLACE
-from benchbuilder.sources import labelled_lists, parse_cell
+from benchbuilder.sources import LABEL_FIELDS, labelled_lists, parse_cell
 
 _KEY = re.compile(
     r"(?i)answer|key|correct|^cop$|^ra$|label|gold|target|l\u00f6sung|respuesta|resposta|r\u00e9ponse|\u7b54\u6848"
@@ -121,7 +121,7 @@ def _option_groups(cells: Cells) -> list[_Options]:
     for group in sorted((*single, *several), key=lambda group: group.labels is None):
         if len(set(map(tuple, group.texts))) > len(group.texts) / 2:
             found.setdefault(str(group.columns), group)
-    return list(found.values())
+    return [group for name, group in found.items() if not any(name.startswith((f"{o}.", f"{o}[]")) for o in found)]
 
 
 def _in_one_column(name: str | int, values: Sequence[Any]) -> _Options | None:
@@ -183,7 +183,10 @@ def _labelled(inside: str, values: Sequence[Any], lists: Sequence[Mapping[str, A
         return None
     columns = f"{inside}.{texts[0]}"
     if labels:
-        return _Options(columns, rows, [row[labels[0]] for row in lists], {"labels": f"{inside}.{labels[0]}"})
+        own = [row[labels[0]] for row in lists]
+        if len(lists[0]) == 2 and labels[0] in LABEL_FIELDS:  # the reader finds both by itself
+            return _Options(inside.removesuffix("[]"), rows, own)
+        return _Options(columns, rows, own, {"labels": f"{inside}.{labels[0]}"})
     return _Options(columns, rows)
 
 
@@ -215,7 +218,10 @@ def _key_columns(cells: Cells, options: _Options) -> dict[str | int, _Readings]:
     used = {str(name) for name in (*_listed(options.columns), *options.more.values())}
     found: dict[str | int, _Readings] = {}
     for name, values in cells.items():
-        may_be = str(name) not in used and not IDENTIFIER.search(str(name)) and is_full(values, _MOSTLY)
+        is_used = str(name) in used or str(name).startswith(
+            tuple(f"{column}{mark}" for column in used for mark in (".", "[]"))
+        )
+        may_be = not is_used and not IDENTIFIER.search(str(name)) and is_full(values, _MOSTLY)
         if may_be and (readings := _readings(values, options)):
             found[name] = readings
     return found

@@ -76,7 +76,8 @@ def _answers(cells: Cells) -> Layout:
     inner = [name for name in right if str(name).endswith((".text", ".span"))]
     best = [name for name in right if re.search(r"(?i)best", str(name))]
     answers: Any = [*best, *(name for name in right if name not in best)] if best and len(right) > 1 else None
-    answers = answers or (inner[0] if len(inner) == 1 else only_column(right, RIGHT, "the answer"))
+    answers = _list_with_best(cells, answers) or answers or (inner[0] if len(inner) == 1 else None)
+    answers = answers or only_column(right, RIGHT, "the answer")
     columns: dict[str, Any] = {"question": question, "answers": answers}
     if wrong:
         shown = [name for name in wrong if not re.search(r"(?i)best", str(name))] or wrong
@@ -84,6 +85,18 @@ def _answers(cells: Cells) -> Layout:
     separators = {role: separator for role, column in columns.items() if role != "question"
                   for separator in [_separator(cells, column)] if separator}  # fmt: skip
     return Layout(columns, {"separators": separators} if separators else {})
+
+
+def _list_with_best(cells: Cells, answers: Any) -> str | int | None:
+    """Of a column with the best answer and one with lists of all, the second, if it has the best one in each record."""
+    if answers is None or len(answers) != 2 or not (separator := list_separator(cells[answers[1]])):
+        return None
+    lists = [{part.strip() for part in str(text).split(separator)} for text in cells[answers[1]]]
+    return (
+        answers[1]
+        if all(str(best).strip() in row for best, row in zip(cells[answers[0]], lists, strict=True))
+        else None
+    )
 
 
 def _separator(cells: Cells, column: Any) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -69,6 +69,8 @@ _FLOWS = {
 _MOST_BYTES = 20_000_000
 """The size limit of a copied file."""
 _PATH = re.compile(rf"path: {re.escape(OPEN_PLACE)}.*")
+_READ_BY = {"question_answer": "reading_en", "several_choice": "law_zh", "triples": "medicine_en"}
+"""Kinds of sources that need the rules of a language, each with a recipe whose steps read it."""
 _TEXTS = ("corpus", "books", "wikipedia")
 """Kinds of sources of texts, which any flow takes as evidence."""
 _SENTENCES = "en"
@@ -117,7 +119,11 @@ def start_recipe(request: CloneRequest, recipes: Sequence[str] | None = None) ->
             f"pairs/{name}_accepted.tsv": render_rows(ACCEPTED_COLUMNS, ()),
         }
     data = {place: content for source in sources for place, content in source.files.items()}
-    warnings = [*_unknown_language(facts), *(source.warning for source in sources if source.warning is not None)]
+    warnings = [
+        *_unknown_language(facts),
+        *_unread_kinds(arguments),
+        *(source.warning for source in sources if source.warning is not None),
+    ]
     return Clone({PurePosixPath("recipes", place): content for place, content in
                   {**{place: text.encode() for place, text in files.items()}, **data}.items()},
                  None, tuple(warnings))  # fmt: skip
@@ -193,6 +199,14 @@ def _filled(text: str, layout: Layout) -> str:
 def _yaml(value: Any) -> str:
     """A value as YAML on one line; an open place stays open."""
     return str(value) if str(value).startswith(OPEN_PLACE) else json.dumps(value, ensure_ascii=False)
+
+
+def _unread_kinds(arguments: Sequence[str]) -> Iterator[Problem]:
+    """A warning for each source that no step of a new recipe reads."""
+    for argument in arguments:
+        if (kind := _kind_of(argument)) in _READ_BY:
+            hint = f"copy a recipe that has such steps: --from {_READ_BY[kind]} --source {argument.partition('=')[0]}"
+            yield Problem(f"no step of a new recipe reads the kind {kind}", where=f"--source {argument}", hint=hint)
 
 
 def _unknown_language(facts: LanguageFacts) -> Sequence[Problem]:

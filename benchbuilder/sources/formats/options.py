@@ -41,7 +41,7 @@ def parse_options(value: Any, mark: str, normalise: TextNormaliser, labels: Any 
 
 
 _NO_MARK = "options are one text and have no mark"
-_LABELS = frozenset({"label", "labels", "key", "keys", "letter", "id"})
+LABEL_FIELDS = frozenset({"label", "labels", "key", "keys", "letter", "id"})
 """What the field with the labels of options is called, beside one other field, that of the texts."""
 
 
@@ -56,7 +56,7 @@ def _with_labels(value: Any) -> tuple[Any, Any]:
         lists = cast("dict[str, Any]", value)
     else:
         return value, None
-    [*labels], [*texts] = _LABELS & lists.keys(), lists.keys() - _LABELS
+    [*labels], [*texts] = LABEL_FIELDS & lists.keys(), lists.keys() - LABEL_FIELDS
     return (lists[texts[0]], lists[labels[0]]) if len(labels) == len(texts) == 1 else (value, None)
 
 

@@ -99,6 +99,10 @@ def test_two_columns_that_agree_are_one_key(tmp_path: Path) -> None:
 OTHERS = [
     ("question_answer", "Question,Best Answer,Correct Answers,Incorrect Answers\n"
      + "".join(f"q{n}?,r{n},r{n}; s{n},w{n}; x{n}\n" for n in range(4)),
+     {"question": "Question", "answers": "Correct Answers", "wrong": "Incorrect Answers"},
+     {"separators": {"answers": ";", "wrong": ";"}}),
+    ("question_answer", "Question,Best Answer,Correct Answers,Incorrect Answers\n"
+     + "".join(f"q{n}?,r{n},s{n}; t{n},w{n}; x{n}\n" for n in range(4)),
      {"question": "Question", "answers": ["Best Answer", "Correct Answers"], "wrong": "Incorrect Answers"},
      {"separators": {"answers": ";", "wrong": ";"}}),
     ("claims", "id,claim,label\n1,Water is wet.,SUPPORTS\n2,Ice is hot.,REFUTES\n3,Tea is old.,NOT ENOUGH INFO\n"
@@ -111,7 +115,9 @@ OTHERS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("kind", "text", "columns", "settings"), OTHERS, ids=[kind for kind, *_ in OTHERS])
+@pytest.mark.parametrize(
+    ("kind", "text", "columns", "settings"), OTHERS, ids=[f"{kind}-{n}" for n, (kind, *_) in enumerate(OTHERS)]
+)
 def test_other_kinds(kind: str, text: str, columns: dict[str, Any], settings: dict[str, Any], tmp_path: Path) -> None:
     layout = told(tmp_path, "a.csv", text, kind)
     assert dict(layout.columns) == columns

@@ -92,6 +92,19 @@ def test_the_kind_of_the_source_chooses_the_flow(here: Path, kind: str, flow: st
     assert (here / "recipes/pairs").exists() == (flow == "forms")
 
 
+@pytest.mark.push
+@pytest.mark.parametrize("kind", ["question_answer", "several_choice", "triples"])
+def test_a_kind_that_no_step_reads_is_warned_of_and_the_proposed_command_works(
+    here: Path, capsys: pytest.CaptureFixture[str], kind: str
+) -> None:
+    assert main(["new", "ahuike", "--language", "ig", "--source", f"a:{kind}"]) == 0
+    told = capsys.readouterr().out
+    assert f"warning: no step of a new recipe reads the kind {kind}" in told
+    words = told.partition("such steps: ")[2].split()[:4]
+    assert main(["new", "other", *words]) == 0
+    assert f"kind: {kind}" in (here / "recipes/recipe/other.yaml").read_text("utf-8")
+
+
 def test_sources_of_two_flows_are_an_error(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["new", "ahuike", "--language", "ig", "--source", "a:claims", "--source", "b:procedures"]) == 2
     assert "need different flows" in capsys.readouterr().err
