@@ -245,7 +245,6 @@ from .text.floor_words import floor_reason as floor_reason
 from .text.floor_words import floor_word as floor_word
 from .text.gold_names import name_gold as name_gold
 from .text.gold_names import split_gold as split_gold
-from .text.invisible import drop_steering_characters as drop_steering_characters
 from .text.invisible import escape_invisible as escape_invisible
 from .text.invisible import is_blank as is_blank
 from .text.invisible import is_spelling_mark as is_spelling_mark

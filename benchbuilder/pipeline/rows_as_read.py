@@ -34,10 +34,9 @@ def shown_rows(name: str, rows: Sequence[Row], seed: int) -> Iterator[str]:
     if chosen:
         yield f"{name}, as read:"
     for row in chosen:
-        (label, text), *more = _parts(row)
         yield f"  {row.origin.file}:{row.origin.line}"
-        yield f"    {label}: {text}"
-        yield from (f"      {label}: {text}" for label, text in more)
+        for number, (label, text) in enumerate(_parts(row)):
+            yield f"{'      ' if number else '    '}{label}: {text}"
 
 
 def _chosen(rows: Sequence[Row], seed: int) -> list[Row]:
@@ -73,9 +72,5 @@ def _parts(row: Row, longest: int | None = _LONGEST) -> list[tuple[str, str]]:
         parts = payload.texts()
     gold = [split_gold(name)[1] for name in getattr(payload, "gold", ())]
     shown = {label: _APART.join(filter(None, texts)) for label, texts in {**parts, "evidence": gold}.items()}
-    return [(label, _one_line(text, longest)) for label, text in shown.items() if text] or [("row", "")]
-
-
-def _one_line(text: str, longest: int | None) -> str:
-    plain = show_invisible(text.replace("\n", " / "))
-    return plain if longest is None else truncate_text(plain, longest)
+    plain = {label: show_invisible(text.replace("\n", " / ")) for label, text in shown.items() if text}
+    return [(label, truncate_text(text, longest) if longest else text) for label, text in plain.items()]

@@ -13,6 +13,7 @@ from .formats.files import find_files as find_files
 from .formats.files import wrong_shape as wrong_shape
 from .formats.options import LABEL_FIELDS as LABEL_FIELDS
 from .formats.options import labelled_lists as labelled_lists
+from .formats.options import option_lists as option_lists
 from .formats.options import parse_cell as parse_cell
 from .formats.records import is_json_lines as is_json_lines
 from .formats.tables import TABLE_SUFFIXES as TABLE_SUFFIXES

@@ -232,17 +232,12 @@ class Retrieve(Map):
     def _find(self, queries: Sequence[str], facts: Sequence[str], answers: Sequence[str]) -> list[FoundEvidence]:
         """The passages that the fact of each candidate names, then the results of its query, base by base."""
         results = self._search(queries)
-        if self._gold is None:
-            return [
-                FoundEvidence(hits, (), not hits and self._shares_word(query))
-                for hits, query in zip(results, queries, strict=True)
-            ]
-        return [
-            self._with_gold(self._gold, hits, self._named.get(fact, ()), answer)._replace(
-                shared=not hits and self._shares_word(query)
-            )
-            for hits, fact, answer, query in zip(results, facts, answers, queries, strict=True)
-        ]
+        found = [FoundEvidence(hits, ()) for hits in results] if self._gold is None else [
+            self._with_gold(self._gold, hits, self._named.get(fact, ()), answer)
+            for hits, fact, answer in zip(results, facts, answers, strict=True)
+        ]  # fmt: skip
+        shares = [not one.hits and self._shares_word(query) for one, query in zip(found, queries, strict=True)]
+        return [one._replace(shared=shared) for one, shared in zip(found, shares, strict=True)]
 
     def _shares_word(self, query: str) -> bool:
         return any(retriever.shares_word(query) for _, retriever in self._bases.values())

@@ -11,7 +11,7 @@ with imports_of("xlsx", "the format XLSX", instead="use CSV"):
     from openpyxl.styles.numbers import BUILTIN_FORMATS, BUILTIN_FORMATS_MAX_SIZE
 
 
-def cell_value_text(value: Any) -> str:
+def cell_value_text(value: object) -> str:
     """A value of a cell as text, whatever its format."""
     if value is None:
         return ""
@@ -41,7 +41,7 @@ def number_format(book: Any, style: int) -> str:
     return BUILTIN_FORMATS.get(place) or book._number_formats[place - BUILTIN_FORMATS_MAX_SIZE]
 
 
-def shown_text(value: Any, form: str) -> str:
+def shown_text(value: object, form: str) -> str:
     """What a spreadsheet shows of a value; an `UnclearCell` where that depends on the program and its language."""
     text = cell_value_text(value)
     if form == "error":

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, cast
 
 from benchbuilder.authoring.starter.sample import UnclearLayoutError
+from benchbuilder.sources import option_lists
 
 Cells = Mapping[str | int, Sequence[Any]]
 """The values of each column, or path into records; ``None`` where a record has none."""
@@ -37,20 +39,18 @@ class Layout:
 def columns_of(records: Sequence[Mapping[str | int, Any]]) -> Cells:
     """The columns of records, those inside mappings by their paths."""
     cells: dict[str | int, list[Any]] = {}
-
-    def add(name: str | int, value: Any, at: int) -> None:
-        cells.setdefault(name, [None] * len(records))[at] = value
-        if isinstance(value, dict):
-            for inner, part in cast("dict[str, Any]", value).items():
-                add(f"{name}.{inner}", part, at)
-        elif isinstance(value, list) and value and all(isinstance(part, dict) for part in cast("list[Any]", value)):
-            for inner in cast("list[dict[str, Any]]", value)[0]:
-                add(f"{name}[].{inner}", [part.get(inner) for part in cast("list[dict[str, Any]]", value)], at)
-
     for at, record in enumerate(records):
-        for name, value in record.items():
-            add(name, value, at)
+        for path, part in chain.from_iterable(_parts(name, value) for name, value in record.items()):
+            cells.setdefault(path, [None] * len(records))[at] = part
     return cells
+
+
+def _parts(path: str | int, value: Any) -> Iterator[tuple[str | int, Any]]:
+    """A value and what is inside it, with their paths."""
+    yield path, value
+    inside = cast("dict[str, Any]", value) if isinstance(value, dict) else option_lists(value)
+    for name, part in inside.items():
+        yield from _parts(f"{path}.{name}" if isinstance(value, dict) else f"{path}[].{name}", part)
 
 
 def is_full(values: Sequence[Any], share: float = 1.0) -> bool:

@@ -21,13 +21,13 @@ from benchbuilder.authoring.starter.cells import (
 )
 from benchbuilder.authoring.starter.sample import UnclearLayoutError
 from benchbuilder.config import OPEN_PLACE
-from benchbuilder.sources import LABEL_FIELDS, labelled_lists, parse_cell
+from benchbuilder.sources import LABEL_FIELDS, labelled_lists, option_lists, parse_cell
 
 _KEY = re.compile(
     r"(?i)answer|key|correct|^cop$|^ra$|label|gold|target|l\u00f6sung|respuesta|resposta|r\u00e9ponse|\u7b54\u6848"
 )
 _LETTER = re.compile(r"\(?([A-Ja-j])[).]?\Z")
-_MARKS = (r"\([A-Ja-j]\)", r"(?<![\w(])[A-Ja-j][.)\u3001\uff0e:]\s?", r"(?m)^[A-J](?=\s)")
+_MARKS = (r"\([A-Ja-j]\)", r"(?<![\w(])[A-Ja-j][.)\u3001\uff0e:]\s?", r"(?m:^[A-J](?=\s))")
 _Readings = Mapping[str, Sequence[Sequence[str]]]
 """What each reading of a column of keys says is right: the texts of the options by record."""
 _WAYS = ("letter", "flags", "index", "index_from_1", "text")
@@ -129,25 +129,18 @@ def _in_one_column(name: str | int, values: Sequence[Any]) -> _Options | None:
     parsed = [parse_cell(value) for value in values]
     if all(map(_is_list_of_texts, parsed)):
         return _with_marks(name, parsed) or _Options(name, parsed)
-    if all(isinstance(value, list) and value and all(isinstance(part, dict) for part in value) for value in parsed):
-        lists = [{key: [part.get(key) for part in value] for key in value[0]} for value in parsed]
-        return _labelled(f"{name}[]", parsed, lists)
-    if all(isinstance(value, dict) and len(value) > 1 for value in parsed):
-        if all(isinstance(part, list) for value in parsed for part in value.values()):
-            return _labelled(str(name), parsed, parsed)
-        keyed = all(_is_list_of_texts([*value.values()]) and all(map(_LETTER.match, value)) for value in parsed)
-        return (
-            _Options(name, [[*value.values()] for value in parsed], [[*value] for value in parsed]) if keyed else None
-        )
+    lists = [option_lists(value) for value in parsed]
+    if all(lists) and len(set(map(type, parsed))) == 1:
+        return _labelled(f"{name}[]" if isinstance(parsed[0], list) else str(name), parsed, lists)
+    if all(isinstance(value, dict) and all(map(_LETTER.match, value)) for value in parsed):
+        texts = [list(value.values()) for value in parsed]
+        return _Options(name, texts, [list(value) for value in parsed]) if all(map(_is_list_of_texts, texts)) else None
     if not all(isinstance(value, str) for value in parsed):
         return None
     for mark in _MARKS:
-        pieces = [re.split(mark, value) for value in parsed]
-        keys = [re.findall("[A-J]", " ".join(re.findall(mark, value)).upper()) for value in parsed]
-        run_on = all(len(key) > 1 and key == list("ABCDEFGHIJ"[: len(key)]) for key in keys)
-        if run_on and not any(piece[0].strip() for piece in pieces):
-            texts = [[part.strip() for part in piece[1:]] for piece in pieces]
-            return _Options(name, texts, keys, settings={"option_mark": mark})
+        texts = [[part.strip() for part in re.split(f"(?={mark})", value) if part.strip()] for value in parsed]
+        if all(len(row) > 1 for row in texts) and (found := _with_marks(name, texts)) is not None:
+            return found
     return None
 
 
@@ -239,9 +232,9 @@ def _readings(values: Sequence[Any], options: _Options) -> _Readings:
 
     Those by which every record names one; if there are none, those by which the others have no answer.
     """
-    if all(isinstance(value, list) and set(map(str, cast("list[Any]", value))) <= {"0", "1"} for value in values):
-        pairs = [list(zip(texts, flags, strict=False)) for texts, flags in zip(options.texts, values, strict=True)]
-        return {"flags": [[text for text, flag in row if flag] for row in pairs]}
+    flagged = [_flagged(texts, value) for texts, value in zip(options.texts, values, strict=True)]
+    if all(flagged):
+        return {"flags": flagged}
     whole: dict[str, list[list[str]]] = {}
     partly: dict[str, list[list[str]]] = {}
     for way, read in _READERS.items():
@@ -255,6 +248,13 @@ def _readings(values: Sequence[Any], options: _Options) -> _Readings:
             (partly if failed else whole)[way] = right
     found = whole or partly
     return {"letter": found["letter"]} if "letter" in found else found
+
+
+def _flagged(texts: Sequence[str], value: Any) -> list[str]:
+    """The options that a list with 0 or 1 for each of them marks; none if it is no such list."""
+    flags = [str(flag) for flag in cast("list[Any]", value)] if isinstance(value, list) else []
+    is_whole = len(flags) == len(texts) and set(flags) <= {"0", "1"}
+    return [text for text, flag in zip(texts, flags, strict=True) if flag == "1"] if is_whole else []
 
 
 def _read(read: Callable[[str, Sequence[str], Any], str], value: Any, texts: Sequence[str], labels: Any) -> list[str]:

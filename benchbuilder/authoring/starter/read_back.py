@@ -24,8 +24,8 @@ def read_back(recipe: Path, language: str, names: Sequence[str]) -> Iterator[str
     content: Mapping[str, Any] = yaml.safe_load(recipe.read_text(encoding="utf-8"))
     for name in names:
         data: dict[str, Any] = content["sources"][name]
-        open_places = {key for key, value in data.items() if _is_open(value)}
-        if _is_open(data.get("columns")) or "path" in open_places:
+        open_places = {key for key, value in data.items() if OPEN_PLACE in str(value)}
+        if {"columns", "path"} & open_places:
             continue
         plain = {key: value for key, value in data.items() if key not in open_places}
         plain |= {"licence": "not stated", "title": name}
@@ -43,10 +43,3 @@ def read_back(recipe: Path, language: str, names: Sequence[str]) -> Iterator[str
             yield from shown_rows(label, rows, 0)
             if not rows:
                 yield f"warning: {label}: no row of the file can be used as the recipe says"
-
-
-def _is_open(value: Any) -> bool:
-    """Whether a value, or one within it, is left for the author."""
-    if isinstance(value, Mapping):
-        return any(map(_is_open, value.values()))  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType]
-    return str(value).startswith(OPEN_PLACE)

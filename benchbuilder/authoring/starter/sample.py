@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
 from typing import Any, cast
 
@@ -110,32 +110,25 @@ def _sheet(path: Path) -> list[list[str]]:
 def _table(path: Path, encoding: str, settings: Mapping[str, Any], form: str | None) -> FileSample:
     """A delimited file; of the separators, that with which all rows have one width of several columns."""
     usual = {"csv": ",", "tsv": "\t"}.get(form or "", "")
-    fits: dict[tuple[str, bool], list[list[str]]] = {}
-    for delimiter in "\t|;,":
-        for quoting in (True, False):
-            if quoting and (delimiter, False) not in fits and fits and delimiter not in (usual, ";", ","):
-                continue
-            rows = _rows(path, encoding, delimiter, quoting=quoting)
-            if rows and len(rows[0]) > 1 and (delimiter, not quoting) not in fits:
-                fits[delimiter, quoting] = rows
-    if not fits:
-        raise UnclearLayoutError("the separator: with none do all rows have the same number of columns")
-    width = max(len(rows[0]) for rows in fits.values())
-    best = [key for key, rows in fits.items() if len(rows[0]) == width]
-    if len({delimiter for delimiter, _ in best}) > 1:
-        raise UnclearLayoutError(f"the separator: {' or '.join(repr(delimiter) for delimiter, _ in best)}")
-    delimiter, quoting = best[0]
-    marked = any('"' in cell for row in fits[best[0]] for cell in row) or '"' in path.read_text(
-        encoding=encoding, errors="ignore"
-    )
+    fits: dict[str, tuple[bool, list[list[str]]]] = {}
+    for delimiter, quoting in product("\t|;,", (True, False)):
+        if delimiter not in fits and (rows := _rows(path, encoding, delimiter, quoting=quoting)):
+            fits[delimiter] = quoting, rows
+    width = max((len(rows[0]) for _, rows in fits.values()), default=0)
+    best = [delimiter for delimiter, (_, rows) in fits.items() if len(rows[0]) == width]
+    if len(best) != 1:
+        none = "with none do all rows have the same number of columns"
+        raise UnclearLayoutError(f"the separator: {' or '.join(map(repr, best)) or none}")
+    [delimiter] = best
+    quoting, rows = fits[delimiter]
     given = dict(settings)
     if form not in ("csv", "tsv"):
         given["format"] = "delimited"
     if delimiter != (usual or "\t"):
         given["delimiter"] = delimiter
-    if marked and quoting != (form == "csv"):
+    if quoting != (form == "csv") and b'"' in read_given_file(path):
         given["quoting"] = quoting
-    return _with_header(fits[best[0]], given)
+    return _with_header(rows, given)
 
 
 def _rows(path: Path, encoding: str, delimiter: str, *, quoting: bool) -> list[list[str]]:
@@ -233,11 +226,8 @@ def _records(data: Any, where: str) -> tuple[str, list[Any]]:
     for name, value in values.items():
         if isinstance(value, list) and value and isinstance(value[0], dict):
             return _records(value, f"{where}.{name}[]".removeprefix("."))
-        if (
-            isinstance(value, dict)
-            and value
-            and all(isinstance(part, dict) and _inner(part) for part in value.values())
-        ):
+        parts = list(value.values()) if isinstance(value, dict) else []
+        if parts and all(isinstance(part, dict) and _inner(part) for part in parts):
             return _records(value, f"{where}.{name}".removeprefix("."))
     return "", [values]
 

@@ -32,27 +32,14 @@ def is_spelling_mark(text: str, index: int) -> bool:
     return category[0] in "LM" or category in ("So", "Sk")
 
 
-def replace_steering_characters(text: str, kept: frozenset[str]) -> str:
-    r"""`text` with U+FFFD for characters that control a page or a terminal.
+def replace_steering_characters(text: str, kept: frozenset[str], put: str = "\N{REPLACEMENT CHARACTER}") -> str:
+    r"""`text` with `put` for characters that control a page or a terminal, or that nobody sees.
 
     These are controls except those `kept`, half characters, and format characters outside the spelling.
 
     >>> replace_steering_characters("a\x1b[2J\u202eb", frozenset("\n"))
     'a\ufffd[2J\ufffdb'
     """
-    return _put_for_steering(text, kept, "\N{REPLACEMENT CHARACTER}")
-
-
-def drop_steering_characters(text: str, kept: frozenset[str]) -> str:
-    r"""`text` without these characters: soft hyphens, zero-width spaces, controls.
-
-    >>> drop_steering_characters("nife\xaddi\u200bpine", frozenset())
-    'nifedipine'
-    """
-    return _put_for_steering(text, kept, "")
-
-
-def _put_for_steering(text: str, kept: frozenset[str], put: str) -> str:
     return "".join(
         put
         if unicodedata.category(mark) in ("Cc", "Cf", "Cs") and mark not in kept and not is_spelling_mark(text, at)

@@ -45,17 +45,23 @@ LABEL_FIELDS = frozenset({"label", "labels", "key", "keys", "letter", "id"})
 """What the field with the labels of options is called, beside one other field, that of the texts."""
 
 
+def option_lists(value: Any) -> dict[str, list[Any]]:
+    """The fields of options as lists: those of lists side by side, or of a list of mappings; none of other values.
+
+    >>> option_lists([{"text": "a", "label": "1"}, {"text": "b", "label": "2"}]), option_lists({"A": "a"})
+    ({'text': ['a', 'b'], 'label': ['1', '2']}, {})
+    """
+    if isinstance(value, dict):
+        return {name: part for name, part in cast("dict[str, Any]", value).items() if isinstance(part, list)}
+    records: list[Any] = cast("list[Any]", value) if isinstance(value, list) else []
+    if not records or not all(isinstance(record, dict) for record in records):
+        return {}
+    return {name: [record.get(name) for record in records] for name in records[0]}
+
+
 def _with_labels(value: Any) -> tuple[Any, Any]:
     """The texts and the labels of options that have labels of their own; else `value` itself, and ``None``."""
-    if isinstance(value, list) and value and all(isinstance(part, dict) for part in cast("list[Any]", value)):
-        records = cast("list[dict[str, Any]]", value)
-        if any(record.keys() != records[0].keys() for record in records):
-            return value, None
-        lists: dict[str, Any] = {name: [record[name] for record in records] for name in records[0]}
-    elif isinstance(value, dict) and all(isinstance(part, list) for part in cast("dict[str, Any]", value).values()):
-        lists = cast("dict[str, Any]", value)
-    else:
-        return value, None
+    lists = option_lists(value)
     [*labels], [*texts] = LABEL_FIELDS & lists.keys(), lists.keys() - LABEL_FIELDS
     return (lists[texts[0]], lists[labels[0]]) if len(labels) == len(texts) == 1 else (value, None)
 
@@ -63,23 +69,16 @@ def _with_labels(value: Any) -> tuple[Any, Any]:
 def labelled_lists(value: Any, texts: str) -> list[str]:
     """The fields beside `texts` that hold the keys of options: short texts, all different, one for each option.
 
-    `value` is a mapping of lists, or a list of mappings.
-
     >>> labelled_lists({"text": ["a", "b"], "label": ["1", "2"], "flag": [0, 1]}, "text")
     ['label']
     """
-    if isinstance(value, list) and value and all(isinstance(part, dict) for part in cast("list[Any]", value)):
-        records = cast("list[dict[str, Any]]", value)
-        lists = {name: [record.get(name) for record in records] for name in records[0]}
-    else:
-        lists = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-    count = len(lists[texts]) if isinstance(lists.get(texts), list) else 0
+    lists = option_lists(value)
+    count = len(lists.pop(texts, ()))
     return [
         name
         for name, part in lists.items()
-        if name != texts and isinstance(part, list) and len(cast("list[Any]", part)) == count > 1
-        if {type(label) for label in cast("list[Any]", part)} == {str} and len(set(map(str, part))) == count
-        if all(len(str(label)) <= _LONGEST_LABEL for label in cast("list[Any]", part))
+        if len(part) == count > 1 and all(isinstance(label, str) and len(label) <= _LONGEST_LABEL for label in part)
+        if len(set(part)) == count
     ]
 
 

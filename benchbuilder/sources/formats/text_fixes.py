@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Literal
 
-from benchbuilder.core import drop_steering_characters, fold_lookalikes
+from benchbuilder.core import fold_lookalikes, replace_steering_characters
 
 TextFix = Literal["invisible", "escapes", "tags", "entities", "mojibake", "lookalikes"]
 
@@ -25,7 +25,7 @@ _RUN = re.compile(r"[^\x00-\x7f]{2,}")
 
 
 def _without_invisible(text: str) -> str:
-    return text if text.isprintable() and text.isascii() else drop_steering_characters(text, _KEPT)
+    return text if text.isprintable() and text.isascii() else replace_steering_characters(text, _KEPT, "")
 
 
 def _without_escapes(text: str) -> str:

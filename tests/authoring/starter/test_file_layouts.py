@@ -88,6 +88,16 @@ def test_numbers_that_may_count_from_0_or_from_1_stay_open(tmp_path: Path) -> No
     assert layout.settings["key_as"].startswith("??? # index or index_from_1?")
 
 
+def test_lists_of_numbers_are_flags_only_where_there_is_one_for_each_option(tmp_path: Path) -> None:
+    keys = ([1], [0], [0, 1])
+    records = [{"q": f"q{n}?", "o": [f"a{n}", f"b{n}", f"c{n}"], "k": key} for n, key in enumerate(keys)]
+    text = "".join(json.dumps(record) + "\n" for record in records)
+    assert told(tmp_path, "a.jsonl", text, "several_choice").settings["key_as"] == "index"
+    records = [{**record, "k": [int(at in record["k"]) for at in range(3)]} for record in records]
+    text = "".join(json.dumps(record) + "\n" for record in records)
+    assert told(tmp_path, "b.jsonl", text, "several_choice").settings["key_as"] == "flags"
+
+
 def test_two_columns_that_agree_are_one_key(tmp_path: Path) -> None:
     keys = [{"answer": "ABC"[n], "answer_index": n, "right_answer": f"{'abc'[n]}{n}"} for n in range(3)]
     records = [{"q": f"q{n}?", "o": [f"a{n}", f"b{n}", f"c{n}"], **keys[n]} for n in range(3)]
