@@ -353,3 +353,4 @@ from .text.templates import template_faults as template_faults
 from .text.wordlist import WordFinder as WordFinder
 from .text.wordlist import WordForms as WordForms
 from .text.wordlist import load_words as load_words
+from .text.wordlist import word_lines as word_lines

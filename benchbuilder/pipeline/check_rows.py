@@ -10,6 +10,7 @@ from benchbuilder.config import LoadedRecipe, display_path, parse_key
 from benchbuilder.core import Passage, Problem, Row, StepContext, create_from_spec, show_invisible
 from benchbuilder.pipeline.check_wiring import WiringCheck, accepts_row_class, step_class_of
 from benchbuilder.pipeline.text_faults import MARK, TextFault, faults_of
+from benchbuilder.pipeline.unmatched_words import unmatched_words
 from benchbuilder.sources import CleanRule, Source, TableSpec
 from benchbuilder.steps import Step
 
@@ -29,7 +30,9 @@ def row_warnings(loaded: LoadedRecipe) -> Iterator[Problem]:
         source: Source = create_from_spec("source", spec, name, loaded.recipe.language)
         rows[name] = source.first_rows(_ROWS)
         yield from _leftovers(name, spec, rows[name][:_TEXT_ROWS], loaded.recipe.language)
-    yield from _unused_rows(loaded, rows)
+    above = _rows_above(loaded, rows)
+    yield from _unused_rows(loaded, above)
+    yield from unmatched_words(loaded, above)
 
 
 def _leftovers(name: str, spec: Any, rows: Sequence[Row], language: str) -> Iterator[Problem]:
@@ -91,23 +94,29 @@ def _mended(name: str, spec: Any, fault: TextFault, language: str) -> Any:
     return None if not rows or any(fault in _faults(row) for row in rows) else source
 
 
-def _unused_rows(loaded: LoadedRecipe, rows: dict[str, list[Row]]) -> Iterator[Problem]:
-    """What steps say of the first rows of the sources that they, or steps before them, read; each finding once."""
+def _rows_above(loaded: LoadedRecipe, rows: dict[str, list[Row]]) -> dict[str, list[Row]]:
+    """For each step, the first rows of the sources that it, or a step before it, reads."""
     wiring = WiringCheck(loaded)
     wiring.problems()
+    return {
+        name: [
+            row for source, read in rows.items() if source in wiring.above[name] for row in read
+            if accepts_row_class(wiring.rows[source], step_class_of(loaded, name).ports["each"].row)
+        ] for name in loaded.recipe.steps
+    }  # fmt: skip
+
+
+def _unused_rows(loaded: LoadedRecipe, above: dict[str, list[Row]]) -> Iterator[Problem]:
+    """What steps say of the rows `above` them; each finding once."""
     told: set[str] = set()
     nowhere, recipe = Path(), loaded.recipe
-    for name, spec in recipe.steps.items():
-        step_class = step_class_of(loaded, name)
-        above = [
-            row for source in recipe.sources if source in wiring.above[name] for row in rows[source]
-            if accepts_row_class(wiring.rows[source], step_class.ports["each"].row)
-        ]  # fmt: skip
-        if not above or step_class.remarks_on is Step.remarks_on:
+    for name, rows in above.items():
+        spec = recipe.steps[name]
+        if not rows or step_class_of(loaded, name).remarks_on is Step.remarks_on:
             continue
         context = StepContext(seed=recipe.seed, language=recipe.language, step=name, cache=nowhere, workplace=nowhere)
         step: Step = create_from_spec("step", spec, context)
-        for issue in step.remarks_on(above):
+        for issue in step.remarks_on(rows):
             if issue.message not in told:
                 key = f"steps.{name}.{issue.key}"
                 where = str(loaded.origins.origin_of(parse_key(key)))

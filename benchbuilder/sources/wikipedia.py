@@ -52,8 +52,8 @@ class WikipediaSpec(SourceSpec):
     """A dump ``pages-articles``, plain, .gz or .bz2 (of several streams too), in one file or in parts.
 
     With a word list `words`, only pages with a word in title or text are kept: anywhere (`match` ``contains``) or as
-    tokens of the `tokenizer` (``words``). `fold` names what is ignored. `convert` names the OpenCC configuration for
-    the comparison only (the step `paragraphs` converts the text later).
+    tokens of the `tokenizer` (``words``). `fold` names what is ignored: capitals unless it is set. `convert` names the
+    OpenCC configuration for the comparison only (the step `paragraphs` converts the text later).
     """
 
     path: FileRef
@@ -74,7 +74,7 @@ class WikipediaSpec(SourceSpec):
     """The variants of the language that ``-{...}-`` is resolved to, the best first (``zh-hans``)."""
     words: FileRef | None = None
     match: Literal["contains", "words"] = "contains"
-    fold: tuple[Fold, ...] = ()
+    fold: tuple[Fold, ...] = ("case",)
     tokenizer: Annotated[KindSpec | None, Slot("tokenizer", inherit="tokenizer")] = None
     convert: Conversion | None = None
     workers: Annotated[int | None, Field(ge=1), RuntimeOption()] = None
@@ -82,7 +82,7 @@ class WikipediaSpec(SourceSpec):
 
     @model_validator(mode="after")
     def _words_are_there(self) -> WikipediaSpec:
-        if self.words is None and (self.fold or self.match == "words"):
+        if self.words is None and ("fold" in self.model_fields_set or self.match == "words"):
             raise ValueError("`match` and `fold` need the word list `words`")
         return self
 

@@ -60,14 +60,14 @@ class ParagraphsSpec(StepSpec):
     Paragraphs of `min_chars` or fewer characters are dropped. The pages of the bases in `filter_bases` stay only if
     title or text contains a word of the list `words`, anywhere (`match` ``contains``) or as whole tokens of the
     `tokenizer` (``words``). Without a list, every page stays. Differences that `fold` names (``case``, ``marks``) are
-    ignored. `convert` names an OpenCC configuration or is ``null``.
+    ignored: capitals unless it is set. `convert` names an OpenCC configuration or is ``null``.
     """
 
     min_chars: Annotated[int, Field(ge=0)]
     filter_bases: tuple[str, ...]
     words: FileRef | None
     match: Literal["contains", "words"] = "contains"
-    fold: tuple[Fold, ...] = ()
+    fold: tuple[Fold, ...] = ("case",)
     tokenizer: Annotated[KindSpec | None, Slot("tokenizer", inherit="tokenizer")] = None
     convert: Conversion | None = None
     headings: tuple[Regex, ...] = ()

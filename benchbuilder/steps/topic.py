@@ -50,12 +50,13 @@ class TopicSpec(StepSpec):
 
     `groups` maps names of your choice to text fields: a row is on topic if *every* group matches, by *any* of its
     fields. A field matches if it is a word of the list (`match` ``exact``), contains one (``contains``), or contains
-    one as whole tokens of the `tokenizer` (``words``). Differences that `fold` names (``case``, ``marks``) are ignored.
+    one as whole tokens of the `tokenizer` (``words``). Differences that `fold` names (``case``, ``marks``) are ignored:
+    capitals unless it is set.
     """
 
     words: FileRef | None
     match: Literal["exact", "contains", "words"]
-    fold: tuple[Fold, ...] = ()
+    fold: tuple[Fold, ...] = ("case",)
     groups: Annotated[dict[str, tuple[str, ...]], Field(min_length=1)]
     tokenizer: Annotated[KindSpec | None, Slot("tokenizer", inherit="tokenizer")] = None
 

@@ -175,3 +175,21 @@ def test_three_rows_of_each_source_are_shown_as_they_were_understood(tmp_path: P
     assert f"{path.name}:10\n    question: odd?\n      right: one / two\n      wrong: c" in text
     assert "right: b\n      wrong: a | c | d" in text
     assert list(understood_rows(loaded)) == lines
+
+
+@pytest.mark.push
+def test_words_of_a_list_that_match_nothing_are_named(tmp_path: Path) -> None:
+    (tmp_path / "flu_test.csv").write_text("Febre alta?,Água,b,c,d,A\nQual rim?,e,f,g,Pés,B\n", encoding="utf-8")
+    (tmp_path / "words.txt").write_text("# a\nfebre\trim\nágua\nRIM\nrim\npé\n\nfígado\nmama\nbar\n", encoding="utf-8")
+    words = ["recipe=medicine_en", "source=[mmlu_csv]", f"paths.mmlu_csv={tmp_path}"]
+    found = check_recipe(load_recipe([*words, f"paths.words={tmp_path / 'words.txt'}"]), look=True)
+    (warning,) = [each for each in found if "words of the list" in each.message]
+    assert warning.message.startswith("4 of the 8 words of the list match nothing in the 2 rows")
+    assert warning.where.endswith("words.txt:6")
+    assert warning.actual == "pé (line 6), fígado (line 8), mama (line 9), and 1 more"
+    assert "a plural is a word of its own" in warning.hint
+    whole = [f"paths.words={tmp_path / 'words.txt'}", "steps.choices_on_topic.match=contains"]
+    (other,) = [each for each in check_recipe(load_recipe([*words, *whole]), look=True) if "words of" in each.message]
+    assert other.actual == "fígado (line 8), mama (line 9), bar (line 10)"
+    assert "plural" not in other.hint
+    assert not [each for each in check_recipe(load_recipe(words), look=True) if "words of the list" in each.message]

@@ -144,6 +144,13 @@ def test_only_pages_with_a_word_of_the_list(write, read_source):
     ]
 
 
+def test_capitals_of_articles_do_not_count(write, read_source):
+    path = write("b.xml", dump([Written("Milk", "Cow's milk."), Written("Tea", "Tea.")]))
+    words = write("words.txt", "cow\n")
+    assert [row.document for row in read_source("wikipedia", path=path, **SETTINGS, words=words).rows] == ["Milk"]
+    assert not read_source("wikipedia", path=path, **SETTINGS, words=words, fold=[]).rows
+
+
 @pytest.mark.parametrize(("data", "told"), [
     (dump(PAGES)[:-40], "the dump ends in the middle; the last page that could be read is number 8"),
     (bz2.compress(dump(PAGES))[:-30], "ends in the middle"),

@@ -70,6 +70,15 @@ def test_bases_with_a_filter_keep_pages_on_topic_only(words):
     assert [outcome.row.text for outcome in kept] == ["喂养方法。", "母乳最好。"]
 
 
+def test_capitals_of_pages_do_not_count(tmp_path):
+    (tmp_path / "words.txt").write_text("ingane\n", "utf-8")
+    settings = {"min_chars": 2, "filter_bases": ["wiki"], "words": str(tmp_path / "words.txt")}
+    assert len(make("paragraphs", **settings).map(page("Ingane iyakhala."), {})) == 1
+    assert make("paragraphs", **settings, fold=[]).map(page("Ingane iyakhala.", title="x"), {}) == [
+        Dropped("off_topic", "x")
+    ]
+
+
 def test_a_blank_page_has_one_ticket():
     stage = make("paragraphs", min_chars=2, filter_bases=[], words=None)
     assert stage.map(page(" \n　", title="空"), {}) == [Dropped("empty", "空")]

@@ -161,3 +161,13 @@ def test_without_a_list_every_row_is_on_topic(match):
     assert result.reasons.to_pylist() == [None, None]
     assert result.details.to_pylist() == ["", ""]
     assert not result.tallies
+
+
+@pytest.mark.parametrize(("match", "text"), [("exact", "Ingane"), ("contains", "Ingane esanda kuzalwa")])
+def test_capitals_do_not_count_unless_the_recipe_says_so(tmp_path, match, text):
+    path = tmp_path / "words.txt"
+    path.write_text("ingane\n", "utf-8")
+    rows = Table.of([choice(text), choice("Ukudla")], Fact[Choice])
+    settings_of = {"words": str(path), "match": match, "groups": {"text": ["question"]}}
+    assert make("topic", **settings_of).screen(rows).reasons.to_pylist() == [None, "off_topic"]
+    assert make("topic", **settings_of, fold=[]).screen(rows).reasons.to_pylist() == ["off_topic", "off_topic"]

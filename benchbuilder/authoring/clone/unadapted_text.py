@@ -14,7 +14,7 @@ import yaml
 from benchbuilder.authoring.clone.copying import EXAMPLES
 from benchbuilder.authoring.clone.parts import SHARED_GROUPS
 from benchbuilder.authoring.clone.provenance import OriginRecord, find_origin_record, sha256_of
-from benchbuilder.authoring.clone.source_survey import MOST_UNITS, SourceSurvey, survey_sources
+from benchbuilder.authoring.clone.source_survey import SourceSurvey, survey_sources
 from benchbuilder.authoring.clone.text_lines import (
     ScriptCounts,
     StemFinder,
@@ -95,7 +95,6 @@ class UnadaptedText:
         yield from _uncopied_options(record, loaded, root)
         survey = survey_sources(loaded)
         yield from _relations_without_sentence(survey)
-        yield from _unmatched_words(survey)
         yield from _texts_in_other_script(survey, self._files(), loaded.recipe.language, self.recipe)
 
     def _files(self) -> list[_CloneFile]:
@@ -253,19 +252,6 @@ def _relations_without_sentence(survey: SourceSurvey) -> Iterator[Problem]:
             where=next(iter(relations.values()))[1], allowed=f"a row in {display_path(Path(table))}:1",
             actual=_abbreviated_list(listed), hint="write a row for each that you want, or one for `*`",
         )  # fmt: skip
-
-
-def _unmatched_words(survey: SourceSurvey) -> Iterator[Problem]:
-    extent = "" if survey.is_complete else f" (in the first {MOST_UNITS} units of each)"
-    for file, words in survey.unmatched_words.items():
-        if words:
-            plural = ": only whole words count, so a plural is a word of its own"
-            yield Problem(
-                f"{len(words)} of the {survey.list_sizes[file]} words of the list match no source{extent}",
-                where=f"{display_path(file)}:{min(words.values())}",
-                actual=_abbreviated_list(f"{word} (line {line})" for word, line in words.items()),
-                hint=f"remove them, or write them as the sources do{plural if file in survey.whole_word_lists else ''}",
-            )
 
 
 def _prompt_languages(file: _CloneFile, recipe: str) -> tuple[str, str]:

@@ -13,7 +13,12 @@ from benchbuilder.core.text.patterns import TokeniseText, find_substring, word_b
 
 
 def load_words(path: Path) -> tuple[str, ...]:
-    """The words of the UTF-8 file `path`, composed, in order, each once.
+    """The words of the UTF-8 file `path`, composed, in order, each once; errors as for `word_lines`."""
+    return tuple(word_lines(path))
+
+
+def word_lines(path: Path) -> dict[str, int]:
+    """The first line of each word of the UTF-8 file `path`; the words are composed, and in order.
 
     One word per line. A line that begins with ``#`` is a comment; text after a tab is a gloss and left out. A missing,
     undecodable or empty list raises DataError.
@@ -26,13 +31,14 @@ def load_words(path: Path) -> tuple[str, ...]:
         raise DataError(
             "the word list is not UTF-8", where=str(path), why=str(error), next="save it as UTF-8"
         ) from error
-    lines = (line for line in text.splitlines() if not line.lstrip().startswith("#"))
-    words = dict.fromkeys(
-        word for line in lines if (word := compose_characters(normalise_space(line.partition("\t")[0])))
-    )
+    words: dict[str, int] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        word = compose_characters(normalise_space(line.partition("\t")[0]))
+        if word and not line.lstrip().startswith("#"):
+            words.setdefault(word, number)
     if not words:
         raise DataError("the word list holds no words", where=str(path), next="write one word per line")
-    return tuple(words)
+    return words
 
 
 _FEW = 16

@@ -32,7 +32,7 @@ def test_it_checks_and_says_what_is_left_over(filled: Path, capsys: pytest.Captu
     text = capsys.readouterr().out
     assert "prompts/nutrition/qa2d.pairs.yaml:3" in text
     assert "产后 (line 3)" in text
-    assert "1 of the 5 words of the list match no source" in text
+    assert "1 of the 5 words of the list match nothing" in text
     assert "recipes/recipe/nutrition/words.txt:5" in text
     assert "胆固醇 (line 5)" in text
     assert "still that of care_mi" not in text

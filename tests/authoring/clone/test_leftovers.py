@@ -257,7 +257,7 @@ def test_words_are_looked_for_by_the_rule_of_the_step(here: Path, capsys: pytest
     (data / "questions.csv").write_text(ENGLISH)
     (data / "book.txt").write_text("Ketones stand in paragraphs only, and so does choline, which counts for nothing.\n")
     (data / "words.txt").write_text("vitamin c\nvitami\ncholine\nscurvy\n")
-    found = warning(told(capsys, "recipe=nutrition"), "words of the list match no source")
+    found = warning(told(capsys, "recipe=nutrition"), "words of the list match nothing")
     assert "2 of the 4 words" in found
     assert "vitami (line 2), choline (line 3)" in found
     assert "a plural is a word of its own" in found

@@ -124,8 +124,8 @@ def test_samples_are_drawn_by_the_seed_and_do_not_hang_on_how_rows_are_cut(monke
 
 def test_what_does_not_count_for_the_step_does_not_count_here():
     held = Held(rows=choices("HELLP", "Hellp综合征"))
-    plain = found(["hellp"], [TopicStep("on_topic", ANYWHERE, ("rows",))], held)
-    folded = topic("contains", {"anywhere": ["question"]}, fold=["case"])
+    strict, folded = (topic("contains", {"anywhere": ["question"]}, fold=fold) for fold in ([], ["case"]))
+    plain = found(["hellp"], [TopicStep("on_topic", strict, ("rows",))], held)
     assert plain.totals().tolist() == [0]
     hits = found(["hellp"], [TopicStep("on_topic", folded, ("rows",))], held)
     assert hits.totals().tolist() == [2]
