@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
-from rapidfuzz.fuzz import token_sort_ratio
 
 from benchbuilder.config import StepSpec
 from benchbuilder.core import (
@@ -20,8 +20,6 @@ from benchbuilder.core import (
     Table,
     equality_key,
     find_all,
-    join_groups,
-    near_texts,
 )
 from benchbuilder.steps.base import Filter, Port
 from benchbuilder.steps.language.option_texts import (
@@ -32,10 +30,8 @@ from benchbuilder.steps.language.option_texts import (
     texts_of_options,
 )
 
-_LONG = 200
-"""From this number of letters on, a question is long."""
-_NEAR, _NEAR_LONG = 0.5, 0.8
-"""Questions that share fewer of their trigrams are not compared word by word; long ones must share more."""
+_COMMON, _OFTEN = 0.1, 10
+"""A word in this share of the questions, and in so many of them, says nothing of what one of them asks."""
 
 
 class ScreenShownSpec(StepSpec):
@@ -45,18 +41,17 @@ class ScreenShownSpec(StepSpec):
     needs_picture: tuple[Regex, ...] = ()
     """Patterns of questions about something that is not there, in their language."""
     shared_stem: Annotated[float, Field(ge=0)] = 40
-    """A question that shares all of its options with another one needs more letters than this."""
+    """A question that shares its options and its right answer with another one needs more letters than this."""
     repeated: Annotated[int, Field(ge=2)] | None = 3
-    """From this number on, questions that are nearly alike with nearly alike answers count as one; ``null``: never."""
-    repeated_ratio: Annotated[float, Field(gt=0, le=100)] = 80
-    """How alike the words of two such questions are, and those of their answers, in whatever order, from 0 to 100."""
+    """From this number on, questions of the same words with the same right answer count as one, in whatever order and
+    apart from words that many questions have; ``null``: never."""
 
 
 class ScreenShown(Filter):
     """Drops facts whose question and answer make no sense together, by the form of the file alone."""
 
     kind: ClassVar[str] = "screen_shown"
-    version = 2
+    version = 3
     spec_class: ClassVar[type[StepSpec]] = ScreenShownSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Fact), "facts": Port(Fact, mode="lookup")}
     reasons: ClassVar[Mapping[str, str]] = {
@@ -64,8 +59,8 @@ class ScreenShown(Filter):
         "equal_options": "Two options are the same text, apart from punctuation and capitals.",
         "option_names_options": "The right option names other options by their letters or numbers.",
         "catch_all_answer": "The right option is about all others, such as all or none of them.",
-        "shared_options": "A short question shares all of its options with another one; a part of it is missing.",
-        "repeated_question": "Several questions and their right answers are nearly alike; the first of them is kept.",
+        "shared_options": "A short question shares its options and right answer with another one; a part is missing.",
+        "repeated_question": "Several questions have the same words and the same right answer; the first is kept.",
         "needs_picture": "The question is about a picture or a table that is not there.",
     }
 
@@ -88,8 +83,8 @@ class ScreenShown(Filter):
         options = [texts_of_options(payload) for _, payload in facts]
         self._catch_alls = self.spec.catch_alls.find(payload for _, payload in facts)
         self._names = OptionNames(zip(texts, options, strict=True))
-        self._sets = Counter(map(_option_set, options))
         answers = [next(iter(payload.right_answers()), "") for _, payload in facts]
+        self._shown = Counter(map(_shown_key, options, answers))
         self._repeated = self._find_repeated([name for name, _ in facts], texts, answers)
 
     def screen(self, table: Table[Any]) -> FilterResult:
@@ -115,33 +110,25 @@ class ScreenShown(Filter):
         if found := [span for pattern in self.spec.needs_picture for span in find_all(pattern, text)]:
             return "needs_picture", found[0].slice_of(text)
         listed = getattr(payload, "options", None) is not None
-        if listed and self._sets[_option_set(options)] > 1 and stem_size(text) <= self.spec.shared_stem:
+        if listed and self._shown[_shown_key(options, answer)] > 1 and stem_size(text) <= self.spec.shared_stem:
             return "shared_options", " | ".join(options)
         first = self._repeated.get(name)
         return (None, "") if first is None else ("repeated_question", first)
 
     def _find_repeated(self, names: list[str], texts: list[str], answers: list[str]) -> dict[str, str]:
-        """The first question of each group of nearly equal ones, by the fact of every other one.
+        """The first question of each group of repeated ones, by the fact of every other one.
 
-        Questions that ask the same of different things (the capital of one land, of another) have different answers.
+        Questions that differ in a word of their own (the energy of fat, of protein) ask for different things.
         """
         if self.spec.repeated is None:
             return {}
-        forms = [text.casefold() for text in texts]
-        replies = [answer.casefold() for answer in answers]
-        sizes = list(map(stem_size, texts))
-        pairs = [
-            (left, right)
-            for places, near in (
-                ([place for place, size in enumerate(sizes) if size < _LONG], _NEAR),
-                ([place for place, size in enumerate(sizes) if size >= _LONG], _NEAR_LONG),
-            )
-            for left, right in _near_places(texts, places, near)
-            if all(token_sort_ratio(of[left], of[right]) >= self.spec.repeated_ratio for of in (forms, replies))
-        ]
-        groups: defaultdict[str, list[int]] = defaultdict(list)
-        for place, group in enumerate(join_groups(names, pairs)):
-            groups[group].append(place)
+        words = list(map(_words_of, texts))
+        counts = Counter(chain.from_iterable(map(set, words)))
+        least = max(_OFTEN, _COMMON * len(texts))
+        groups: defaultdict[tuple[Sequence[str], ...], list[int]] = defaultdict(list)
+        for place, (asked, answer) in enumerate(zip(words, answers, strict=True)):
+            own = [word for word in asked if counts[word] < least]
+            groups[tuple(own or asked), tuple(_words_of(answer))].append(place)
         return {
             names[place]: texts[places[0]]
             for places in groups.values()
@@ -150,14 +137,13 @@ class ScreenShown(Filter):
         }
 
 
-def _near_places(texts: Sequence[str], places: Sequence[int], near: float) -> Iterator[tuple[int, int]]:
-    """Pairs of `places` of texts that share more than `near` of their trigrams."""
-    for left, right in near_texts((texts[place] for place in places), near):
-        yield places[left], places[right]
+def _words_of(text: str) -> list[str]:
+    """The words of a text in one order; where none stand apart, the text as a whole."""
+    return sorted(key for part in text.split() if (key := equality_key(part)))
 
 
-def _option_set(options: Iterable[str]) -> frozenset[str]:
-    return frozenset(map(equality_key, options))
+def _shown_key(options: Iterable[str], answer: str) -> tuple[frozenset[str], str]:
+    return frozenset(map(equality_key, options)), equality_key(answer)
 
 
 def _repeated_option(options: Iterable[str]) -> str:

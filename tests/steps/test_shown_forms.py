@@ -114,18 +114,44 @@ def test_a_drug_that_comes_last_beside_the_same_drugs_is_no_catch_all():
     assert "catch_all_answer" not in screened([*rows, *PLAIN])
 
 
-def test_short_questions_with_the_same_options_lack_a_part():
-    pair = [listed("Treat with", "a", "b", "c", line=1), listed("Cause", "c", "b", "a", line=2)]
+def test_short_questions_with_the_same_options_and_the_same_answer_lack_a_part():
+    pair = [listed("Treat with", "a", "b", "c", line=1), listed("Cause", "c", "b", "a", line=2, right=2)]
     whole = listed("Which drug is given to a child with fever and a rash on the whole body?", "a", "b", "c", line=3)
     assert screened([*pair, whole, *PLAIN])[:3] == ["shared_options", "shared_options", None]
 
 
-def test_of_nearly_equal_questions_the_first_stays():
-    rows = [listed(f"How do you stop forged sender addresses in a packet of sort {n}?", "by a filter", f"x{n}", line=n)
-            for n in range(4)]  # fmt: skip
-    assert screened([*rows, *PLAIN])[:4] == [None, *["repeated_question"] * 3]
-    assert screened(rows[:2]) == [None, None]
+CALORIES = {"gordura": "9 kcal", "prote\u00edna": "4 kcal", "\u00e1lcool": "7 kcal"}
+
+
+def test_questions_that_differ_in_one_word_of_their_own_are_no_repeats():
+    rows = [
+        listed(f"Quantas calorias tem um grama de {name}?", *CALORIES.values(), right=n, line=n)
+        for n, name in enumerate(CALORIES)
+    ]
+    assert screened(rows) == [None] * 3
+    assert screened([*rows, *PLAIN])[:3] == [None] * 3
+    short = [listed(f"Energia: {name}", *CALORIES.values(), right=n, line=n) for n, name in enumerate(CALORIES)]
+    assert screened([*short, *PLAIN])[:3] == [None] * 3
+    alike = [
+        listed(f"Which vitamin is lost in the {part} of the bowel?", "B12", f"x{n}", line=n)
+        for n, part in enumerate(["first part", "last part", "whole length", "last part, after surgery"])
+    ]
+    assert screened([*alike, *PLAIN])[:4] == [None] * 4
+
+
+def test_of_repeated_questions_the_first_stays():
+    forms = [
+        "How do you stop forged sender addresses?", "how do you stop forged sender addresses",
+        "Forged sender addresses: how do you stop (them)?", "Forged sender addresses, how do you stop?",
+    ]  # fmt: skip
+    rows = [listed(form, "by a filter", f"x{n}", line=n) for n, form in enumerate(forms)]
+    assert screened([*rows, *PLAIN])[:4] == [None, "repeated_question", None, "repeated_question"]
+    assert screened([*rows[:2], *PLAIN])[:2] == [None, None]
     assert screened(rows, repeated=None) == [None] * 4
+    common = [listed(f"How do you call them, part {n}?", f"y{n}", f"z{n}", line=9 + n) for n in range(12)]
+    assert screened([*rows, *common])[:4] == [None, *["repeated_question"] * 3]
+    other = [listed(form, f"by a filter of sort {n}", f"x{n}", line=n) for n, form in enumerate(forms)]
+    assert screened([*other, *common])[:4] == [None] * 4
 
 
 def test_questions_that_ask_the_same_of_other_things_are_no_repetitions():
