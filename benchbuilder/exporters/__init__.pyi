@@ -55,6 +55,7 @@ from .report.audit import shown_charts as shown_charts
 from .report.charts import ChartColours as ChartColours
 from .report.counts import ordered_types as ordered_types
 from .report.counts import types_of as types_of
+from .report.dataset_card import ANSWERED_BY as ANSWERED_BY
 from .report.dataset_card import DatasetCard as DatasetCard
 from .report.dataset_card import DatasetCardSpec as DatasetCardSpec
 from .report.dataset_card import PromptingStep as PromptingStep

@@ -61,12 +61,16 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The answer of a model. `usage` is ``None`` if unknown; `assumed` marks the placeholder of a quote."""
+    """The answer of a model. `usage` is ``None`` if unknown; `assumed` marks the placeholder of a quote.
+
+    `model` is the name of the model that the service says it used; empty if it says none.
+    """
 
     text: str
     outcome: ReplyOutcome
     usage: Usage | None = None
     assumed: bool = False
+    model: str = ""
 
 
 @dataclass(frozen=True)

@@ -203,5 +203,7 @@ def settings_table(frame: ResultsFrame, finished: FinishedBuild) -> ResultTable 
 
 def _line(step: PromptingStep, t: PageTexts) -> TableLine:
     model = t("card.models_recorded", model=step.model, file=step.recorded_in) if step.recorded_in else step.model
+    if step.answered_by not in ((), (step.model,)):
+        model = t("results.settings_answered", model=model, names=", ".join(step.answered_by))
     settings = "; ".join(f"{name} {value}" for name, value in step.settings.items()) or t("card.models_left")
     return table_line(step.step, model, ", ".join(step.prompts), settings, ", ".join(step.omitted), group="model")

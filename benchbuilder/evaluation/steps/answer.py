@@ -21,6 +21,7 @@ from benchbuilder.core import (
 from benchbuilder.evaluation.baselines.base import Baseline
 from benchbuilder.evaluation.judges.base import make_case
 from benchbuilder.evaluation.steps.reword import earlier_repeats
+from benchbuilder.exporters import ANSWERED_BY
 from benchbuilder.models import Conversation, Message, Reply, Request, read_prompt, render_prompt
 from benchbuilder.steps import Map, ModelMap, Port
 
@@ -40,7 +41,8 @@ class AskModelStep(ModelMap):
 
     Refusals, empty replies and truncated replies are answers too, distinguished by their outcome. Reasoning before the
     answer is removed; a reply that ends within its reasoning is ``truncated`` and empty. Prompts see only the fields
-    that the item's payload releases (`Payload.prompt_fields`).
+    that the item's payload releases (`Payload.prompt_fields`). `produced_by` of the answer names the model that the
+    service says it used.
     """
 
     output: ClassVar[type[Row] | None] = Answer
@@ -80,8 +82,9 @@ class AskModelStep(ModelMap):
         outcome: AnswerOutcome = reply.outcome if text is not None else "truncated"
         if outcome == "complete" and not (text or "").strip():
             outcome = "empty"
+        produced_by = self.produced_by(f"{ANSWERED_BY}{reply.model}" if reply.model else "")
         return Answer.child(
-            row, produced_by=self.produced_by(), model=self.spec.name, text=(text or "").strip(), outcome=outcome
+            row, produced_by=produced_by, model=self.spec.name, text=(text or "").strip(), outcome=outcome
         )
 
 

@@ -166,6 +166,8 @@ def _item_outputs(outputs: Mapping[str, Mapping[str, Any]]) -> list[Mapping[str,
     return [node for node in outputs.values() if "step" in node and node["step"] is None]
 
 
+ANSWERED_BY = "by "
+"""Precedes, in `produced_by` of an answer, the name of the model that the service says it used."""
 _PROMPTS = ("system", "prompt", "check", "pairs", "repair", "alone")
 
 
@@ -174,7 +176,8 @@ class PromptingStep:
     """A step that puts prompts to a model, and its settings.
 
     `settings` are sent; `omitted` names those that the backend does not accept. The model wrote `rows` of `total`
-    rows. `recorded_in` names the file of recorded replies that replaced the model, if any.
+    rows. `recorded_in` names the file of recorded replies that replaced the model, if any. `answered_by` are the models
+    that the service says it used.
     """
 
     step: str
@@ -187,6 +190,7 @@ class PromptingStep:
     prompts: tuple[str, ...]
     rows: int
     total: int
+    answered_by: tuple[str, ...] = ()
 
 
 def prompting_steps(finished: FinishedBuild) -> list[PromptingStep]:
@@ -205,6 +209,7 @@ def _prompting_step(finished: FinishedBuild, step: str) -> Iterator[PromptingSte
     chosen = {name: value for name, value in (spec_data.get("sampling") or {}).items() if value is not None}
     sent = model.sent_settings(chosen)
     rows = [mark["rule"] for mark in finished.tables[step].column("produced_by")] if step in finished.tables else []
+    said = f"{spec_data['kind']}/{ANSWERED_BY}"
     yield PromptingStep(
         step=step,
         model=model.label,
@@ -216,4 +221,5 @@ def _prompting_step(finished: FinishedBuild, step: str) -> Iterator[PromptingSte
         prompts=tuple(spec_data[name]["path"] for name in _PROMPTS if spec_data.get(name)),
         rows=sum(rule.startswith(f"{spec_data['kind']}/model") for rule in rows),
         total=len(rows),
+        answered_by=tuple(sorted({rule[len(said) :] for rule in rows if rule.startswith(said)})),
     )

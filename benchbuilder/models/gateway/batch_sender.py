@@ -234,6 +234,8 @@ class BatchSender(Sender):
                 if waiter is not None and result.reply is not None:
                     waiter.resolve(result.reply)
                     answered += 1
+        for remark in self.model.take_remarks():
+            self._notice(remark)
         if error is not None:
             raise error
         return answered

@@ -16,6 +16,7 @@ from pydantic import field_validator
 from benchbuilder.config import HostedSpec, KindSpec, RuntimeOption, Sampling
 from benchbuilder.core import Problem, RecipeError, ServiceError, imports_of, require_extra
 from benchbuilder.models.base import BatchService, HostedModel, Reply, Request, TransientError
+from benchbuilder.models.providers.model_names import OtherModels
 from benchbuilder.models.providers.openai_batch import OpenAIBatches
 from benchbuilder.models.providers.openai_errors import ErrorResponse, UnknownFormatError, connection_error, hide_key
 from benchbuilder.models.providers.openai_forms import JsonForm
@@ -126,6 +127,7 @@ class OpenAIModel(HostedModel):
         self._key: str | None = None
         self._at = ""
         self._form = JsonForm(spec.structured)
+        self._others = OtherModels(spec.name)
 
     @property
     def limit_remedy(self) -> str:
@@ -134,8 +136,8 @@ class OpenAIModel(HostedModel):
         return f"Stop, and try model.max_tokens_field={other}; every reply is charged at its real length"
 
     def take_remarks(self) -> Sequence[str]:
-        """Which form of JSON replies the service does not take."""
-        return self._form.take_remarks(self.label)
+        """Which form of JSON replies the service does not take, and which other models it says it used."""
+        return [*self._form.take_remarks(self.label), *self._others.take_remarks()]
 
     @property
     def endpoint(self) -> str:
@@ -167,7 +169,9 @@ class OpenAIModel(HostedModel):
 
     def read(self, body: str) -> Reply:
         """Parse a chat completion."""
-        return read_completion(body)
+        reply = read_completion(body)
+        self._others.note(reply.model)
+        return reply
 
     def ready(self) -> None:
         """InstallationError if aiohttp or openai is missing."""

@@ -28,6 +28,7 @@ MOST_BYTES = 32 * 2**20
 """The longest answer that is read, after decompression."""
 MOST_ERROR_BYTES = 2**16
 """The part of an error response that is read, after decompression."""
+_LONGEST_NAME = 200
 _DROPPED = ("title", "default")
 """Keywords of a JSON Schema that strict services reject."""
 
@@ -122,7 +123,12 @@ def read_completion(body: str) -> Reply:
         outcome = "filtered"
     elif finish in ("length", "max_tokens"):
         outcome = "truncated"
-    return Reply(text, outcome, _usage(data))
+    return Reply(text, outcome, _usage(data), model=_named_model(data.get("model")))
+
+
+def _named_model(name: Any) -> str:
+    """The name of a model as one line; empty for anything but a text."""
+    return " ".join(valid_text(name[:_LONGEST_NAME]).split()) if isinstance(name, str) else ""
 
 
 def is_content_filtered(data: Any) -> bool:

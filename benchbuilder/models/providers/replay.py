@@ -231,4 +231,4 @@ class ReplayModel(LocalModel):
         if request_hash(reply.request()) != digest:
             raise DataError("the recorded replies changed while they were read", where=str(path), next="run again")
         body = Reply(reply.text, reply.outcome, reply.usage)
-        return _BODY.dump_json(body, exclude={"assumed"}).decode()
+        return _BODY.dump_json(body, exclude={"assumed", "model"}).decode()

@@ -6,7 +6,7 @@ from dataclasses import replace
 from finished_evaluation import Evaluation, item
 from test_results import lines, near, write
 
-from benchbuilder.core import mean_statistic
+from benchbuilder.core import Answer, ProducedBy, Table, mean_statistic
 from benchbuilder.evaluation.metrics import MeanMetric
 from benchbuilder.evaluation.results.exporter import ResultsExporter
 from benchbuilder.evaluation.results.page_spec import ResultsSpec
@@ -147,6 +147,16 @@ def test_the_page_lists_settings_that_were_sent_and_omitted(tmp_path):
 def test_settings_that_the_server_understands_are_sent(tmp_path):
     rows = settings_rows(tmp_path, evaluation_with_settings(understands=["top_k"]))
     assert rows == [["answer.small", "small-1", "en/short.j2", "temperature 0.5; top_k 200", ""]]
+
+
+def test_another_model_that_the_service_says_it_used_is_named(tmp_path):
+    done = evaluation_with_settings()
+    for said, shown in (("small-1", "small-1"), ("big-2", "small-1, answered by big-2, as the service says")):
+        rule = ProducedBy(rule=f"answer/by {said}")
+        answers = [row.model_copy(update={"produced_by": rule}) for row in done.tables["answer.small"]]
+        tables = {**done.tables, "answer.small": Table.of(answers, Answer)}
+        (row,) = settings_rows(tmp_path, replace(done, tables=tables))
+        assert row[:2] == ["answer.small", shown]
 
 
 def test_no_settings_table_without_a_model(tmp_path):

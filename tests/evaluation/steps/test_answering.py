@@ -91,6 +91,14 @@ def test_every_item_gets_an_answer_whatever_becomes_of_the_request(reply, text, 
     assert (row_outcome.row.text, row_outcome.row.outcome) == (text, outcome)
 
 
+def test_an_answer_names_the_model_that_the_service_says_it_used():
+    (silent,), _ = driven(answers(), item(), Reply("应该。", "complete"))
+    (named,), _ = driven(answers(), item(), Reply("应该。", "complete", model="gpt-4o-2024-08-06"))
+    assert silent.row.produced_by.rule == "answer"
+    assert named.row.produced_by.rule == "answer/by gpt-4o-2024-08-06"
+    assert (named.row.id, named.row.model) == (silent.row.id, silent.row.model)
+
+
 def test_unsupported_sampling_settings_are_reported():
     step = answers(sampling={"temperature": 0.0, "no_repeat_ngram_size": 3})
     assert [issue.key for issue in step.validate_inputs({})] == ["sampling.no_repeat_ngram_size"]

@@ -234,3 +234,20 @@ def test_a_date_to_come_back_at_is_read_by_the_clock_of_the_service():
 def test_keys_are_taken_out_of_what_a_service_says():
     said = hide_key("Incorrect API key provided: sk-ab12. You can, sk-proj-******yz or sk-ab12x", "sk-ab12")
     assert said == "Incorrect API key provided: [key]. You can, [key] or [key]x"
+
+
+def test_the_model_that_the_service_says_it_used_is_read_and_told_once_if_it_is_another():
+    asked = model()
+    assert asked.read(completion()).model == ""  # as in journals of services that name none
+    for same in ("gpt-test", "gpt-test-2024-08-06", "openai/gpt-test", "/srv/GPT-test.gguf", "gpt-test:latest"):
+        assert asked.read(completion(model=same)).model == same
+    assert asked.read(completion(model={"name": "x"})).model == ""
+    assert not asked.take_remarks()
+    for other in ("gpt-test-mini", "gpt-test-mini", "gpt-test.1\n"):
+        asked.read(completion(model=other))
+    first, second = asked.take_remarks()
+    assert "gpt-test was asked for, and the service says that gpt-test-mini answered" in first
+    assert "says that gpt-test.1 answered" in second
+    asked.read(completion(model="gpt-test-mini"))
+    assert not asked.take_remarks()
+    assert "gpt-test-2024" not in str(asked.identity())
