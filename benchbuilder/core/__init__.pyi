@@ -337,6 +337,9 @@ from .text.replies import odd_characters as odd_characters
 from .text.replies import strip_formatting as strip_formatting
 from .text.replies import strip_reasoning as strip_reasoning
 from .text.replies import strip_reply_framing as strip_reply_framing
+from .text.scripts import ScriptCounts as ScriptCounts
+from .text.scripts import other_language as other_language
+from .text.scripts import script_of as script_of
 from .text.sentences import sentence_spans as sentence_spans
 from .text.sentences import split_sentences as split_sentences
 from .text.tables import FORMULA_STARTS as FORMULA_STARTS

@@ -43,9 +43,10 @@ from benchbuilder.models import (
     model_price,
     read_few_shot_pairs,
 )
-from benchbuilder.pipeline.check_rows import row_warnings
+from benchbuilder.pipeline.check_rows import check_language, row_warnings
 from benchbuilder.pipeline.check_wiring import WiringCheck, step_class_of
 from benchbuilder.pipeline.wiring import source_row_class
+from benchbuilder.sources import Source
 from benchbuilder.steps import REPAIR_VARIABLES, WriterSpec
 
 _OWN_CARD_FIELDS = ("title", "summary", "licence", "correct_as_of")
@@ -190,7 +191,9 @@ def _prompt_fields_at(loaded: LoadedRecipe, key: str) -> Iterator[str]:
 def _sources(loaded: LoadedRecipe, names: Collection[str]) -> Iterator[DataError]:
     for name in names:
         try:
-            create_from_spec("source", loaded.recipe.sources[name], name, loaded.recipe.language).check()
+            source: Source = create_from_spec("source", loaded.recipe.sources[name], name, loaded.recipe.language)
+            source.check()
+            check_language(source)
         except DataError as error:
             link = loaded.origins.links.get(("sources", name, "path"))
             ways = (error.next, f"the path is set by {dotted_key(link[0])}" if link else "")

@@ -7,7 +7,18 @@ from pathlib import Path
 from typing import Any
 
 from benchbuilder.config import LoadedRecipe, display_path, parse_key
-from benchbuilder.core import Passage, Problem, Row, StepContext, create_from_spec, show_invisible
+from benchbuilder.core import (
+    DataError,
+    Passage,
+    Problem,
+    Row,
+    StepContext,
+    create_from_spec,
+    language_name,
+    other_language,
+    show_invisible,
+    truncate_text,
+)
 from benchbuilder.pipeline.check_wiring import WiringCheck, accepts_row_class, step_class_of
 from benchbuilder.pipeline.text_faults import MARK, TextFault, faults_of
 from benchbuilder.pipeline.unmatched_words import unmatched_words
@@ -33,6 +44,33 @@ def row_warnings(loaded: LoadedRecipe) -> Iterator[Problem]:
     above = _rows_above(loaded, rows)
     yield from _unused_rows(loaded, above)
     yield from unmatched_words(loaded, above)
+
+
+def check_language(source: Source) -> None:
+    """DataError if the first rows of a source are clearly in another language than the source is said to be in."""
+    rows = source.first_rows(_TEXT_ROWS)
+    texts = list(dict.fromkeys(filter(None, map(_main_text, rows))))
+    found = other_language(texts, source.language)
+    if found is None:
+        return
+    code, script = found
+    seen = f"are like {language_name(code) or code}" if code else f"are in {script} letters"
+    key, said = f"sources.{source.name}.language", code or "CODE"
+    raise DataError(
+        f"is this the right file? {source.name} is taken for {language_name(source.language)}, and its texts {seen}",
+        where=_place(source.spec, rows[0]), why=f"for instance {truncate_text(texts[0], 80)!r}",
+        next=f"give the file that is meant; or set {key}={said} if this source alone is in another language, or "
+        f"language={said} if the whole recipe is, with sentences and rules in that language",
+    )  # fmt: skip
+
+
+def _main_text(row: Any) -> str:
+    """The longest texts of a row, without short options and names."""
+    payload: Any = getattr(row, "payload", None)
+    named = {"text": (row.text,)} if isinstance(row, Passage) else {} if payload is None else payload.texts()
+    texts = [text for parts in named.values() for text in parts]
+    longest = max(map(len, texts), default=0)
+    return " ".join(text for text in texts if 2 * len(text) >= longest)
 
 
 def _leftovers(name: str, spec: Any, rows: Sequence[Row], language: str) -> Iterator[Problem]:

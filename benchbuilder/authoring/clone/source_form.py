@@ -13,9 +13,17 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from benchbuilder.authoring.clone.parts import RecipeParts
-from benchbuilder.authoring.clone.text_lines import ScriptCounts, read_text_lines
+from benchbuilder.authoring.clone.text_lines import read_text_lines
 from benchbuilder.config import OPEN_PLACE, LoadedRecipe
-from benchbuilder.core import InstallationError, Problem, RecipeError, find_kind, kinds_of_slot, payload_kind
+from benchbuilder.core import (
+    InstallationError,
+    Problem,
+    RecipeError,
+    ScriptCounts,
+    find_kind,
+    kinds_of_slot,
+    payload_kind,
+)
 from benchbuilder.pipeline import source_references
 from benchbuilder.sources import Source
 

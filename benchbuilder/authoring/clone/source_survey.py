@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from benchbuilder.authoring.clone.text_lines import ScriptCounts
 from benchbuilder.config import LoadedRecipe
 from benchbuilder.core import (
     DataError,
     Kept,
     Passage,
+    ScriptCounts,
     SourceUnit,
     Triple,
     create_from_spec,

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
-from functools import lru_cache
 from pathlib import Path
 
 import regex
 import yaml
 
 from benchbuilder.config import YamlEditor
-from benchbuilder.core import WordFinder
+from benchbuilder.core import WordFinder, script_of
 
 _MARKUP = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}")
 _HOLDER = re.compile(r"\{\w+\}")
@@ -100,38 +97,6 @@ def _is_separate_word(word: str, text: str) -> bool:
     before = "" if _WORDLESS.match(word[0]) else r"(?<![\p{L}\p{M}\p{N}_])"
     after = "" if _WORDLESS.match(word[-1]) else r"(?![\p{L}\p{M}\p{N}_])"
     return bool(regex.search(f"{before}{regex.escape(word)}{after}", text)) if before or after else True
-
-
-class ScriptCounts:
-    """Counts letters by script.
-
-    >>> ScriptCounts(["eggs and milk", "αυγά"]).main_script
-    'LATIN'
-    """
-
-    def __init__(self, texts: Iterable[str] = ()) -> None:
-        self.letters = Counter[str]()
-        for text in texts:
-            self.add(text)
-
-    def add(self, text: str) -> None:
-        """Count the letters of `text`."""
-        self.letters.update(script for c in text if (script := script_of(c)))
-
-    def proportion(self, script: str) -> float:
-        """The proportion of a script among all letters."""
-        return self.letters[script] / max(self.letters.total(), 1)
-
-    @property
-    def main_script(self) -> str:
-        """The script of the most letters; empty without letters."""
-        return max(self.letters, key=lambda script: self.letters[script], default="")
-
-
-@lru_cache(maxsize=65_536)
-def script_of(character: str) -> str:
-    """The script of a letter, from its Unicode name; empty for other characters."""
-    return unicodedata.name(character, "").partition(" ")[0] if character.isalpha() else ""
 
 
 def first_line_in(script: str, lines: TextLines) -> int:

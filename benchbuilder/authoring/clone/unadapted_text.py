@@ -16,7 +16,6 @@ from benchbuilder.authoring.clone.parts import SHARED_GROUPS
 from benchbuilder.authoring.clone.provenance import OriginRecord, find_origin_record, sha256_of
 from benchbuilder.authoring.clone.source_survey import SourceSurvey, survey_sources
 from benchbuilder.authoring.clone.text_lines import (
-    ScriptCounts,
     StemFinder,
     TermFinder,
     TextLines,
@@ -33,7 +32,7 @@ from benchbuilder.config import (
     read_recipe_file,
     user_folder,
 )
-from benchbuilder.core import Problem, count_phrase, kinds_of_slot, same_language
+from benchbuilder.core import Problem, ScriptCounts, count_phrase, kinds_of_slot, same_language
 
 _TAG = re.compile(r"[a-z]{2}\Z")
 """The name of a folder of prompts, or of a table, of one language."""

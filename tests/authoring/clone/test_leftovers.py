@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from clone_world import CARD, NEW, fill, run
 
-from benchbuilder.authoring.clone.text_lines import ScriptCounts, StemFinder, TermFinder, read_text_lines
+from benchbuilder.authoring.clone.text_lines import StemFinder, TermFinder, read_text_lines
+from benchbuilder.core import ScriptCounts
 from benchbuilder.core.errors import DataError
 
 ENGLISH = "question,A,B,C,D,answer\nWhich vitamin prevents scurvy?,Vitamin A,Vitamin C,Vitamin D,Vitamin K,B\n"
