@@ -27,6 +27,7 @@ from benchbuilder.core import (
     Support,
     Table,
     parse_json,
+    read_given_text,
     row_class,
     schema_of,
     unescape_cell,
@@ -120,7 +121,7 @@ class Benchmark(RowSource[BenchmarkSpec]):
                 return {cell.strip() for cell in next(csv.reader(lines, delimiter=delimiter), [])}
             if form == "jsonl":
                 return self._record_keys(source_file)
-            data: Any = parse_json(source_file.path.read_text(encoding=self.spec.encoding))
+            data: Any = parse_json(read_given_text(source_file.path, self.spec.encoding))
             return {key for row in data[:_HEAD_ROWS] for key in row} if isinstance(data, list) else None
         except (OSError, ValueError, TypeError, RecursionError, csv.Error, pa.ArrowException):
             return None  # reading the file reports the problem

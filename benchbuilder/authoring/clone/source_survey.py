@@ -21,6 +21,7 @@ from benchbuilder.core import (
     create_from_spec,
     fold_text,
     load_words,
+    read_given_text,
 )
 from benchbuilder.steps import RelationTables
 
@@ -156,6 +157,6 @@ def _texts(row: Any) -> Mapping[str, tuple[str, ...]]:
 def _word_lines(file: Path, words: list[str]) -> dict[str, int]:
     """The line of each word in its list."""
     places: dict[str, int] = {}
-    for number, line in enumerate(file.read_text(encoding="utf-8-sig").splitlines(), start=1):
+    for number, line in enumerate(read_given_text(file, "utf-8-sig").splitlines(), start=1):
         places.setdefault(" ".join(line.partition("\t")[0].split()), number)
     return {word: places.get(word, 1) for word in words}

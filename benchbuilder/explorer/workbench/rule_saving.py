@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchbuilder.config import LoadedRecipe, PromptRef, YamlEditor, display_path, load_recipe, parse_key
-from benchbuilder.core import BenchbuilderError, Problem, RecipeError, make_folder, write_atomically
+from benchbuilder.core import BenchbuilderError, Problem, RecipeError, make_folder, read_given_file, write_atomically
 from benchbuilder.explorer.workbench.rule_drafts import RuleDraft
 from benchbuilder.explorer.workbench.rule_files import RuleFile, files_of_steps, recipe_file, text_digest
 from benchbuilder.pipeline import Checksums, Store, make_plan
@@ -76,7 +76,7 @@ def copy_of_rules(loaded: LoadedRecipe, file: RuleFile) -> RulesCopy | None:
             relative = os.path.relpath(ref.file, file.path.parent)
             tables[ref.file] = Path(os.path.normpath(file.home.parent / relative))
     recipe = recipe_file(loaded)
-    editor = YamlEditor(recipe.read_bytes().decode())
+    editor = YamlEditor(read_given_file(recipe).decode())
     for scalar in editor.scalars():
         group = str(scalar.key[2]).rpartition(" ")[2] if len(scalar.key) > 2 and scalar.key[0] == "defaults" else ""
         if group.removeprefix("/") == "rules" and scalar.text == file.path.stem:
@@ -105,7 +105,7 @@ def save_rules(
         ChangedMeanwhileError: The file is not the one that the draft began from.
     """
     place = saved_place(loaded, file)
-    now = file.path.read_bytes().decode()
+    now = read_given_file(file.path).decode()
     if text_digest(now) != draft.begun:
         raise ChangedMeanwhileError(
             f"{file.shown} changed after the draft was begun", where=file.shown,
@@ -123,8 +123,9 @@ def _written(
 ) -> LoadedRecipe:
     """The recipe after the rules are written, which is undone if it is wrong then."""
     texts = {place: text} | ({} if copy is None else {copy.recipe: copy.after})
-    tables = {} if copy is None else {to: table.read_bytes() for table, to in copy.tables.items() if not to.exists()}
-    before = {path: path.read_bytes() if path.exists() else None for path in (*texts, *tables)}
+    new = {} if copy is None else {table: to for table, to in copy.tables.items() if not to.exists()}
+    tables = {to: read_given_file(table) for table, to in new.items()}
+    before = {path: read_given_file(path) if path.exists() else None for path in (*texts, *tables)}
     try:
         for path, data in (*tables.items(), *texts.items()):
             make_folder(path.parent)
