@@ -38,7 +38,7 @@ TWICE: dict[str, str] = {}
 MODULES_OF_PLUGINS = 15
 """How many modules of benchbuilder all plugins together may import."""
 OWN_OPENER = {
-    "the opener itself": "core/special_files.py",
+    "the openers themselves": "core/special_files.py core/parquet_files.py",
     "files of this package or of an installed one": """
         authoring/clone/plugin_skeleton.py authoring/starter/language_table.py cli/completed_words.py
         config/composition_cache.py core/text/languages.py core/text/page_texts.py:_bundled core/text/plurals.py
@@ -52,6 +52,8 @@ OWN_OPENER = {
         retrieval/retrievers/bm25_build.py retrieval/retrievers/token_slices.py sources/record_source.py
         steps/language/known_triples.py""",
     "files that a library maps, looked at before": "sources/huggingface.py:_arrow_rows",
+    "parts of a build or of a judge, which are compared with their checksums": """
+        evaluation/judge_training/storage.py:read_predictions pipeline/shards/files.py sources/items.py:read""",
     "arrays whose header and checksums were read before": "retrieval/retrievers/array_cache.py:_load",
     "streams that a caller opened": """
         annotation/sheets/workbook.py annotation/sheets/workbook_support.py api/opened_build.py
@@ -60,7 +62,10 @@ OWN_OPENER = {
         testing/exporters.py testing/fake_openai/replies.py testing/fake_openai/server.py""",
 }
 """Files, or functions of files, that read otherwise than with `open_given_file` and what is made of it, by reason."""
-FILE_READERS = {"ZipFile", "OSFile", "memory_map", "load_workbook", "read_csv", "fdopen", "from_file"}
+FILE_READERS = {
+    *("ZipFile", "OSFile", "memory_map", "load_workbook", "read_csv", "fdopen", "from_file"),
+    *("ParquetFile", "read_table", "read_schema", "read_metadata", "read_parquet"),
+}
 OPENERS = {"bz2", "codecs", "gzip", "io", "lzma", "os", "tarfile", "tokenize"}
 
 
@@ -191,6 +196,7 @@ def places_that_read(path: Path) -> set[str]:
 @pytest.mark.parametrize(("line", "reads"), [
     ("path.read_text(encoding='utf-8')", True), ("path.open('rb')", True), ("path.open(encoding='utf-8')", True),
     ("open(path)", True), ("gzip.open(path)", True), ("os.open(path, os.O_RDONLY)", True), ("ZipFile(path)", True),
+    ("pq.read_table(path)", True),
     ("path.open('wb')", False), ("os.open(path, os.O_WRONLY)", False), ("tokenizer.open()", False),
     ("step.open(lookups)", False), ("read_given_text(path)", False),
 ])  # fmt: skip
@@ -207,6 +213,6 @@ def test_files_that_somebody_gave_have_one_opener() -> None:
     allowed = {place for places in OWN_OPENER.values() for place in places.split()}
     found = {place for path in code() for place in places_that_read(path)}
     others = {place for place in found if not {place, place.partition(":")[0]} & allowed}
-    assert others == set(), "read it with open_given_file, read_given_file, read_given_text or read_json"
+    assert others == set(), "read it with open_given_file, read_given_file, read_given_text, read_json or GivenParquet"
     files = {place.partition(":")[0] for place in found}
     assert allowed <= found | files, "an exception that nothing needs"

@@ -46,6 +46,7 @@ from .json_text import TOO_DEEP as TOO_DEEP
 from .json_text import parse_json as parse_json
 from .json_text import read_json as read_json
 from .json_text import unique_object as unique_object
+from .parquet_files import GivenParquet as GivenParquet
 from .processes import WorkerContext as WorkerContext
 from .processes import begin_worker_process as begin_worker_process
 from .processes import end_with_parent as end_with_parent

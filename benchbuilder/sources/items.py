@@ -19,6 +19,7 @@ from benchbuilder.core import (
     DataError,
     Dropped,
     EndOfFile,
+    GivenParquet,
     Item,
     Kept,
     Origin,
@@ -114,7 +115,8 @@ class Benchmark(RowSource[BenchmarkSpec]):
         form = self.format_of(source_file)
         try:
             if form == "parquet":
-                return set(pq.read_schema(source_file.path).names)
+                with GivenParquet(source_file.path) as file:
+                    return set(file.schema.names)
             if form in ("csv", "tsv", "delimited"):
                 delimiter = self.spec.delimiter or ("," if form == "csv" else "\t")
                 lines = (line.text for line in islice(read_lines(source_file.path, self.spec.encoding), 1))

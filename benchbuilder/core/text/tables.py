@@ -152,10 +152,12 @@ def _unreadable(path: Path, why: str) -> DataError:
 
 def _parquet(path: Path) -> list[tuple[int, dict[str, Any]]]:
     import pyarrow as pa
-    import pyarrow.parquet as pq
+
+    from benchbuilder.core.parquet_files import GivenParquet
 
     try:
-        rows: list[dict[str, Any]] = pq.read_table(path).to_pylist()
+        with GivenParquet(path) as file:
+            rows = file.rows()
     except (OSError, pa.ArrowException) as error:
         raise _unreadable(path, str(error)) from error
     return list(enumerate(rows, start=1))
