@@ -125,7 +125,7 @@ class Benchmark(RowSource[BenchmarkSpec]):
                 return self._record_keys(source_file)
             data: Any = parse_json(read_given_text(source_file.path, self.spec.encoding))
             return {key for row in data[:_HEAD_ROWS] for key in row} if isinstance(data, list) else None
-        except (OSError, ValueError, TypeError, RecursionError, csv.Error, pa.ArrowException):
+        except (OSError, ValueError, TypeError, csv.Error, pa.ArrowException):
             return None  # reading the file reports the problem
 
     def _record_keys(self, source_file: SourceFile) -> set[str]:

@@ -169,7 +169,7 @@ def _json_lines(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
             continue
         try:
             row: Any = parse_json(line)
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:
             raise _broken(path, number, f"it is not JSON ({error})") from error
         if not isinstance(row, dict):
             raise _broken(path, number, "it is not a JSON object")

@@ -77,7 +77,7 @@ def read_judge_card(folder: Path) -> dict[str, Any] | None:
             card = unseal_json(raw)
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, RecursionError) as error:
+    except (OSError, ValueError) as error:
         raise DataError(f"the card {path} is damaged", why=str(error), next="train the judge again") from error
     try:
         _JudgeCard.model_validate(card)
@@ -115,7 +115,7 @@ def read_learned_hashes(folder: Path) -> frozenset[str]:
     """The hashes of the training answers of the judge in `folder`; DataError if they cannot be read."""
     try:
         return frozenset(read_json(folder / LEARNED))
-    except (OSError, ValueError, TypeError, RecursionError) as error:
+    except (OSError, ValueError, TypeError) as error:
         raise DataError(f"{folder / LEARNED} cannot be read", why=str(error), next="train the judge again") from error
 
 

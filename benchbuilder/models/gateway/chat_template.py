@@ -61,7 +61,7 @@ def _is_default(part: Any) -> bool:
 def _config(folder: Path) -> dict[str, Any]:
     try:
         data: Any = read_json(folder / "tokenizer_config.json")
-    except (OSError, ValueError, RecursionError):
+    except (OSError, ValueError):
         return {}
     return data if isinstance(data, dict) else {}
 

@@ -68,7 +68,7 @@ def _parsed_lines(path: Path, encoding: str) -> Iterator[tuple[int, Any, str, st
         elif text.strip():
             try:
                 yield number, parse_json(text, object_pairs_hook=unique_object), "", ""
-            except (ValueError, RecursionError) as error:
+            except ValueError as error:
                 yield number, None, "malformed", f"no JSON: {error}"
 
 
@@ -112,7 +112,7 @@ def _document_parts(path: Path, name: str, key: str, encoding: str, records: str
             f"{key}: {name} cannot be decoded", where=name, why=str(error),
             next=encoding_advice(path, f"{key.rpartition('.')[0]}.encoding"),
         ) from error  # fmt: skip
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise wrong_shape(key, name, expected="one JSON document", found=str(error),
                           next="set format: jsonl if there is one record per line") from error  # fmt: skip
 
