@@ -49,15 +49,18 @@ class RulesCopy:
     after: str
 
 
-def saved_place(loaded: LoadedRecipe, file: RuleFile) -> Path:
-    """Where a file is saved; RecipeError if the recipe came with the program or a plugin, or the place is taken."""
+def saved_place(loaded: LoadedRecipe, file: RuleFile, text: str) -> Path:
+    """Where `text` is saved; RecipeError if the recipe came with the program or a plugin, or the place is taken.
+
+    A copy with this text is no obstacle: it is what a killed server had written, before the recipe chose it.
+    """
     if file.home is None:
         name = loaded.recipe.name
         raise RecipeError([Problem(
             "this recipe came with the program: with other rules, its name would stand for something else here",
             where=file.shown, hint=f"make a recipe of your own, and open that: benchbuild new my_{name} --from {name}",
         )])  # fmt: skip
-    if file.is_copied and file.home.exists():
+    if file.is_copied and file.home.exists() and read_given_file(file.home) != text.encode():
         raise RecipeError([Problem(
             "the copy of these rules would replace a file that the recipe does not use", where=file.shown_home,
             hint="rename that file, or have the recipe choose it",
@@ -104,7 +107,7 @@ def save_rules(
         RecipeError: The recipe came with the program, or it is wrong with the draft; then nothing is changed.
         ChangedMeanwhileError: The file is not the one that the draft began from.
     """
-    place = saved_place(loaded, file)
+    place = saved_place(loaded, file, draft.text)
     now = read_given_file(file.path).decode()
     if text_digest(now) != draft.begun:
         raise ChangedMeanwhileError(
