@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import re
 from collections import Counter, defaultdict
 from functools import cache
 from pathlib import Path
@@ -36,6 +37,36 @@ TWICE: dict[str, str] = {}
 """Class names that may occur in more than one file, each with its reason; at most five."""
 MODULES_OF_PLUGINS = 15
 """How many modules of benchbuilder all plugins together may import."""
+OWN_OPENER = {
+    "the openers themselves": "core/special_files.py core/parquet_files.py",
+    "files of this package or of an installed one": """
+        authoring/clone/plugin_skeleton.py authoring/starter/language_table.py cli/completed_words.py
+        config/composition_cache.py core/text/languages.py core/text/page_texts.py:_bundled core/text/plurals.py
+        core/text/punctuation.py core/text/scripts.py explorer/site/write_site.py publishing/harnesses/reader_source.py
+        publishing/release/scorecard/criteria.py retrieval/tokenizers/jieba_data.py web/serving.py""",
+    "files of the system": """
+        explorer/reading/build_lock.py models/gateway/process_owner.py pipeline/memory.py""",
+    "a log, opened with flags of its own": "cli/repeat.py",
+    "files that the same process wrote": """
+        exporters/shuffled_rows.py models/gateway/salvage.py pipeline/shards/worker.py sources/columnar/id_names.py
+        retrieval/retrievers/bm25_build.py retrieval/retrievers/token_slices.py sources/record_source.py
+        steps/language/known_triples.py""",
+    "files that a library maps, looked at before": "sources/huggingface.py:_arrow_rows",
+    "parts of a build or of a judge, which are compared with their checksums": """
+        evaluation/judge_training/storage.py:read_predictions pipeline/shards/files.py sources/items.py:read""",
+    "arrays whose header and checksums were read before": "retrieval/retrievers/array_cache.py:_load",
+    "streams that a caller opened": """
+        annotation/sheets/workbook.py annotation/sheets/workbook_support.py api/opened_build.py
+        sources/formats/epub.py:__init__""",
+    "for authors of plugins: files of their tests": """
+        testing/exporters.py testing/fake_openai/replies.py testing/fake_openai/server.py""",
+}
+"""Files, or functions of files, that read otherwise than with `open_given_file` and what is made of it, by reason."""
+FILE_READERS = {
+    *("ZipFile", "OSFile", "memory_map", "load_workbook", "read_csv", "fdopen", "from_file"),
+    *("ParquetFile", "read_table", "read_schema", "read_metadata", "read_parquet"),
+}
+OPENERS = {"bz2", "codecs", "gzip", "io", "lzma", "os", "tarfile", "tokenize"}
 
 
 @cache
@@ -129,3 +160,59 @@ def test_a_test_file_has_a_name_of_its_own() -> None:
     """Pytest imports test files by their names alone."""
     files = [*(ROOT / "tests").rglob("test_*.py"), *(ROOT / "plugins").glob("*/tests/**/test_*.py")]
     assert [name for name, count in Counter(file.name for file in files).items() if count > 1] == []
+
+
+def reads_a_file(call: ast.Call) -> bool:
+    """Whether a call opens a file to read it, as far as its words tell: writers name a mode or a flag that writes."""
+    function, text = call.func, ast.unparse(call)
+    if re.search("'[wax][bt+]*'|O_WRONLY|O_RDWR", text):
+        return False
+    if isinstance(function, ast.Name):
+        return function.id in ("open", *FILE_READERS)
+    if not isinstance(function, ast.Attribute):
+        return False
+    if function.attr != "open":
+        return function.attr in ("read_text", "read_bytes", *FILE_READERS)
+    if isinstance(function.value, ast.Name) and function.value.id in OPENERS:
+        return True
+    modes = [argument.value for argument in call.args if isinstance(argument, ast.Constant)]
+    return any(isinstance(mode, str) for mode in modes) or any(k.arg in ("encoding", "mode") for k in call.keywords)
+
+
+def places_that_read(path: Path) -> set[str]:
+    """`path`, and ``path:function`` for each function, in which a file is opened to be read."""
+    name, found = path.relative_to(PACKAGE).as_posix(), set[str]()
+
+    def look(node: ast.AST, function: str) -> None:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.Call) and reads_a_file(child):
+                found.add(f"{name}:{function}")
+            look(child, child.name if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef) else function)
+
+    look(parsed(path), "")
+    return found
+
+
+@pytest.mark.parametrize(("line", "reads"), [
+    ("path.read_text(encoding='utf-8')", True), ("path.open('rb')", True), ("path.open(encoding='utf-8')", True),
+    ("open(path)", True), ("gzip.open(path)", True), ("os.open(path, os.O_RDONLY)", True), ("ZipFile(path)", True),
+    ("pq.read_table(path)", True),
+    ("path.open('wb')", False), ("os.open(path, os.O_WRONLY)", False), ("tokenizer.open()", False),
+    ("step.open(lookups)", False), ("read_given_text(path)", False),
+])  # fmt: skip
+def test_a_reader_is_known_by_its_words(line: str, reads: bool) -> None:
+    (statement,) = ast.parse(line).body
+    assert isinstance(statement, ast.Expr)
+    assert isinstance(statement.value, ast.Call)
+    assert reads_a_file(statement.value) == reads
+
+
+@pytest.mark.push
+def test_files_that_somebody_gave_have_one_opener() -> None:
+    """`open_given_file` refuses pipes and devices, and what is too large to be held."""
+    allowed = {place for places in OWN_OPENER.values() for place in places.split()}
+    found = {place for path in code() for place in places_that_read(path)}
+    others = {place for place in found if not {place, place.partition(":")[0]} & allowed}
+    assert others == set(), "read it with open_given_file, read_given_file, read_given_text, read_json or GivenParquet"
+    files = {place.partition(":")[0] for place in found}
+    assert allowed <= found | files, "an exception that nothing needs"

@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from benchbuilder.config import display_path, load_recipe
-from benchbuilder.core import DataError, page_texts
+from benchbuilder.core import DataError, page_texts, read_given_text
 from benchbuilder.explorer import FormerItem, SiteItem, SitePassage, SiteRelease, WrittenSite, write_site
 from benchbuilder.publishing import (
     ERRATUM_KINDS,
@@ -126,4 +126,4 @@ def _contact(record: ReleaseRecord) -> str:
 
 def _card(release: Path) -> str:
     path = release / "README.md"
-    return _FRONT_MATTER.sub("", path.read_text("utf-8")) if path.is_file() else ""
+    return _FRONT_MATTER.sub("", read_given_text(path)) if path.is_file() else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
@@ -12,7 +13,7 @@ import pyarrow as pa
 from pyarrow import csv
 
 from benchbuilder.config import display_path
-from benchbuilder.core import DataError, InstallationError, Table, flat_record_schema, flat_records
+from benchbuilder.core import DataError, InstallationError, Table, flat_record_schema, flat_records, read_given_file
 from benchbuilder.pipeline import BuiltBenchmark, Store
 
 if TYPE_CHECKING:
@@ -152,9 +153,10 @@ class OpenedBenchmark:
         path = self.folder / "ledger.tsv"
         if not path.is_file():
             raise DataError(f"{display_path(path)} is missing", next="build the benchmark again")
-        names = path.read_text("utf-8").split("\n", 1)[0].split("\t")
+        data = read_given_file(path)
+        names = data.partition(b"\n")[0].decode().split("\t")
         return ColumnTable(csv.read_csv(
-            path, parse_options=csv.ParseOptions(delimiter="\t"),
+            io.BytesIO(data), parse_options=csv.ParseOptions(delimiter="\t"),
             convert_options=csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string())),
         ))  # fmt: skip
 

@@ -21,7 +21,7 @@ from benchbuilder.core import (
     RecipeError,
     cells_of,
     make_folder,
-    parse_json,
+    read_json,
     write_atomically,
 )
 from benchbuilder.evaluation import chooses_model, plan_evaluation
@@ -208,7 +208,7 @@ def _record_build(outcome: SweepOutcome, report: BuildReport, plan: Plan, store:
 
 def _scores(task: str, file: Path) -> list[tuple[str, str, str, str, Any, Any, Any]]:
     """The figures over all items in the tables of means and metrics of a results file, for the evaluated models."""
-    data: Any = parse_json(file.read_text(encoding="utf-8"))
+    data: Any = read_json(file)
     scores: list[tuple[str, str, str, str, Any, Any, Any]] = []
     for sheet in data.get("tables", ()):
         if not str(sheet["name"]).startswith(_TABLES):

@@ -12,7 +12,7 @@ from rich.table import Table
 from yaml.constructor import SafeConstructor
 
 from benchbuilder.config import RecipeIndex, display_path, find_roots, parse_yaml_tree
-from benchbuilder.core import SLOTS, kinds_of_slot
+from benchbuilder.core import SLOTS, kinds_of_slot, read_given_text
 
 _UNREADABLE = "(this file cannot be read: benchbuild check says why)"
 
@@ -44,7 +44,7 @@ def _recipes_table(library: RecipeIndex) -> Table:
 def _read_yaml(path: Path) -> Any:
     """The content of a file, without what it includes; None if it cannot be read."""
     try:
-        tree = parse_yaml_tree(path.read_text(encoding="utf-8"))
+        tree = parse_yaml_tree(read_given_text(path))
         return {} if tree is None else SafeConstructor().construct_document(tree) or {}
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError):
         return None

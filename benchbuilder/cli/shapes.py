@@ -16,7 +16,7 @@ from benchbuilder.authoring import (
 from benchbuilder.cli.session import add_overrides, open_session, progress_watcher
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import LoadedRecipe, bundled_folder, display_path, open_casing
-from benchbuilder.core import Problem, RecipeError, count_phrase, printable_text, write_atomically
+from benchbuilder.core import Problem, RecipeError, count_phrase, printable_text, read_given_text, write_atomically
 from benchbuilder.steps import (
     ACCEPTED_COLUMNS,
     AskedFact,
@@ -123,7 +123,7 @@ def _accept(
         allowed = f"1 to {len(rules.rules)}" if rules.rules else "none: the file of pairs holds no statement"
         raise RecipeError([Problem("there is no such rule", where=f"--accept {wrong[0]}", allowed=allowed,
                                    hint="`benchbuild shapes` with the same recipe lists the rules")])  # fmt: skip
-    lines = spec.accepted.file.read_text(encoding="utf-8-sig").splitlines()
+    lines = read_given_text(spec.accepted.file, "utf-8-sig").splitlines()
     for number in dict.fromkeys(numbers):
         rule = rules.rules[number - 1]
         if rule.digest in accepted:

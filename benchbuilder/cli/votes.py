@@ -39,7 +39,7 @@ from benchbuilder.cli.label_quality import print_quality
 from benchbuilder.cli.session import split_names
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import did_you_mean, display_path
-from benchbuilder.core import DataError, Problem, RecipeError, count_phrase, write_atomically
+from benchbuilder.core import DataError, Problem, RecipeError, count_phrase, open_given_file, write_atomically
 from benchbuilder.steps import ErratumKind
 
 ERRATUM_KINDS: tuple[str, ...] = get_args(ErratumKind)
@@ -125,7 +125,7 @@ def _read_users(path: Path) -> UserTable:
 @contextmanager
 def _reading(path: Path) -> Generator[IO[bytes]]:
     try:
-        file = path.open("rb")
+        file = open_given_file(path)
     except OSError as error:
         raise DataError(
             f"{path} cannot be read", where=str(path), why=str(error), next="name a readable file"

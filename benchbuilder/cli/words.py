@@ -47,6 +47,7 @@ from benchbuilder.core import (
     count_phrase,
     load_words,
     printable_text,
+    read_given_file,
     write_atomically,
 )
 from benchbuilder.pipeline import BuildReport, build_benchmark
@@ -138,7 +139,7 @@ def _earlier_decisions(path: str | None) -> dict[str, WordDecision]:
 
 def _write_sheet(path: Path, data: bytes) -> None:
     """Write a sheet, but never over one with decisions."""
-    if path.exists() and path.read_bytes() != data:
+    if path.exists() and read_given_file(path) != data:
         answers = read_word_sheet(path)
         if any(row.decision or row.correction or row.comment for row in answers.rows.values()):
             raise DataError(

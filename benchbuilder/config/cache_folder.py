@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.core import seal_json, unseal_json, write_atomically
+from benchbuilder.core import read_sealed_json, seal_json, write_atomically
 
 _MOST_KEPT = 100
 """Files in a folder."""
@@ -17,7 +17,7 @@ def read_cached(file: Path) -> dict[str, Any] | None:
     """What was kept in `file`; None if that is nothing, if it is damaged, or if others may write to its folder."""
     with suppress(OSError, ValueError):
         if _is_private(file.parent):
-            kept = unseal_json(file.read_bytes())
+            kept = read_sealed_json(file)
             os.utime(file)
             return kept
     return None

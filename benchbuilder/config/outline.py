@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from benchbuilder.core import parse_plain_yaml
+from benchbuilder.core import parse_plain_yaml, read_given_text
 
 _PRIMARY = "benchbuild"
 _DEEPEST = 20
@@ -63,7 +63,7 @@ class RecipeOutline:
             if not path.is_file():
                 continue
             try:
-                text = path.read_text(encoding="utf-8")
+                text = read_given_text(path)
                 content = parse_plain_yaml(text)
             except (OSError, ValueError, yaml.YAMLError):
                 continue

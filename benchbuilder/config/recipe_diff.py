@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from benchbuilder.config.search_path import display_path
-from benchbuilder.core import parse_plain_yaml
+from benchbuilder.core import parse_plain_yaml, read_given_file
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def file_changes(left: Mapping[str, Path], right: Mapping[str, Path]) -> dict[st
     for key in left.keys() & right.keys():
         if left[key] == right[key] or not (left[key].is_file() and right[key].is_file()):
             continue
-        one, other = (Counter(path.read_bytes().splitlines()) for path in (left[key], right[key]))
+        one, other = (Counter(read_given_file(path).splitlines()) for path in (left[key], right[key]))
         texts = (f"{display_path(path)} ({own.total()} lines of its own)"
                  for path, own in ((left[key], one - other), (right[key], other - one)))  # fmt: skip
         changes[key] = None if one == other else KeyChange(key, *texts)

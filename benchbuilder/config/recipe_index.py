@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchbuilder.config.search_path import RecipeRoot, display_path
 from benchbuilder.config.yaml_source import DefaultsChoice, RecipeFile, excerpt_of, parse_recipe_text
-from benchbuilder.core import Problem, RecipeError
+from benchbuilder.core import Problem, RecipeError, read_given_file
 
 
 def did_you_mean(text: str, known: Sequence[str] | dict[str, object]) -> str:
@@ -57,7 +57,7 @@ class RecipeIndex:
 
     def text_of(self, path: Path) -> bytes:
         """The text of a file, or its draft."""
-        return self.drafts[path].encode() if path in self.drafts else path.read_bytes()
+        return self.drafts[path].encode() if path in self.drafts else read_given_file(path)
 
     def _misplaced(self, choice: DefaultsChoice, file: RecipeFile) -> Problem | None:
         """The problem of an entry of `defaults` that Hydra would reject for another reason, or accept silently."""

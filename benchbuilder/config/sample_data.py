@@ -14,7 +14,7 @@ from benchbuilder.config.origins import ValueOrigins
 from benchbuilder.config.search_path import RecipeRoot, installed_folders
 from benchbuilder.config.spec.base import FileRef
 from benchbuilder.config.spec.recipe import Recipe
-from benchbuilder.core import Problem, find_kind, payload_kind
+from benchbuilder.core import Problem, find_kind, payload_kind, read_given_file
 
 _KEY = ("card", "illustrative")
 _MOST_FILES = 200
@@ -108,7 +108,7 @@ def is_sample_file(path: Path) -> bool:
 def sample_checksums() -> frozenset[str]:
     """The SHA-256 checksums of all files of installed samples, by which a record of a former run knows them."""
     sizes = _sample_sizes(installed_folders())
-    return frozenset(hashlib.sha256(file.read_bytes()).hexdigest() for files in sizes.values() for file in files)
+    return frozenset(hashlib.sha256(read_given_file(file)).hexdigest() for files in sizes.values() for file in files)
 
 
 def _is_sample(path: Path, folders: tuple[Path, ...]) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchbuilder.config.trust import trusted_folders, user_folder, user_path
-from benchbuilder.core import Problem, RecipeError, installed_entry_points, special_file
+from benchbuilder.core import Problem, RecipeError, installed_entry_points, read_given_file, special_file
 
 RECIPES_ENV = "BENCHBUILDER_RECIPES"
 PRIMARY_FILE = "benchbuild.yaml"
@@ -171,7 +171,7 @@ def digest_of_files(roots: Sequence[RecipeRoot]) -> str | None:
                 if remaining < 0 or path.is_symlink() or special_file(path):
                     return None
                 try:
-                    data = path.read_bytes() if name not in folders else b""
+                    data = read_given_file(path) if name not in folders else b""
                 except OSError:
                     return None
                 digest.update(f"{path}\0{len(data)}\0".encode(errors="surrogateescape") + data)

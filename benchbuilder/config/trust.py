@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 
-from benchbuilder.core import Problem, RecipeError
+from benchbuilder.core import Problem, RecipeError, read_given_text
 
 CACHE_ENV = "BENCHBUILDER_CACHE"
 """The variable that names another folder for what the user may delete."""
@@ -69,7 +69,7 @@ def trust_always(text: str, env: Mapping[str, str]) -> Path:
         raise RecipeError([Problem("the name of a trusted folder has no line break", where="trust", actual=repr(text))])
     if folder not in _lines(env):
         file.parent.mkdir(parents=True, exist_ok=True)
-        before = file.read_text(encoding="utf-8") if file.is_file() else ""
+        before = read_given_text(file) if file.is_file() else ""
         with file.open("a", encoding="utf-8", newline="\n") as lines:
             lines.write(f"{'' if before.endswith(chr(10)) or not before else chr(10)}{folder}\n")
     return file
@@ -92,7 +92,7 @@ def _both_names(path: Path) -> tuple[Path, ...]:
 def _lines(env: Mapping[str, str]) -> list[Path]:
     file = user_folder(env) / TRUST_FILE
     try:
-        lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+        lines = read_given_text(file).splitlines() if file.exists() else []
     except (OSError, UnicodeDecodeError) as error:
         problem = Problem("the trusted folders cannot be read", where=str(file), actual=str(error))
         raise RecipeError([problem]) from error

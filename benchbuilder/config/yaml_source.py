@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from benchbuilder.config.search_path import RecipeRoot, display_path
-from benchbuilder.core import Problem, RecipeError
+from benchbuilder.core import Problem, RecipeError, read_given_file
 
 KeyPath = tuple[str | int, ...]
 
@@ -142,7 +142,7 @@ def read_recipe_file(path: Path, root: RecipeRoot) -> RecipeFile:
 
     The same bytes are parsed once per process, so do not change the result.
     """
-    return parse_recipe_text(path, root, path.read_bytes())
+    return parse_recipe_text(path, root, read_given_file(path))
 
 
 @lru_cache(maxsize=256)

@@ -44,7 +44,9 @@ from .file_stamps import FileStamps as FileStamps
 from .file_stamps import stamp_files as stamp_files
 from .json_text import TOO_DEEP as TOO_DEEP
 from .json_text import parse_json as parse_json
+from .json_text import read_json as read_json
 from .json_text import unique_object as unique_object
+from .parquet_files import GivenParquet as GivenParquet
 from .processes import WorkerContext as WorkerContext
 from .processes import begin_worker_process as begin_worker_process
 from .processes import end_with_parent as end_with_parent
@@ -135,11 +137,13 @@ from .registry import kinds_of_slot as kinds_of_slot
 from .registry import row_class as row_class
 from .registry import row_name as row_name
 from .sealed_json import file_checksum as file_checksum
+from .sealed_json import read_sealed_json as read_sealed_json
 from .sealed_json import seal_json as seal_json
 from .sealed_json import unseal_json as unseal_json
 from .special_files import SPECIAL_FILE_HINT as SPECIAL_FILE_HINT
 from .special_files import open_given_file as open_given_file
 from .special_files import read_given_file as read_given_file
+from .special_files import read_given_text as read_given_text
 from .special_files import special_file as special_file
 from .stats.accuracy import accuracy_statistic as accuracy_statistic
 from .stats.accuracy import apply_threshold as apply_threshold

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
+
+from benchbuilder.core.special_files import read_given_text
 
 TOO_DEEP = "its lists and objects are nested too deeply"
 
@@ -15,6 +18,11 @@ def parse_json(text: str | bytes, *, object_pairs_hook: Callable[[list[tuple[str
         return json.loads(text, object_pairs_hook=object_pairs_hook)
     except RecursionError as error:
         raise ValueError(TOO_DEEP) from error
+
+
+def read_json(path: Path) -> Any:
+    """The value of a file of JSON in UTF-8; the errors are those of `read_given_text` and `parse_json`."""
+    return parse_json(read_given_text(path))
 
 
 def unique_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

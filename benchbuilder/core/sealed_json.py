@@ -10,11 +10,12 @@ from typing import Any
 from xxhash import xxh3_128, xxh3_128_hexdigest
 
 from benchbuilder.core.json_text import parse_json
+from benchbuilder.core.special_files import open_given_file, read_given_file
 
 
 def file_checksum(path: Path) -> str:
     """XXH3 of a file, 128 bits in hex: for damage, not against forgery. About ten gigabytes a second from memory."""
-    with path.open("rb") as stream:
+    with open_given_file(path, most_bytes=None) as stream:
         return hashlib.file_digest(stream, xxh3_128).hexdigest()
 
 
@@ -34,6 +35,11 @@ def unseal_json(raw: bytes) -> dict[str, Any]:
         raise ValueError("its content does not have its checksum")
     data: dict[str, Any] = parse_json(body + b"}")
     return data
+
+
+def read_sealed_json(path: Path) -> dict[str, Any]:
+    """The object that was sealed in a file; the errors are those of `read_given_file` and `unseal_json`."""
+    return unseal_json(read_given_file(path))
 
 
 def _end(body: bytes) -> bytes:

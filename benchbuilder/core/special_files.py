@@ -1,12 +1,13 @@
-"""Files that are none: devices, pipes and sockets, which may block or never end, and links that lead nowhere."""
+"""Opens files that somebody gave, and tells what is none: devices, pipes and sockets, which may block or never end."""
 
 from __future__ import annotations
 
 import errno
+import io
 import os
 import stat
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
 
 from benchbuilder.core.errors import DataError
 
@@ -15,7 +16,7 @@ _NAMES = {
 }  # fmt: skip
 
 SPECIAL_FILE_HINT = "put a file there; of a pipe, save what it delivers"
-_MOST_BYTES = 4 * 2**30
+MOST_BYTES = 4 * 2**30
 """Files that are read whole have at most so many bytes: their rows take several times as many in memory."""
 
 
@@ -35,8 +36,10 @@ def special_file(path: Path) -> str:
     return "" if stat.S_ISREG(mode) or stat.S_ISDIR(mode) else _NAMES.get(stat.S_IFMT(mode), "a special file")
 
 
-def open_given_file(path: Path, *, most_bytes: int = _MOST_BYTES) -> BinaryIO:
-    """A file that somebody gave, opened to be read whole; OSError if it cannot be opened.
+def open_given_file(path: Path, *, most_bytes: int | None = MOST_BYTES) -> BufferedReader:
+    """A file that somebody gave, opened to be read; OSError if it cannot be opened.
+
+    `most_bytes` is the largest size; ``None`` is for readers that hold only a part of a file in memory.
 
     Raises:
         DataError: It is a device, a pipe or a socket, be it behind a link, or larger than `most_bytes`.
@@ -47,7 +50,7 @@ def open_given_file(path: Path, *, most_bytes: int = _MOST_BYTES) -> BinaryIO:
         if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
             kind = _NAMES.get(stat.S_IFMT(status.st_mode), "a special file")
             raise DataError(f"{path.name} is {kind}, not a file", where=str(path), next=SPECIAL_FILE_HINT)
-        if status.st_size > most_bytes:
+        if most_bytes is not None and status.st_size > most_bytes:
             raise DataError(
                 f"{path.name} is too large to be read at once", where=str(path),
                 why=f"it has {status.st_size:,} bytes, and {most_bytes:,} are the most",
@@ -62,4 +65,13 @@ def open_given_file(path: Path, *, most_bytes: int = _MOST_BYTES) -> BinaryIO:
 def read_given_file(path: Path) -> bytes:
     """The content of a file that somebody gave; the errors are those of `open_given_file`."""
     with open_given_file(path) as file:
+        return file.read()
+
+
+def read_given_text(path: Path, encoding: str = "utf-8", errors: str = "strict") -> str:
+    r"""The text of a file that somebody gave, with ``\n`` at the end of each line.
+
+    The errors are those of `open_given_file`, and UnicodeDecodeError.
+    """
+    with io.TextIOWrapper(open_given_file(path), encoding, errors) as file:
         return file.read()

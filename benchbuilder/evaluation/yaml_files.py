@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from benchbuilder.core import DataError, parse_plain_yaml
+from benchbuilder.core import DataError, parse_plain_yaml, read_given_text
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -21,7 +21,7 @@ def read_yaml(path: Path, model_class: type[M], description: str) -> M:
     """
     where = str(path)
     try:
-        data: Any = parse_plain_yaml(path.read_text(encoding="utf-8-sig"))
+        data: Any = parse_plain_yaml(read_given_text(path, "utf-8-sig"))
         return model_class.model_validate(data)
     except FileNotFoundError as error:
         raise DataError(f"the {description} is missing", where=where, next="check the path in the recipe") from error

@@ -24,7 +24,7 @@ from jinja2.exceptions import SecurityError
 from jinja2.runtime import Context, LoopContext
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from benchbuilder.core import Problem, RecipeError, parse_plain_yaml
+from benchbuilder.core import Problem, RecipeError, parse_plain_yaml, read_given_text
 
 MAX_SOURCE = 100_000
 """Most characters of a prompt file."""
@@ -79,7 +79,7 @@ def find_prompt(name: str, roots: Sequence[Path]) -> Prompt:
 def read_prompt(name: str, file: Path) -> Prompt:
     """Read the prompt in `file`, which the recipe calls `name`; RecipeError if it cannot be read."""
     try:
-        return Prompt(name=name, file=file, source=file.read_text(encoding="utf-8"))
+        return Prompt(name=name, file=file, source=read_given_text(file))
     except (OSError, UnicodeDecodeError) as error:
         raise _wrong("the prompt cannot be read", str(file), found=str(error)) from error
 
@@ -91,7 +91,7 @@ def read_few_shot_pairs(file: Path) -> list[dict[str, str]]:
         RecipeError: The file holds anything else, or cannot be read.
     """
     try:
-        pairs: Any = parse_plain_yaml(file.read_text(encoding="utf-8"))
+        pairs: Any = parse_plain_yaml(read_given_text(file))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise _wrong("the few-shot pairs cannot be read", str(file), found=" ".join(str(error).split())) from error
     if not isinstance(pairs, list) or not pairs:

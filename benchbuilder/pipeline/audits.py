@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from benchbuilder import __version__
 from benchbuilder.config import Recipe
-from benchbuilder.core import seal_json, unseal_json, write_atomically
+from benchbuilder.core import read_sealed_json, seal_json, write_atomically
 from benchbuilder.exporters import AuditResult, FinishedBuild
 from benchbuilder.pipeline.plan import Plan
 from benchbuilder.pipeline.store.folder import Store
@@ -84,7 +84,7 @@ def audit_folder(store: Store) -> Path:
 def _kept_result(path: Path, key: str) -> AuditResult | None:
     """The result in a file, if it was made under this key and is not damaged."""
     try:
-        data = unseal_json(path.read_bytes())
+        data = read_sealed_json(path)
         return AuditResult.model_validate(data["result"]) if data["key"] == key else None
     except (FileNotFoundError, ValueError, KeyError, TypeError, ValidationError):
         return None

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import yaml
 
 from benchbuilder.config import display_path
-from benchbuilder.core import DataError, Table, parse_plain_yaml
+from benchbuilder.core import DataError, Table, parse_plain_yaml, read_given_text
 from benchbuilder.pipeline.accounting.shard import OUTCOME_SCHEMA, filter_outcomes
 from benchbuilder.pipeline.outputs import outputs_match
 from benchbuilder.pipeline.shards.files import read_columns, read_part
@@ -28,7 +28,7 @@ class BuiltBenchmark:
     def __init__(self, folder: Path) -> None:
         self.folder, self.store = folder, Store(folder)
         try:
-            self.recipe_yaml = (folder / "recipe.yaml").read_text(encoding="utf-8")
+            self.recipe_yaml = read_given_text(folder / "recipe.yaml")
         except (FileNotFoundError, NotADirectoryError) as error:
             raise DataError(
                 f"{display_path(folder)} holds no benchmark", where="command line", why="there is no recipe.yaml in it",

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from benchbuilder.config import display_path, output_name_fault
-from benchbuilder.core import StoreError, file_checksum, parse_json, unseal_json
+from benchbuilder.core import StoreError, file_checksum, open_given_file, parse_json, read_given_text, read_sealed_json
 
 RUN_LOG = "run.jsonl"
 PROGRAM_FILES = ("recipe.yaml", "ledger.tsv", RUN_LOG)
@@ -68,8 +68,8 @@ def _owner_of(folder: Path) -> str:
     """
     file = folder / "recipe.yaml"
     try:
-        mark: Any = unseal_json((folder / "store" / "outputs.json").read_bytes())
-        given = file.read_text(encoding="utf-8", errors="replace")
+        mark: Any = read_sealed_json(folder / "store" / "outputs.json")
+        given = read_given_text(file, errors="replace")
         known = mark["files"].get(file.name) == file_checksum(file)
         text: str = parse_json(mark["state"])["recipe"] if mark["state"] else given if known else ""
     except (OSError, ValueError, KeyError):
@@ -106,7 +106,7 @@ def holds_build(folder: Path) -> bool:
     if any((folder / "store" / "steps").glob("*/latest")):
         return True
     try:
-        with (folder / RUN_LOG).open("rb") as stream:
+        with open_given_file(folder / RUN_LOG, most_bytes=None) as stream:
             first: Any = parse_json(stream.readline())
     except (OSError, ValueError):
         return False

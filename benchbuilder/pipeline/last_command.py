@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
-from benchbuilder.core import seal_json, unseal_json, write_atomically
+from benchbuilder.core import read_given_text, read_sealed_json, seal_json, write_atomically
 from benchbuilder.pipeline.store.folder import Store
 
 _FILE = "last_command.json"
@@ -37,7 +37,7 @@ def last_command_hint(store: Store, overrides: Sequence[str], recipe_yaml: str) 
     hint = "this folder was last built with another recipe: give the arguments of that build"
     built = ""
     with contextlib.suppress(FileNotFoundError, UnicodeDecodeError):
-        built = (store.folder / "recipe.yaml").read_text(encoding="utf-8")
+        built = read_given_text(store.folder / "recipe.yaml")
     if built == recipe_yaml:
         return ""
     last = last_overrides(store)
@@ -49,7 +49,7 @@ def last_command_hint(store: Store, overrides: Sequence[str], recipe_yaml: str) 
 def last_overrides(store: Store) -> list[str] | None:
     """The overrides of the last build, if they are known; those that may hold a password are not."""
     with contextlib.suppress(FileNotFoundError, ValueError):
-        overrides: Any = unseal_json((store.folder / "store" / _FILE).read_bytes()).get("overrides")
+        overrides: Any = read_sealed_json(store.folder / "store" / _FILE).get("overrides")
         if isinstance(overrides, list) and overrides and all(isinstance(override, str) for override in overrides):
             return list(overrides)
     return None

@@ -22,9 +22,9 @@ from benchbuilder.core import (
     create_from_spec,
     file_checksum,
     parse_json,
+    read_sealed_json,
     seal_json,
     sync_paths,
-    unseal_json,
     write_atomically,
 )
 from benchbuilder.exporters import AuditResult, Exporter, FinishedBuild, StepCounts
@@ -264,7 +264,7 @@ class _OutputsMark:
         self.is_damaged = False
         self.is_there = self._path.exists()
         try:
-            mark = unseal_json(self._path.read_bytes())
+            mark = read_sealed_json(self._path)
             self.state, self.files = mark["state"], mark["files"]
         except (FileNotFoundError, NotADirectoryError):
             pass

@@ -13,9 +13,9 @@ from benchbuilder.core import (
     Table,
     file_checksum,
     read_row_file,
+    read_sealed_json,
     seal_json,
     stratified_error_rate,
-    unseal_json,
     write_atomically,
 )
 from benchbuilder.exporters import CheckedPart, RecheckResult
@@ -92,7 +92,7 @@ def read_recheck(store: Store, items: Manifest | None) -> RecheckResult | None:
         return None
     try:
         path = folder / f"{items_digest(store.rows(items).ids())}.json"
-        return RecheckResult.model_validate(unseal_json(path.read_bytes()))
+        return RecheckResult.model_validate(read_sealed_json(path))
     except (FileNotFoundError, ValueError):
         return None
 

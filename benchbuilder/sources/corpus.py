@@ -9,12 +9,12 @@ from typing import Any, ClassVar, cast
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from benchbuilder.config import Spec
 from benchbuilder.core import (
     Dropped,
+    GivenParquet,
     Passage,
     ProducedBy,
     Row,
@@ -83,10 +83,10 @@ class Corpus(RowSource[CorpusSpec]):
     def column_batches(self, source_file: SourceFile) -> Iterator[ColumnBatch]:
         """The cells of one file by column; lists of texts in Parquet are read row by row."""
         if self.format_of(source_file) == "parquet":
-            first = next(self.units(source_file), None)
-            types = pq.read_schema(source_file.path) if first is not None else None
-            text = self.spec.columns.text
-            if types is not None and text in types.names and pa.types.is_list(types.field(str(text)).type):
+            first, text = next(self.units(source_file), None), self.spec.columns.text
+            with GivenParquet(source_file.path) as file:
+                types = file.schema
+            if first is not None and text in types.names and pa.types.is_list(types.field(str(text)).type):
                 return row_columns(self._checked_units(source_file), len(self.columns()))
         return super().column_batches(source_file)
 

@@ -7,11 +7,10 @@ from functools import cached_property
 from typing import Annotated, Any, ClassVar
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pydantic import Field, model_validator
 
 from benchbuilder.config import FileRef
-from benchbuilder.core import DataError, public_path
+from benchbuilder.core import DataError, GivenParquet, public_path
 from benchbuilder.sources.base import SourceSpec
 from benchbuilder.sources.formats.delimited import TableDialect, delimited_rows
 from benchbuilder.sources.formats.field_paths import first_names, record_row
@@ -141,10 +140,10 @@ class HuggingFace(RecordSource[HuggingFaceSpec]):
         datasets = import_library("datasets", "datasets", self.name)
         try:
             if source_file.path.suffix.lower() == ".parquet":
-                with pq.ParquetFile(source_file.path) as file:
-                    schema = file.schema_arrow
+                with GivenParquet(source_file.path) as file:
+                    schema = file.schema
                     names = self._column_names(schema.names, columns, tops, source_file)
-                    yield from self._record_rows(file.iter_batches(_BATCH_ROWS, columns=names), schema)
+                    yield from self._record_rows(file.batches(names, _BATCH_ROWS), schema)
                 return
             table: pa.Table = datasets.Dataset.from_file(str(source_file.path)).data.table
             names = self._column_names(table.schema.names, columns, tops, source_file)

@@ -19,6 +19,7 @@ from benchbuilder.core import (
     DataError,
     Dropped,
     EndOfFile,
+    GivenParquet,
     Item,
     Kept,
     Origin,
@@ -27,6 +28,7 @@ from benchbuilder.core import (
     Support,
     Table,
     parse_json,
+    read_given_text,
     row_class,
     schema_of,
     unescape_cell,
@@ -113,16 +115,17 @@ class Benchmark(RowSource[BenchmarkSpec]):
         form = self.format_of(source_file)
         try:
             if form == "parquet":
-                return set(pq.read_schema(source_file.path).names)
+                with GivenParquet(source_file.path) as file:
+                    return set(file.schema.names)
             if form in ("csv", "tsv", "delimited"):
                 delimiter = self.spec.delimiter or ("," if form == "csv" else "\t")
                 lines = (line.text for line in islice(read_lines(source_file.path, self.spec.encoding), 1))
                 return {cell.strip() for cell in next(csv.reader(lines, delimiter=delimiter), [])}
             if form == "jsonl":
                 return self._record_keys(source_file)
-            data: Any = parse_json(source_file.path.read_text(encoding=self.spec.encoding))
+            data: Any = parse_json(read_given_text(source_file.path, self.spec.encoding))
             return {key for row in data[:_HEAD_ROWS] for key in row} if isinstance(data, list) else None
-        except (OSError, ValueError, TypeError, RecursionError, csv.Error, pa.ArrowException):
+        except (OSError, ValueError, TypeError, csv.Error, pa.ArrowException):
             return None  # reading the file reports the problem
 
     def _record_keys(self, source_file: SourceFile) -> set[str]:

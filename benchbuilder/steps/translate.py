@@ -23,6 +23,7 @@ from benchbuilder.core import (
     create_from_spec,
     has_match,
     normalise_space,
+    read_given_text,
     same_language,
     text_length,
 )
@@ -155,7 +156,7 @@ def read_dictionary(path: Path) -> dict[str, tuple[str, ...]]:
     """The translations of each word, in the order of the file; DataError for a file of another shape."""
     translations_of: dict[str, dict[str, None]] = {}
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        lines = read_given_text(path, "utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(
             "the dictionary cannot be read", where=str(path), why=str(error), next="give a TSV in UTF-8"

@@ -22,11 +22,11 @@ from benchbuilder.core import (
     has_markup,
     matches_whole,
     odd_characters,
+    read_sealed_json,
     seal_json,
     strip_reasoning,
     strip_reply_framing,
     truncate_text,
-    unseal_json,
     write_atomically,
 )
 from benchbuilder.models import Conversation, Message, Prompt, Reply, Request, read_prompt, render_prompt
@@ -208,7 +208,7 @@ def _proposals(reply: Reply) -> list[str] | Dropped:
 def _read(path: Path) -> dict[str, list[str]] | None:
     """What rules found, from its file; ``None`` if the file is missing or damaged."""
     try:
-        given: dict[str, list[str]] = unseal_json(path.read_bytes())["given"]
+        given: dict[str, list[str]] = read_sealed_json(path)["given"]
     except (OSError, ValueError, KeyError):
         return None
     return given

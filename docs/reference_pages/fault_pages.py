@@ -15,9 +15,9 @@ MATRIX = Path(__file__).parents[2] / "tests" / "e2e" / "faults" / "matrix.yaml"
 _HEADER = ("what was tried", "when", "what happened")
 _INTRODUCTION = """# Faults that were tried
 
-Every line is tried by a test of the commands themselves, in `tests/e2e/faults` and `tests/e2e/review_app`. Those that
-need a model ask a service that counts its replies. The project is small: eleven questions, a corpus, and three invented
-models.
+Every line is tried by a test of the commands themselves, in `tests/e2e/faults`, `tests/e2e/review_app` and
+`tests/explorer`. Those that need a model ask a service that counts its replies. The project is small: eleven questions,
+a corpus, and three invented models.
 
 After each fault, the same command runs again, undisturbed. *The same result* means that its files are byte for byte
 those of a run that nothing disturbed. It also means that no reply was bought twice, except replies that were on their
@@ -38,6 +38,7 @@ def faults() -> str:
     parts += ["## Further commands", _WRITES, table(_HEADER, _write_rows(matrix["every_write"]))]
     parts += [_SURROUNDINGS, table(_HEADER, _surrounding_rows(matrix["surroundings"]))]
     parts += ["## `benchbuild review`", _REVIEW, table(_HEADER, map(partial(_review_row, matrix), matrix["reviewed"]))]
+    parts += ["## `benchbuild view`", _SAVED, table(_HEADER, map(partial(_saved_row, matrix), matrix["saved_rules"]))]
     return "\n\n".join(parts)
 
 
@@ -114,3 +115,11 @@ _BROWSERS = {
 
 def _review_row(matrix: Mapping[str, Any], line: Mapping[str, Any]) -> tuple[str, str, str]:
     return matrix["faults"][line["fault"]], "while votes are sent", _BROWSERS[line["browsers"]]
+
+
+_SAVED = "An author saves rules at the workbench. Afterwards the server is started anew, and the author goes on."
+
+
+def _saved_row(matrix: Mapping[str, Any], line: Mapping[str, Any]) -> tuple[str, str, str]:
+    left = f"the file is whole, and the {line['left']} one; the draft is there when the author comes back"
+    return matrix["faults"]["kill"], f"while rules are saved: {line['title']}", left

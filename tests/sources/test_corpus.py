@@ -12,13 +12,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from benchbuilder.core import parquet_files
 from benchbuilder.core.errors import DataError
 from benchbuilder.core.records.arrow.table import schema_of
 from benchbuilder.core.records.outcomes import EndOfFile
 from benchbuilder.core.records.roles import Passage
 from benchbuilder.sources.base import unpack_units
 from benchbuilder.sources.columnar import columns
-from benchbuilder.sources.formats import records as record_files
 
 # --- corpus ----------------------------------------------------------------------------------------------------------
 
@@ -247,7 +247,7 @@ def test_delimited_tables(both_ways, write):
 
 def test_rows_that_are_long_come_few_at_a_time(make_source, write, monkeypatch):
     monkeypatch.setattr(columns, "CHUNK_CHARACTERS", 1000)
-    monkeypatch.setattr(record_files, "_BATCH_BYTES", 1000)
+    monkeypatch.setattr(parquet_files, "_BATCH_BYTES", 1000)
     texts = [f"{number} {'胎盘' * 100}" for number in range(40)]
     write("books.jsonl", "".join(json.dumps({"body": text}) + "\n" for text in texts))
     pq.write_table(pa.table({"body": texts}), "books.parquet")

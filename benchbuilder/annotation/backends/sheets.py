@@ -33,7 +33,15 @@ from benchbuilder.annotation.sheets.sheets import (
 from benchbuilder.annotation.sheets.workbook_support import is_xlsx_supported
 from benchbuilder.annotation.tasks import wording_key
 from benchbuilder.config import AnnotationSpec, FileRef, KindSpec, Name, RuntimeOption
-from benchbuilder.core import DataError, StepContext, extra_advice, make_folder, raise_row_errors, special_file
+from benchbuilder.core import (
+    DataError,
+    StepContext,
+    extra_advice,
+    make_folder,
+    raise_row_errors,
+    read_given_file,
+    special_file,
+)
 
 TO_FILL_FOLDER, FILLED_FOLDER = "to_fill", "filled"
 _FORMER_TO_FILL_FOLDER, _FORMER_FILLED_FOLDER = "packets", "votes"
@@ -110,7 +118,7 @@ class SheetsBackend(AnnotationBackend):
 
     def external_inputs(self, workplace: Path) -> Mapping[str, str]:
         """SHA-256 of each filled sheet."""
-        return {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in self._files(workplace)}
+        return {name: hashlib.sha256(read_given_file(path)).hexdigest() for name, path in self._files(workplace)}
 
     def _files(self, workplace: Path) -> Iterator[tuple[str, Path]]:
         """Names and paths of all filled sheets: those that the recipe ships, then those of the build."""
@@ -153,7 +161,7 @@ class SheetsBackend(AnnotationBackend):
             reading = SheetContents(self.spec.people(), questions)
             for name, path in files:
                 if path.suffix.lower() in _SHEETS:
-                    read_vote_sheet(name, path.read_bytes(), reading)
+                    read_vote_sheet(name, read_given_file(path), reading)
                 elif path.suffix.lower() not in _IGNORED:
                     reading.problems.append(f"{name}: annotation sheets are .xlsx or .csv; save it as one of these")
             self._kept = stamps, reading

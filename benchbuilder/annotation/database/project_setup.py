@@ -13,7 +13,7 @@ from benchbuilder.annotation.database.models import Project
 from benchbuilder.annotation.tasks import paragraph_key, task_key
 from benchbuilder.annotation.values import is_allowed_value
 from benchbuilder.config import FileRef, ProjectSpec
-from benchbuilder.core import DataError, imports_of, parse_json, raise_row_errors
+from benchbuilder.core import DataError, imports_of, parse_json, raise_row_errors, read_given_text
 
 if TYPE_CHECKING:
     from benchbuilder.annotation.database.store import AnnotationStore
@@ -50,7 +50,7 @@ def make_project(name: str, spec: ProjectSpec, language: str, seed: int, benchma
 
 def _read_text(ref: FileRef) -> str:
     try:
-        return ref.file.read_text(encoding="utf-8")
+        return read_given_text(ref.file)
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(
             f"{ref.path} cannot be read", where=str(ref.file), why=str(error), next="it must be a text in UTF-8"

@@ -98,7 +98,7 @@ def bind_row(data: Mapping[str, Any], task_with: Callable[[str], Task | None]) -
     if isinstance(about, str):
         try:
             about = parse_json(about)
-        except (ValueError, RecursionError):
+        except ValueError:
             about = None
     if not isinstance(key, str) or not isinstance(about, dict):
         raise ValueError(f"{TASK} or {SUBJECTS} is missing: it was not exported by benchbuilder, or they were removed")  # noqa: TRY004

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from benchbuilder.core import is_temporary, make_folder, parse_json, write_atomically
+from benchbuilder.core import is_temporary, make_folder, read_given_file, read_json, write_atomically
 
 _HASHES_FILE = ".written.json"
 
@@ -36,7 +36,7 @@ def sync_sheet_folder(folder: Path, sheets: Mapping[str, Callable[[], bytes]]) -
             continue
         if file.name.startswith((".", "~$")) or not file.is_file():
             continue
-        if _sha256(file.read_bytes()) != written.get(file.name):
+        if _sha256(read_given_file(file)) != written.get(file.name):
             changed.append(file.name)
         elif file.name not in sheets:
             file.unlink()
@@ -55,7 +55,7 @@ def sync_sheet_folder(folder: Path, sheets: Mapping[str, Callable[[], bytes]]) -
 def _read_hashes(folder: Path) -> dict[str, str]:
     """SHA-256 of each file as written."""
     path = folder / _HASHES_FILE
-    return parse_json(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return read_json(path) if path.exists() else {}
 
 
 def _write_hashes(folder: Path, written: Mapping[str, str]) -> None:

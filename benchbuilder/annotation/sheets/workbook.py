@@ -33,7 +33,7 @@ from benchbuilder.annotation.sheets.workbook_support import (
     temporary_folder_in_errors,
 )
 from benchbuilder.config import AnnotationSpec, GuidingQuestion
-from benchbuilder.core import imports_of
+from benchbuilder.core import imports_of, open_given_file
 
 with imports_of("xlsx", "the format XLSX", instead="use CSV"):
     from openpyxl import Workbook, load_workbook
@@ -270,7 +270,7 @@ def open_worksheet(path: Path, name: str = "") -> Generator[Iterator[list[str]]]
     Raises:
         UnreadableWorkbookError: the file is damaged, not XLSX, or not safe to open, or has no such worksheet.
     """
-    with path.open("rb") as file, _open_workbook(file, read_only=True) as book:
+    with open_given_file(path, most_bytes=None) as file, _open_workbook(file, read_only=True) as book:
         if name and name not in book.sheetnames:
             raise NoSuchWorksheetError(", ".join(book.sheetnames))
         yield _row_values(book[name] if name else book.worksheets[0], shown_text)

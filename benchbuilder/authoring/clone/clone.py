@@ -29,7 +29,7 @@ from benchbuilder.config import (
     is_reserved_name,
     load_recipe,
 )
-from benchbuilder.core import Problem, RecipeError, language_fault, same_language, write_atomically
+from benchbuilder.core import Problem, RecipeError, language_fault, read_given_file, same_language, write_atomically
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 _REQUESTED_FIELDS = ("limitations",)
@@ -109,7 +109,7 @@ def clone_recipe(request: CloneRequest, recipes: Sequence[str] | None = None) ->
             keep_casing(editor)
         data = copied_bytes(source, editor)
         files[place] = data
-        copied[str(place)] = CopiedFile(copies.origins[place], sha256_of(source.read_bytes()), sha256_of(data))
+        copied[str(place)] = CopiedFile(copies.origins[place], sha256_of(read_given_file(source)), sha256_of(data))
     lists = words_of_lists(loaded)
     card: Any = loaded.recipe.card.model_dump(mode="json")
     record = OriginRecord(

@@ -18,7 +18,7 @@ from benchbuilder.authoring.clone.parts import (
 )
 from benchbuilder.authoring.clone.provenance import CloneNames
 from benchbuilder.config import OPEN_PLACE, LoadedRecipe, RecipeFile, YamlEditor, dotted_key
-from benchbuilder.core import Problem, RecipeError
+from benchbuilder.core import Problem, RecipeError, read_given_file, read_given_text
 
 EXAMPLES = "examples.yaml"
 """The file in a folder of prompts with an example of each."""
@@ -178,18 +178,18 @@ class CopiedFiles:
 
 def copied_bytes(path: Path, editor: YamlEditor | None) -> bytes:
     """The content of a copied file."""
-    return path.read_bytes() if editor is None else editor.edited_text().encode()
+    return read_given_file(path) if editor is None else editor.edited_text().encode()
 
 
 def words_of_lists(loaded: LoadedRecipe) -> dict[Path, list[str]]:
     """The word lists of a recipe with their words, without the glosses behind tabs."""
     lists: dict[Path, list[str]] = {}
     for file in dict.fromkeys(ref.file.resolve() for key, ref in loaded.files if key.rpartition(".")[2] == "words"):
-        lines = file.read_text(encoding="utf-8-sig").splitlines()
+        lines = read_given_text(file, "utf-8-sig").splitlines()
         words = (" ".join(line.partition("\t")[0].split()) for line in lines if not line.lstrip().startswith("#"))
         lists[file] = [word for word in words if word]
     return lists
 
 
 def _editor(path: Path) -> YamlEditor | None:
-    return YamlEditor(path.read_text(encoding="utf-8")) if path.suffix == ".yaml" else None
+    return YamlEditor(read_given_text(path)) if path.suffix == ".yaml" else None

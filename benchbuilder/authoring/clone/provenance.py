@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from benchbuilder.config import RecipeRoot
-from benchbuilder.core import DataError, parse_json
+from benchbuilder.core import DataError, read_json
 
 ORIGIN_FILE = "origin.json"
 _FORMAT = 1
@@ -111,7 +111,7 @@ def sha256_of(data: bytes) -> str:
 def read_origin_record(file: Path) -> OriginRecord:
     """The record in `file`; DataError if it cannot be read."""
     try:
-        data: dict[str, Any] = parse_json(file.read_text(encoding="utf-8"))
+        data: dict[str, Any] = read_json(file)
         if data.pop("format") != _FORMAT:
             raise ValueError("another version of benchbuilder wrote it")
         files = {name: CopiedFile(**copied) for name, copied in data.pop("files").items()}

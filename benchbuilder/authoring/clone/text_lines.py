@@ -10,7 +10,7 @@ import regex
 import yaml
 
 from benchbuilder.config import YamlEditor
-from benchbuilder.core import WordFinder, script_of
+from benchbuilder.core import WordFinder, read_given_text, script_of
 
 _MARKUP = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}")
 _HOLDER = re.compile(r"\{\w+\}")
@@ -31,7 +31,7 @@ def read_text_lines(path: Path) -> TextLines:
     Nothing if it is not text, or broken YAML: the check of recipes and prompts reports that.
     """
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_given_text(path, "utf-8-sig")
     except (OSError, UnicodeDecodeError):
         return []
     lines = list(enumerate(text.splitlines(), start=1))

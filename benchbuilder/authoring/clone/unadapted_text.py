@@ -32,7 +32,15 @@ from benchbuilder.config import (
     read_recipe_file,
     user_folder,
 )
-from benchbuilder.core import Problem, ScriptCounts, count_phrase, kinds_of_slot, same_language
+from benchbuilder.core import (
+    Problem,
+    ScriptCounts,
+    count_phrase,
+    kinds_of_slot,
+    read_given_file,
+    read_given_text,
+    same_language,
+)
 
 _TAG = re.compile(r"[a-z]{2}\Z")
 """The name of a folder of prompts, or of a table, of one language."""
@@ -103,7 +111,7 @@ class UnadaptedText:
         for name, copied in record.files.items():
             path = base / name
             if path.is_file():
-                unchanged = sha256_of(path.read_bytes()) == copied.written
+                unchanged = sha256_of(read_given_file(path)) == copied.written
                 files.append(_CloneFile(PurePosixPath(name), path, copied.origin, unchanged, read_text_lines(path)))
         return files
 
@@ -275,7 +283,7 @@ def _yaml_text(file: Path, *key: str) -> str:
 
 def _entry(file: Path, key: tuple[str, ...]) -> tuple[yaml.Node, yaml.Node] | None:
     try:
-        return YamlEditor(file.read_text(encoding="utf-8")).find_entry(key)
+        return YamlEditor(read_given_text(file)).find_entry(key)
     except (OSError, UnicodeDecodeError, yaml.YAMLError):
         return None
 

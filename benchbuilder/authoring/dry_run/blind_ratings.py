@@ -15,6 +15,7 @@ from benchbuilder.core import (
     csv_rows,
     escape_cell,
     page_texts,
+    read_given_file,
     unescape_cell,
     write_atomically,
 )
@@ -165,7 +166,7 @@ def _read_ratings(
 
 def _lines(path: Path) -> list[tuple[int, dict[str, str]]]:
     """The lines of a sheet by the markers of its columns, each with its number as spreadsheets count."""
-    grid = csv_rows(path.read_bytes(), lambda header: any(cell.rstrip().endswith("[id]") for cell in header))
+    grid = csv_rows(read_given_file(path), lambda header: any(cell.rstrip().endswith("[id]") for cell in header))
     if grid is None:
         raise DataError(f"{path} is text in neither UTF-8 nor GB18030", next="save it as CSV in UTF-8")
     if not grid:

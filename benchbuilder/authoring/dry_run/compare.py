@@ -27,7 +27,7 @@ from benchbuilder.core import (
     count_phrase,
     create_from_spec,
     outcome_text,
-    parse_json,
+    read_json,
     row_text,
     text_fields_block,
     write_atomically,
@@ -326,7 +326,7 @@ def _record_time(file: Path, key: str, result: ComparisonResult) -> None:
     """Add up the seconds of runs in which replies came; runs with stored replies alone do not count."""
     if not result.calls:
         return
-    known: dict[str, Any] = parse_json(file.read_text(encoding="utf-8")) if file.exists() else {}
+    known: dict[str, Any] = read_json(file) if file.exists() else {}
     seconds, timed = known.get(key, (0.0, 0))
     if result.timed_replies:
         seconds, timed = seconds + result.seconds, timed + result.timed_replies

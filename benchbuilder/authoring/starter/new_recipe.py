@@ -18,7 +18,7 @@ from benchbuilder.authoring.starter.language_table import LanguageFacts, facts_o
 from benchbuilder.authoring.starter.layout import Layout, propose_layout
 from benchbuilder.authoring.starter.sample import UnclearLayoutError
 from benchbuilder.config import OPEN_PLACE, RecipeIndex, find_roots
-from benchbuilder.core import Problem, RecipeError
+from benchbuilder.core import Problem, RecipeError, read_given_file, read_given_text
 from benchbuilder.steps import ACCEPTED_COLUMNS, PAIR_COLUMNS, render_rows
 
 _DEFAULT_SOURCE = "questions:multiple_choice"
@@ -167,7 +167,7 @@ def _source(argument: str, recipe: str) -> _SourceText:
         raise RecipeError([Problem("this file is too large to copy", where=where, allowed=f"{_MOST_BYTES} bytes",
                                    hint=hint)])  # fmt: skip
     place = f"{recipe}/{name}{path.suffix.lower()}"
-    files = {f"recipe/{place}": path.read_bytes()}
+    files = {f"recipe/{place}": read_given_file(path)}
     text = _PATH.sub(f"path: {place}", text, count=1)
     try:
         layout = propose_layout(path, _kind_of(argument))
@@ -220,14 +220,14 @@ def _unknown_language(facts: LanguageFacts) -> Sequence[Problem]:
 def _bundled(library: RecipeIndex, option: str) -> Mapping[str, Any]:
     """The content of an option of the group `forms`; nothing if there is no such option."""
     places = library.paths_of(f"forms/{option}")
-    content: Any = yaml.safe_load(places[0][0].read_text(encoding="utf-8")) if places else {}
+    content: Any = yaml.safe_load(read_given_text(places[0][0])) if places else {}
     return content
 
 
 def _verdict_words(library: RecipeIndex, language: str) -> str:
     """The bundled file of the group `verdicts` for a language, to be checked; empty if there is none."""
     places = library.paths_of(f"verdicts/{language.partition('-')[0]}")
-    return f"# check\n{places[0][0].read_text(encoding='utf-8')}" if places else ""
+    return f"# check\n{read_given_text(places[0][0])}" if places else ""
 
 
 def _texts(content: Mapping[str, Any]) -> Mapping[str, str]:

@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from benchbuilder.config import OPEN_PLACE, read_kind_spec
-from benchbuilder.core import BenchbuilderError, Row, create_from_spec
+from benchbuilder.core import BenchbuilderError, Row, create_from_spec, read_given_text
 from benchbuilder.pipeline import shown_rows
 
 _READINGS = ("index", "index_from_1")
@@ -21,7 +21,7 @@ def read_back(recipe: Path, language: str, names: Sequence[str]) -> Iterator[str
 
     Where a number in `answer_key` may count from 0 or from 1, the rows are shown in both ways.
     """
-    content: Mapping[str, Any] = yaml.safe_load(recipe.read_text(encoding="utf-8"))
+    content: Mapping[str, Any] = yaml.safe_load(read_given_text(recipe))
     for name in names:
         data: dict[str, Any] = content["sources"][name]
         open_places = {key for key, value in data.items() if OPEN_PLACE in str(value)}

@@ -10,7 +10,7 @@ from itertools import islice, product
 from pathlib import Path
 from typing import Any, cast
 
-from benchbuilder.core import DataError, imports_of, parse_json, read_given_file, unique_object
+from benchbuilder.core import DataError, GivenParquet, imports_of, parse_json, read_given_file, unique_object
 from benchbuilder.sources import (
     TABLE_SUFFIXES,
     TableDialect,
@@ -85,11 +85,10 @@ def _encoding(path: Path) -> dict[str, Any]:
 
 def _parquet(path: Path) -> Sequence[Any]:
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     try:
-        with pq.ParquetFile(path) as file:
-            batch = next(file.iter_batches(_ROWS), None)
+        with GivenParquet(path) as file:
+            batch = next(file.batches(most_rows=_ROWS), None)
             return [] if batch is None else batch.to_pylist()
     except (pa.ArrowException, OSError, ValueError) as error:
         raise UnclearLayoutError(f"whether this is Parquet: {str(error)[:80]}") from None

@@ -13,7 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from benchbuilder.authoring.wordlists.sheet import SheetContent, WordDecision
-from benchbuilder.core import DataError, compose_characters, escape_cell, normalise_space, write_atomically
+from benchbuilder.core import (
+    DataError,
+    compose_characters,
+    escape_cell,
+    normalise_space,
+    read_given_file,
+    write_atomically,
+)
 
 GENERATED_HEADER = "# Word list, reviewed: "
 """The first text of lists that this module wrote and may replace."""
@@ -55,7 +62,7 @@ def write_word_list(
     text = "\n".join([*_header(sheet_content, len(words), records.name), "", *words]) + "\n"
     _write_generated(path, text.encode())
     facts = {**sheet_content.facts, "collection": sheet_content.digest,
-             "sheet": {"file": sheet.name, "sha256": hashlib.sha256(sheet.read_bytes()).hexdigest()},
+             "sheet": {"file": sheet.name, "sha256": hashlib.sha256(read_given_file(sheet)).hexdigest()},
              "decided_by": sorted({entry["decided_by"] for entry in entries if entry["decided_by"]}),
              "words": _entries_by_word(entries, "keep"), "dropped": _entries_by_word(entries, "drop")}  # fmt: skip
     write_atomically(records, json.dumps(facts, ensure_ascii=False, indent=1) + "\n")
@@ -121,7 +128,7 @@ def _cell_text(value: Any) -> str:
 
 def _write_generated(path: Path, data: bytes) -> None:
     """Write a list, but never replace one that was made by hand."""
-    if path.exists() and not path.read_bytes().startswith(GENERATED_HEADER.encode()):
+    if path.exists() and not read_given_file(path).startswith(GENERATED_HEADER.encode()):
         raise DataError(
             f"{path} exists already", where=str(path), why="it was not written by this command",
             next="name another file with --output, or move this one away",

@@ -11,7 +11,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from benchbuilder.config import FileRef, LoadedRecipe, Recipe, Spec, bundled_folder, display_path
-from benchbuilder.core import Problem, RecipeError, is_language, parse_plain_yaml, recipe_name
+from benchbuilder.core import Problem, RecipeError, is_language, parse_plain_yaml, read_given_text, recipe_name
 from benchbuilder.models import find_prompt
 from benchbuilder.sources import TermsSpec
 from benchbuilder.steps import MergeTermsSpec, NormaliseTermSpec, TranslateSpec
@@ -58,7 +58,7 @@ def read_word_list_settings(loaded: LoadedRecipe, changes: Sequence[str], file: 
     path = file or _language_settings(loaded)
     where = display_path(path)
     try:
-        data: Any = parse_plain_yaml(path.read_text(encoding="utf-8"))
+        data: Any = parse_plain_yaml(read_given_text(path))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise _settings_error("the settings cannot be read", "words", where, " ".join(str(error).split())) from error
     if not isinstance(data, dict):

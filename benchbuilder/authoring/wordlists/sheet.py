@@ -22,7 +22,7 @@ from benchbuilder.annotation import (
     unescape_formula,
 )
 from benchbuilder.authoring.wordlists.match_counts import SAMPLES, MatchCounts, MatchSample
-from benchbuilder.core import DataError, Term, csv_rows, head_excerpt, parse_json, write_atomically
+from benchbuilder.core import DataError, Term, csv_rows, head_excerpt, read_given_file, read_json, write_atomically
 
 WordDecisionValue = Literal["keep", "drop"]
 DECISION_COLUMNS = ("keep", "word", "correction", "comment", "by")
@@ -160,7 +160,7 @@ def _read(cells: Mapping[str, str], where: str, filled_sheet: FilledSheet) -> No
 
 def _lines(path: Path) -> list[list[str]]:
     try:
-        data = path.read_bytes()
+        data = read_given_file(path)
         sheets = _workbook_lines(data) if path.suffix.lower() == ".xlsx" else [csv_rows(data, _is_header)]
     except (OSError, UnreadableWorkbookError) as error:
         raise DataError("the sheet cannot be read", where=str(path), why=str(error), next="name the sheet") from error
@@ -235,7 +235,7 @@ def find_sheet_content(filled_sheet: FilledSheet, folder: Path, path: Path) -> S
     """The saved content of a sheet; DataError if it is unknown here, or was changed."""
     file = folder / f"{filled_sheet.digest}.json"
     try:
-        data: Any = parse_json(file.read_text(encoding="utf-8"))
+        data: Any = read_json(file)
     except (OSError, ValueError) as error:
         raise DataError(
             "the content of this sheet is unknown here", where=str(path), why=f"there is no {file}",

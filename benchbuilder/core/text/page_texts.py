@@ -13,6 +13,7 @@ from typing import Any
 import yaml
 
 from benchbuilder.core.errors import DataError
+from benchbuilder.core.special_files import read_given_text
 from benchbuilder.core.text.plain_yaml import parse_plain_yaml
 from benchbuilder.core.text.plurals import PLURAL_CATEGORIES, plural_category
 
@@ -201,7 +202,7 @@ def text_names(texts: Iterable[str]) -> dict[str, str]:
 def read_texts(path: Path, language: str) -> dict[str, str]:
     """The texts in a file, by dotted key; DataError if it cannot be read, or is not a mapping of texts."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_given_text(path)
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(
             f"The page texts in {language} cannot be read", where=str(path), why=str(error),

@@ -152,10 +152,12 @@ def _unreadable(path: Path, why: str) -> DataError:
 
 def _parquet(path: Path) -> list[tuple[int, dict[str, Any]]]:
     import pyarrow as pa
-    import pyarrow.parquet as pq
+
+    from benchbuilder.core.parquet_files import GivenParquet
 
     try:
-        rows: list[dict[str, Any]] = pq.read_table(path).to_pylist()
+        with GivenParquet(path) as file:
+            rows = file.rows()
     except (OSError, pa.ArrowException) as error:
         raise _unreadable(path, str(error)) from error
     return list(enumerate(rows, start=1))
@@ -167,7 +169,7 @@ def _json_lines(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
             continue
         try:
             row: Any = parse_json(line)
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:
             raise _broken(path, number, f"it is not JSON ({error})") from error
         if not isinstance(row, dict):
             raise _broken(path, number, "it is not a JSON object")

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from benchbuilder.core.errors import DataError
+from benchbuilder.core.special_files import read_given_text
 from benchbuilder.core.text.normalise import Fold, compose_characters, fold_text, normalise_space
 from benchbuilder.core.text.patterns import TokeniseText, find_substring, word_boundaries
 
@@ -24,7 +25,7 @@ def word_lines(path: Path) -> dict[str, int]:
     undecodable or empty list raises DataError.
     """
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_given_text(path, "utf-8-sig")
     except FileNotFoundError as error:
         raise DataError("the word list is missing", where=str(path), next="check the path in the recipe") from error
     except UnicodeDecodeError as error:
@@ -169,7 +170,7 @@ class WordForms:
 
 def _read(file: Path) -> Iterator[FormRow]:
     try:
-        lines = file.read_text(encoding="utf-8-sig").splitlines()
+        lines = read_given_text(file, "utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise DataError("the table of word forms cannot be read", where=str(file), why=str(error)) from error
     header: list[str] = []

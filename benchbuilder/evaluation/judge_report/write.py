@@ -12,7 +12,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from benchbuilder.core import parse_json, write_atomically
+from benchbuilder.core import read_json, write_atomically
 from benchbuilder.evaluation.judge_report import PACKAGES
 from benchbuilder.evaluation.judge_report.held_out import THRESHOLD, HeldOutAnswers, JudgeReportFrame
 from benchbuilder.evaluation.judge_report.robustness_card import ProbeFinding, ProbeVerdict
@@ -110,7 +110,7 @@ def write_judge_report_files(
 def _written_before(folder: Path, stem: str) -> set[str]:
     """The tables that the last report with this stem wrote, according to its data file."""
     try:
-        data: Any = parse_json((folder / f"{stem}.json").read_bytes())
+        data: Any = read_json(folder / f"{stem}.json")
         names = [str(sheet["name"]) for aspect in data["aspects"] for sheet in aspect["tables"]]
     except (OSError, ValueError, KeyError, TypeError):
         return set()

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from benchbuilder.config import EvaluationSpec
-from benchbuilder.core import DataError, Dropped, count_phrase, parse_json, write_atomically
+from benchbuilder.core import DataError, Dropped, count_phrase, read_json, write_atomically
 from benchbuilder.evaluation.judge_training.examples import EvaluationTables
 from benchbuilder.evaluation.judge_training.finetune_files import (
     TRAIN,
@@ -120,7 +120,7 @@ def job_request(tuning: FineTuning, place: Path, files: Sequence[TrainingFileChe
         DataError: The export is missing, or ratings or settings have changed since.
     """
     try:
-        exported: Any = parse_json((place / _EXPORT).read_bytes())
+        exported: Any = read_json(place / _EXPORT)
     except (OSError, ValueError) as error:
         raise DataError(
             "there is no complete export", where=str(place), why=str(error), next="benchbuild finetune export writes it"

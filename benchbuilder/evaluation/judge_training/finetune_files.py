@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.core import DataError, parse_json, write_atomically
+from benchbuilder.core import DataError, parse_json, read_given_file, write_atomically
 from benchbuilder.evaluation.judge_training.examples import draw_number, drop_some_evidence
 from benchbuilder.evaluation.judges.base import Example
 from benchbuilder.evaluation.judges.openai_finetuned import OpenAIFinetunedJudge, OpenAIFinetunedSpec, TuningSpec
@@ -66,7 +66,7 @@ def write_training_file(
 def check_training_file(path: Path, counter: TokenCounter, tuning: TuningSpec) -> TrainingFileCheck:
     """Everything that a service would refuse, or that would not teach scores, with its line."""
     try:
-        data = path.read_bytes()
+        data = read_given_file(path)
     except OSError as error:
         raise DataError(
             f"there is no training file {path.name}", where=str(path), why=error.strerror or str(error),

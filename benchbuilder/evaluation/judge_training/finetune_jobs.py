@@ -21,7 +21,9 @@ from benchbuilder.core import (
     StoreError,
     make_folder,
     name_file_in_errors,
+    open_given_file,
     parse_json,
+    read_given_file,
     sync_paths,
 )
 from benchbuilder.models import BatchGoneError, JobOrder, JobState, OpenAIModel, OpenAITuning, TransientError
@@ -92,14 +94,14 @@ class JobLog:
         sync_paths([self._path, self._folder] if new else [self._path])
 
     def _whole(self) -> bool:
-        with self._path.open("rb") as stream:
+        with open_given_file(self._path, most_bytes=None) as stream:
             stream.seek(-1, os.SEEK_END)
             return stream.read(1) == b"\n"
 
     def events(self) -> list[dict[str, Any]]:
         """Every event in order; a truncated line is skipped."""
         try:
-            lines = self._path.read_bytes().split(b"\n")
+            lines = read_given_file(self._path).split(b"\n")
         except FileNotFoundError:
             return []
         events: list[dict[str, Any]] = []

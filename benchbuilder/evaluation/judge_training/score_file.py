@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from benchbuilder.core import (
     DataError,
+    GivenParquet,
     Item,
     conformal_interval,
     is_blank,
@@ -38,10 +39,10 @@ def read_records(path: Path) -> list[Record]:
     """
     _check_suffix(path)
     try:
-        data = read_given_file(path)
         if path.suffix == ".parquet":
-            return pq.read_table(pa.BufferReader(data)).to_pylist()
-        text = data.decode("utf-8-sig")
+            with GivenParquet(path) as file:
+                return file.rows()
+        text = read_given_file(path).decode("utf-8-sig")
         if path.suffix == ".jsonl":
             return [_record(line) for line in text.split("\n") if line.strip()]
         delimiter = "\t" if path.suffix == ".tsv" else ","

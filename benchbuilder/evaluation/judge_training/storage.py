@@ -28,6 +28,7 @@ from benchbuilder.core import (
     move_into_place,
     name_file_in_errors,
     parse_json,
+    read_given_text,
     seal_json,
     sync_paths,
     sync_tree,
@@ -111,7 +112,7 @@ def replacing_judge(folder: Path, name: str, key: str = "") -> Generator[Path]:
 
 def _key_of(draft: Path) -> str:
     """The key of the training that wrote a draft; empty if no training can resume in it."""
-    return (draft / _KEY).read_text(encoding="utf-8") if (draft / _KEY).is_file() else ""
+    return read_given_text(draft / _KEY) if (draft / _KEY).is_file() else ""
 
 
 def _recover(place: Path, backup: Path) -> None:

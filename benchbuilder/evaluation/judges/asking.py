@@ -11,7 +11,15 @@ import yaml
 from pydantic import Field, model_validator
 
 from benchbuilder.config import FileRef, GuidingQuestion, PromptRef, Sampling
-from benchbuilder.core import Dropped, Problem, RecipeError, parse_plain_yaml, strip_reasoning, truncate_code_points
+from benchbuilder.core import (
+    Dropped,
+    Problem,
+    RecipeError,
+    parse_plain_yaml,
+    read_given_text,
+    strip_reasoning,
+    truncate_code_points,
+)
 from benchbuilder.evaluation.judges.base import AskingJudge, Case, JudgeSpec
 from benchbuilder.evaluation.parsing.score_replies import (
     UnreadableScore,
@@ -227,7 +235,7 @@ class ChatJudge(AskingJudge):
 def read_rubric(ref: FileRef, aspect: str) -> tuple[str, list[dict[str, str]]]:
     """The guiding question of `aspect` and its bands, highest first, in a rubric file; RecipeError if it has none."""
     try:
-        data: Any = parse_plain_yaml(ref.file.read_text(encoding="utf-8"))
+        data: Any = parse_plain_yaml(read_given_text(ref.file))
         questions: dict[str, Any] = data["questions"]
         node = questions[aspect]
         question = GuidingQuestion.model_validate(node)

@@ -12,7 +12,16 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from benchbuilder.config import EvaluationSpec, FileRef, RuntimeOption
-from benchbuilder.core import DataError, parse_json, parse_plain_yaml, unseal_json
+from benchbuilder.core import (
+    DataError,
+    open_given_file,
+    parse_json,
+    parse_plain_yaml,
+    read_given_file,
+    read_given_text,
+    read_json,
+    unseal_json,
+)
 
 JUDGE_CARD, FINAL, HELD_OUT, PREDICTIONS, LEARNED = (
     "card.json", "final", "held_out", "predictions.parquet", "learned.json",
@@ -62,13 +71,13 @@ def read_judge_card(folder: Path) -> dict[str, Any] | None:
     """The card of the judge in `folder`; ``None`` if there is no judge, and DataError if the card is damaged."""
     path = folder / JUDGE_CARD
     try:
-        raw = path.read_bytes()
+        raw = read_given_file(path)
         card: Any = parse_json(raw)
         if isinstance(card, dict) and "checksum" in card:  # cards of earlier versions have none
             card = unseal_json(raw)
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, RecursionError) as error:
+    except (OSError, ValueError) as error:
         raise DataError(f"the card {path} is damaged", why=str(error), next="train the judge again") from error
     try:
         _JudgeCard.model_validate(card)
@@ -105,8 +114,8 @@ def damaged_parts(folder: Path, card: Mapping[str, Any]) -> list[str]:
 def read_learned_hashes(folder: Path) -> frozenset[str]:
     """The hashes of the training answers of the judge in `folder`; DataError if they cannot be read."""
     try:
-        return frozenset(parse_json((folder / LEARNED).read_bytes()))
-    except (OSError, ValueError, TypeError, RecursionError) as error:
+        return frozenset(read_json(folder / LEARNED))
+    except (OSError, ValueError, TypeError) as error:
         raise DataError(f"{folder / LEARNED} cannot be read", why=str(error), next="train the judge again") from error
 
 
@@ -148,7 +157,7 @@ def folder_digest(folder: Path) -> str:
     digest = hashlib.sha256()
     for file in sorted(path for path in folder.rglob("*") if path.is_file()):
         try:
-            with file.open("rb") as stream:
+            with open_given_file(file, most_bytes=None) as stream:
                 content = hashlib.file_digest(stream, "sha256").hexdigest()
         except OSError as error:
             raise DataError(f"cannot read {file}", why=error.strerror or str(error), next="restore it") from error
@@ -158,7 +167,7 @@ def folder_digest(folder: Path) -> str:
 
 def file_digest(file: Path) -> str:
     """SHA-256 of a file; empty if it is gone."""
-    return hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else ""
+    return hashlib.sha256(read_given_file(file)).hexdigest() if file.is_file() else ""
 
 
 def rubric_digest(rubric: FileRef | None) -> str:
@@ -172,7 +181,7 @@ def rubric_digest(rubric: FileRef | None) -> str:
     if rubric is None:
         return ""
     try:
-        text = rubric.file.read_text(encoding="utf-8")
+        text = read_given_text(rubric.file)
         content = parse_plain_yaml(text) if rubric.file.suffix in (".yaml", ".yml") else text
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise DataError(

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from benchbuilder.config import KindSpec, RuntimeOption, Slot, Spec
-from benchbuilder.core import DataError, parse_json, write_atomically
+from benchbuilder.core import DataError, read_json, write_atomically
 from benchbuilder.evaluation.judges.asking import ChatJudge, ChatJudgeSpec
 from benchbuilder.evaluation.judges.base import Example, JudgeSpec
 from benchbuilder.models import Message
@@ -97,7 +97,7 @@ def read_finetuned_model(folder: Path) -> str:
     """The name of the fine-tuned model in `folder`, or ""; DataError if the file is damaged."""
     path = folder / MODEL
     try:
-        data: Any = parse_json(path.read_bytes())
+        data: Any = read_json(path)
         return str(data["model"])
     except FileNotFoundError:
         return ""

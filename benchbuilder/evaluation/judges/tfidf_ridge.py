@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from benchbuilder.core import DataError, Floats, parse_json, require_extra
+from benchbuilder.core import DataError, Floats, read_json, require_extra
 from benchbuilder.evaluation.judges.base import (
     Case,
     Example,
@@ -201,7 +201,7 @@ class TfidfRidgeJudge(TrainedJudge):
         if folder is None:
             raise DataError("a judge of kind 'tfidf_ridge' must be trained", next="benchbuild judge train recipe=...")
         try:
-            words = parse_json((folder / _WORDS).read_text(encoding="utf-8"))
+            words = read_json(folder / _WORDS)
             with np.load(folder / _ARRAYS, allow_pickle=False) as arrays:
                 loaded = {name: np.asarray(arrays[name]) for name in arrays.files}
             if words["format"] != _FORMAT or words["relations"] != list(RELATIONS):

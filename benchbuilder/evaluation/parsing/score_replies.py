@@ -88,7 +88,7 @@ def read_score_object(text: str) -> float | UnreadableScore:
         body = fenced[1].strip()
     try:
         data: Any = parse_json(body, object_pairs_hook=unique_object)
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         return UnreadableScore("malformed", str(error)[:120])
     if not isinstance(data, dict) or "score" not in data:
         return UnreadableScore("malformed", "no object with a score")

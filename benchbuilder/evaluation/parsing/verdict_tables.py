@@ -17,6 +17,7 @@ from benchbuilder.core import (
     compose_characters,
     parse_plain_yaml,
     pattern_excerpt,
+    read_given_text,
 )
 from benchbuilder.evaluation.yaml_files import read_yaml
 
@@ -269,7 +270,7 @@ def read_verdict_table(path: Path) -> VerdictTable:
 def lacks_verdicts(path: Path) -> bool:
     """Whether a table is the short form with an empty `says_yes` or `says_no`, as ``benchbuild new`` leaves it."""
     try:
-        data = parse_plain_yaml(path.read_text(encoding="utf-8-sig"))
+        data = parse_plain_yaml(read_given_text(path, "utf-8-sig"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError):
         return False
     return isinstance(data, dict) and any(data.get(name) == [] for name in ("says_yes", "says_no"))  # pyright: ignore[reportUnknownMemberType]

@@ -15,6 +15,7 @@ from benchbuilder.core import (
     has_match,
     match_groups,
     may_begin_match,
+    read_given_file,
     replace_all,
     strip_formatting,
     truncate_code_points,
@@ -306,7 +307,7 @@ def _excerpt(text: str) -> str:
 
 def verdict_reader(paths: Sequence[Path]) -> VerdictReader:
     """Make a reader from the tables in `paths`; DataError if one is invalid, or misreads its own examples."""
-    return _reader(tuple((path, path.read_bytes() if path.is_file() else b"") for path in paths))
+    return _reader(tuple((path, read_given_file(path) if path.is_file() else b"") for path in paths))
 
 
 @lru_cache(maxsize=8)

@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from benchbuilder.config import BootstrapSpec
-from benchbuilder.core import DataError, PageTexts, paired_mean_difference, parse_json, write_atomically
+from benchbuilder.core import DataError, PageTexts, paired_mean_difference, read_json, write_atomically
 from benchbuilder.evaluation.results import PACKAGES
 from benchbuilder.evaluation.results.context import (
     PAGE_FUNCTIONS,
@@ -78,7 +78,7 @@ def write_side_by_side(
 def _load(path: Path) -> Mapping[str, Any]:
     following = "give the data file of an evaluation's results (results.json)"
     try:
-        data: Any = parse_json(path.read_text(encoding="utf-8"))
+        data: Any = read_json(path)
     except OSError as error:
         raise DataError("results cannot be read", where=str(path), why=str(error), next=following) from error
     except ValueError as error:

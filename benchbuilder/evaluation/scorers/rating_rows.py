@@ -12,7 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from benchbuilder.annotation import EXPORT_COLUMNS, ProjectAnswer, read_exported_answers
-from benchbuilder.core import DataError, normalise_space, raise_row_errors, read_row_file, recipe_name, to_half_width
+from benchbuilder.core import (
+    DataError,
+    normalise_space,
+    raise_row_errors,
+    read_given_file,
+    read_row_file,
+    recipe_name,
+    to_half_width,
+)
 
 _LONG = frozenset({"aspect", "rater", "value"})
 _NEXT = (
@@ -52,7 +60,7 @@ def ratings_in_file(file: Path, aspects: Collection[str]) -> tuple[AnswerRating,
     rows with file and line: values that are not numbers from 0 to 1, unknown answers, and repeated ratings.
     """
     try:
-        content = hashlib.sha256(file.read_bytes()).hexdigest()
+        content = hashlib.sha256(read_given_file(file)).hexdigest()
     except OSError:  # the reader below reports it
         content = ""
     return _read_ratings(file, tuple(aspects), content)

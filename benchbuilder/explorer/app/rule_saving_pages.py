@@ -90,7 +90,7 @@ def _difference(rules: RulesPage, draft: RuleDraft, fault: str = "", status: int
     fault = fault or why
     copy: RulesCopy | None = None
     try:
-        saved_place(rules.loaded, rules.file)
+        saved_place(rules.loaded, rules.file, draft.text)
         copy = copy_of_rules(rules.loaded, rules.file)
     except (RecipeError, DataError) as error:
         fault = str(error)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.core import parse_json
+from benchbuilder.core import open_given_file, read_json
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ def _stamp(path: Path) -> tuple[int, ...]:
 @lru_cache(maxsize=8)
 def _read(place: Path, _stamps: tuple[tuple[int, ...], ...]) -> AuditOfItems | None:
     try:
-        data: Any = parse_json((place / "audit.json").read_text("utf-8"))
+        data: Any = read_json(place / "audit.json")
         words = {str(line["text"]): _tested_word(line) for line in sorted(data["words"], key=_strength)}
         items = int(data["items"])
     except (OSError, ValueError, LookupError, TypeError):
@@ -89,7 +90,7 @@ def _tested_word(line: Mapping[str, Any]) -> TestedWord:
 def _duplicates(path: Path) -> dict[str, tuple[NearDuplicate, ...]]:
     found: dict[str, list[NearDuplicate]] = {}
     try:
-        with path.open(encoding="utf-8", newline="") as file:
+        with io.TextIOWrapper(open_given_file(path), encoding="utf-8", newline="") as file:
             for line in csv.DictReader(file):
                 similarity = float(line["similarity"] or 0)
                 found.setdefault(line["item"], []).append(NearDuplicate(line["other"], line["kind"], similarity))

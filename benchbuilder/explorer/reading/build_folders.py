@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import yaml
 
 from benchbuilder.config import display_path
-from benchbuilder.core import DamagedError, DataError, parse_plain_yaml
+from benchbuilder.core import DamagedError, DataError, parse_plain_yaml, read_given_text
 from benchbuilder.pipeline import Manifest, Store, outputs_match, ports_of_step, recorded_steps
 
 _DEEPEST = 4
@@ -131,7 +131,7 @@ class BuildFolder:
             pointer = folder / "latest"
             mark = pointer.stat()
             stamp = (mark.st_mtime_ns, mark.st_ino)
-            at = (folder / pointer.read_text("utf-8") / "manifest.json").stat()
+            at = (folder / read_given_text(pointer) / "manifest.json").stat()
             stamp = (*stamp, at.st_mtime_ns, at.st_ino, at.st_size)
         return stamp
 
@@ -146,7 +146,7 @@ def file_stamp(path: Path) -> tuple[int, ...]:
 
 def _read_recipe(path: Path) -> Mapping[str, Any]:
     with suppress(OSError, UnicodeDecodeError, yaml.YAMLError):
-        data = parse_plain_yaml(path.read_text("utf-8"))
+        data = parse_plain_yaml(read_given_text(path))
         if isinstance(data, dict):
             return data
     return {}

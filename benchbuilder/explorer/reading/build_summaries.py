@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
-from benchbuilder.core import parse_json, unseal_json
+from benchbuilder.core import open_given_file, parse_json, read_sealed_json
 from benchbuilder.explorer.reading.build_folders import BuildFolder
 from benchbuilder.explorer.reading.build_lock import is_held
 from benchbuilder.exporters import AuditResult
@@ -118,7 +118,7 @@ def _changed(path: Path) -> float:
 
 def _last_run(folder: Path) -> Mapping[str, Any]:
     """The last line of the run log; empty if there is none."""
-    with suppress(OSError, ValueError), (folder / "run.jsonl").open("rb") as stream:
+    with suppress(OSError, ValueError), open_given_file(folder / "run.jsonl", most_bytes=None) as stream:
         stream.seek(0, 2)
         stream.seek(max(0, stream.tell() - _LAST_RUN_BYTES))
         lines = stream.read().splitlines()
@@ -131,4 +131,4 @@ def _audits(folder: Path) -> Iterator[AuditResult]:
     """The audits that the last build kept."""
     for path in sorted((folder / "store" / "audits").glob("*.json")):
         with suppress(OSError, ValueError, KeyError, TypeError, ValidationError):
-            yield AuditResult.model_validate(unseal_json(path.read_bytes())["result"])
+            yield AuditResult.model_validate(read_sealed_json(path)["result"])

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from benchbuilder.core import atomic_path
+from benchbuilder.core import atomic_path, open_given_file
 
 _MAGIC, _HEADER = b"bbids001", struct.Struct("<8sQ")
 _DIGITS, _USED = 20, 16
@@ -28,7 +28,7 @@ class IdFile:
 
     def __init__(self, file: Path) -> None:
         """Open `file`; ValueError if it is no whole index."""
-        with file.open("rb") as stream:
+        with open_given_file(file, most_bytes=None) as stream:
             head = stream.read(_HEADER.size)
         magic, count = _HEADER.unpack(head) if len(head) == _HEADER.size else (b"", 0)
         if magic != _MAGIC or file.stat().st_size != _HEADER.size + 12 * count:

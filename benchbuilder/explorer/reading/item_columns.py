@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from benchbuilder.core import Row, Table, parse_json, row_class, schema_of
+from benchbuilder.core import Row, Table, parse_json, read_given_text, row_class, schema_of
 from benchbuilder.explorer.reading.build_folders import BuildFolder
 from benchbuilder.pipeline import Manifest, count_rows, read_columns, read_slice
 
@@ -228,7 +228,7 @@ def item_columns(build: BuildFolder, step: str) -> BrowsedItems:
 def read_json_lines(path: Path) -> Iterator[Mapping[str, Any]]:
     """The objects of a file of JSON lines; none if there is no such file."""
     try:
-        text = path.read_text("utf-8")
+        text = read_given_text(path)
     except OSError:
         return
     for line in text.splitlines():

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchbuilder.config import load_recipe
-from benchbuilder.core import BenchbuilderError, parse_json
+from benchbuilder.core import BenchbuilderError, read_json
 from benchbuilder.explorer.reading.build_folders import BuildFolder, file_stamp
 from benchbuilder.explorer.reading.build_summaries import is_at_work
 from benchbuilder.models import Gateway, Receipt
@@ -83,7 +83,7 @@ def _drafts(folder: Path) -> Iterator[StepProgress]:
                 shards += 1
         total: Any = None
         with suppress(OSError, ValueError):
-            total = parse_json((draft / "draft.json").read_bytes()).get("rows")
+            total = read_json(draft / "draft.json").get("rows")
         yield StepProgress(draft.parent.name, made, shards, total if isinstance(total, int) else None)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from benchbuilder.core import parse_json
+from benchbuilder.core import read_json
 
 _KEPT = 2
 """How many evaluations stay in memory."""
@@ -190,7 +190,7 @@ def scored_answers(build: Path, task: str) -> ScoredAnswers | None:
 
 def _read(path: Path) -> ScoredAnswers | None:
     try:
-        return ScoredAnswers(parse_json(path.read_text("utf-8")))
+        return ScoredAnswers(read_json(path))
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return None
 

@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.core import parse_json
+from benchbuilder.core import open_given_file, read_json
 
 _SUFFIXES = (".jsonl", ".ndjson", ".tsv", ".csv", ".txt", ".psv")
 """Files of which each unit is a line."""
@@ -28,7 +28,7 @@ def source_lines(folder: Path, file: str, numbers: Iterable[int]) -> dict[int, s
     if path is None or not wanted or not path.name.lower().endswith(_SUFFIXES):
         return {}
     lines: dict[int, str] = {}
-    with suppress(OSError), path.open("rb") as stream:
+    with suppress(OSError), open_given_file(path, most_bytes=None) as stream:
         read = 0
         for number, line in enumerate(islice(stream, max(wanted)), 1):
             read += len(line)
@@ -56,7 +56,7 @@ def _read_files(folder: Path, _stamp: int) -> Mapping[str, Path]:
     """The files whose checksums the store remembers, if they have the size and time of then."""
     known: dict[str, Path] = {}
     with suppress(OSError, ValueError):
-        data: Any = parse_json((folder / "store" / "checksums.json").read_bytes())
+        data: Any = read_json(folder / "store" / "checksums.json")
         for name, entry in dict(data.get("files") or {}).items():
             with suppress(OSError):
                 stat = Path(name).stat()

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from benchbuilder.config import display_path
-from benchbuilder.core import DataError, Row, escape_cell, make_folder, unescape_cell, write_atomically
+from benchbuilder.core import DataError, Row, escape_cell, make_folder, read_given_text, unescape_cell, write_atomically
 from benchbuilder.explorer.workbench.trial_bench import TriedRow
 
 Judgement = Literal["good", "bad", "unsure"]
@@ -105,7 +105,7 @@ def read_judged(path: Path, step: str = "") -> list[JudgedRow]:
     if not path.is_file():
         return []
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        lines = read_given_text(path, "utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise DataError("the file of judged rows cannot be read", where=display_path(path), why=str(error),
                         next="restore it from your version control, or remove it") from error  # fmt: skip

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from benchbuilder.config import check_links
-from benchbuilder.core import parse_json, write_atomically
+from benchbuilder.core import read_json, write_atomically
 from benchbuilder.explorer.workbench.rule_files import RuleFile
 
 _FOLDER = "workbench"
@@ -33,7 +33,7 @@ def read_rule_draft(folder: Path, file: RuleFile) -> RuleDraft:
     """The draft of a file; one that equals the file if there is none, or if it is of another file."""
     fresh = RuleDraft(str(file.path), file.digest, file.text, file.text)
     with suppress(OSError, ValueError, TypeError):
-        draft = RuleDraft(**parse_json(draft_place(folder, file).read_text(encoding="utf-8")))
+        draft = RuleDraft(**read_json(draft_place(folder, file)))
         if draft.file == str(file.path) and all(isinstance(value, str) for value in asdict(draft).values()):
             return fresh if draft.text == draft.base else draft
     return fresh

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchbuilder.config import LoadedRecipe, RecipeRoot, YamlEditor, display_path, installed_folders
-from benchbuilder.core import Problem, RecipeError, find_kind, parse_plain_yaml
+from benchbuilder.core import Problem, RecipeError, find_kind, parse_plain_yaml, read_given_file
 from benchbuilder.steps import Gather, Map
 
 _GROUP = "rules"
@@ -116,7 +116,7 @@ def open_rule_file(loaded: LoadedRecipe, step: str, stem: str = "") -> RuleFile:
     if path is None:
         raise RecipeError([Problem("this file has no rules of the step", key=f"steps.{step}", actual=stem,
                                    allowed=", ".join(file.stem for file in files[step]))])  # fmt: skip
-    text, root = path.read_bytes().decode(), _root_of(loaded, path)
+    text, root = read_given_file(path).decode(), _root_of(loaded, path)
     return RuleFile(path, root, text, rule_home(loaded, path), judged_file(loaded, files[step][0]))
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchbuilder.config import LoadedRecipe, PromptRef, YamlEditor, display_path, load_recipe, parse_key
-from benchbuilder.core import BenchbuilderError, Problem, RecipeError, make_folder, write_atomically
+from benchbuilder.core import BenchbuilderError, Problem, RecipeError, make_folder, read_given_file, write_atomically
 from benchbuilder.explorer.workbench.rule_drafts import RuleDraft
 from benchbuilder.explorer.workbench.rule_files import RuleFile, files_of_steps, recipe_file, text_digest
 from benchbuilder.pipeline import Checksums, Store, make_plan
@@ -49,15 +49,18 @@ class RulesCopy:
     after: str
 
 
-def saved_place(loaded: LoadedRecipe, file: RuleFile) -> Path:
-    """Where a file is saved; RecipeError if the recipe came with the program or a plugin, or the place is taken."""
+def saved_place(loaded: LoadedRecipe, file: RuleFile, text: str) -> Path:
+    """Where `text` is saved; RecipeError if the recipe came with the program or a plugin, or the place is taken.
+
+    A copy with this text is no obstacle: it is what a killed server had written, before the recipe chose it.
+    """
     if file.home is None:
         name = loaded.recipe.name
         raise RecipeError([Problem(
             "this recipe came with the program: with other rules, its name would stand for something else here",
             where=file.shown, hint=f"make a recipe of your own, and open that: benchbuild new my_{name} --from {name}",
         )])  # fmt: skip
-    if file.is_copied and file.home.exists():
+    if file.is_copied and file.home.exists() and read_given_file(file.home) != text.encode():
         raise RecipeError([Problem(
             "the copy of these rules would replace a file that the recipe does not use", where=file.shown_home,
             hint="rename that file, or have the recipe choose it",
@@ -76,7 +79,7 @@ def copy_of_rules(loaded: LoadedRecipe, file: RuleFile) -> RulesCopy | None:
             relative = os.path.relpath(ref.file, file.path.parent)
             tables[ref.file] = Path(os.path.normpath(file.home.parent / relative))
     recipe = recipe_file(loaded)
-    editor = YamlEditor(recipe.read_bytes().decode())
+    editor = YamlEditor(read_given_file(recipe).decode())
     for scalar in editor.scalars():
         group = str(scalar.key[2]).rpartition(" ")[2] if len(scalar.key) > 2 and scalar.key[0] == "defaults" else ""
         if group.removeprefix("/") == "rules" and scalar.text == file.path.stem:
@@ -104,8 +107,8 @@ def save_rules(
         RecipeError: The recipe came with the program, or it is wrong with the draft; then nothing is changed.
         ChangedMeanwhileError: The file is not the one that the draft began from.
     """
-    place = saved_place(loaded, file)
-    now = file.path.read_bytes().decode()
+    place = saved_place(loaded, file, draft.text)
+    now = read_given_file(file.path).decode()
     if text_digest(now) != draft.begun:
         raise ChangedMeanwhileError(
             f"{file.shown} changed after the draft was begun", where=file.shown,
@@ -123,8 +126,9 @@ def _written(
 ) -> LoadedRecipe:
     """The recipe after the rules are written, which is undone if it is wrong then."""
     texts = {place: text} | ({} if copy is None else {copy.recipe: copy.after})
-    tables = {} if copy is None else {to: table.read_bytes() for table, to in copy.tables.items() if not to.exists()}
-    before = {path: path.read_bytes() if path.exists() else None for path in (*texts, *tables)}
+    new = {} if copy is None else {table: to for table, to in copy.tables.items() if not to.exists()}
+    tables = {to: read_given_file(table) for table, to in new.items()}
+    before = {path: read_given_file(path) if path.exists() else None for path in (*texts, *tables)}
     try:
         for path, data in (*tables.items(), *texts.items()):
             make_folder(path.parent)

@@ -10,7 +10,7 @@ from typing import Any
 from jinja2 import TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from benchbuilder.core import parse_json
+from benchbuilder.core import read_given_text, read_json
 from benchbuilder.models.base import Message
 
 RenderChat = Callable[[Sequence[Message]], str | None]
@@ -45,7 +45,7 @@ def find_chat_template(tokenizer: Path) -> RenderChat | None:
 
 def _source(folder: Path) -> str | None:
     try:
-        return (folder / "chat_template.jinja").read_text(encoding="utf-8")
+        return read_given_text(folder / "chat_template.jinja")
     except (OSError, ValueError):
         template: Any = _config(folder).get("chat_template")
     if isinstance(template, list):  # several under names
@@ -60,8 +60,8 @@ def _is_default(part: Any) -> bool:
 
 def _config(folder: Path) -> dict[str, Any]:
     try:
-        data: Any = parse_json((folder / "tokenizer_config.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        data: Any = read_json(folder / "tokenizer_config.json")
+    except (OSError, ValueError):
         return {}
     return data if isinstance(data, dict) else {}
 

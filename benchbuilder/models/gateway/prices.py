@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, ValidationError, model_
 from pydantic.dataclasses import dataclass
 
 from benchbuilder.config import FileRef, Spec, display_path
-from benchbuilder.core import Problem, RecipeError, parse_plain_yaml
+from benchbuilder.core import Problem, RecipeError, parse_plain_yaml, read_given_text
 from benchbuilder.models.base import LocalModel, Model
 
 _DATED = re.compile(r"-\d{4}-\d{2}-\d{2}$")
@@ -95,7 +95,7 @@ class Prices(Spec):
     def read(cls, file: Path) -> Prices:
         """Read a price table; RecipeError lists all its problems."""
         try:
-            data: Any = parse_plain_yaml(file.read_text(encoding="utf-8"))
+            data: Any = parse_plain_yaml(read_given_text(file))
         except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
             why = " ".join(str(error).split())
             raise RecipeError([Problem("the price table cannot be read", "model.prices", str(file), why)]) from error

@@ -12,7 +12,7 @@ from typing import Any
 
 import regex
 
-from benchbuilder.core import Problem, RecipeError, imports_of, is_installed
+from benchbuilder.core import Problem, RecipeError, imports_of, is_installed, read_given_text
 from benchbuilder.models.base import Request
 from benchbuilder.models.gateway.chat_template import find_chat_template
 from benchbuilder.models.gateway.journal import Journal
@@ -194,7 +194,7 @@ def _tokenizer(file: Path) -> Callable[[str], int]:
     with imports_of("hf", "counting with a tokenizer file", where=str(file), instead=instead):
         library: Any = importlib.import_module("tokenizers")
     try:
-        tokenizer = library.Tokenizer.from_str(file.read_text(encoding="utf-8"))
+        tokenizer = library.Tokenizer.from_str(read_given_text(file))
     except Exception as error:  # the library raises bare Exception
         message, why = "this is not a tokenizer file", str(error)[:200]
         raise RecipeError([Problem(message, "model.token_counter", str(file), why, "tokenizer.json")]) from error

@@ -116,7 +116,7 @@ class OpenAIBatches(OpenAIClient, BatchService):
         try:
             found: Any = parse_json(line)
             key, response, error = str(found["custom_id"]), found.get("response"), found.get("error")
-        except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
+        except (ValueError, LookupError, TypeError, AttributeError):
             return None
         if isinstance(response, Mapping):
             body: Any = response.get("body")  # pyright: ignore[reportUnknownMemberType]

@@ -62,7 +62,7 @@ class ErrorResponse:
         """The error object of the body, or an empty dict."""
         try:
             data: Any = parse_json(self.body)
-        except (ValueError, RecursionError):  # a body nested too deeply
+        except ValueError:
             return {}
         if isinstance(data, list) and data:  # some services wrap it in a list
             data = data[0]

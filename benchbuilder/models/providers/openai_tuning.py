@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from benchbuilder.core import open_given_file
 from benchbuilder.models.providers.openai_client import MARK, OpenAIClient
 from benchbuilder.models.providers.openai_wire import body_excerpt
 
@@ -62,7 +63,7 @@ class OpenAITuning(OpenAIClient):
 
     async def upload(self, path: Path, name: str) -> str:
         """Upload a training file; return its id."""
-        with path.open("rb") as stream:
+        with open_given_file(path, most_bytes=None) as stream:
             call = self._model.client().files.create(file=(name, stream, "application/jsonl"), purpose="fine-tune")
             return self._require_fields(await self._call("uploading a training file", call), "id").id
 

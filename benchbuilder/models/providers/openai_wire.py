@@ -104,7 +104,7 @@ def read_completion(body: str) -> Reply:
     """
     try:
         data = parse_json(body)
-    except (ValueError, RecursionError):  # a body nested too deeply
+    except ValueError:
         raise ValueError(f"the answer is not JSON: {body_excerpt(body)}") from None
     if is_content_filtered(data):
         return Reply("", "filtered", _usage(data))

@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 
 from benchbuilder.config import FileRef, KindSpec, ModelSpec, Sampling, Spec
-from benchbuilder.core import DataError, parse_json, write_atomically
+from benchbuilder.core import DataError, open_given_file, parse_json, write_atomically
 from benchbuilder.models.base import (
     LocalModel,
     Message,
@@ -115,7 +115,7 @@ def write_replies(path: Path, replies: Iterable[RecordedReply]) -> int:
 def read_replies(path: Path) -> Iterator[tuple[int, int, RecordedReply]]:
     """Number, byte offset and content of each line; DataError with file and line for an invalid line."""
     try:
-        with path.open("rb") as stream:
+        with open_given_file(path, most_bytes=None) as stream:
             offset = 0
             for number, line in enumerate(stream, 1):
                 if line.strip():
@@ -129,7 +129,7 @@ def read_replies(path: Path) -> Iterator[tuple[int, int, RecordedReply]]:
 def recorded_models(path: Path) -> list[str]:
     """The names of the models in a file of replies; invalid lines are skipped."""
     names = set[str]()
-    with suppress(OSError), path.open("rb") as stream:
+    with suppress(OSError), open_given_file(path, most_bytes=None) as stream:
         for line in stream:
             with suppress(ValueError):
                 found: Any = parse_json(line)
@@ -225,7 +225,7 @@ class ReplayModel(LocalModel):
                 f"(ends {text[-40:]!r}, {digest[:12]})"
             )
         number, offset = of[model]
-        with path.open("rb") as stream:
+        with open_given_file(path, most_bytes=None) as stream:
             stream.seek(offset)
             reply = _recorded(stream.readline(), f"{path}:{number}")
         if request_hash(reply.request()) != digest:

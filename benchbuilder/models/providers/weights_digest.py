@@ -7,7 +7,7 @@ import json
 from functools import lru_cache
 from pathlib import Path
 
-from benchbuilder.core import DataError
+from benchbuilder.core import DataError, open_given_file
 
 PARTS = (".json", ".safetensors", ".model", ".txt", ".jinja", ".tiktoken")
 """Suffixes of the files that shape replies: configuration, tokenizer, chat template, weights."""
@@ -39,5 +39,5 @@ def weights_sha256(folder: Path) -> str:
 @lru_cache(maxsize=4096)
 def _sha256(path: Path, size: int, changed_ns: int, inode: int) -> str:  # noqa: ARG001
     """The digest of a file; size, time and inode identify its state for the cache."""
-    with path.open("rb") as stream:
+    with open_given_file(path, most_bytes=None) as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -22,9 +22,9 @@ from benchbuilder.core import (
     Table,
     atomic_path,
     file_checksum,
+    read_sealed_json,
     schema_of,
     seal_json,
-    unseal_json,
     write_atomically,
 )
 from benchbuilder.pipeline.accounting.shard import OUTCOME_SCHEMA, Shard
@@ -99,7 +99,7 @@ def read_receipt(folder: Path, index: int) -> dict[str, Any]:
     """The tallies, notes and checksums of a shard; DamagedError if the receipt is damaged."""
     name = receipt_name(index)
     try:
-        return unseal_json((folder / name).read_bytes())
+        return read_sealed_json(folder / name)
     except (OSError, ValueError) as error:
         if isinstance(error, OSError) and not is_damage(error):
             raise

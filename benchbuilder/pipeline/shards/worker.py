@@ -23,6 +23,7 @@ from benchbuilder.core import (
     Table,
     atomic_path,
     file_checksum,
+    read_given_file,
     row_class,
     schema_of,
     take_rows,
@@ -149,7 +150,7 @@ class StoredTable(Table[Any]):
 def _is_whole(copy: Path) -> bool:
     """Whether a copy of a table is there and has its checksum: a command that was killed may have left it."""
     checksum = _checksum_path(copy)
-    return copy.exists() and checksum.exists() and checksum.read_bytes() == file_checksum(copy).encode()
+    return copy.exists() and checksum.exists() and read_given_file(checksum) == file_checksum(copy).encode()
 
 
 def _checksum_path(copy: Path) -> Path:

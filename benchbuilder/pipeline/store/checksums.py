@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Generator, Iterable
 from pathlib import Path
 
-from benchbuilder.core import DataError, seal_json, unseal_json, write_atomically
+from benchbuilder.core import DataError, open_given_file, read_sealed_json, seal_json, write_atomically
 
 
 class Checksums:
@@ -24,7 +24,7 @@ class Checksums:
         self._has_news = True
         if not verify:
             with contextlib.suppress(FileNotFoundError, ValueError, KeyError):
-                self._known = unseal_json(memory.read_bytes())["files"]
+                self._known = read_sealed_json(memory)["files"]
                 self._has_news = False
 
     def sha256_of(self, path: Path) -> str:
@@ -53,7 +53,7 @@ class Checksums:
         known = self._known.get(str(path))
         if known is not None and known[:-1] == mark:
             return str(known[-1])
-        with _reading(path), path.open("rb") as stream:
+        with _reading(path), open_given_file(path, most_bytes=None) as stream:
             digest = hashlib.file_digest(stream, "sha256").hexdigest()
         self._known[str(path)] = [*mark, digest]
         self._has_news = True

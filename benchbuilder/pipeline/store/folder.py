@@ -32,6 +32,7 @@ from benchbuilder.core import (
     file_checksum,
     make_folder,
     move_into_place,
+    read_given_file,
     row_class,
     schema_of,
     seal_json,
@@ -259,7 +260,7 @@ class StepDraft:
         self.folder = place.with_name(place.name + _DRAFT)
         mark = self.folder / _MARK
         text = json.dumps(shape, sort_keys=True)
-        if not mark.exists() or mark.read_bytes() != text.encode():
+        if not mark.exists() or read_given_file(mark) != text.encode():
             shutil.rmtree(self.folder, ignore_errors=True)
             self.folder.mkdir(parents=True)
             write_atomically(mark, text, sync=False)
@@ -335,7 +336,7 @@ def _stamp(path: Path) -> tuple[int, ...]:
 def _read_latest(step_folder: Path) -> str | None:
     """The name of the folder that a step was last committed or reused under, if that is known."""
     try:
-        key = (step_folder / "latest").read_bytes().decode("ascii")
+        key = read_given_file(step_folder / "latest").decode("ascii")
     except (FileNotFoundError, UnicodeDecodeError):
         return None
     return key if key.isalnum() else None

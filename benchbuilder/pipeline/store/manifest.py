@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
-from benchbuilder.core import FrozenModel, parse_json, unseal_json
+from benchbuilder.core import FrozenModel, parse_json, read_given_file, read_sealed_json, unseal_json
 from benchbuilder.pipeline.shards.files import damaged_error, is_damage
 
 MANIFEST_FILE = "manifest.json"
@@ -75,7 +75,7 @@ def read_manifest(folder: Path) -> Manifest | None:
     DamagedError if it is missing or does not have its checksum.
     """
     try:
-        return Manifest.model_validate(unseal_json((folder / MANIFEST_FILE).read_bytes()))
+        return Manifest.model_validate(read_sealed_json(folder / MANIFEST_FILE))
     except FileNotFoundError as error:
         if not folder.exists():
             return None
@@ -92,7 +92,7 @@ def read_manifest(folder: Path) -> Manifest | None:
 def is_of_other_version(folder: Path) -> bool:
     """Whether the manifest of a step is whole, but without a checksum or with other fields than this version writes."""
     with suppress(OSError, ValueError):
-        raw = (folder / MANIFEST_FILE).read_bytes()
+        raw = read_given_file(folder / MANIFEST_FILE)
         data: Any = parse_json(raw)
         if not isinstance(data, dict) or "checksum" not in data:
             return isinstance(data, dict)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchbuilder.core import DamagedError, unseal_json
+from benchbuilder.core import DamagedError, read_sealed_json
 from benchbuilder.pipeline.shards.files import check_files
 from benchbuilder.pipeline.store.manifest import read_manifest
 from benchbuilder.retrieval import arrays_are_whole
@@ -51,7 +51,7 @@ def check_store(folder: Path) -> StoreCheck:
     for path in [path for pattern in _SEALED for path in sorted(store.glob(pattern))]:
         files += 1
         try:
-            unseal_json(path.read_bytes())
+            read_sealed_json(path)
         except ValueError as error:
             damaged[path] = str(error)
     for header in sorted(store.glob("cache/*/header.json")):
@@ -76,6 +76,6 @@ def _damaged_files(folder: Path, checksums: Mapping[str, str]) -> dict[Path, str
 def _output_checksums(mark: Path) -> dict[str, str]:
     """The checksums of the outputs, as the build wrote them; none if it is not known which there should be."""
     try:
-        return unseal_json(mark.read_bytes())["files"]
+        return read_sealed_json(mark)["files"]
     except (FileNotFoundError, ValueError, KeyError):
         return {}

@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 
 from benchbuilder.config import LoadedRecipe, did_you_mean, display_path
-from benchbuilder.core import DataError, Problem, RecipeError, parse_json
+from benchbuilder.core import DataError, Problem, RecipeError, parse_json, read_given_text
 from benchbuilder.publishing.release.item_changes import texts_of
 from benchbuilder.publishing.release.items import SharedItem, read_build, read_release, shared_item
 from benchbuilder.publishing.release.private_folder import PRIVATE_FOLDER
@@ -72,7 +72,7 @@ def private_items(release: Path) -> Iterator[tuple[str, SharedItem]]:
     for config in folder.glob("*.jsonl"):
         task = "" if config.stem == "items" else config.stem
         try:
-            records = [parse_json(line) for line in config.read_text("utf-8").split("\n") if line]
+            records = [parse_json(line) for line in read_given_text(config).split("\n") if line]
             for record in records:
                 name = record.pop("name")
                 yield name, shared_item({plain_name(key): value for key, value in record.items()}, task, "private")

@@ -9,7 +9,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from benchbuilder.config import LoadedRecipe, display_path
-from benchbuilder.core import DataError, Problem, RecipeError, write_atomically
+from benchbuilder.core import DataError, Problem, RecipeError, read_given_file, write_atomically
 from benchbuilder.publishing.release.change_notes import released_errata
 from benchbuilder.publishing.release.item_changes import errata_file
 from benchbuilder.publishing.release.record import all_releases
@@ -80,7 +80,7 @@ def append_errata(file: Path, change: Callable[[dict[str, Erratum]], Sequence[Er
 
 def _utf8_bytes(file: Path) -> bytes:
     """The bytes of the log; DataError if a program saved it otherwise than in UTF-8: new lines would not fit."""
-    data = file.read_bytes()
+    data = read_given_file(file)
     try:
         data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -21,7 +21,7 @@ from benchbuilder.core import (
     make_folder,
     make_folder_beside,
     move_into_place,
-    parse_json,
+    read_json,
 )
 from benchbuilder.publishing.harnesses.tasks import HarnessBenchmark, harness_benchmark
 from benchbuilder.publishing.harnesses.templates_of import render
@@ -130,7 +130,7 @@ def _write(harness: str, benchmark: HarnessBenchmark, folder: Path) -> HarnessEx
 def _remove_earlier(folder: Path) -> None:
     """Remove the files of an earlier export, and nothing else: logs of a harness may lie beside them."""
     try:
-        record = parse_json((folder / EXPORT_FILE).read_text(encoding="utf-8"))
+        record = read_json(folder / EXPORT_FILE)
         names = [str(name) for name in record["files"]]
     except (OSError, ValueError, LookupError, TypeError):
         return

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from benchbuilder.core import DataError, PageTexts, parse_json, printable_text, write_atomically
+from benchbuilder.core import DataError, PageTexts, printable_text, read_given_text, read_json, write_atomically
 from benchbuilder.exporters import render_markdown, texts_as_markdown
 from benchbuilder.publishing.release.item_changes import CHANGES_FILE, ChangedItems
 from benchbuilder.publishing.release.private_folder import PRIVATE_FOLDER, PrivateFolder, make_private
@@ -43,7 +43,7 @@ def write_changes(
 def _former_sections(before: Path) -> str:
     """The sections of the versions before; of a release without notes, none."""
     try:
-        text = (before / CHANGES_FILE).read_text("utf-8")
+        text = read_given_text(before / CHANGES_FILE)
     except FileNotFoundError:
         return ""
     return text[text.index(_SECTION) :] if _SECTION in text else ""
@@ -64,7 +64,7 @@ def released_errata(release: Path) -> list[str]:
     """The ids of the errata that the release in a folder follows; DataError if its private note is damaged."""
     path = release.parent / PRIVATE_FOLDER / release.name / _ERRATA_FILE
     try:
-        return list(parse_json(path.read_text("utf-8")))
+        return list(read_json(path))
     except FileNotFoundError:
         return []
     except ValueError as error:

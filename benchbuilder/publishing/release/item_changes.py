@@ -11,7 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from benchbuilder.config import LoadedRecipe, display_path
-from benchbuilder.core import DataError, Problem, RecipeError, escape_cell, parse_json, printable_text, unescape_cell
+from benchbuilder.core import (
+    DataError,
+    Problem,
+    RecipeError,
+    escape_cell,
+    parse_json,
+    printable_text,
+    read_given_text,
+    unescape_cell,
+)
 from benchbuilder.exporters import random_order_key
 from benchbuilder.publishing.release.items import SharedItem
 from benchbuilder.steps import ITEM_FIELDS, Corrections, CorrectSpec, Erratum, ItemTexts, read_errata
@@ -174,7 +183,7 @@ def read_changes(folder: Path) -> list[tuple[str, ...]]:
     path = folder / TABLE_FILE
     if not path.exists():
         return []
-    lines = path.read_text("utf-8").split("\n")
+    lines = read_given_text(path).split("\n")
     rows = [tuple(map(unescape_cell, line.split("\t"))) for line in lines[1:] if line]
     if lines[0] != "\t".join(_COLUMNS) or any(len(row) != len(_COLUMNS) for row in rows):
         raise _damaged(path, "its rows have other columns than those of a release")
@@ -185,7 +194,7 @@ def read_withdrawn(folder: Path) -> list[dict[str, Any]]:
     """The withdrawn items of a release and of those before it, each with its reason; none if it has no such file."""
     path = folder / WITHDRAWN_FILE
     try:
-        return [parse_json(line) for line in path.read_text("utf-8").split("\n") if line]
+        return [parse_json(line) for line in read_given_text(path).split("\n") if line]
     except FileNotFoundError:
         return []
     except ValueError as error:

@@ -29,6 +29,7 @@ from benchbuilder.core import (
     make_folder,
     make_folder_beside,
     move_into_place,
+    open_given_file,
     read_given_file,
     sync_tree,
 )
@@ -294,7 +295,7 @@ def _write_descriptions(
 
 
 def _sha256(path: Path) -> str:
-    with path.open("rb") as stream:
+    with open_given_file(path, most_bytes=None) as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 

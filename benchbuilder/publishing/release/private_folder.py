@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from benchbuilder.config import display_path
-from benchbuilder.core import DataError, seal_json, unseal_json, write_atomically
+from benchbuilder.core import DataError, read_sealed_json, seal_json, write_atomically
 
 PRIVATE_FOLDER = "private"
 """The name of the folder, beside the folders of the versions."""
@@ -63,7 +63,7 @@ def open_private_folder(releases: Path, *, released_before: bool) -> PrivateFold
     """
     folder = releases / PRIVATE_FOLDER
     try:
-        state = unseal_json((folder / _STATE).read_bytes())
+        state = read_sealed_json(folder / _STATE)
         return PrivateFolder(folder, bytes.fromhex(state["secret"]), dict(state["uses"]))
     except (FileNotFoundError, NotADirectoryError) as error:
         if not released_before:

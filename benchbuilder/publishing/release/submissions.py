@@ -18,8 +18,9 @@ from benchbuilder.core import (
     Problem,
     RecipeError,
     mean_estimate,
-    parse_json,
     raise_row_errors,
+    read_given_file,
+    read_json,
     read_row_file,
     row_name,
     write_atomically,
@@ -97,7 +98,7 @@ def score_submission(
     names = _read_names(private, record)
     answers = read_submission(file, {name for task in names.values() for name in task.values()})
     models = list(dict.fromkeys(answer.model for answer in answers))
-    digest = hashlib.blake2b(file.read_bytes(), digest_size=4).hexdigest()
+    digest = hashlib.blake2b(read_given_file(file), digest_size=4).hexdigest()
     folder = private / "submissions" / f"{re.sub(r'[^A-Za-z0-9_-]+', '_', file.stem)}-{digest}"
     make_private(folder)
     scores: list[SubmissionScore] = []
@@ -140,7 +141,7 @@ def _read_names(private: Path, record: ReleaseRecord) -> dict[str, dict[str, str
             why="release.private was 0", next="score answers to public items with benchbuild evaluate",
         )  # fmt: skip
     try:
-        return parse_json((private / "names.json").read_text("utf-8"))
+        return read_json(private / "names.json")
     except (OSError, ValueError) as error:
         raise DataError(
             f"the private labels of {record.name} {record.version} cannot be read", where=display_path(private),

@@ -10,7 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from benchbuilder.config import REPOSITORY_PATTERN, display_path
-from benchbuilder.core import DataError, Problem, RecipeError, ServiceError, imports_of
+from benchbuilder.core import (
+    DataError,
+    Problem,
+    RecipeError,
+    ServiceError,
+    imports_of,
+    open_given_file,
+    read_given_file,
+)
 from benchbuilder.publishing.release.make import CHECKSUMS, check_release, listed_checksums
 from benchbuilder.publishing.release.record import ReleaseRecord, parse_version, read_record
 
@@ -75,7 +83,7 @@ def plan_upload(folder: Path, repository: str | None = None) -> Upload:
 
 
 def _uploaded_file(folder: Path, name: str) -> UploadedFile:
-    with (folder / name).open("rb") as stream:
+    with open_given_file(folder / name, most_bytes=None) as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
         return UploadedFile(name, stream.tell(), digest)
 
@@ -133,7 +141,7 @@ def _address(api: Any, plan: Upload) -> str:
 def _is_there(api: Any, plan: Upload, folder: Path) -> bool:
     """Whether the tag has these very files: its list of checksums is the same, by its hash in git."""
     found = api.get_paths_info(plan.repository, [CHECKSUMS], revision=plan.tag, repo_type=_KIND)
-    data = (folder / CHECKSUMS).read_bytes()
+    data = read_given_file(folder / CHECKSUMS)
     blob = hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
     return any(getattr(file, "blob_id", None) == blob for file in found)
 

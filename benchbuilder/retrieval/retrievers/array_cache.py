@@ -15,7 +15,15 @@ from typing import Any
 import numpy as np
 from filelock import FileLock
 
-from benchbuilder.core import LazyTexts, StoreError, move_into_place, name_file_in_errors, seal_json, unseal_json
+from benchbuilder.core import (
+    LazyTexts,
+    StoreError,
+    move_into_place,
+    name_file_in_errors,
+    open_given_file,
+    read_sealed_json,
+    seal_json,
+)
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Shapes = Mapping[str, tuple[str, Sequence[int]]]
@@ -66,7 +74,7 @@ def cached_arrays(folder: Path, mark: str, make: Callable[[Path], Shapes]) -> di
 def arrays_are_whole(folder: Path) -> bool:
     """Whether all arrays in a folder are as they were written."""
     try:
-        mark = unseal_json((folder / _HEADER).read_bytes())["mark"]
+        mark = read_sealed_json(folder / _HEADER)["mark"]
     except (OSError, ValueError, KeyError):
         return False
     return _load(folder, mark) is not None
@@ -112,7 +120,7 @@ def encoded_blocks(texts: Sequence[str], size: int = 4096) -> Iterator[tuple[byt
 def _load(folder: Path, mark: str) -> dict[str, Array] | None:
     """The arrays, if all are present and unchanged; else ``None``."""
     try:
-        header = unseal_json((folder / _HEADER).read_bytes())
+        header = read_sealed_json(folder / _HEADER)
         if header["format"] != _FORMAT or header["mark"] != mark:
             return None
         arrays: dict[str, Array] = {}
@@ -137,7 +145,7 @@ def _write_header(folder: Path, mark: str, shapes: Shapes) -> None:
 def _check(path: Path) -> int:
     """The CRC-32 of a file, read in blocks to save memory."""
     check = 0
-    with path.open("rb") as stream:
+    with open_given_file(path, most_bytes=None) as stream:
         while block := stream.read(_BLOCK):
             check = zlib.crc32(block, check)
     return check

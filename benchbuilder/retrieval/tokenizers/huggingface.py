@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import Field, model_validator
 
 from benchbuilder.config import FileRef, KindSpec
-from benchbuilder.core import DataError, imports_of
+from benchbuilder.core import DataError, imports_of, read_given_file
 from benchbuilder.retrieval.base import Tokenizer
 
 HUB_NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]*(/[A-Za-z0-9][A-Za-z0-9_.-]*)?$"
@@ -130,7 +130,7 @@ def _checksum(folder: Path) -> str:
     """Checksum of the files of a tokenizer, by name and content; that of nothing if the folder is missing."""
     digest = hashlib.sha256()
     for file in sorted({file for pattern in _FILES for file in folder.glob(pattern) if file.is_file()}):
-        digest.update(f"{file.name}\0".encode() + hashlib.sha256(file.read_bytes()).digest())
+        digest.update(f"{file.name}\0".encode() + hashlib.sha256(read_given_file(file)).digest())
     return digest.hexdigest()
 
 

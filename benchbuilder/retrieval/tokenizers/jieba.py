@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 from benchbuilder.config import FileRef, KindSpec, RuntimeOption
-from benchbuilder.core import DataError, InstallationError, load_words
+from benchbuilder.core import DataError, InstallationError, load_words, read_given_text
 from benchbuilder.retrieval.base import TokenColumns, Tokenizer
 from benchbuilder.retrieval.tokenizers.jieba_compiled import column_cut, compiled_cut, interpreted_cut
 from benchbuilder.retrieval.tokenizers.jieba_data import JIEBA, is_jieba_installed, jieba_module
@@ -156,7 +156,7 @@ def _listed(path: Path) -> list[str]:
 
 def _user_words(path: Path) -> list[tuple[str, int | None]]:
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_given_text(path, "utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(
             "the user dictionary cannot be read",

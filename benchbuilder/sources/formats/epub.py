@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import lzma
 import posixpath
 import re
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from benchbuilder.core import DataError
+from benchbuilder.core import DataError, read_given_file
 from benchbuilder.sources.formats.files import import_library, wrong_shape
 
 MAX_MEMBER_BYTES = 1 << 25
@@ -58,7 +59,7 @@ class Epub:
         import_library("lxml.etree", "epub", name)
         self._name, self._key, self._left = name, key, MAX_BOOK_BYTES
         try:
-            self._zip = zipfile.ZipFile(path)
+            self._zip = zipfile.ZipFile(io.BytesIO(read_given_file(path)))
             package = self._package()
             self._folder = posixpath.dirname(package)
             self._read_package(package)

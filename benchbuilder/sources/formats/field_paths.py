@@ -295,7 +295,7 @@ def _parse_cell(cell: Any) -> Any:
         return cell
     try:
         return parse_json(cell, object_pairs_hook=unique_object)
-    except (ValueError, RecursionError):
+    except ValueError:
         return cell
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import regex
 
 from benchbuilder.config import FileRef, expand_pattern, has_wildcard
-from benchbuilder.core import SPECIAL_FILE_HINT, DataError, imports_of, parse_json, public_path, special_file
+from benchbuilder.core import SPECIAL_FILE_HINT, DataError, imports_of, public_path, read_json, special_file
 
 _PLACEHOLDER = regex.compile(r"\{([a-z]+)\}|(\*)")
 
@@ -169,7 +169,7 @@ def read_saved_dataset(folder: Path, name: str, key: str) -> HubDataset | None:
     try:
         if not (folder / _SAVED[0]).is_file():
             return HubDataset(tuple(_shards(folder, name, "")))
-        splits = [str(split) for split in parse_json((folder / _SAVED[0]).read_text(encoding="utf-8"))["splits"]]
+        splits = [str(split) for split in read_json(folder / _SAVED[0])["splits"]]
         return HubDataset(tuple(file for split in splits for file in _shards(folder / split, f"{name}/{split}", split)))
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise wrong_shape(
@@ -181,7 +181,7 @@ def read_saved_dataset(folder: Path, name: str, key: str) -> HubDataset | None:
 def _shards(folder: Path, name: str, split: str) -> list[SourceFile]:
     if split and Path(split).name != split:
         raise LookupError(f"the split {split!r} is outside the folder")
-    state = parse_json((folder / "state.json").read_text(encoding="utf-8"))
+    state = read_json(folder / "state.json")
     labels = {"split": split} if split else {}
     files = [Path(str(file["filename"])).name for file in state["_data_files"]]
     for file in files:

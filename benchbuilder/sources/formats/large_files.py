@@ -15,7 +15,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
-from benchbuilder.core import ServiceError, begin_worker_process
+from benchbuilder.core import ServiceError, begin_worker_process, open_given_file
 from benchbuilder.sources.formats.files import wrong_shape
 
 PIECE_BYTES = 1 << 20
@@ -44,7 +44,7 @@ def read_decompressed(path: Path, name: str, key: str, threads: int) -> Iterator
         DamagedFileError: The file is truncated or damaged.
         DataError: The file is another kind of archive.
     """
-    with path.open("rb") as handle:
+    with open_given_file(path, most_bytes=None) as handle:
         start = handle.read(6)
         handle.seek(0)
         if start.startswith(b"BZh"):

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from benchbuilder.core import TOO_DEEP, parse_json, unique_object
+from benchbuilder.core import TOO_DEEP, open_given_file, parse_json, read_given_file, unique_object
 from benchbuilder.sources.formats.tables import decoding_problem
 
 LARGE_JSON_BYTES = 8_000_000
@@ -32,7 +32,7 @@ class UndecodableDocumentError(ValueError):
 
 def load_document(path: Path, encoding: str) -> Any:
     """A complete document. ValueError, also for undecodable bytes, if it cannot be read."""
-    raw = path.read_bytes()
+    raw = read_given_file(path)
     try:
         return parse_json(raw.decode(encoding).removeprefix("\ufeff"), object_pairs_hook=unique_object)
     except UnicodeDecodeError as error:
@@ -52,7 +52,7 @@ def document_parts(path: Path, encoding: str, records: str) -> Iterator[Any]:
     """
     step = records.partition(".")[0] or "[]"
     field, opening = step[:-2], _OPENS[step[-2:]]
-    with path.open("rb") as handle:
+    with open_given_file(path, most_bytes=None) as handle:
         text = _PiecewiseText(handle, encoding)
         yield from _members(text, field, opening) if field else _elements(text, opening)
         if text.peek():

@@ -14,7 +14,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.core import DataError, InstallationError
+from benchbuilder.core import DataError, InstallationError, open_given_file
 from benchbuilder.sources.formats.files import import_library, wrong_shape
 from benchbuilder.sources.formats.tables import RawRow
 
@@ -67,7 +67,7 @@ def _open_pdf(path: Path, name: str, key: str) -> Generator[tuple[Any, tuple[typ
     logging.getLogger("pypdf").setLevel(logging.ERROR)  # it warns about every oddity of readable files
     broken = (PyPdfError, *PDF_ERRORS)
     try:
-        with path.open("rb") as handle:
+        with open_given_file(path, most_bytes=None) as handle:
             reader: Any = pypdf.PdfReader(handle)
             if reader.is_encrypted and not reader.decrypt(""):
                 raise LockedBookError

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 from urllib.parse import quote, unquote
 
-from benchbuilder.core import normalise_space
+from benchbuilder.core import normalise_space, open_given_file
 from benchbuilder.sources.formats.files import SourceFile, import_library, wrong_shape
 from benchbuilder.sources.formats.tables import cell_text, read_lines
 
@@ -104,7 +104,7 @@ class RdfFile:
             return f"{self.file.name}#{numbers.setdefault(label, len(numbers) + 1)}"
 
         maker = _StatementMaker(predicates, name_blank_node)
-        with self.file.path.open("rb") as stream:
+        with open_given_file(self.file.path, most_bytes=None) as stream:
             if stream.read(len(_BYTE_ORDER_MARK)) != _BYTE_ORDER_MARK:
                 stream.seek(0)
             triples = parse(stream, RdfFormat.TURTLE, base_iri=f"file:///{quote(self.file.name)}", lenient=True)

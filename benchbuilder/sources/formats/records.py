@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from benchbuilder.core import DataError, parse_json, unique_object
+from benchbuilder.core import DataError, GivenParquet, parse_json, unique_object
 from benchbuilder.sources.formats.field_paths import (
     HEAD_RECORDS,
     RecordUnit,
@@ -69,7 +68,7 @@ def _parsed_lines(path: Path, encoding: str) -> Iterator[tuple[int, Any, str, st
         elif text.strip():
             try:
                 yield number, parse_json(text, object_pairs_hook=unique_object), "", ""
-            except (ValueError, RecursionError) as error:
+            except ValueError as error:
                 yield number, None, "malformed", f"no JSON: {error}"
 
 
@@ -113,13 +112,9 @@ def _document_parts(path: Path, name: str, key: str, encoding: str, records: str
             f"{key}: {name} cannot be decoded", where=name, why=str(error),
             next=encoding_advice(path, f"{key.rpartition('.')[0]}.encoding"),
         ) from error  # fmt: skip
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise wrong_shape(key, name, expected="one JSON document", found=str(error),
                           next="set format: jsonl if there is one record per line") from error  # fmt: skip
-
-
-_BATCH_ROWS = 8192
-_BATCH_BYTES = 1 << 27
 
 
 def parquet_rows(path: Path, name: str, key: str, columns: Sequence[Column]) -> Iterator[RawRow]:
@@ -151,38 +146,30 @@ def _value(scalar: Any) -> Any:
 def parquet_names(path: Path, name: str, key: str) -> list[str]:
     """The names of the columns."""
     with _open_parquet(path, name, key) as file:
-        return list(file.schema_arrow.names)
+        return list(file.schema.names)
 
 
 def parquet_batches(path: Path, name: str, key: str, columns: Sequence[Column]) -> Iterator[pa.RecordBatch]:
     """The requested columns, in order, some rows at a time. DataError if one is missing."""
     with _open_parquet(path, name, key) as file:
-        known = file.schema_arrow.names
+        known = file.schema.names
         names = [known[c] if isinstance(c, int) and c < len(known) else str(c) for c in columns]
         if any(known.count(name_) != 1 for name_ in names):
             raise wrong_shape(
                 key, name, expected=f"the columns {', '.join(names)}", found=f"the columns {', '.join(known)}",
                 next="name the file's columns in the recipe",
             )  # fmt: skip
-        batches = file.iter_batches(_batch_size(file), columns=list(dict.fromkeys(names)))
+        batches = file.batches(list(dict.fromkeys(names)))
         while (batch := _next_batch(batches, name)) is not None:
             yield pa.RecordBatch.from_arrays([batch.column(n) for n in names], names)
 
 
-def _open_parquet(path: Path, name: str, key: str) -> pq.ParquetFile:
+def _open_parquet(path: Path, name: str, key: str) -> GivenParquet:
     try:
-        return pq.ParquetFile(path)
+        return GivenParquet(path)
     except (pa.ArrowInvalid, OSError) as error:
         raise wrong_shape(key, name, expected="a Parquet file", found=str(error),
                           next="set format: in the recipe to the file's format") from error  # fmt: skip
-
-
-def _batch_size(file: pq.ParquetFile) -> int:
-    """The number of rows per batch; fewer if they are long."""
-    meta = file.metadata
-    groups = [meta.row_group(number) for number in range(meta.num_row_groups)]
-    longest = max((group.total_byte_size // max(1, group.num_rows) for group in groups), default=0)
-    return max(1, min(_BATCH_ROWS, _BATCH_BYTES // max(1, longest)))
 
 
 def _next_batch(batches: Iterator[pa.RecordBatch], name: str) -> pa.RecordBatch | None:

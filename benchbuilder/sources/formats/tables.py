@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, NamedTuple, cast
 from pydantic import AfterValidator, Field, model_validator
 
 from benchbuilder.config import FileRef, Spec
-from benchbuilder.core import Regex, replace_all
+from benchbuilder.core import Regex, open_given_file, replace_all
 from benchbuilder.sources.base import SourceSpec
 from benchbuilder.sources.formats.text_fixes import TEXT_FIXES, TextFix
 
@@ -42,7 +42,7 @@ class TextLine(NamedTuple):
 
 def read_lines(path: Path, encoding: str) -> Iterator[TextLine]:
     """The lines of a file, from 1. A line ends in LF or CRLF; a byte order mark is omitted."""
-    with path.open("rb") as handle:
+    with open_given_file(path, most_bytes=None) as handle:
         yield from decode_lines(handle, encoding)
 
 
@@ -70,7 +70,7 @@ class Block(NamedTuple):
 def read_blocks(path: Path, size: int) -> Iterator[Block]:
     """A file in pieces of about `size` bytes, split after line feeds."""
     first, rest = 1, b""
-    with path.open("rb") as handle:
+    with open_given_file(path, most_bytes=None) as handle:
         while piece := handle.read(size):
             end = piece.rfind(b"\n") + 1
             if not end:
@@ -96,7 +96,7 @@ _ODD = re.compile(
 
 def likely_encodings(path: Path) -> list[str]:
     """The encodings in which the beginning of a file reads best; none if it cannot be told."""
-    with path.open("rb") as stream:
+    with open_given_file(path, most_bytes=None) as stream:
         data = stream.read(_SAMPLE_BYTES)
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return []

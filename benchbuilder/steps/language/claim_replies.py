@@ -81,7 +81,7 @@ def _is_empty_list(text: str) -> bool:
     """Whether a reply is one JSON object that has an empty list."""
     try:
         found: Any = parse_json(text)
-    except (ValueError, RecursionError):
+    except ValueError:
         return False
     return isinstance(found, dict) and found.get("facts") == []  # pyright: ignore[reportUnknownMemberType]
 

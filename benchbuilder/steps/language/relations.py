@@ -24,6 +24,7 @@ from benchbuilder.core import (
     fill_template,
     matches_whole,
     placeholders,
+    read_given_text,
     template_faults,
 )
 from benchbuilder.steps.base import Map
@@ -158,7 +159,7 @@ def fill_relation(template: str, triple: Triple) -> tuple[str, dict[str, Span]]:
 
 def _read(file: Path, problems: list[Problem]) -> list[RelationRow]:
     try:
-        lines = file.read_text(encoding="utf-8-sig").splitlines()
+        lines = read_given_text(file, "utf-8-sig").splitlines()
     except OSError as error:
         problems.append(Problem("the relation table cannot be read", where=str(file), actual=str(error)))
         return []

@@ -17,6 +17,7 @@ from benchbuilder.core import (
     comparison_form,
     escape_cell,
     normalise_space,
+    read_given_text,
     unescape_cell,
 )
 from benchbuilder.steps.pairs.rules import StatementPair
@@ -80,7 +81,7 @@ def render_rows(columns: Sequence[str], blocks: Iterable[tuple[str, Sequence[Seq
 def _table(path: Path, columns: Sequence[str]) -> list[tuple[int, tuple[str, ...]]]:
     """The cells of the columns of `path`, each row with its line."""
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = read_given_text(path, "utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         hint = "`benchbuild shapes recipe=NAME` writes it"
         raise DataError("the file of pairs cannot be read", where=str(path), why=str(error), next=hint) from error

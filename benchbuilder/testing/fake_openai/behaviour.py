@@ -16,8 +16,8 @@ CHAT_PATH = "/v1/chat/completions"
 Effect = Literal[
     "answer", "status", "rate_limit", "quota", "server_error", "unavailable", "unauthorized", "forbidden", "no_model",
     "bad_request", "context_length", "filtered_request", "unsupported_parameter", "unsupported_format", "redirect",
-    "drop_before", "drop_after", "drop_midway", "hang", "dribble", "garbage", "html", "wrong_shape", "error_body",
-    "truncate", "empty", "blank", "refuse", "filter", "without_field", "no_usage",
+    "drop_before", "drop_after", "drop_midway", "hang", "dribble", "flood", "garbage", "html", "wrong_shape",
+    "error_body", "truncate", "empty", "blank", "refuse", "filter", "without_field", "no_usage",
 ]  # fmt: skip
 """What happens to a request.
 
@@ -26,7 +26,8 @@ Effect = Literal[
   ``no_model`` (404), ``bad_request``, ``context_length``, ``filtered_request``, ``unsupported_parameter`` and
   ``unsupported_format`` (400) answer as OpenAI does. ``redirect`` points to `location`.
 * ``drop_before`` closes the connection at once, ``drop_after`` when the answer is due, and ``drop_midway`` after half
-  of it. ``hang`` never answers. ``dribble`` sends the body in small pieces over `seconds`.
+  of it. ``hang`` never answers. ``dribble`` sends the body in small pieces over `seconds`. ``flood`` sends `size` bytes
+  of white space before the body.
 * ``garbage`` answers with invalid JSON, ``html`` with a page, ``wrong_shape`` with JSON that has no choices, and
   ``error_body`` with an error under status 200.
 * The other effects change one thing in a good answer. ``truncate`` cuts the text in half (finish reason ``length``).
@@ -93,6 +94,8 @@ class BehaviourRule(Spec):
     location: str = "http://127.0.0.2:9/v1/chat/completions"
     seconds: float = 2.0
     """How long a ``dribble`` takes."""
+    size: Annotated[int | None, Field(ge=0)] = None
+    """How much a ``flood`` sends; without it, it goes on until the client leaves."""
     latency_s: float | None = None
     """Seconds until this answer, if they differ from the latency of the service."""
 

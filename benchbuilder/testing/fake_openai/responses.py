@@ -8,7 +8,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from email.utils import formatdate
 from typing import Any
 
@@ -41,6 +41,7 @@ _ERRORS: Mapping[str, tuple[int, str | None, str, str]] = {
 """Status, code, type and message by effect."""
 _PIECES = 20
 """How many pieces a slow body is sent in."""
+_FLOOD_BYTES = 2**16
 
 
 def json_response(data: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:
@@ -100,11 +101,12 @@ async def deliver(request: web.Request, rule: BehaviourRule, response: web.Respo
         await asyncio.Event().wait()
     if rule.do in ("drop_before", "drop_after") and request.transport is not None:
         request.transport.abort()
-    if rule.do not in ("drop_midway", "dribble"):
-        return response
     body = response.body
-    assert isinstance(body, bytes)
+    if rule.do not in ("drop_midway", "dribble", "flood") or not isinstance(body, bytes):
+        return response
     stream = web.StreamResponse(status=response.status, headers=response.headers)
+    if rule.do == "flood":
+        return await _flood(request, rule.size, stream, body)
     stream.content_length = len(body)
     await stream.prepare(request)
     if rule.do == "drop_midway":
@@ -116,6 +118,17 @@ async def deliver(request: web.Request, rule: BehaviourRule, response: web.Respo
     for start in range(0, len(body), size):
         await stream.write(body[start : start + size])
         await asyncio.sleep(rule.seconds / _PIECES)
+    return stream
+
+
+async def _flood(request: web.Request, size: int | None, stream: web.StreamResponse, body: bytes) -> web.StreamResponse:
+    with suppress(ConnectionError):  # the client has had enough
+        await stream.prepare(request)
+        left = size
+        while left is None or left > 0:
+            await stream.write(b" " * min(_FLOOD_BYTES, left or _FLOOD_BYTES))
+            left = None if left is None else left - _FLOOD_BYTES
+        await stream.write(body)
     return stream
 
 

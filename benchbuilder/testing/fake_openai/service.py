@@ -164,7 +164,7 @@ class FakeService:
         """Log a chat request, and find its rule."""
         record = self._log.add(body, batch=batch, keep_body=self._behaviour.keep_bodies)
         rule = self._behaviour.rule_for(CHAT_PATH, "POST", record, body)
-        record["effect"] = "answer" if batch is not None and rule.do == "dribble" else rule.do
+        record["effect"] = "answer" if batch is not None and rule.do in ("dribble", "flood") else rule.do
         return record, rule
 
     def _answer(self, body: Mapping[str, Any], rule: BehaviourRule, record: Record, key: str) -> web.Response:

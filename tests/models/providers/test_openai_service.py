@@ -7,14 +7,17 @@ import json
 import os
 import socket
 import traceback
+import tracemalloc
 from collections.abc import Iterator
 
 import openai
 import pytest
+from patience import patience
 
 from benchbuilder.core.errors import ServiceError
 from benchbuilder.models.base import Message, RefusedRequestError, Reply, Request, TransientError
 from benchbuilder.models.providers.openai import OpenAIModel, OpenAISpec
+from benchbuilder.models.providers.openai_wire import MOST_BYTES
 from benchbuilder.testing import FakeOpenAI, fake_openai_server
 
 SECRET = "sk-proj-Zq8vT3mN5xK7wR2p"
@@ -86,6 +89,34 @@ def failure(server: FakeOpenAI, do: str, request: Request = ASK, *, spec: dict |
         chain = chain.__cause__
     assert SECRET not in "".join(traceback.format_exception(error))
     return error
+
+
+# --- answers without an end
+
+
+@pytest.mark.push
+@pytest.mark.parametrize("size", [300 * 2**20, None])
+def test_a_flood_ends_at_a_bound_and_other_requests_go_on(server: FakeOpenAI, size: int | None):
+    """What counts is how much was sent: a reader without a bound would never come back from the second."""
+    server.configure(fixed="少喝。", rules=[{"do": "flood", "size": size, "when": {"user": "flood"}}])
+    others = [Request((Message("user", f"question {number}"),), ASK.sampling) for number in range(8)]
+    model = made(server, timeout_s=patience(), concurrency=9)
+    tracemalloc.start()
+    try:
+        flooded, *answered = bodies(model, Request((Message("user", "flood"),), ASK.sampling), *others)
+        assert tracemalloc.get_traced_memory()[1] < 3 * MOST_BYTES
+    finally:
+        tracemalloc.stop()
+    assert isinstance(flooded, TransientError)
+    assert flooded.billed
+    assert str(flooded).endswith("sent more than 32 MiB as one answer")
+    assert [model.read(body).text for body in answered if isinstance(body, str)] == ["少喝。"] * 8
+    assert answer(server).text == "少喝。"
+
+
+def test_a_long_answer_below_the_bound_is_read(server: FakeOpenAI):
+    server.configure(fixed="少喝。", rules=[{"do": "flood", "size": 2**20 + 1}])
+    assert answer(server).text == "少喝。"
 
 
 # --- good answers

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from benchbuilder.config import read_kind_spec
-from benchbuilder.core import DataError, EndOfFile, count_phrase, create_from_spec
+from benchbuilder.core import DataError, EndOfFile, count_phrase, create_from_spec, open_given_file
 from benchbuilder.evaluation.audit.matching.matches import Document
 from benchbuilder.sources import Source, find_files
 
@@ -88,7 +88,7 @@ def _source_of(file: Path, column: str) -> Mapping[str, Any]:
 
 def _text_unit(file: Path) -> str:
     """What a document of a plain text is: a block, if its lines are short and there are blank ones; else a line."""
-    with file.open("rb") as stream:
+    with open_given_file(file, most_bytes=None) as stream:
         head = stream.read(_HEAD).decode("utf-8", "replace").replace("\r", "")
     lines = [line for line in head.split("\n") if line.strip()]
     short = len(head) < _LONG_LINE * max(1, len(lines))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.core import DataError, ServiceError
+from benchbuilder.core import DataError, ServiceError, open_given_file
 from benchbuilder.evaluation.judges.neural.spec import LearningSpec
 
 PARTS = (".json", ".safetensors", ".model", ".txt", ".jinja", ".tiktoken")
@@ -132,7 +132,7 @@ def base_model_sha256(folder: Path) -> str:
     try:
         files = sorted(path for path in folder.iterdir() if path.suffix in PARTS and path.is_file())
         for path in files:
-            with path.open("rb") as stream:
+            with open_given_file(path, most_bytes=None) as stream:
                 inner = hashlib.file_digest(stream, "sha256").hexdigest()
             digest.update(f"{path.name}\0{inner}\n".encode())
     except OSError as error:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.core import DataError, move_into_place, parse_json, sync_tree, write_atomically
+from benchbuilder.core import DataError, move_into_place, read_json, sync_tree, write_atomically
 from benchbuilder.evaluation.judges.card import plain_spec
 from benchbuilder.evaluation.judges.neural.learner import EncodedExamples
 from benchbuilder.evaluation.judges.neural.libraries import name_folder_in_write_errors
@@ -56,7 +56,7 @@ def write_judge_folder(folder: Path, facts: Mapping[str, Any], save: Callable[[P
 def finished_facts(folder: Path, key: str) -> dict[str, Any] | None:
     """The facts of the judge in `folder` if the training with this `key` wrote them; else `None`."""
     try:
-        facts: Any = parse_json((folder / _FACTS).read_text(encoding="utf-8"))
+        facts: Any = read_json(folder / _FACTS)
     except (OSError, ValueError):
         return None
     return facts if isinstance(facts, dict) and facts.get("training") == key else None
@@ -69,7 +69,7 @@ def read_facts(folder: Path | None, kind: str) -> dict[str, Any]:
         raise DataError(f"a judge of the kind '{kind}' has to be trained before it can score", next=advice)
     file = folder / _FACTS
     try:
-        facts: Any = parse_json(file.read_text(encoding="utf-8"))
+        facts: Any = read_json(file)
     except FileNotFoundError as error:
         why = "its training did not end" if folder.is_dir() else "there is no such folder"
         raise DataError("there is no trained judge", where=str(folder), why=why, next=advice) from error

@@ -20,7 +20,14 @@ from safetensors.torch import load_file, save_file
 from transformers import EarlyStoppingCallback, PrinterCallback, Trainer, TrainerState, TrainingArguments
 from transformers.trainer_pt_utils import get_length_grouped_indices
 
-from benchbuilder.core import ServiceError, check_constant_predictor, pearson, sync_tree, write_atomically
+from benchbuilder.core import (
+    ServiceError,
+    check_constant_predictor,
+    pearson,
+    read_given_text,
+    sync_tree,
+    write_atomically,
+)
 from benchbuilder.evaluation.judges.neural.inputs import TokenRow
 from benchbuilder.evaluation.judges.neural.learner import EncodedExamples, Learner, score_rows
 from benchbuilder.evaluation.judges.neural.libraries import ignore_future_warnings, name_folder_in_write_errors
@@ -188,7 +195,7 @@ class _Trainer(Trainer):
         folder, latest = Path(str(self.args.output_dir)), [""]
         if self.is_world_process_zero():
             file = folder / _KEY
-            if not self._spec.resume or not file.is_file() or file.read_text(encoding="utf-8") != key:
+            if not self._spec.resume or not file.is_file() or read_given_text(file) != key:
                 shutil.rmtree(folder, ignore_errors=True)
                 folder.mkdir(parents=True)
                 file.write_text(key, encoding="utf-8", newline="\n")

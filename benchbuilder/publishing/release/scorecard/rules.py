@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchbuilder.config import CriterionState
-from benchbuilder.core import parse_json
+from benchbuilder.core import read_json
 from benchbuilder.exporters import annotation_summaries
 from benchbuilder.publishing.release.material import ReleaseMaterial, TaskMaterial
 from benchbuilder.publishing.release.scorecard.coverage import Reach, column_counts, reach_of
@@ -74,13 +74,13 @@ class BuildFacts:
     def analysis(self) -> Mapping[str, Any]:
         """The analysis of the first task; empty if a task has none."""
         file = self.file("analysis/analysis.json")
-        return {} if file is None else parse_json(file.read_text(encoding="utf-8"))
+        return {} if file is None else read_json(file)
 
     @cached_property
     def results(self) -> Mapping[str, Any] | None:
         """The results of the evaluation of the first task; None without one."""
         file = self.file("evaluation/results.json")
-        return None if file is None else parse_json(file.read_text(encoding="utf-8"))
+        return None if file is None else read_json(file)
 
 
 Rule = Callable[[BuildFacts], Finding]
