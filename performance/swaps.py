@@ -44,9 +44,7 @@ SPEC: dict[str, Any] = {
     "kind": "swap_triple", "from": "rows", "relations": {}, "partner": "far", "unit": "characters",
     "inverse_suffix": "", "ignore": "。，",
     "bar": {
-        "known": True, "any_relation": True, "synonyms": [], "kin": "bigram", "near_known": "letter",
-        "popular_answer": 3, "general_concept": 3, "plausible": 0.0, "together": True, "shared_letters": "both_sides",
-        "alike": 1, "related": 0.05, "generic": ["^无"],
+        "known": True, "any_relation": True, "synonyms": [], "generic": ["^无"],
     },
 }  # fmt: skip
 ROW_CLASSES: dict[str, Any] = {"each": Statement, "fact": Fact[Triple], "passages": Passage}

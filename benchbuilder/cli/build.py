@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import partial
 
@@ -11,6 +12,7 @@ from rich.console import Console
 from benchbuilder.annotation import DATABASE_FILE as REVIEW_FILE
 from benchbuilder.annotation import AppSpec
 from benchbuilder.api import build_opened
+from benchbuilder.cli.graph_yield import graph_lines
 from benchbuilder.cli.label_quality import labels_line
 from benchbuilder.cli.receipts import receipt_lines
 from benchbuilder.cli.remember import remember_build
@@ -28,6 +30,9 @@ from benchbuilder.core import STATEMENT_FORM, count_phrase, public_path
 from benchbuilder.pipeline import BuildReport, Manifest
 from benchbuilder.steps import TopicSpec, keeps_few
 
+_ASKED = frozenset(f"fact[{kind}]" for kind in ("triple", "choice", "several_choice", "labelled_claim", "procedure",
+                                               "question_answer"))  # fmt: skip
+"""Rows of sources that questions are made of."""
 _MANY = 500
 """From this many missing judgements on, the report says how to ask for fewer."""
 
@@ -110,6 +115,7 @@ def _remarks(report: BuildReport, recipe: Recipe) -> Iterator[str]:
         yield "\n".join(receipt_lines(report.receipts))
     yield from _emptiness_notes(report, recipe)
     yield from _topic_notes(report, recipe)
+    yield from graph_lines(report.manifests)
     if line := labels_line({name: manifest.notes for name, manifest in report.manifests.items()}, recipe):
         yield line
     for task, audit in report.audits.items():
@@ -155,7 +161,28 @@ def _emptiness_notes(report: BuildReport, recipe: Recipe) -> Iterator[str]:
             say = f"no row of source {name!r} could be used" + (f" ({why})" if why else ": its files hold none")
             yield f"{say}; the ledger names file and line, and sources.{name} says how to read them"
     for task, part in recipe.by_task().items():
-        if part.items in report.manifests and not report.manifests[part.items].rows:
+        if part.items not in report.manifests:
+            continue
+        yield from sources_without_items(report, part)
+        if not report.manifests[part.items].rows:
             of = f" of the task {task}" if task else ""
             why = "`benchbuild why FILE:LINE` with the same arguments says what became of a line"
             yield f"there are no items{of}: {why}"
+
+
+def sources_without_items(report: BuildReport, part: Recipe) -> Iterator[str]:
+    """Which sources of facts gave rows and no item."""
+    items = report.manifests[part.items]
+    with_items = {partition for partition, outcome, _, n in items.counts if outcome == "kept" and n}
+    for name in part.sources:
+        manifest = report.manifests.get(name)
+        if manifest is None or not manifest.rows or name in with_items or manifest.row not in _ASKED:
+            continue
+        why = Counter[str]()
+        for step, lost in report.manifests.items():
+            for partition, outcome, reason, n in lost.counts:
+                if (partition, outcome) == (name, "dropped"):
+                    why[f"{step} {reason}"] += n
+        named = ", ".join(f"{reason} {n:,}" for reason, n in why.most_common(3))
+        of = f"no item came of the {manifest.rows:,} rows of source {name!r}"
+        yield f"warning: {of}" + (f": {named}" if named else "")

@@ -87,6 +87,11 @@ from .records.arrow.row_ids import RowIndex as RowIndex
 from .records.arrow.row_ids import UniqueIds as UniqueIds
 from .records.arrow.table import Table as Table
 from .records.arrow.table import schema_of as schema_of
+from .records.name_sets import LOOSE_SET as LOOSE_SET
+from .records.name_sets import OPEN_SET as OPEN_SET
+from .records.name_sets import SET_FORM as SET_FORM
+from .records.name_sets import join_members as join_members
+from .records.name_sets import set_members as set_members
 from .records.outcomes import Dropped as Dropped
 from .records.outcomes import EndOfFile as EndOfFile
 from .records.outcomes import Failed as Failed
@@ -233,6 +238,7 @@ from .text.answers import comparison_key as comparison_key
 from .text.answers import contains_text as contains_text
 from .text.answers import edit_distance as edit_distance
 from .text.answers import has_number_sign as has_number_sign
+from .text.answers import indel_similarity as indel_similarity
 from .text.answers import is_on_boundaries as is_on_boundaries
 from .text.answers import is_whole_token as is_whole_token
 from .text.answers import last_whole_match as last_whole_match

@@ -109,6 +109,7 @@ from .metrics import ClusteredScore as ClusteredScore
 from .metrics import Metric as Metric
 from .metrics import MetricSpec as MetricSpec
 from .metrics import ScoreColumns as ScoreColumns
+from .parsing.named_members import SetReader as SetReader
 from .parsing.score_replies import neutralise_tags as neutralise_tags
 from .parsing.score_replies import tag_names as tag_names
 from .parsing.verdict_tables import VerdictTable as VerdictTable
@@ -132,6 +133,7 @@ from .scorers.base import ScoringConversation as ScoringConversation
 from .scorers.base import outcomes_of as outcomes_of
 from .scorers.exact import ExactSpec as ExactSpec
 from .scorers.ratings import RatingsScorer as RatingsScorer
+from .scorers.set_answer import SetAnswerSpec as SetAnswerSpec
 from .scorers.similarity import SimilaritySpec as SimilaritySpec
 from .scorers.verdict import VerdictSpec as VerdictSpec
 from .setting_files import check_setting_files as check_setting_files

@@ -15,6 +15,8 @@ from pydantic import Field
 
 from benchbuilder.config import FileRef, Spec
 from benchbuilder.core import (
+    SET_FORM,
+    STATEMENT_FORM,
     Claim,
     DataError,
     Dropped,
@@ -61,6 +63,8 @@ class BenchmarkColumns(Spec):
     expected: str | None = "expected"
     fact: str | None = "fact"
     family: str | None = "family"
+    form: str | None = "form"
+    tags: str | None = "tags"
 
 
 class BenchmarkSpec(TableSpec):
@@ -81,11 +85,12 @@ class Benchmark(RowSource[BenchmarkSpec]):
     `type` is TF or OE (or open), `expected` yes, no or empty. Paragraphs are a list (of texts, or of objects with
     ``text``), the text of one as JSON or Python writes it, or one text with line breaks between them (in delimited
     files also ``\n``). Items with the same `family`, `fact`, or else the same right answer, form an item family:
-    intervals and splits keep them together.
+    intervals and splits keep them together. Where `form` is ``set``, the answers are sets of names, and `tags` a list;
+    other forms and tags are not read.
     """
 
     kind: ClassVar[str] = "benchmark"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     spec_class: ClassVar[type[SourceSpec]] = BenchmarkSpec
     output: ClassVar[type[Row]] = _ITEM
     reasons: ClassVar[Mapping[str, str]] = {
@@ -142,7 +147,7 @@ class Benchmark(RowSource[BenchmarkSpec]):
             cells["expected"] = "yes" if cells["expected"] else "no"
         if broken := [name for name, value in cells.items() if isinstance(value, str) and cell_text(value) is None]:
             return Dropped("malformed", f"{broken[0]} is no valid text")
-        texts = {name: self._text(cells.get(name), source_file) for name in cells if name != "evidence"}
+        texts = {name: self._text(cells.get(name), source_file) for name in cells if name not in ("evidence", "tags")}
         if not texts.get("question"):
             return Dropped("missing_field", self.spec.columns.question)
         kind = _TYPES.get((texts.get("type") or self.spec.type).lower())
@@ -155,6 +160,10 @@ class Benchmark(RowSource[BenchmarkSpec]):
         paragraphs = self._paragraphs(cells.get("evidence"), source_file)
         if paragraphs is None:
             return Dropped("malformed", "evidence is neither a text nor a list of texts")
+        form = SET_FORM if texts.get("form") == SET_FORM else STATEMENT_FORM
+        tags = self._paragraphs(cells.get("tags"), source_file) if form == SET_FORM else []
+        if tags is None:
+            return Dropped("malformed", "tags are no list of texts")
         payload = Claim.model_validate({
             "type": kind, "expected": verdict, "question": texts["question"], "answer": answer,
             "answer_wrong": texts.get("answer_wrong") or "", "evidence": [self._support(n, text, source_file)
@@ -165,7 +174,8 @@ class Benchmark(RowSource[BenchmarkSpec]):
             fact = "question-" + hashlib.blake2b(str(texts["question"]).encode(), digest_size=8).hexdigest()
         header = self.row_header(source_file, line) | {"partition": texts.get("source") or self.name}
         return _ITEM.build(**header, payload=payload, candidate="", fact=fact,
-                           family=texts.get("family") or "", reviewed=False)  # fmt: skip
+                           family=texts.get("family") or "", reviewed=False, form=form,
+                           tags=tuple(tags))  # fmt: skip
 
     def _text(self, value: Any, source_file: SourceFile) -> str:
         text = cell_text(value) or ""

@@ -66,11 +66,15 @@ class AskTfTripleSpec(_QuestionSpec):
     """How true/false questions about triples are asked."""
 
     polarity: PolarityRule
-    """Which statements are asked about, as in `ask_tf`. With ``family`` or ``every``, all have `false_form`."""
+    """Which statements are asked about, as in `ask_tf`. With ``family`` or ``every``, all have `false_form` or
+    `affirmed_form`."""
     true_form: Annotated[str, AfterValidator(_check_form)] | None
     """The form of the one question of a fact about its true statement; ``null``: the relation's own question."""
     false_form: Annotated[str, AfterValidator(_check_form)]
     """The form of every other question, over ``{statement}`` without its stop."""
+    affirmed_form: Annotated[str, AfterValidator(_check_form)] | None = None
+    """With ``family`` or ``every``, the form of questions about statements that are not negated; ``null``:
+    `false_form`. All statements of a family are negated or none is, so it tells no verdict."""
     stop: str
     """The final stop that a statement loses in a question."""
 
@@ -83,7 +87,7 @@ class AskTfTriple(RelationStep):
 
     kind = "ask_tf_triple"
     spec_class = AskTfTripleSpec
-    version = 3
+    version = 4
     ports: ClassVar[Mapping[str, Port]] = {
         "each": Port(Statement),
         "fact": Port(Fact[Triple], mode="parent"),
@@ -114,9 +118,11 @@ class AskTfTriple(RelationStep):
             return [excluded]
         bare = statement.text.removesuffix(spec.stop)
         is_plain = statement.polarity == "true" and spec.polarity in ONE_OF_FACT
-        form = spec.true_form if is_plain else spec.false_form
+        is_affirmed = spec.affirmed_form is not None and not statement.negated and spec.polarity not in ONE_OF_FACT
+        rule = "true_form" if is_plain else "affirmed_form" if is_affirmed else "false_form"
+        form: str | None = getattr(spec, rule)
         if form is not None:
-            text, rule = fill_template(form, {"statement": bare})[0], "true_form" if is_plain else "false_form"
+            text = fill_template(form, {"statement": bare})[0]
         else:
             entry = self.find_row(statement.partition, parents["fact"].payload)
             if isinstance(entry, Dropped):
@@ -189,7 +195,7 @@ class AskOeTriple(RelationStep):
             return ()  # facts that are not known as they are: all known triples are needed
         keys = {name for piece in triple_columns(facts) for heads, _, tails in triple_edges(piece, ignore)
                 for name in heads | tails}  # fmt: skip
-        near = KnownGraph.around([known], keys, {}, self._rule()).triples
+        near = KnownGraph.around([known], keys, self._rule()).triples
         path = save_triples(near, self.context.cache, self.context.step)
         self._near = path.name
         return (path,)

@@ -149,7 +149,8 @@ def test_a_faulty_relation_table(tmp_path: Path) -> None:
     with pytest.raises(RecipeError, match=r"relations\.tsv:2") as caught:
         check_recipe(load_recipe(["recipe=care_mi", f"paths.relations={table}"]))
     assert {problem.key for problem in caught.value.problems} == {
-        f"steps.{step}" for step in ("state_triple", "negate_triple", "ask_tf_triple", "ask_oe_triple")
+        f"steps.{step}"
+        for step in ("state_triple", "negate_triple", "ask_tf_triple", "ask_oe_triple", "ask_set_triple")
     }
 
 

@@ -19,12 +19,21 @@ from doc_blocks import ROOT
 
 from benchbuilder.config import KindSpec, LoadedRecipe, load_recipe
 from benchbuilder.core import DataError, RecipeError, chrf
-from benchbuilder.evaluation import ExactSpec, SimilaritySpec, YesNoQuestion, verdict_reader
+from benchbuilder.evaluation import ExactSpec, SetAnswerSpec, SimilaritySpec, YesNoQuestion, verdict_reader
 from benchbuilder.publishing import HARNESSES, ExportRequest, Release, TaskScoring, export_benchmark, reader_module
 from benchbuilder.publishing.harnesses.tasks import harness_benchmark
 from benchbuilder.publishing.release.items import BenchmarkToShare, shared_item
 
 TABLES = [ROOT / "recipes" / "verdicts" / f"{language}.yaml" for language in ("zh", "en")]
+
+
+def names_of(recipe: str) -> SetAnswerSpec:
+    """The settings by which a bundled recipe finds names."""
+    evaluation = load_recipe([f"recipe={recipe}"], environ={}).recipe.evaluation
+    assert evaluation is not None
+    found = evaluation.scorers["set_answer"]
+    assert isinstance(found, SetAnswerSpec)
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +44,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
         "zulu_tf": TaskScoring("verdict", (ROOT / "recipes" / "verdicts" / "zu.yaml",)),
         "quiz": TaskScoring("exact", announced=("(?i)answer:?",), ignore=".", drop=("(?i)the ",), also_words=("A",)),
         "oe": TaskScoring("open", longest=1000),
+        "oe_set": TaskScoring("set", names=names_of("care_mi").reader()),
     }
     file = tmp_path_factory.mktemp("reader") / "verdict_reader.py"
     file.write_text(reader_module(configs, "sample"), encoding="utf-8")
@@ -62,6 +72,26 @@ def test_the_carried_reader_needs_regex_and_the_standard_library_alone(reader: M
     names |= {str(node.module) for node in nodes if isinstance(node, ast.ImportFrom)}
     assert "regex" in names
     assert {name.partition(".")[0] for name in names} <= {"regex", *sys.stdlib_module_names}
+
+
+SET = {"question": "并发症包括哪些？", "type": "oe", "form": "set", "tags": ["open_set"],
+       "answer": "妊娠期高血压 / 妊高症; 早产", "answer_wrong": "产后出血; 流产"}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("reply", "figures"),
+    [
+        ("妊高症、早产、肝炎", (1, 2 / 3, 0)),
+        ("妊娠高血压，不包括早产，流产", (0.5, 0.5, 0.5)),
+        ("<think>早产</think>不清楚", (0, None, 0)),
+        ("<think>早产", (0, None, 0)),
+    ],
+)
+def test_the_carried_reader_finds_names(reader: ModuleType, reply: str, figures: tuple[float | None, ...]) -> None:
+    row = {**SET, "config": "oe_set", "open_set": ""}
+    assert tuple(reader.score_set(reply, row).values()) == figures
+    assert reader.score_open(reply, row) == {"set_recall": figures[0], "set_contradiction": figures[2]}
+    assert reader.score_set(reply, {**row, "open_set": "open_set"})["set_precision"] is None
 
 
 @pytest.mark.parametrize("place", range(2), ids=["zh", "en"])
@@ -230,6 +260,28 @@ def test_items_with_options_are_exported_with_the_scorer_exact(built: BuiltSampl
     assert (task.scoring, row["expected"], row["target"], row["right"]) == ("exact", "B", "B", '["Venus"]')
 
 
+def test_items_whose_answers_are_sets_have_a_task_of_their_own(built: BuiltSample) -> None:
+    items = shared({"question": "？", "answer": "甲。", "type": "oe"}, SET)
+    benchmark = harness_benchmark(items, evaluated_with(built.loaded, names=names_of("care_mi"), similarity=BOTH))
+    apart = {task.name: (task.scoring, task.figures, len(task.rows)) for task in benchmark.tasks}
+    assert apart == {
+        "quiz_oe": ("open", ("chrf_right",), 1),
+        "quiz_oe_set": ("set", ("set_recall", "set_contradiction"), 1),
+    }
+    assert benchmark.tasks[1].rows[0]["open_set"] == "open_set"
+    assert "does not show set_precision" in benchmark.notes[-1]
+    for harness, files in HARNESSES.items():
+        texts = dict(files(benchmark))
+        for name, text in texts.items():
+            assert not name.endswith(".py") or compile(text, name, "exec")
+        if harness == "lm_eval":
+            metrics = yaml.safe_load(texts["quiz_oe_set.yaml"].replace("!function ", ""))["metric_list"]
+            assert [(each["metric"], each["higher_is_better"]) for each in metrics] == [
+                ("set_recall", True),
+                ("set_contradiction", False),
+            ]
+
+
 @pytest.mark.parametrize(
     ("item", "scorers", "why"),
     [
@@ -237,6 +289,7 @@ def test_items_with_options_are_exported_with_the_scorer_exact(built: BuiltSampl
         ({"question": "?", "answer": "Venus"}, {"similarity": ROUGE}, "rouge_l needs the tokenizer"),
         ({"question": "?", "expected": "yes"}, {"similarity": BOTH}, "no scorer `verdict`"),
         ({"question": "?"}, {"exact": EXACT}, "no scorer that an export can carry"),
+        (SET, {"similarity": BOTH}, "sets of names, and the recipe has no scorer `set_answer`"),
     ],
 )
 def test_what_cannot_be_exported_says_why(

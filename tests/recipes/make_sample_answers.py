@@ -1,8 +1,8 @@
 """Makes the bundled sample answers and ratings of care_mi: run it when the items or the personas below have changed.
 
 All of it is illustrative. Five made-up models answer questions of the sample: each has a way of talking and a share of
-questions that it gets right, and says the item's own right or wrong statement. Three made-up people score the answers
-by the rules below, each with leanings and slips, and two more answer a part of the questions themselves. No model was
+questions that it gets right, and says the item's own right or wrong statement; of a set it names all or most of the
+right members, or some wrong ones among them. Three made-up people score the answers by the rules below, each with leanings and slips, and two more answer a part of the questions themselves. No model was
 asked and no expert has judged or answered anything.
 
     python tests/recipes/make_sample_answers.py
@@ -24,6 +24,7 @@ from rich.console import Console
 
 from benchbuilder.annotation.review_projects import proportional_sample
 from benchbuilder.config.load import load_recipe
+from benchbuilder.core.records.name_sets import SET_FORM, set_members
 from benchbuilder.core.records.payloads import Claim, Item
 from benchbuilder.pipeline.build import build_benchmark
 from benchbuilder.pipeline.plan import make_plan
@@ -77,6 +78,9 @@ MERITS = {
 YES, NO = ("是的。", "对。", "正确。"), ("不是。", "不对。", "不正确。")
 ABOUT_A_CLAIM = "这种说法对吗？"
 """So ends a question whether a claim holds; 是的 and 不是 answer it badly."""
+ASKED = re.compile("哪些(?:疾病)?")
+"""The place of the members in a question that asks for a set."""
+AFTER_A_SET = "相鉴别"
 SOURCES = ("依据是：", "参考资料提到：", "理由如下：", "可以这样理解：")
 CLOSINGS = ("因此得出上述结论。", "这支持上面的判断。", "所以结论如上。", "")
 BOLD = (
@@ -122,9 +126,9 @@ def ends(claim: Claim) -> tuple[str, str]:
     shared = next(
         (i for i, (a, b) in enumerate(zip(right, wrong, strict=False)) if a != b), min(map(len, (right, wrong)))
     )
-    marks = [found.end() for found in re.finditer(r"首选|选用|选择|开始于|[是为于]", right[:shared])]
+    marks = [found.end() for found in re.finditer(r"首选|选用|选择|开始于|应与|有助于预防|包括|[是为于]", right[:shared])]
     cut = marks[-1] if marks else 0
-    return right[cut:], wrong[cut:]
+    return right[cut:].removesuffix(AFTER_A_SET), wrong[cut:].removesuffix(AFTER_A_SET)
 
 
 def negated(claim: Claim) -> bool:
@@ -146,8 +150,8 @@ def quoted(claim: Claim, right: bool) -> str:
     best = max(found, key=lambda sentence: overlap(sentence, claim.answer), default="")
     if right:
         return best
-    end = ends(claim)[0]
-    others = [sentence for sentence in found if sentence != best and end not in sentence]
+    named = ends(claim)[0].split("、")
+    others = [sentence for sentence in found if sentence != best and not any(end in sentence for end in named)]
     return max(others, key=lambda sentence: overlap(sentence, claim.question), default="")
 
 
@@ -156,7 +160,8 @@ def contrast(claim: Claim, right: bool) -> str:
     if negated(claim):
         return "应当说，" + (claim.answer if right else claim.answer_wrong)
     this, that = ends(claim) if right else ends(claim)[::-1]
-    return f"应当是{this}，而不是{that}。"
+    others = [end for end in that.split("、") if end not in this.split("、")]
+    return f"应当是{this}，而不是{'、'.join(others)}。" if others else f"应当是{this}。"
 
 
 def said(way: str, claim: Claim, right: bool, random: Random) -> str:
@@ -184,6 +189,26 @@ def said(way: str, claim: Claim, right: bool, random: Random) -> str:
     return fixed.get(way, yes_no + statement)
 
 
+def spoken(item: Item[Claim], model: str) -> tuple[Claim, float, float]:
+    """The claim of an item as people say it, and the shares of right members in what is right and in what is wrong.
+
+    The answers to a set question become sentences; some leave a right member out, or mix right with wrong ones.
+    """
+    claim = item.payload
+    if item.form != SET_FORM:
+        return claim, 1.0, 0.0
+    random = Random(f"{SEED}:set:{model}:{item.id}")
+    right, wrong = ([names[0] for names in set_members(text)] for text in (claim.answer, claim.answer_wrong))
+    named = right if random.random() < 0.7 else right[:-1]
+    count = len(right) // 2 if random.random() < 0.7 else 0
+    texts = (
+        ASKED.sub("、".join(members), claim.question.removesuffix("？")) + "。"
+        for members in (named, [*right[:count], *wrong[count:]])
+    )
+    answers = dict(zip(("answer", "answer_wrong"), texts, strict=True))
+    return claim.model_copy(update=answers), len(named) / len(right), count / len(right)
+
+
 @dataclass(frozen=True)
 class Told:
     """An answer with what it deserves."""
@@ -198,7 +223,7 @@ class Told:
 
 def told(item: Item[Claim], model: str, persona: Persona) -> Told:
     """What somebody says to an item."""
-    claim = item.payload
+    claim, whole, mixed = spoken(item, model)
     ease = Random(f"{SEED}:ease:{item.fact}").uniform(-0.2, 0.2) * (model != PEOPLE)
     random = Random(f"{SEED}:{model}:{item.id}")
     way = random.choices(list(persona.ways), list(persona.ways.values()))[0]
@@ -206,6 +231,8 @@ def told(item: Item[Claim], model: str, persona: Persona) -> Told:
     text = said(way, claim, right, random)
     outcome = {"refuses": "refused", "none": "empty"}.get(way, "complete")
     good = MERITS[way][:2] if right else MERITS[way][2:]
+    if good[0]:
+        good = (good[0] * (0.6 + 0.4 * whole) if right else good[0] + 0.5 * mixed, good[1])
     if model == "model_ding" and way == "hedges" and random.random() < 0.12:
         text, outcome, good = text[: len(text) * 2 // 3], "truncated", (good[0] * 0.9, good[1] * 0.7)
     shown = [min(1.0, max(0.0, value + random.gauss(0, 0.04))) if value else 0.0 for value in good]

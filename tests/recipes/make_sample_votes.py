@@ -147,7 +147,7 @@ def write(sample: Sample, target: Path) -> None:
         plan = make_plan(loaded.recipe, store, Checksums(store.checksums).sha256_of)
         build_benchmark(plan, store, loaded.yaml, LineProgress(Console(quiet=True)))
         candidates, evidence = (
-            list(store.rows(store.manifest(step, plan.nodes[step].key))) for step in ("candidates", "evidence")
+            list(store.rows(store.manifest(step, plan.nodes[step].key))) for step in ("corrected", "evidence")
         )
 
         def judge(person: str, candidate: Candidate, passage: Evidence | None, question: str) -> int:

@@ -6,9 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
+from bundled_builds import shared
 
 from benchbuilder.config.load import load_recipe
 from benchbuilder.config.spec.annotation import AnnotationSpec
+from benchbuilder.core.records.name_sets import SET_FORM, set_members
 from benchbuilder.core.text.wordlist import load_words
 
 CARE_MI = Path(__file__).parents[2] / "recipes" / "recipe" / "care_mi"
@@ -49,6 +51,30 @@ def test_the_sample_is_large_enough():
     assert len(lines("textbook.jsonl")) >= 250
     pages = [json.loads(line)["text"].split("\n") for line in lines("encyclopaedia.jsonl")]
     assert sum(map(len, pages)) >= 150
+
+
+@pytest.fixture(scope="module")
+def items(once, tmp_path_factory):
+    return shared(once, "care_mi", tmp_path_factory.mktemp("built")).rows("items")
+
+
+@pytest.mark.push
+def test_sets_are_asked_for_and_bring_most_facts_of_the_graph_into_items(items):
+    sets = [item for item in items if item.form == SET_FORM]
+    assert len(sets) >= 24
+    facts = {item.fact for item in items if item.partition in ("bios", "cpubmed") and item.form != SET_FORM}
+    members = 0
+    for item in sets:
+        right, wrong = (set_members(text) for text in (item.payload.answer, item.payload.answer_wrong))
+        assert 2 <= len(right) == len(wrong) <= 4
+        assert not {name for names in right for name in names} & {name for names in wrong for name in names}
+        assert item.payload.type == "oe"
+        assert item.fact not in facts
+        members += len(right)
+    assert len(facts) + members >= 80
+    # two concepts exchange their sets: what is right for one is wrong for the other
+    exchanged = {(item.payload.answer, item.payload.answer_wrong) for item in sets}
+    assert sum((wrong, right) in exchanged for right, wrong in exchanged) >= 24
 
 
 @pytest.mark.full

@@ -87,6 +87,25 @@ def test_the_same_items_in_every_format(tmp_path: Path) -> None:
         assert not one[0].reviewed
 
 
+@pytest.mark.parametrize("form", ["jsonl", "csv"])
+def test_answers_that_are_sets_stay_sets(tmp_path: Path, form: str) -> None:
+    rows = [
+        {"full-question": "Which planets are hot?", "answer": "Venus; Mercury", "form": "set", "tags": ["open_set"]},
+        {"full-question": "Is Venus hot?", "answer": "Venus is hot.", "form": "verify", "tags": []},
+    ]
+    path = tmp_path / f"sets.{form}"
+    if form == "jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    else:
+        lines = [
+            ",".join(rows[0]),
+            'Which planets are hot?,Venus; Mercury,set,"[""open_set""]"',
+            "Is it?,It is.,verify,[]",
+        ]
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    assert [(item.form, item.tags) for item in items(path)] == [("set", ("open_set",)), ("statement", ())]
+
+
 def test_paragraphs_may_be_objects_and_columns_may_have_other_names(tmp_path: Path) -> None:
     path = tmp_path / "b.jsonl"
     rows = [{"prompt": "Q?", "gold": "A.", "docs": [{"text": "One."}, {"text": " "}], "fact": "f1", "key": "no"}]

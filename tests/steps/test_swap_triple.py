@@ -10,6 +10,7 @@ from claim_rows import envelope, triple
 from gathered import outcomes_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from benchbuilder.core.context import StepContext
 from benchbuilder.core.errors import DataError
@@ -21,19 +22,19 @@ from benchbuilder.core.records.row import ProducedBy, Span, content_id
 from benchbuilder.core.text.answers import comparison_key
 from benchbuilder.steps import swap_triple
 from benchbuilder.steps.swap_triple import SwapTriple
-from benchbuilder.steps.swapping import swapped
+from benchbuilder.steps.swapping import exchange, swapped
 from benchbuilder.steps.swapping.spec import SwapTripleSpec
 from benchbuilder.steps.template_statements import StateTriple
 from benchbuilder.testing import check_step
 
 NO_BARS = {
-    "known": True, "any_relation": True, "synonyms": ["同义词"], "kin": "none", "near_known": "none",
-    "popular_answer": None, "general_concept": None, "plausible": None, "together": True, "shared_letters": "allowed",
-    "alike": None, "related": None, "generic": [],
+    "known": True, "any_relation": True, "synonyms": ["同义词"], "kin": "none", "near_known": "none", "similar": None,
+    "cohesion": None, "spread": None, "together": True, "shared_letters": "allowed", "alike": None, "related": None,
+    "generic": [],
 }  # fmt: skip
 ALL_BARS = {
-    **NO_BARS, "kin": "bigram", "near_known": "letter", "popular_answer": 2, "general_concept": 2, "plausible": 0.0,
-    "shared_letters": "both_sides", "alike": 1, "related": 0.5, "generic": ["症状"],
+    **NO_BARS, "kin": "bigram", "near_known": "bigram", "similar": {}, "cohesion": {}, "spread": {},
+    "shared_letters": "balanced", "alike": 1, "related": 0.5, "generic": ["症状"],
 }  # fmt: skip
 NAMES = ["甲乙", "丙丁", "戊己", "庚辛", "壬癸", "子丑", "寅卯", "辰巳", "午未", "申酉", "甲丙", "乙"]
 NAME = st.sampled_from(NAMES)
@@ -112,7 +113,7 @@ def test_two_facts_make_a_family_of_four_statements(tmp_path, state):
     assert {one.fact, two.fact} == {fact.id for fact in facts}
     assert (one.polarity, one.joined, one.negated, one.of) == ("false", "replacement", False, stated[0].id)
     assert one.parents == (stated[0].id, stated[1].id, facts[0].id, facts[1].id)
-    assert "shares_letters" in one.checks
+    assert "letters_tell" in one.checks
     assert notes == {"relations": {"治": {"facts": 2, "families": 1, "functionality": 1.0}}}
 
 
@@ -126,14 +127,12 @@ def test_two_facts_make_a_family_of_four_statements(tmp_path, state):
         ({}, [("庚辛", "因", "甲乙")], "known_elsewhere", "庚辛 | 因 | 甲乙"),
         ({"near_known": "contained"}, [("甲乙", "治", "重庚辛")], "near_known", "重庚辛"),
         ({"near_known": "bigram"}, [("甲乙", "治", "庚辛寅")], "near_known", "庚辛寅"),
-        ({"near_known": "letter"}, [("甲乙", "治", "寅辛")], "near_known", "寅辛"),
         ({"kin": "contained"}, [("小甲乙", "治", "庚辛")], "kin_has_it", "小甲乙"),
         ({"kin": "bigram"}, [("甲乙寅", "治", "庚辛")], "kin_has_it", "甲乙寅"),
-        ({"plausible": 0.0}, [("甲乙", "因", "x"), ("y", "因", "x"), ("y", "治", "庚辛")], "plausible", "y | 治"),
+        ({"similar": {}}, [("甲乙", "因", "x"), ("y", "因", "x"), ("y", "治", "庚辛")], "similar_have_it", "y has it"),
         ({"related": 0.05}, [("甲乙", "因", "寅卯"), ("戊己", "因", "寅卯丑")], "heads_alike", ": 0.09"),
-        ({"popular_answer": 1}, [("子", "治", "庚辛")], "popular_answer", "子 | 治 | 庚辛"),
-        ({"popular_answer": 1}, [("子", "因", "大庚辛")], "popular_answer", "大庚辛"),
-        ({"general_concept": 1}, [("小甲乙", "因", "x"), ("y", "因", "甲乙丑")], "general_concept", "小甲乙, 甲乙丑"),
+        ({"cohesion": {"holders": 2}}, [("子", "治", "庚辛"), ("子", "因", "x"), ("戊己", "因", "y")], "unspecific",
+         "庚辛"),
     ],
 )  # fmt: skip
 def test_known_triples_bar_a_pair_and_are_named(tmp_path, state, bars, known, reason, names):
@@ -150,8 +149,10 @@ def test_known_triples_bar_a_pair_and_are_named(tmp_path, state, bars, known, re
 @pytest.mark.parametrize(
     ("bars", "two", "reasons"),
     [
-        ({"shared_letters": "both_sides"}, ("戊己", "治", "庚甲"), {"shares_letters"}),
-        ({"shared_letters": "both_sides"}, ("戊己", "治", "己辛"), {"shares_letters", "no_partner"}),
+        ({"shared_letters": "balanced"}, ("戊己", "治", "庚甲"), {"letters_tell"}),
+        ({"shared_letters": "balanced"}, ("戊己", "治", "己辛"), {"letters_tell"}),
+        ({"shared_letters": "common"}, ("戊己", "治", "庚甲"), {"shares_letters"}),
+        ({"shared_letters": "common"}, ("戊己", "治", "己辛"), {"shares_letters", "letters_tell"}),
         ({"alike": 1}, ("甲乙子", "治", "庚辛"), {"heads_alike"}),
         ({"alike": 1}, ("戊己", "治", "丙丁子"), {"answers_alike"}),
         ({"alike": 2}, ("甲乙子", "治", "庚辛"), {"heads_alike"}),  # one contains the other
@@ -169,14 +170,76 @@ def test_relations_are_sorted_by_what_a_graph_can_say(tmp_path, state):
     facts = facts_of(("甲乙", "治", "丙丁"), ("戊己", "治", "庚辛"), ("甲乙", "因", "壬癸"), ("戊己", "因", "子丑"))
 
     def kept(**lists):
-        outcomes, _ = run(made(tmp_path, {**NO_BARS, "popular_answer": 1}, relations=lists), state(facts), facts, known)
+        outcomes, _ = run(
+            made(tmp_path, {**NO_BARS, "cohesion": {"holders": 2}}, relations=lists), state(facts), facts, known
+        )
         return {text for text, outcome in outcomes.items() if isinstance(outcome, Kept)}
 
-    known = facts_of(("午未", "治", "庚辛"))
+    known = facts_of(("午未", "治", "庚辛"), ("午未", "源", "x"))
     cause = {"甲乙因壬癸。", "戊己因子丑。"}
     treatment = {"甲乙治丙丁。", "戊己治庚辛。"}
-    assert kept() == kept(open=["治"]) == kept(checkable=["因"]) == cause
+    assert kept() == kept(checkable=["因"]) == cause
+    assert all(kept(**{name: ["治"]}) == cause for name in ("open", "ranges", "preferences", "kinds"))
     assert kept(functional=["治"]) == cause | treatment
+
+
+STRICT = {"known": True, "any_relation": True, "synonyms": ["同义词"], "generic": []}  # the rest is the default
+WARDS = [*((name, "挂号", "呼吸内科") for name in ("肺炎", "哮喘", "矽肺")),
+         *((name, "挂号", "皮肤科") for name in ("湿疹", "痤疮", "疥疮"))]  # fmt: skip
+
+
+@pytest.mark.parametrize("relations", [{}, {"functional": ["挂号"]}])
+def test_answers_of_several_concepts_are_exchanged(tmp_path, state, relations):
+    """Three concepts have each answer: no count of them bars, nor do the letters that wards have in common."""
+    facts = facts_of(*WARDS)
+    outcomes, _ = run(made(tmp_path, STRICT, relations=relations), state(facts), facts)
+    assert {outcome.row.text[:2] for outcome in outcomes.values()} == {head for head, *_ in WARDS}
+    assert all(outcome.row.text[4:] in ("呼吸内科。", "皮肤科。") for outcome in outcomes.values())
+
+
+def test_the_author_lifts_what_guesses(tmp_path, state):
+    known = facts_of(("甲乙", "因", "x"), ("y", "因", "x"), ("y", "治", "庚辛"), ("甲乙", "因", "庚辛寅"))
+    facts = facts_of(("甲乙", "治", "丙丁"), ("戊己", "治", "庚辛"))
+    outcomes, _ = run(made(tmp_path, STRICT), state(facts), facts, known)
+    assert {outcome.reason for outcome in outcomes.values()} == {"near_known"}
+    outcomes, _ = run(made(tmp_path, STRICT, relations={"functional": ["治"]}), state(facts), facts, known)
+    assert all(isinstance(outcome, Kept) for outcome in outcomes.values())
+    outcomes, _ = run(made(tmp_path, STRICT, relations={"functional": ["治"]}), state(facts), facts,
+                      facts_of(("甲乙", "因", "庚辛")))  # fmt: skip
+    assert {outcome.reason for outcome in outcomes.values()} == {"known_elsewhere"}
+
+
+def test_preferences_do_not_tell_who_is_alike(tmp_path, state):
+    facts = facts_of(("甲乙", "治", "丙丁"), ("戊己", "治", "庚辛"))
+    known = facts_of(("甲乙", "宜", "x"), ("y", "宜", "x"), ("y", "治", "庚辛"))
+    bars = {**NO_BARS, "similar": {}}
+    outcomes, _ = run(made(tmp_path, bars), state(facts), facts, known)
+    assert {outcome.reason for outcome in outcomes.values()} == {"similar_have_it"}
+    outcomes, _ = run(made(tmp_path, bars, relations={"preferences": ["宜"]}), state(facts), facts, known)
+    assert all(isinstance(outcome, Kept) for outcome in outcomes.values())
+
+
+def test_classes_bar_answers_of_all_sorts_and_of_the_own_class(tmp_path, state):
+    facts = facts_of(("甲乙", "治", "丙丁"), ("戊己", "治", "庚辛"))
+    classed = [("甲乙", "科", "内"), ("戊己", "科", "外"), ("y", "科", "内")]
+    bars, relations = {**NO_BARS, "spread": {"classes": 2, "leading": 0.6}}, {"classes": ["科"]}
+
+    def reasons(*known, **spread):
+        step = made(tmp_path, {**bars, "spread": {**bars["spread"], **spread}}, relations=relations)
+        outcomes, _ = run(step, state(facts), facts, facts_of(*known))
+        return {getattr(outcome, "reason", "kept") for outcome in outcomes.values()}
+
+    assert reasons(*classed) == {"kept"}
+    assert reasons(*classed, ("y", "因", "庚辛")) == {"unspecific", "no_partner"}  # of both classes
+    assert reasons(*classed, ("y", "因", "庚辛"), classes=3) == {"class_has_it"}  # half of them are of the own class
+    assert reasons(*classed, ("y", "因", "庚辛"), classes=3, share=0.5) == {"kept"}
+    assert reasons(*classed[1:]) == {"class_has_it"}  # without a class nothing can be said
+    assert reasons(*classed, generic=["内"]) == {"class_has_it"}
+
+
+def test_a_gone_bar_names_its_successor(tmp_path):
+    with pytest.raises(ValidationError, match="`popular_answer` is gone"):
+        made(tmp_path, {**NO_BARS, "popular_answer": 2})
 
 
 def test_an_end_of_an_end_is_one_where_the_relation_is_transitive(tmp_path, state):
@@ -216,9 +279,9 @@ def test_words_are_compared_whole(tmp_path, state):
 
 def test_words_of_one_root_share_letters(tmp_path, state):
     facts = facts_of(("nephritic pain", "cure", "tin"), ("foot sore", "cure", "nephrology"))
-    step = made(tmp_path, {**NO_BARS, "shared_letters": "both_sides"}, unit="words")
+    step = made(tmp_path, {**NO_BARS, "shared_letters": "balanced"}, unit="words")
     outcomes, _ = run(step, state(facts), facts)
-    assert {outcome.reason for outcome in outcomes.values()} == {"shares_letters"}
+    assert {outcome.reason for outcome in outcomes.values()} == {"letters_tell"}
 
 
 def test_sources_and_types_are_not_mixed(tmp_path, state):
@@ -287,17 +350,26 @@ def graph_with_shared_letters(count=160):
     return facts_of(*edges)
 
 
-def test_no_bar_on_texts_holds_on_one_side_alone(tmp_path, state, monkeypatch):
+def test_no_bar_on_texts_holds_on_one_side_alone(tmp_path, state):
     facts = graph_with_shared_letters()
-    bars = {**NO_BARS, "shared_letters": "both_sides"}
+    bars = {**NO_BARS, "shared_letters": "balanced"}
     both = sides(swapped_pairs(made(tmp_path, bars), state, facts))
     assert both["true"] == both["false"]
     assert both["true"]["all"] > 60
-    assert both["true"]["shared 0"] == both["true"]["all"]
-    # the same check without its true side: the letters of a statement tell its verdict
-    monkeypatch.setattr(swap_triple.FactBars, "by_text", lambda self, fact: None)
-    one_sided = sides(swapped_pairs(made(tmp_path, bars), state, facts))
-    assert one_sided["true"] != one_sided["false"]
+    assert both["true"]["shared 0"] < both["true"]["all"]  # letters are balanced, not forbidden
+    # without the bar, the letters of a statement tell its verdict
+    told = sides(swapped_pairs(made(tmp_path), state, facts))
+    assert told["true"] != told["false"]
+
+
+def test_letters_that_few_names_have_are_not_shared(tmp_path, state):
+    facts = graph_with_shared_letters()
+    pairs = list(swapped_pairs(made(tmp_path, {**NO_BARS, "shared_letters": "common"}), state, facts))
+    common = {"病"}  # in every concept; a sixth of the answers end in it
+    assert all(set(concept) & set(answer) <= common for _, concept, answer in pairs)
+    counted = sides(pairs)
+    assert counted["true"] == counted["false"]
+    assert counted["true"]["all"] > 60
 
 
 def test_every_end_is_as_often_true_as_false(tmp_path, state):
@@ -346,7 +418,6 @@ def test_no_swapped_statement_is_known(tmp_path_factory, state, own, others, str
         own_triple, answer = payloads[row.fact], row.answer.slice_of(row.text)
         concept = own_triple.head if own_triple.relation != "治（反向）" else own_triple.tail
         assert not any(frozenset((a, b)) in linked for a in same[concept] for b in same[answer])
-        assert not strict or not set(concept) & set(answer)
     assert set(Counter(row.family for row in kept.values()).values()) <= {2}
     assert len({(row.text, payloads[row.fact].relation) for row in kept.values()}) == len(kept)
     mixed = data.draw(st.permutations(stated))
@@ -360,8 +431,8 @@ def test_no_swapped_statement_is_known(tmp_path_factory, state, own, others, str
 
 def test_large_groups_are_cut_and_still_paired(tmp_path, state, monkeypatch):
     facts = graph_with_shared_letters(90)
-    monkeypatch.setattr(swap_triple, "_BLOCK", 16)
-    outcomes, _ = run(made(tmp_path, {**NO_BARS, "shared_letters": "both_sides"}), state(facts), facts)
+    monkeypatch.setattr(exchange, "_BLOCK", 16)
+    outcomes, _ = run(made(tmp_path, {**NO_BARS, "shared_letters": "balanced"}), state(facts), facts)
     kept = [outcome.row for outcome in outcomes.values() if isinstance(outcome, Kept)]
     assert len(kept) > 40
     assert set(Counter(row.family for row in kept).values()) == {2}

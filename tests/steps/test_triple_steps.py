@@ -169,7 +169,9 @@ def test_a_family_of_triples_is_asked_in_one_form(state, negate):
     assert sorted(question.expected for question in questions) == ["no", "no", "yes", "yes"]
     assert len({question.negated for question in questions}) == 1
     assert {question.family for question in questions} == {"family-1"}
-    assert all(question.text.endswith("，这种说法对吗？") for question in questions)
+    quoted = [question.text.endswith("，这种说法对吗？") for question in questions]
+    assert quoted == [question.negated for question in questions]
+    assert all(question.text.endswith("吗？") for question in questions)
 
 
 def test_tf_asks_with_the_relation_of_the_true_one_and_a_general_form_of_the_false_one(state, negate):

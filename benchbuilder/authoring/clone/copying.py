@@ -158,7 +158,8 @@ class CopiedFiles:
             return None
         absolute = f"/{part.partition('/')[0]}/{new}" if name.startswith("/") else new
         own = "/".join(map(str, file.group[1:])) if not group else ""
-        return absolute.removeprefix(f"{own}/") if own else absolute
+        _, at, place = name.partition("@")
+        return (absolute.removeprefix(f"{own}/") if own else absolute) + at + place
 
     def _examples(self, path: Path, editor: YamlEditor) -> None:
         """Keep the examples of copied prompts; each names the language of its prompt, as the folder no longer does."""

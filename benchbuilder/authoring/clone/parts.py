@@ -78,7 +78,8 @@ class RecipeParts:
             group = f"{folder}/{group}"
         for name in choice.names:
             if name not in ("_self_", "null", "???"):
-                yield name, name.removeprefix("/") if name.startswith("/") else f"{group}/{name}"
+                option = name.partition("@")[0]
+                yield name, option.removeprefix("/") if option.startswith("/") else f"{group}/{option}"
 
     def _add(self, name: str, *, requested: bool = False) -> bool:
         """Add a file with all files that it chooses; whether it is copied."""

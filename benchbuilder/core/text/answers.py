@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 
 import regex
-from rapidfuzz.distance import Levenshtein
+from rapidfuzz.distance import Indel, Levenshtein
 
 from benchbuilder.core.records.row import Span
 from benchbuilder.core.text.lengths import LengthUnit, split_characters
@@ -149,6 +149,15 @@ def edit_distance(left: str, right: str) -> int:
     1
     """
     return Levenshtein.distance(left, right)
+
+
+def indel_similarity(left: str, right: str) -> float:
+    """How much two texts share, from 0 to 1: twice the longest common subsequence, over the characters of both.
+
+    >>> round(indel_similarity("haemorrhage", "hemorrhage"), 3)
+    0.952
+    """
+    return Indel.normalized_similarity(left, right)
 
 
 def locate_answer(answer: str, text: str, max_distance: int) -> Span | None:

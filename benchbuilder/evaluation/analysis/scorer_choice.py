@@ -38,7 +38,7 @@ class ScorerChoice:
         if measure.aspect == VERDICT:
             return 0
         kind = self._kind(measure.scorer)
-        if kind == "similarity":
+        if kind == "similarity" or (kind == "set_answer" and measure.aspect != "set_recall"):
             return None
         others = self._aspects()
         if measure.aspect not in others:

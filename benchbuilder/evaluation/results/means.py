@@ -29,7 +29,9 @@ def ranked_systems(frame: ResultsFrame, measure: ScoredAspect) -> list[Evaluated
         if (values := frame.run.values(measure, system.name).numbers.tolist())
     }  # fmt: skip
     places = {group: place for place, group in enumerate(("model", "people", "rule"))}
-    return sorted(means, key=lambda one: (places[one.group], -sum(means[one]) / len(means[one]), one.name))
+    return sorted(
+        means, key=lambda one: (places[one.group], -measure.sign * sum(means[one]) / len(means[one]), one.name)
+    )
 
 
 def means_table(frame: ResultsFrame, measure: ScoredAspect, published: PublishedResults | None) -> ResultTable:

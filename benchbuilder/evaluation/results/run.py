@@ -25,6 +25,7 @@ from benchbuilder.exporters import FinishedBuild, ordered_types
 
 VERDICT = "verdict"
 """The aspect of true/false verdicts, which are right or wrong and nothing between."""
+_LESS_IS_BETTER = "set_contradiction"
 
 SystemGroup = Literal["model", "people", "rule"]
 ScorerRole = Literal["people", "judge", "rule"]
@@ -57,6 +58,11 @@ class ScoredAspect:
     compares_words_only: bool = False
     """Whether an untrained judge compares words only; published human scores are not shown beside it."""
     form: str = ""
+
+    @property
+    def sign(self) -> int:
+        """1 if more is better, -1 if less is."""
+        return -1 if self.aspect == _LESS_IS_BETTER else 1
 
     @property
     def slug(self) -> str:

@@ -10,6 +10,7 @@ from pydantic import Field
 from benchbuilder.config import KindSpec, Slot
 from benchbuilder.core import (
     CHRF_OF,
+    SET_FORM,
     Answer,
     Item,
     NotApplicable,
@@ -46,6 +47,7 @@ class SimilarityScorer(Scorer):
     spec_class: ClassVar[type[KindSpec]] = SimilaritySpec
     reasons: ClassVar[Mapping[str, str]] = {
         "no_reference": "The item has no right statement to compare with.",
+        "name_set": "The right answer is a set of names, whose order means nothing; see `set_answer`.",
         "verdict_only": "Both answers of the item are verdicts, so words show nothing.",
         "missing": "The model has no answer to this item.",
     }
@@ -66,13 +68,12 @@ class SimilarityScorer(Scorer):
     def score(self, pairs: Sequence[tuple[Answer, Item[Any]]]) -> Iterable[ScorerResult]:
         """The similarities of each answer."""
         return [
-            NotApplicable("verdict_only")
-            if item.verdict_only
-            else self._scored(answer, make_case(item, strip_reasoning(answer.text) or ""))
-            for answer, item in pairs
+            self._scored(answer, item, make_case(item, strip_reasoning(answer.text) or "")) for answer, item in pairs
         ]
 
-    def _scored(self, answer: Answer, case: Case) -> ScorerResult:
+    def _scored(self, answer: Answer, item: Item[Any], case: Case) -> ScorerResult:
+        if item.verdict_only or item.form == SET_FORM:
+            return NotApplicable("verdict_only" if item.verdict_only else "name_set")
         if not case.right.strip():
             return NotApplicable("no_reference")
         if answer.outcome == "missing":

@@ -11,14 +11,15 @@ from typing import Literal
 
 from benchbuilder import __version__
 from benchbuilder.core import convert_script
-from benchbuilder.evaluation import VerdictTable, read_verdict_table
+from benchbuilder.evaluation import SetReader, VerdictTable, read_verdict_table
 from benchbuilder.publishing.harnesses.reader_source import SourceBundle
 from benchbuilder.publishing.harnesses.templates_of import render
 
-Scoring = Literal["verdict", "exact", "open"]
-"""Whether replies are read for a verdict, for an option or the right words, or for likeness to the right answer."""
+Scoring = Literal["verdict", "exact", "open", "set"]
+"""Whether replies are read for a verdict, for an option or the right words, for likeness to the right answer, or for
+names of the right set."""
 _HAN = ((0x3400, 0x4DC0), (0x4E00, 0xA000), (0xF900, 0xFB00), (0x20000, 0x32000))
-_GIVEN = ("DataError", "Span", "convert_script", "Conversion")
+_GIVEN = ("DataError", "Span", "convert_script", "Conversion", "indel_similarity")
 _METHODS = {"VerdictTable": ("expand_parts", "any_of", "_part")}
 
 
@@ -27,7 +28,8 @@ class TaskScoring:
     """How replies to a configuration are scored.
 
     ``verdict`` reads them by `tables`, ``exact`` compares them by the other settings, which are those of the scorer of
-    this name, and ``open`` measures how near they are to the right answer. Only `longest` characters of a reply count.
+    this name, and ``open`` measures how near they are to the right answer. ``set`` looks for names with the settings
+    `names`. Only `longest` characters of a reply count.
     """
 
     scoring: Scoring
@@ -37,6 +39,7 @@ class TaskScoring:
     ignore: str = ""
     drop: tuple[str, ...] = ()
     also_words: tuple[str, ...] = ()
+    names: SetReader | None = None
 
 
 def reader_module(configs: Mapping[str, TaskScoring], name: str, release: str = "") -> str:
@@ -51,6 +54,8 @@ def reader_module(configs: Mapping[str, TaskScoring], name: str, release: str = 
     bundle.take("benchbuilder.core.stats.overlap", ["chrf", "relative_closeness", "truncate_for_overlap"])
     bundle.take("benchbuilder.evaluation.parsing.verdicts", ["VerdictReader", "YesNoQuestion"])
     bundle.take("benchbuilder.evaluation.parsing.exact_answers", ["ExactReader", "right_keys"])
+    bundle.take("benchbuilder.evaluation.parsing.named_members", ["SetReader"])
+    bundle.take("benchbuilder.core.records.name_sets", ["set_members"])
     conversions = sorted({table.script for table in read if table.script is not None})
     tasks = {config: {**asdict(task), "tables": [files.index(path) for path in task.tables]}
              for config, task in configs.items()}  # fmt: skip

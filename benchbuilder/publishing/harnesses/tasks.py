@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchbuilder.config import EvaluationSpec, LoadedRecipe
-from benchbuilder.core import Problem, RecipeError
+from benchbuilder.core import OPEN_SET, SET_FORM, Problem, RecipeError
 from benchbuilder.evaluation import (
     ExactSpec,
+    SetAnswerSpec,
     SimilaritySpec,
     VerdictReader,
     VerdictSpec,
@@ -26,6 +27,13 @@ from benchbuilder.publishing.release.items import BenchmarkToShare, SharedItem
 _TRIED = 50
 """How many items of a verdict the words of examples are tried on."""
 _COLUMNS = ("id", "source", "type", "language", "context", "question", "expected", "answer", "answer_wrong", "family")
+_SET_NOTE = (
+    "Where answers are sets of names, the harness shows set_recall and set_contradiction (less is better). "
+    "It does not show set_precision, which many replies have not got: score_set of verdict_reader.py gives it"
+)
+_FIGURES: Mapping[Scoring, tuple[str, str]] = {
+    "open": ("chrf_right", "chrf_difference"), "set": ("set_recall", "set_contradiction"),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -40,6 +48,12 @@ class HarnessTask:
     scoring: Scoring
     rows: tuple[Mapping[str, str], ...]
     examples: tuple[Mapping[str, str], ...]
+
+    @property
+    def figures(self) -> tuple[str, ...]:
+        """The figures of each reply, if it is not right, wrong or invalid."""
+        known = _FIGURES.get(self.scoring, ())
+        return known if all(row["answer_wrong"] for row in self.rows) else known[:1]
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -97,7 +111,8 @@ def harness_benchmark(benchmark: BenchmarkToShare, loaded: LoadedRecipe) -> Harn
     tasks: list[HarnessTask] = []
     scorings: dict[str, TaskScoring] = {}
     left_out: dict[str, str] = {}
-    for config, items in sorted(benchmark.configs.items()):
+    configs, examples_of = _apart(benchmark.configs), _apart(benchmark.examples)
+    for config, items in sorted(configs.items()):
         spec = specs[items[0].task]
         known: dict[Scoring, TaskScoring] = {found.scoring: found for found in _scorings(spec)}
         wanted: set[Scoring] = {scoring for item in items if (scoring := _scoring(item, spec, known))}
@@ -109,7 +124,7 @@ def harness_benchmark(benchmark: BenchmarkToShare, loaded: LoadedRecipe) -> Harn
         maker = _RowMaker(config, spec, known[scoring], benchmark.canary, items)
         rows, examples = (
             tuple(maker.row(item) for item in some if _scoring(item, spec, known) == scoring)
-            for some in (items, benchmark.examples.get(config, ()))
+            for some in (items, examples_of.get(config, ()))
         )
         tasks.append(HarnessTask(program_name(f"{benchmark.name}_{config}"), config, scoring, rows, examples))
     if not tasks:
@@ -123,9 +138,23 @@ def harness_benchmark(benchmark: BenchmarkToShare, loaded: LoadedRecipe) -> Harn
         name=program_name(benchmark.name), title=benchmark.title or benchmark.name, release=benchmark.version,
         canary=benchmark.canary, licence=benchmark.licence, system=system,
         max_tokens=spec.sampling.max_new_tokens or 2048, tasks=tuple(tasks), left_out=left_out,
-        notes=tuple(dict.fromkeys(note for spec in specs.values() for note in _notes(spec))),
+        notes=(*dict.fromkeys(note for spec in specs.values() for note in _notes(spec)),
+               *([_SET_NOTE] if any(task.scoring == "set" for task in tasks) else [])),
         reader=reader_module(scorings, benchmark.name, benchmark.version),
     )  # fmt: skip
+
+
+def _apart(configs: Mapping[str, Sequence[SharedItem]]) -> dict[str, list[SharedItem]]:
+    """The items by configuration; those whose answers are sets have one of their own, as they are scored by names."""
+    found: dict[str, list[SharedItem]] = {}
+    for config, items in configs.items():
+        for item in items:
+            found.setdefault(f"{config}_{SET_FORM}" if _is_set(item) else config, []).append(item)
+    return found
+
+
+def _is_set(item: SharedItem) -> bool:
+    return item.columns.get("form") == SET_FORM
 
 
 def _evaluations(loaded: LoadedRecipe) -> dict[str, EvaluationSpec]:
@@ -158,6 +187,8 @@ def _scorings(spec: EvaluationSpec) -> Iterator[TaskScoring]:
         elif isinstance(scorer, ExactSpec):
             yield TaskScoring("exact", announced=scorer.announced, ignore=scorer.ignore, drop=scorer.drop,
                               also_words=scorer.also_words)  # fmt: skip
+        elif isinstance(scorer, SetAnswerSpec):
+            yield TaskScoring("set", longest=scorer.longest, names=scorer.reader())
         elif isinstance(scorer, SimilaritySpec) and "chrf" in scorer.measures:
             yield TaskScoring("open", longest=scorer.longest)
 
@@ -170,6 +201,8 @@ def _scoring(item: SharedItem, spec: EvaluationSpec, known: Collection[Scoring])
     """How a reply to `item` can be scored; ``None`` if no harness can."""
     if not item.question:
         return None
+    if _is_set(item):
+        return "set" if "set" in known else None
     if item.expected in ("yes", "no"):
         return "verdict" if "verdict" in known else None
     exact = _exact(spec)
@@ -186,6 +219,8 @@ def options_of(item: SharedItem, field: str = "options") -> dict[str, str]:
 
 
 def _why_left_out(items: Sequence[SharedItem], spec: EvaluationSpec, known: Collection[Scoring]) -> str:
+    if any(map(_is_set, items)) and "set" not in known:
+        return "its answers are sets of names, and the recipe has no scorer `set_answer`"
     if any(item.expected in ("yes", "no") for item in items) and "verdict" not in known:
         return "its items are true/false questions, and the recipe has no scorer `verdict`"
     if any(item.columns.get("options") for item in items):
@@ -226,6 +261,8 @@ class _RowMaker:
         row = {name: str(getattr(item, name)) for name in _COLUMNS} | {"config": self._config}
         if self._scoring.scoring == "exact" and self._exact is not None:
             row |= _exact_cells(item, self._exact)
+        if self._scoring.scoring == "set":
+            row["open_set"] = OPEN_SET if OPEN_SET in (item.columns.get("tags") or ()) else ""
         asked = item.context + item.question
         if self._prompt is not None:
             asked = render_prompt(self._prompt, {**item.columns, "question": asked, "type": item.type})

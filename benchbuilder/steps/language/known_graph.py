@@ -52,24 +52,19 @@ class KnownGraph:
         cls,
         tables: Sequence[Table[Any]],
         keys: Collection[str],
-        sides: Mapping[str, Collection[Side]],
         rule: KnownRule,
         chains: Mapping[str, Collection[Side]] | None = None,
     ) -> KnownGraph:
-        """The triples of the concepts `keys`, of their synonyms, and of the concepts that have them as an answer.
+        """The triples of the concepts `keys` and of their synonyms.
 
         Args:
             tables: Tables of known triples.
             keys: The keys of the concepts.
-            sides: For some keys, the sides of the relations that they answer.
             rule: How triples are read.
             chains: For some keys, the sides on which the ends of their ends are needed too.
         """
         near = cls(_touching(tables, keys, rule), rule)
         wider = {name for key in keys for name in near.synonyms(key)}
-        for key, wanted in sides.items():
-            for side in wanted:
-                wider.update(name for number in near.holders(key, side) for name in near.concept_names(number, side))
         wider |= set(keys)
         graph = near
         del near

@@ -31,6 +31,8 @@ from benchbuilder.steps.base import Map
 
 COLUMNS = ("relation", "statement", "negated", "tf", "oe", "answer_end")
 OPTIONAL = ("when_head", "when_tail")
+SET_QUESTION = "oe_set"
+"""The column of the question that asks for all ends."""
 NAMES = ("head", "tail", "relation")
 _FEW = 0.05
 """A remark is about at least this proportion of the triples of a partition."""
@@ -50,7 +52,8 @@ UNKNOWN_RELATION: Mapping[str, str] = {
 class RelationRow:
     """One way to read a relation: templates over ``{head}``, ``{tail}`` and ``{relation}``.
 
-    `answer_end` is the end that answers the open-ended question `oe` (empty: no question). A row applies only to
+    `answer_end` is the end that answers the open-ended question `oe` (empty: no question), and `oe_set`, which asks for
+    all such ends. A row applies only to
     triples whose complete ends match `when_head` and `when_tail` (empty: any).
     """
 
@@ -62,6 +65,7 @@ class RelationRow:
     answer_end: Literal["head", "tail"]
     when_head: str = ""
     when_tail: str = ""
+    oe_set: str = ""
 
     def fits(self, head: str, tail: str) -> bool:
         """Whether the row applies to a triple with these ends."""
@@ -104,6 +108,11 @@ class RelationStepSpec(StepSpec):
     """A relation table for each partition; ``default`` is for all others."""
 
 
+def read_tables(spec: RelationStepSpec) -> RelationTables:
+    """The relation tables of a step; RecipeError lists all faults of all files, with their lines."""
+    return RelationTables.read({name: ref.file for name, ref in spec.relations.items()})
+
+
 class RelationStep(Map):
     """A map that fills the templates of relation tables."""
 
@@ -143,8 +152,7 @@ class RelationStep(Map):
             )  # fmt: skip
 
     def _read_tables(self) -> RelationTables:
-        spec: RelationStepSpec = self.spec
-        return RelationTables.read({name: ref.file for name, ref in spec.relations.items()})
+        return read_tables(self.spec)
 
     def find_row(self, partition: str, triple: Triple) -> RelationRow | Dropped:
         """The row of the relation tables that applies to a triple, or the drop if there is none."""
@@ -194,14 +202,14 @@ def _read(file: Path, problems: list[Problem]) -> list[RelationRow]:
 
 def _row(data: Mapping[str, str]) -> RelationRow:
     end = cast(Literal["head", "tail"], data["answer_end"])
-    names = (*COLUMNS[:-1], *OPTIONAL)
+    names = (*COLUMNS[:-1], *OPTIONAL, SET_QUESTION)
     return RelationRow(**{name: data.get(name, "") for name in names}, answer_end=end)
 
 
 def _header_fault(header: list[str]) -> str:
     if missing := [name for name in COLUMNS if name not in header]:
         return f"the header lacks {', '.join(missing)}"
-    if unknown := [name for name in header if name not in (*COLUMNS, *OPTIONAL)]:
+    if unknown := [name for name in header if name not in (*COLUMNS, *OPTIONAL, SET_QUESTION)]:
         return f"the header has the unknown column {', '.join(unknown)}"
     return "" if header[: len(COLUMNS)] == list(COLUMNS) else "the columns are in another order"
 
@@ -209,8 +217,8 @@ def _header_fault(header: list[str]) -> str:
 def _faults(data: Mapping[str, str]) -> list[str]:
     faults = [
         f"{column}: {fault}"
-        for column in ("statement", "negated", "tf", "oe")
-        for fault in template_faults(data[column], NAMES)
+        for column in ("statement", "negated", "tf", "oe", SET_QUESTION)
+        for fault in template_faults(data.get(column, ""), NAMES)
     ]
     for column in ("statement", "negated", "tf"):
         for end in ("head", "tail"):
@@ -224,8 +232,9 @@ def _faults(data: Mapping[str, str]) -> list[str]:
         faults.append("negated: it ends differently from statement, which would give the key away")
     if data["answer_end"] not in ("head", "tail"):
         faults.append(f"answer_end: {data['answer_end']!r}; allowed are head and tail")
-    elif data["answer_end"] in placeholders(data["oe"]):
-        faults.append(f"oe: it contains its own answer, {{{data['answer_end']}}}")
+    else:
+        own = [name for name in ("oe", SET_QUESTION) if data["answer_end"] in placeholders(data.get(name, ""))]
+        faults += [f"{name}: it contains its own answer, {{{data['answer_end']}}}" for name in own]
     return faults + [f for column in OPTIONAL for f in _regex_fault(column, data.get(column, ""))]
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,13 +16,29 @@ from benchbuilder.steps.swapping.meeting import from_bits, has_bit, meeting, to_
 from benchbuilder.steps.swapping.mentions import Mentions
 from benchbuilder.steps.swapping.names import NameForms
 from benchbuilder.steps.swapping.relatedness import FULLY_RELATED, relatedness
+from benchbuilder.steps.swapping.similar_concepts import SimilarConcepts
 from benchbuilder.steps.swapping.spec import SwapBars
 
 PAIR_BARS = (
-    "known_end", "known_elsewhere", "near_known", "kin_has_it", "plausible", "together_in_text", "shares_letters",
-    "heads_alike", "answers_alike",
+    "known_end", "known_elsewhere", "near_known", "kin_has_it", "similar_have_it", "class_has_it", "together_in_text",
+    "shares_letters", "heads_alike", "answers_alike", "letters_tell",
 )  # fmt: skip
 """The bars of pairs, in the order in which they are reported."""
+_LETTERS = 3
+"""So many characters that concept and answer share are told apart; more count as this many."""
+
+
+@dataclass(frozen=True)
+class KnownWorld:
+    """What bars know: how names are compared, the known triples near the facts, paragraphs, and similar concepts."""
+
+    forms: NameForms
+    graph: KnownGraph
+    mentions: Mentions | None
+    similar: SimilarConcepts | None
+    has_classes: bool
+
+
 _STRIP = 64
 """Columns of a table that are turned at once: those of a line of the processor's cache."""
 
@@ -31,11 +50,11 @@ class PairBars:
     """
 
     def __init__(
-        self, facts: Sequence[SwapFact], bar: SwapBars, forms: NameForms, graph: KnownGraph, mentions: Mentions | None,
-        *, functional: bool, transitive: bool,
+        self, facts: Sequence[SwapFact], bar: SwapBars, known: KnownWorld, *, functional: bool, transitive: bool,
     ) -> None:  # fmt: skip
         self.facts = facts
-        self._bar, self._forms, self._graph, self._mentions = bar, forms, graph, mentions
+        self._bar, self._forms, self._graph = bar, known.forms, known.graph
+        self._known = known
         self._guesses, self._transitive = not functional, transitive
         self._side: Side = facts[0].side
         self.concepts = _numbered((fact.concept_key, fact.concept) for fact in facts)
@@ -44,27 +63,85 @@ class PairBars:
         answer_rows = {key: row for row, (key, _) in enumerate(self.answers)}
         self.concept_of = np.array([concept_rows[fact.concept_key] for fact in facts])
         self.answer_of = np.array([answer_rows[fact.answer_key] for fact in facts])
-        self._ends = [self._own_and(graph.ends, key) for key, _ in self.concepts]
-        self._linked = [graph.linked(key) for key, _ in self.concepts]
+        self._ends = [self._own_and(self._graph.ends, key) for key, _ in self.concepts]
+        self._linked = [self._graph.linked(key) for key, _ in self.concepts]
         self.marks = dict(self._marked())
         self.related = self._relate()
 
-    def allowed(self) -> Any:
-        """For each pair of facts, whether they may exchange their answers."""
+    def barred(self) -> Any:
+        """For each concept and answer, whether a bar speaks against the answer."""
         barred = np.zeros((len(self.concepts), -(-len(self.answers) // 8)), np.uint8)
         for bits in self.marks.values():
             barred |= bits
-        free = _of_facts(from_bits(~barred, len(self.answers)), self.concept_of, self.answer_of)
+        return from_bits(barred, len(self.answers))
+
+    def alike_concepts(self) -> Any:
+        """For each pair of concepts, whether they are too alike to exchange answers."""
+        alike = self._alike(self.concepts)
+        if self._bar.related is not None and self._guesses:
+            alike |= self.related > self._bar.related * FULLY_RELATED
+        return alike
+
+    def allowed(self) -> Any:
+        """For each pair of facts, whether they may exchange their answers."""
+        free = _of_facts(~self.barred(), self.concept_of, self.answer_of)
         both = free.copy()
         for start in range(0, len(free), _STRIP):
             strip = slice(start, start + _STRIP)
             both[strip] &= free[:, strip].T
-        alike = self._alike(self.concepts)
-        if self._bar.related is not None:
-            alike |= self.related > self._bar.related * FULLY_RELATED
-        both &= _of_facts(~alike, self.concept_of, self.concept_of)
+        both &= _of_facts(~self.alike_concepts(), self.concept_of, self.concept_of)
         both &= _of_facts(~self._alike(self.answers), self.answer_of, self.answer_of)
+        both[self.own_ends_share] = both[:, self.own_ends_share] = False
+        if self._bar.shared_letters != "allowed":
+            shared = _of_facts(self._shared_letters, self.concept_of, self.answer_of)
+            own = shared.diagonal()
+            for row in range(len(both)):
+                both[row] &= self._are_balanced(own[row], own, shared[row], shared[:, row])
         return both
+
+    @cached_property
+    def own_ends_share(self) -> Any:
+        """For each fact, whether its own ends share a rare letter: what bars false statements bars true ones too."""
+        bits = self.marks.get("shares_letters")
+        if bits is None:
+            return np.zeros(len(self.facts), bool)
+        return from_bits(bits, len(self.answers))[self.concept_of, self.answer_of]
+
+    def letters_tell(self, row: int, other: int) -> bool:
+        """Whether the letters of concept and answer tell the true statements of a pair from its false ones."""
+        if self._bar.shared_letters == "allowed":
+            return False
+        shared, pairs = self._shared_letters, ((row, row), (other, other), (row, other), (other, row))
+        return not self._are_balanced(*(shared[self.concept_of[a], self.answer_of[b]] for a, b in pairs))
+
+    @staticmethod
+    def _are_balanced(own: Any, other: Any, lent: Any, returned: Any) -> Any:
+        """Whether the two true statements of a pair share as many letters as its two false ones, in either order."""
+        return ((own == lent) & (other == returned)) | ((own == returned) & (other == lent))
+
+    @cached_property
+    def _shared_letters(self) -> Any:
+        """For each concept and answer, what their letters show, as a number.
+
+        It holds how many they share, counted up to `_LETTERS`, whether one name contains the other, and whether both
+        begin or end alike.
+        """
+        forms, count = self._forms, len(self.answers)
+        sides = [[name for _, name in some] for some in (self.concepts, self.answers)]
+        concepts, answers = (list(map(forms.letters, side)) for side in sides)
+        tables = [from_bits(meeting(concepts, answers, least), count) for least in range(1, _LETTERS + 1)]
+        whole, others = ([(name,) for name in side] for side in sides)
+        shown = [from_bits(forms.near(whole, others, "contained"), count)]
+        for place in (0, -1):
+            first, second = (np.array([(forms.tokens(name) or ("",))[place] for name in side]) for side in sides)
+            shown.append(first[:, None] == second)
+        found: Any = sum(table.astype(np.uint8) for table in tables)
+        return found + sum(table.astype(np.uint8) * ((_LETTERS + 1) << bit) for bit, table in enumerate(shown))
+
+    @property
+    def is_functional(self) -> bool:
+        """Whether the author says that a concept has one end in the relation."""
+        return not self._guesses
 
     def bar_of(self, row: int, other: int) -> str | None:
         """The first bar between the concept of a fact and the answer of another one."""
@@ -84,11 +161,12 @@ class PairBars:
         steps: list[tuple[str, bool, Callable[[], Any]]] = [
             ("known_end", bar.known, lambda: self._mark_known(self._known_ends())),
             ("known_elsewhere", bar.known and bar.any_relation, lambda: self._mark_known(self._linked)),
-            ("near_known", bar.near_known != "none", self._mark_near_known),
+            ("near_known", bar.near_known != "none" and self._guesses, self._mark_near_known),
             ("kin_has_it", bar.kin != "none" and self._guesses, self._mark_kin),
-            ("plausible", bar.plausible is not None and self._guesses, self._mark_plausible),
+            ("similar_have_it", bar.similar is not None and self._guesses, self._mark_similar),
+            ("class_has_it", bar.spread is not None and self._known.has_classes and self._guesses, self._mark_classes),
             ("together_in_text", bar.together and self._guesses, self._mark_together),
-            ("shares_letters", bar.shared_letters == "both_sides", self._mark_shared_letters),
+            ("shares_letters", bar.shared_letters == "common", self._mark_shared_letters),
         ]
         return ((name, mark()) for name, is_on, mark in steps if is_on)
 
@@ -112,7 +190,18 @@ class PairBars:
 
     def _mark_near_known(self) -> Any:
         ends = [{self._graph.spelled(end) for end in ends} for ends in self._barring_ends()]
-        return self._forms.near(ends, [self._spelled_names(key) for key, _ in self.answers], self._bar.near_known)
+        names = [self._spelled_names(key) for key, _ in self.answers]
+        return self._forms.near(ends, names, self._bar.near_known, self.common_pieces)
+
+    @cached_property
+    def common_pieces(self) -> frozenset[str]:
+        """The pieces that are a word for all answers."""
+        return self._common(name for _, name in self.answers)
+
+    def _common(self, names: Iterable[str]) -> frozenset[str]:
+        """The pieces that more than the share `common` of some names have, and more than two of them."""
+        every = list(names)
+        return self._forms.frequent_pieces(every, int(max(self._bar.common * len(every), 2)))
 
     def _spelled_names(self, key: str) -> list[str]:
         return sorted({self._graph.spelled(name) for name in self._graph.synonyms(key)})
@@ -127,40 +216,31 @@ class PairBars:
     def _mark_kin(self) -> Any:
         relatives = [self._spelled_names(key) for key, _ in self.concepts]
         holders = [{self._graph.spelled(name) for name in self.holder_names(key)} for key, _ in self.answers]
-        return self._forms.near(relatives, holders, self._bar.kin)
+        return self._forms.near(relatives, holders, self._bar.kin, self.frequent_pieces)
 
-    def voters(self, key: str) -> dict[str, int]:
-        """The concepts that have an answer in the relation, each by one of its names, with the edge that says so."""
-        found: dict[str, int] = {}
-        for number in self._graph.holders(key, self._side):
-            found.setdefault(min(self._graph.concept_names(number, self._side)), number)
-        return found
+    @cached_property
+    def frequent_pieces(self) -> frozenset[str]:
+        """The pieces that too many names have to make relatives."""
+        names = {self._graph.spelled(name) for key, _ in self.answers for name in self.holder_names(key)}
+        return self._forms.frequent_pieces(names, self._bar.rare)
 
-    def _mark_plausible(self) -> Any:
-        voters = [self.voters(key) for key, _ in self.answers]
-        if not self._bar.plausible:  # any vote bars
-            return meeting(
-                self._linked, [{end for name in names for end in self._graph.linked(name)} for names in voters]
-            )
-        votes = np.zeros((len(self.answers), len(self.concepts)), np.float32)
-        sizes = np.sqrt([max(len(linked), 1) for linked in self._linked])
-        rows = {name: np.array(found) for name, found in _index(self._linked).items()}
-        cosines: dict[str, tuple[Any, Any]] = {}
-        for cast, names in zip(votes, voters, strict=True):
-            for voter in names:
-                if voter not in cosines:
-                    ends = self._graph.linked(voter)
-                    shared = [rows[end] for end in ends if end in rows]
-                    counts = np.bincount(np.concatenate(shared) if shared else np.zeros(0, np.int64),
-                                         minlength=len(self.concepts))  # fmt: skip
-                    related = np.flatnonzero(counts)
-                    cosines[voter] = related, counts[related] / (sizes[related] * max(len(ends), 1) ** 0.5)
-                related, cosine = cosines[voter]
-                cast[related] += cosine
-        return to_bits((votes > self._bar.plausible).T)
+    def _mark_similar(self) -> Any:
+        bar, similar = self._bar.similar, self._known.similar
+        if bar is None or similar is None:
+            raise TypeError("the bar `similar` needs similar concepts")
+        concepts, answers = ([key for key, _ in names] for names in (self.concepts, self.answers))
+        shares, base = similar.similar_shares(concepts, answers, self._side, bar)
+        return to_bits((shares > bar.lift * base) | (shares > bar.share))
+
+    def _mark_classes(self) -> Any:
+        bar, similar = self._bar.spread, self._known.similar
+        if bar is None or similar is None:
+            raise TypeError("the bar `spread` needs similar concepts")
+        concepts, answers = ([key for key, _ in names] for names in (self.concepts, self.answers))
+        return to_bits(similar.class_shares(concepts, answers, bar) > bar.share)
 
     def _mark_together(self) -> Any:
-        mentions = self._mentions
+        mentions = self._known.mentions
         rows, columns = (
             [[] if mentions is None else mentions.paragraphs_of(self._graph.synonyms(key)) for key, _ in names]
             for names in (self.concepts, self.answers)
@@ -168,20 +248,40 @@ class PairBars:
         return meeting(rows, columns)
 
     def _mark_shared_letters(self) -> Any:
-        rows, columns = ([self._forms.letters(name) for _, name in names] for names in (self.concepts, self.answers))
-        return meeting(rows, columns)
+        concepts, answers = ([self.rare_letters(name) for _, name in names] for names in (self.concepts, self.answers))
+        return meeting(concepts, answers)
+
+    def rare_letters(self, name: str) -> Set[str]:
+        """The letters of a name that less than the share `common` of all names have, or only two of them."""
+        return self._forms.letters(name) - self._common_letters
+
+    @cached_property
+    def _common_letters(self) -> frozenset[str]:
+        names = [name for _, name in (*self.concepts, *self.answers)]
+        counts = Counter(letter for name in names for letter in self._forms.letters(name))
+        least = max(self._bar.common * len(names), 3)
+        return frozenset(letter for letter, count in counts.items() if count >= least)
 
     def _alike(self, names: Sequence[tuple[str, str]]) -> Any:
         """For each pair of names, whether they are too alike; a name is alike to itself."""
         alike, least = np.eye(len(names), dtype=bool), self._bar.alike
-        if least is not None:
-            texts = [(name,) for _, name in names]
-            near = self._forms.near(texts, texts, "bigram" if least == 1 else "contained")
-            alike |= from_bits(near, len(names))
-            if least > 1:
-                pieces = [self._forms.pieces(name) for _, name in names]
-                alike |= from_bits(meeting(pieces, pieces, least), len(names))
+        if least is None:
+            return alike
+        texts = [(name,) for _, name in names]
+        alike |= from_bits(self._forms.near(texts, texts, "contained"), len(names))
+        if self._guesses:
+            common = self._common(name for _, name in names)
+            pieces = [self._forms.pieces(name) - common for _, name in names]
+            alike |= from_bits(meeting(pieces, pieces, least), len(names))
         return alike
+
+    def are_alike(self, left: str, right: str, *, concepts: bool) -> bool:
+        """Whether two names of concepts, or of answers, are too alike."""
+        if self._bar.alike is None:
+            return left == right
+        common = self._common(name for _, name in (self.concepts if concepts else self.answers))
+        shared = (self._forms.pieces(left) & self._forms.pieces(right)) - common if self._guesses else ()
+        return left == right or self._forms.overlap(left, right) or len(shared) >= self._bar.alike
 
 
 def _numbered(names: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
@@ -195,12 +295,3 @@ def _numbered(names: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
 def _of_facts(table: Any, rows: Any, columns: Any) -> Any:
     """The table of facts that have these rows and columns of a table of names."""
     return table.take(rows, axis=0).take(columns, axis=1)
-
-
-def _index(sets: Iterable[Iterable[str]]) -> dict[str, list[int]]:
-    """For each member, the numbers of the sets that have it."""
-    found: dict[str, list[int]] = {}
-    for number, members in enumerate(sets):
-        for member in members:
-            found.setdefault(member, []).append(number)
-    return found

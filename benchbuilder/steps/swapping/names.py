@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -21,8 +22,8 @@ from benchbuilder.steps.language.columns import comparison_keys
 from benchbuilder.steps.swapping.meeting import meeting
 from benchbuilder.steps.swapping.relatedness import hash_column
 
-Nearness = Literal["none", "contained", "bigram", "letter"]
-"""When two names are near: never; if one contains the other; if they also share a piece, or a token."""
+Nearness = Literal["none", "contained", "bigram"]
+"""When two names are near: never; if one contains the other; if they also share a piece."""
 _ROOT = 4
 """Characters that words of one root share, in languages that write words apart."""
 _REMEMBERED = 1 << 16
@@ -75,19 +76,30 @@ class NameForms:
             for stop in range(start + 1, len(tokens) + 1):
                 yield " ".join(tokens[start:stop])
 
-    def near(self, lefts: Sequence[Collection[str]], rights: Sequence[Collection[str]], nearness: Nearness) -> Any:
-        """For each set of names of `lefts` and each of `rights`, whether any two names of them are near, as bits."""
+    def near(
+        self, lefts: Sequence[Collection[str]], rights: Sequence[Collection[str]], nearness: Nearness,
+        ignored: Set[str] = frozenset(),
+    ) -> Any:  # fmt: skip
+        """For each set of names of `lefts` and each of `rights`, whether any two names of them are near, as bits.
+
+        The pieces `ignored` make no names near.
+        """
         parts = self._parts(nearness)
-        found = meeting(_of_all(parts, lefts), list(_of_all(parts, rights)))
+        found = meeting(_of_all(parts, lefts), [some - ignored for some in _of_all(parts, rights)])
         if (inner := self._inner(nearness)) is not None:
             found = found | meeting(_of_all(self._whole, lefts), list(_of_all(inner, rights)))
             found |= meeting(_of_all(inner, lefts), list(_of_all(self._whole, rights)))
         return found
 
-    def is_near(self, left: str, right: str, nearness: Nearness) -> bool:
-        """Whether one of two names contains the other, or they share what `nearness` says."""
+    def is_near(self, left: str, right: str, nearness: Nearness, ignored: Set[str] = frozenset()) -> bool:
+        """Whether one of two names contains the other, or they share what `nearness` says and is not `ignored`."""
         parts = self._parts(nearness)
-        return self.overlap(left, right) or not set(parts(left)).isdisjoint(parts(right))
+        return self.overlap(left, right) or not (set(parts(left)) - ignored).isdisjoint(parts(right))
+
+    def frequent_pieces(self, names: Iterable[str], most: int) -> frozenset[str]:
+        """The pieces that more than `most` of some names have."""
+        counts = Counter(piece for name in names for piece in self.pieces(name))
+        return frozenset(piece for piece, count in counts.items() if count > most)
 
     def overlap(self, left: str, right: str) -> bool:
         """Whether one of two names contains the other; a name without tokens is never contained."""
@@ -120,7 +132,7 @@ class NameForms:
 
     def _parts(self, nearness: Nearness) -> Callable[[str], Collection[str]]:
         """What two near names share besides one containing the other."""
-        return {"bigram": self.pieces, "letter": self.tokens}.get(nearness, _no_parts)
+        return self.pieces if nearness == "bigram" else _no_parts
 
     def _inner(self, nearness: Nearness) -> Callable[[str], Iterable[str]] | None:
         """The forms that a name contains, as far as containing them does not mean to share a part."""
@@ -130,28 +142,6 @@ class NameForms:
 
     def _whole(self, name: str) -> tuple[str]:
         return (self.form(name),)
-
-
-class NamesInside:
-    """Finds which of some names, numbered by position, another name contains; names without tokens are in none."""
-
-    def __init__(self, names: Sequence[str], forms: NameForms) -> None:
-        self._forms = forms
-        self._numbers: dict[str, list[int]] = {}
-        self._lengths: dict[str, set[int]] = {}
-        for number, name in enumerate(names):
-            if tokens := forms.tokens(name):
-                self._numbers.setdefault(" ".join(tokens), []).append(number)
-                self._lengths.setdefault(tokens[0], set()).add(len(tokens))
-
-    def numbers(self, name: str) -> list[int]:
-        """The numbers of the names that `name` contains, in order; itself may be one of them."""
-        tokens = self._forms.tokens(name)
-        runs = {
-            " ".join(tokens[start : start + length])
-            for start, token in enumerate(tokens) for length in self._lengths.get(token, ())
-        }  # fmt: skip
-        return sorted({number for run in runs for number in self._numbers.get(run, ())})
 
 
 def _of_all(parts: Callable[[str], Iterable[str]], sets: Iterable[Iterable[str]]) -> Iterator[set[str]]:

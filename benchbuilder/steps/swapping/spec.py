@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from benchbuilder.config import StepSpec
 from benchbuilder.core import FrozenModel, LengthUnit, Regex
+from benchbuilder.steps.language.known_edges import KnownRule
 from benchbuilder.steps.swapping.names import Nearness
 
 
@@ -21,16 +23,71 @@ class SwapRelations(FrozenModel):
     """The relations that are swapped. Without any, all are swapped that are not `open`."""
     open: tuple[str, ...] = ()
     """Relations that are not swapped: far more ends are right than any graph lists, or right ends are a matter of
-    degree (treatments, examinations, risk factors, stages)."""
+    degree (treatments, examinations, risk factors, stages). A set question may ask for their known ends."""
+    ranges: tuple[str, ...] = ()
+    """Relations whose answers are ranges or amounts, which overlap: 1 to 2 months is no false answer where 1 to 3 is
+    right. They are not swapped."""
+    preferences: tuple[str, ...] = ()
+    """Relations that advise (what is good to eat). No answer is false, and they do not tell which concepts are alike.
+    They are not swapped."""
+    kinds: tuple[str, ...] = ()
+    """Relations whose answers are classes of answers (drug treatment, surgery). They are not swapped."""
     functional: tuple[str, ...] = ()
     """Relations with one right end for each concept, by the author's word. Bars that guess at missing triples do not
-    apply to them: `popular_answer`, `kin`, `plausible`, `together`."""
+    apply to them: `near_known`, `kin`, `similar`, `cohesion`, `spread`, `together`, `alike`, `related`."""
+    classes: tuple[str, ...] = ()
+    """Relations that class concepts (a department, a branch). See `SpreadBar`."""
     transitive: tuple[str, ...] = ()
     """Relations in which an end of an end is an end: what is a kind of a kind of X is a kind of X."""
 
 
+class SimilarBar(FrozenModel):
+    """How the concepts that are most similar to one speak for an answer.
+
+    The similarity of two concepts is the cosine of their sets of ends, in either direction, where an end that many
+    have weighs less (by inverse document frequency). The *similar share* of an answer is the share of the most similar
+    concepts that have it, each weighted by its similarity.
+    """
+
+    nearest: Annotated[int, Field(ge=1)] = 60
+    """How many concepts are most similar; more where several are equally so."""
+    lift: Annotated[float, Field(ge=0)] = 0.5
+    """The similar share, divided by the share of all concepts of the relation that have the answer, bars from here."""
+    share: Annotated[float, Field(ge=0, le=1)] = 0.1
+    """The similar share bars from here, however many concepts have the answer."""
+
+
+class CohesionBar(FrozenModel):
+    """`unspecific`: the concepts that have an answer have little else in common. Bars the fact.
+
+    Their cohesion is the mean similarity of two of them, without the answer itself. Fever has holders of all sorts; a
+    drug has holders of a sort, however many.
+    """
+
+    holders: Annotated[int, Field(ge=2)] = 3
+    """From so many concepts on that have the answer, one of which has another known end,"""
+    least: Annotated[float, Field(ge=0, le=1)] = 0.02
+    """a cohesion below this bars."""
+
+
+class SpreadBar(FrozenModel):
+    """How the classes of concepts speak for an answer. It needs `relations.classes`."""
+
+    generic: tuple[str, ...] = ()
+    """Classes that say nothing (internal medicine)."""
+    classes: Annotated[int, Field(ge=2)] = 8
+    """`unspecific`: those that have the answer are of at least so many classes, and"""
+    leading: Annotated[float, Field(gt=0, le=1)] = 0.4
+    """no class has this share of them. Bars the fact."""
+    share: Annotated[float, Field(ge=0, le=1)] = 0.05
+    """`class_has_it`: more than this share of those that have the answer are of a class of the concept, or the concept
+    has no class."""
+
+
 class SwapBars(FrozenModel):
     """What bars a pair of facts. Each bar applies to both swapped statements of the pair.
+
+    What a recipe leaves out is as in the preset ``strict`` (``swap=strict``).
 
     Synonyms of a name are all names of every end that has it, and all names of every end that has one of those. A
     *known end* of a concept is an end of a known triple whose other end is a synonym of the concept.
@@ -43,39 +100,61 @@ class SwapBars(FrozenModel):
     `kin` to all relations."""
     synonyms: tuple[str, ...]
     """Relations that state synonyms. Both ends of such a triple are names of one concept."""
-    kin: Nearness
+    kin: Nearness = "bigram"
     """`kin_has_it`: a relative of the concept has the answer. Relatives are concepts of which one name contains the
-    other; with ``bigram``, also those that share two characters in a row (one word, if the unit is words)."""
-    near_known: Nearness
+    other; with ``bigram``, also those that share two characters in a row (one word, if the unit is words) that at most
+    `rare` of the names have."""
+    rare: Annotated[int, Field(ge=1)] = 60
+    """In how many names two characters (a word) may occur that make relatives."""
+    near_known: Nearness = "bigram"
     """`near_known`: the swapped answer contains a known end of the concept, or is contained in one; with ``bigram``,
-    it also shares two characters in a row (one word) with one."""
-    popular_answer: Annotated[int, Field(ge=1)] | None
-    """`popular_answer`: more concepts than this have the answer, or an end that contains it, in this relation (with
-    `any_relation`: in any). Bars the fact."""
-    general_concept: Annotated[int, Field(ge=1)] | None
-    """`general_concept`: more names than this contain the concept: it has kinds, and what one of them has, it has too.
-    Bars the fact."""
-    plausible: Annotated[float, Field(ge=0)] | None
-    """`plausible`: other concepts that have the answer vote for it, each with its cosine to the concept. The cosine is
-    that of the two sets of known ends, in all relations. A sum of votes above this bars the pair."""
-    together: bool
+    it also shares two characters in a row (one word) with one that at most the share `common` of the answers have."""
+    common: Annotated[float, Field(gt=0, le=1)] = 0.1
+    """The share of the answers from which on two characters (a word) are a word for all of them: a tablet, a ward."""
+    similar: SimilarBar | None = SimilarBar()
+    """`similar_have_it`: concepts that are similar to this one have the answer."""
+    cohesion: CohesionBar | None = CohesionBar()
+    """`unspecific`, by what the concepts that have an answer have in common."""
+    spread: SpreadBar | None = SpreadBar()
+    """`unspecific` and `class_has_it`, by the `classes` of concepts."""
+    together: bool = True
     """`together_in_text`: a paragraph of the port `passages` has a name of the concept and a name of the answer."""
-    shared_letters: Literal["both_sides", "allowed"]
-    """`shares_letters`: concept and answer share a character (if the unit is words: a word, or four characters in a
-    row). It bars a fact whose own ends share one, and a pair whose swapped ends do: a bar on one side alone would give
-    the verdict away."""
-    alike: Annotated[int, Field(ge=1)] | None
+    shared_letters: Literal["common", "balanced", "allowed"] = "common"
+    """`letters_tell` (``balanced``): concept and answer share other numbers of characters (if the unit is words: of
+    words and of runs of four characters; three count as more than two) in the two false statements of a pair than in
+    its two true ones, or one contains the other, or both begin or end alike, in other numbers of them. So the letters
+    of a statement never tell its verdict. With ``common``, also `shares_letters`: the ends of a true or a false
+    statement share a character that less than the share `common` of the names have. Names that share a rare one often
+    belong together."""
+    alike: Annotated[int, Field(ge=1)] | None = 1
     """`heads_alike`, `answers_alike`: the two concepts, or the two answers, share at least this many pairs of
     characters in a row (words, if the unit is words), or one contains the other."""
-    related: Annotated[float, Field(ge=0, le=1)] | None
+    related: Annotated[float, Field(ge=0, le=1)] | None = 0.1
     """`heads_alike`: the two concepts are related by more than this: the cosine of the pieces (see `alike`) in their
     names and in those of their known ends, where rare pieces count more."""
     generic: tuple[Regex, ...]
     """`generic_answer`: patterns of answers that fit almost any concept. Bars the fact."""
 
 
-class SwapTripleSpec(StepSpec):
-    """Which facts exchange their answers."""
+PRESETS: Mapping[str, Mapping[str, Any]] = {
+    "strict": {},
+    "balanced": {
+        "kin": "contained", "similar": SimilarBar(lift=1.0, share=0.2), "cohesion": CohesionBar(holders=5, least=0.01),
+        "spread": None, "related": None, "shared_letters": "balanced",
+    },
+    "loose": {
+        "kin": "none", "near_known": "contained", "similar": None, "cohesion": None, "spread": None, "together": False,
+        "alike": 2, "related": None, "shared_letters": "balanced",
+    },
+}  # fmt: skip
+"""What the presets of the recipe group `swap` set otherwise than the defaults."""
+_GONE: Mapping[str, str] = {
+    "popular_answer": "bar.cohesion", "plausible": "bar.similar", "general_concept": "bar.kin",
+}  # fmt: skip
+
+
+class ExchangeSpec(FrozenModel):
+    """Which facts may exchange their answers."""
 
     relations: SwapRelations
     bar: SwapBars
@@ -88,3 +167,25 @@ class SwapTripleSpec(StepSpec):
     """The suffix of relations that read from tail to head (empty: none): X and X with the suffix are one relation."""
     ignore: str
     """Characters that are ignored when names are compared."""
+
+    @field_validator("bar", mode="before")
+    @classmethod
+    def _names_successors(cls, bar: Any) -> Any:
+        found: set[str] = set(_GONE).intersection(bar) if isinstance(bar, Mapping) else set()
+        if found:
+            raise ValueError("; ".join(f"`{name}` is gone; {_GONE[name]} took its place" for name in sorted(found)))
+        return bar
+
+    def with_preset(self, name: str) -> Self:
+        """The same settings with the bars of a preset."""
+        strict = {field: SwapBars.model_fields[field].get_default() for bars in PRESETS.values() for field in bars}
+        return self.model_copy(update={"bar": self.bar.model_copy(update={**strict, **PRESETS[name]})})
+
+    @property
+    def known_rule(self) -> KnownRule:
+        """How known triples are read."""
+        return KnownRule(self.ignore, self.inverse_suffix, frozenset(self.bar.synonyms))
+
+
+class SwapTripleSpec(ExchangeSpec, StepSpec):
+    """Which facts exchange their answers."""

@@ -23,6 +23,9 @@ def test_it_composes_with_its_own_files_only(filled: Path) -> None:
     loaded = load_recipe(["recipe=nutrition"])
     assert (loaded.recipe.name, loaded.recipe.language) == ("nutrition", "zh")
     assert set(loaded.recipe.sources) == {"questions", "book"}
+    own = (filled / "recipes" / "evaluation" / "nutrition_claims.yaml").read_text("utf-8")
+    assert "- nutrition_sets@_here_ " in own
+    assert (filled / "recipes" / "evaluation" / "nutrition_sets.yaml").is_file()
     strangers = [f"{key}: {ref.file}" for key, ref in loaded.files if not ref.file.is_relative_to(filled)]
     assert strangers == []
 

@@ -65,6 +65,20 @@ def exact():
     return made
 
 
+def test_where_less_is_better_the_lowest_mean_comes_first(tmp_path):
+    rows = [item(n, type_="oe") for n in range(4)]
+    made = Evaluation(rows)
+    for model, share in (("bold", 0.75), ("careful", 0.25)):
+        for row in rows:
+            made.answer(model, row, "早产")
+            made.score("set_answer", "set_recall", model, row, share)
+            made.score("set_answer", "set_contradiction", model, row, share)
+    files = write(tmp_path, made.finished())
+    assert list(lines(files, "means_set_recall_set_answer")) == ["bold", "careful"]
+    assert list(lines(files, "means_set_contradiction_set_answer")) == ["careful", "bold"]
+    assert "Share of the wrong names that are given (less is better)" in files["results.md"].read_text("utf-8")
+
+
 def test_means_and_deviations_over_all_and_by_source(tmp_path, exact):
     rows = lines(write(tmp_path, exact.finished()), "means_correctness_people_rate")
     glad = rows["glad"]

@@ -149,8 +149,10 @@ def test_what_cannot_be_compared_has_a_reason():
     nothing = claim("", "x")
     missing: Answer = answer(ITEM, "").model_copy(update={"outcome": "missing"})
     verdicts = ITEM.model_copy(update={"verdict_only": True})
-    found = scorer.score([(answer(nothing, "x"), nothing), (missing, ITEM), (answer(verdicts, "x"), verdicts)])
-    reasons = ["no_reference", "missing", "verdict_only"]
+    names = ITEM.model_copy(update={"form": "set"})
+    pairs = [(answer(one, "x"), one) for one in (nothing, verdicts, names)]
+    found = scorer.score([(missing, ITEM), *pairs])
+    reasons = ["missing", "no_reference", "verdict_only", "name_set"]
     assert list(found) == list(map(NotApplicable, reasons))
     assert set(reasons) == set(scorer.reasons)
 

@@ -275,9 +275,9 @@ def _claims(language: dict[str, Any]) -> dict[str, Any]:
                 "synonyms": [],
                 "kin": "none",
                 "near_known": "none",
-                "popular_answer": None,
-                "general_concept": None,
-                "plausible": None,
+                "similar": None,
+                "cohesion": None,
+                "spread": None,
                 "together": False,
                 "shared_letters": "allowed",
                 "alike": None,
@@ -303,6 +303,18 @@ def _claims(language: dict[str, Any]) -> dict[str, Any]:
         },
         "ask_tf_triple": {**asked, "relations": relations, "true_form": None, "false_form": language["tf"]},
         "ask_oe_triple": {"relations": relations, "enabled": False, "mark": mark, "ends": ends, "ignore": ""},
+        "ask_set_triple": {
+            "relations": relations,
+            "enabled": False,
+            "question": None,
+            "unusable": [],
+            "mark": mark,
+            "ends": ends,
+            "exchange": {
+                name: f"${{steps.swap_triple.{name}}}"
+                for name in ("relations", "bar", "partner", "unit", "inverse_suffix", "ignore")
+            },
+        },
         "ask_oe_choice": {
             "method": "seam",
             "strategy": "rules",

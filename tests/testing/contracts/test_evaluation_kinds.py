@@ -112,6 +112,8 @@ def test_scorer(sample: Sample, kind: str, tmp_path: Path) -> None:
         specs = [load("scorer", kind).spec_class(kind=kind, judge=judge, language="zh")]
     assert specs, f"the recipe has no scorer of the kind {kind!r}: write an example here"
     items = {item.id: item for item in evaluation.rows("benchmark")}
+    if kind == "set_answer":  # every second one: its statement is the one member of its set
+        items |= {name: items[name].model_copy(update={"form": "set"}) for name in sorted(items)[::2]}
     answers = [*evaluation.rows("answer.model_jia")[::9], *evaluation.rows("answer.echo")[::31]]
     pairs = [(answer, items[answer.of]) for answer in answers]
     if kind == "ratings":  # the sample's own are about items whose paragraphs people have judged

@@ -1,0 +1,76 @@
+"""The lines at the end of a build that say what became of the facts of a graph, and which sources gave no item."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from benchbuilder.cli.build import sources_without_items
+from benchbuilder.cli.graph_yield import graph_lines
+from benchbuilder.pipeline import BuildReport, Manifest
+
+
+def manifest(step: str, kind: str, *counts: tuple[str, str, str, int], rows: int = 1, row: str = "", **notes: Any):
+    return Manifest(
+        step=step, kind=kind, row=row, key="", key_inputs={}, inputs={}, digest="", outcomes="", rows=rows, shards=1,
+        counts=counts, notes=notes,
+    )  # fmt: skip
+
+
+def lines(*manifests: Manifest) -> list[str]:
+    return list(graph_lines({one.step: one for one in manifests}))
+
+
+def test_the_share_of_facts_and_the_reasons_that_cost_most_are_told():
+    swap = manifest(
+        "swap", "swap_triple", ("kg", "kept", "", 60), ("kg", "dropped", "open_relation", 100),
+        ("other", "dropped", "open_relation", 20), ("kg", "dropped", "unspecific", 10),
+        ("kg", "dropped", "left_over", 6), ("kg", "dropped", "no_partner", 4),
+        ("kg", "not_applicable", "false_statement", 7),
+    )  # fmt: skip
+    asked = manifest(
+        "sets", "ask_set_triple", ("kg", "kept", "", 10), ("kg", "not_applicable", "in_set", 30),
+        ("kg", "not_applicable", "asked_true_or_false", 120), ("kg", "dropped", "too_many_ends", 40),
+    )  # fmt: skip
+    assert lines(swap, asked, manifest("other", "screen", ("kg", "kept", "", 5))) == [
+        "swap: 60 of 200 facts (30 %) exchange their answers; not: open_relation 60 %, unspecific 5 %, left_over 3 %",
+        "sets: 40 of 200 facts (20 %) are in 10 set questions; not: too_many_ends 20 %",
+    ]
+    assert lines(manifest("swap", "swap_triple")) == []
+    assert lines(manifest("sets", "ask_set_triple", ("kg", "not_applicable", "switched_off", 5))) == []
+
+
+@pytest.mark.parametrize(
+    ("tried", "more"),
+    [
+        ({"now": 10, "strict": 10, "balanced": 25, "loose": 40},
+         ". With people's votes on them, swap=balanced 15 more, swap=loose 30 more"),
+        ({"now": 25, "strict": 10, "balanced": 25, "loose": 40}, ". With people's votes on them, swap=loose 15 more"),
+        ({"now": 40, "strict": 10, "balanced": 25, "loose": 40}, ""),
+    ],
+)  # fmt: skip
+def test_what_other_presets_bring_is_told_where_it_was_tried(tried, more):
+    swap = manifest("swap", "swap_triple", ("kg", "kept", "", 50), ("kg", "dropped", "unspecific", 50),
+                    presets={"facts": 100, "of": 100, "exchanged": tried})  # fmt: skip
+    assert lines(swap)[0].partition("unspecific 50 %")[2] == more
+    part = swap.model_copy(update={"notes": {"presets": {"facts": 50, "of": 100, "exchanged": tried}}})
+    assert lines(part)[0].count(" about ") == more.count("swap=")
+
+
+def test_a_source_of_facts_that_gave_rows_and_no_item_is_named():
+    manifests = {
+        "kg": manifest("kg", "triples", rows=5, row="fact[triple]"), "exam": manifest("exam", "x", row="fact[choice]"),
+        "book": manifest("book", "corpus", row="passage"), "words": manifest("words", "terms", row="fact[term]"),
+        "none": manifest("none", "triples", rows=0, row="fact[triple]"),
+        "topic": manifest("topic", "topic", ("kg", "dropped", "off_topic", 4), ("exam", "dropped", "off_topic", 1)),
+        "state": manifest("state", "state_triple", ("kg", "dropped", "unknown_relation", 1)),
+        "items": manifest("items", "annotate", ("exam", "kept", "", 1)),
+    }  # fmt: skip
+    report = BuildReport(folder=Path(), manifests=manifests)
+    part = cast(Any, SimpleNamespace(items="items", sources=["kg", "exam", "book", "words", "none"]))
+    assert list(sources_without_items(report, part)) == [
+        "warning: no item came of the 5 rows of source 'kg': topic off_topic 4, state unknown_relation 1"
+    ]
