@@ -11,7 +11,7 @@ from benchbuilder.config import load_recipe, trusting
 from benchbuilder.core import Problem
 from benchbuilder.evaluation import check_setting_files
 from benchbuilder.explorer import JudgedSet, check_judged
-from benchbuilder.pipeline import check_recipe, require_libraries, understood_rows
+from benchbuilder.pipeline import check_recipe, expected_graph_lines, relation_lines, require_libraries, understood_rows
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,8 @@ class CheckedRecipe:
         files: The number of files that it reads.
         warnings: What may be wrong with it; for a copied recipe also text that is still about the original.
         judged: The rows that people judged beside its rules, with what becomes of each, by step.
-        rows: Lines that show three rows of each source as they were understood.
+        rows: Lines that show three rows of each source as they were understood, and what relations of triples look like
+            that the recipe does not list, and what a build would make of some triples.
     """
 
     name: str
@@ -70,5 +71,5 @@ def check_overrides(overrides: Sequence[str], recipes: Sequence[str] | None) -> 
     found = loaded.recipe
     return CheckedRecipe(
         found.name, len(found.sources), len(found.steps), len(loaded.files), tuple(warnings), tuple(judged),
-        tuple(understood_rows(loaded)),
+        (*understood_rows(loaded), *relation_lines(loaded), *expected_graph_lines(loaded)),
     )  # fmt: skip

@@ -12,7 +12,6 @@ from rich.console import Console
 from benchbuilder.annotation import DATABASE_FILE as REVIEW_FILE
 from benchbuilder.annotation import AppSpec
 from benchbuilder.api import build_opened
-from benchbuilder.cli.graph_yield import graph_lines
 from benchbuilder.cli.label_quality import labels_line
 from benchbuilder.cli.receipts import receipt_lines
 from benchbuilder.cli.remember import remember_build
@@ -27,7 +26,7 @@ from benchbuilder.cli.session import (
 from benchbuilder.cli.terminal import Terminal, print_line
 from benchbuilder.config import Recipe, display_path
 from benchbuilder.core import STATEMENT_FORM, count_phrase, public_path
-from benchbuilder.pipeline import BuildReport, Manifest
+from benchbuilder.pipeline import BuildReport, Manifest, graph_lines
 from benchbuilder.steps import TopicSpec, keeps_few
 
 _ASKED = frozenset(f"fact[{kind}]" for kind in ("triple", "choice", "several_choice", "labelled_claim", "procedure",

@@ -7,7 +7,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from rich.console import Console
 
@@ -168,10 +168,12 @@ def run_new(args: argparse.Namespace, console: Console) -> int:
     if args.plugin is not None:
         _write_plugin(args, console)
         return 0
-    if args.name is None or (args.origin is None and args.language is None):
-        hint = "for instance `benchbuild new my_field --from care_mi`, `benchbuild new my_field --language yo`, or " \
-               "`benchbuild new --plugin my_plugin`"  # fmt: skip
-        raise RecipeError([Problem("a name, and a recipe to copy or a language, are needed", where="new", hint=hint)])
+    graphs = [source for source in args.source if ":triples=" in source]
+    if args.name is None or (args.origin is None and args.language is None and not graphs):
+        hint = "for instance `benchbuild new mine --from care_mi`, `benchbuild new mine --language yo`, " \
+               "`benchbuild new mine --source kg:triples=kg.tsv` or `benchbuild new --plugin my_plugin`"  # fmt: skip
+        raise RecipeError([Problem("a name, and a recipe to copy, a language or a file of triples, are needed",
+                                   where="new", hint=hint)])  # fmt: skip
     if args.kind is not None:
         raise RecipeError([Problem("--kind is for plugins", where=f"--kind {args.kind}", hint="give --plugin NAME")])
     request = CloneRequest(args.name, args.origin or "", args.language, tuple(args.source), tuple(args.also))
@@ -180,9 +182,9 @@ def run_new(args: argparse.Namespace, console: Console) -> int:
     _print_clone(clone, request, console)
     for warning in clone.warnings:
         print_line(console, f"warning: {warning}")
-    if not args.origin and args.language is not None:
+    if not args.origin:
         given = [source.partition(":")[0] for source in args.source if "=" in source]
-        for line in read_back(Path(f"recipes/recipe/{args.name}.yaml"), args.language, given):
+        for line in read_back(Path(f"recipes/recipe/{args.name}.yaml"), given):
             print_line(console, line)
     return 0
 
@@ -192,12 +194,14 @@ def _print_clone(clone: Clone, request: CloneRequest, console: Console) -> None:
     copied = f", copied from {request.origin}" if request.origin else ""
     lines = [f"{request.name}: {len(clone.files)} files{copied}", *(f"  {path}" for path in clone.files), "next:"]
     check = f"benchbuild check recipe={request.name}"
+    table = PurePosixPath(f"recipes/recipe/{request.name}/relations.tsv")
+    sentences = table if table in clone.files else f"recipes/forms/{request.name}.yaml"
     lines += [
         f"  1. open {recipe}: replace every ???, above all in the sources and the card",
         f"  2. {check}   lists what is missing or still about {request.origin}",
         f"  3. benchbuild preview n=3 recipe={request.name}",
     ] if request.origin else [
-        f"  1. open recipes/forms/{request.name}.yaml: write its open sentences, or check those that are there",
+        f"  1. open {sentences}: write its open sentences, or check those that are there",
         f"  2. open {recipe}: replace every ???, and look at every line that says check",
         f"  3. {check}   says what is still open",
         f"  4. benchbuild recipe={request.name}   makes the items",

@@ -23,6 +23,7 @@ from .output_names import output_name_fault as output_name_fault
 from .recipe_diff import KeyChange as KeyChange
 from .recipe_diff import file_changes as file_changes
 from .recipe_diff import recipe_key_changes as recipe_key_changes
+from .recipe_index import ORIGIN_FILE as ORIGIN_FILE
 from .recipe_index import RecipeIndex as RecipeIndex
 from .recipe_index import did_you_mean as did_you_mean
 from .render import annotate_with_origins as annotate_with_origins

@@ -182,7 +182,8 @@ def _hydra_override(override: Override, recipe: str, index: RecipeIndex) -> str:
         return ""
     if "/" in str(name) and not str(name).startswith(f"{recipe}/"):
         raise CompositionError([CompositionFault("foreign_variant", text, "variant", detail=recipe)], index)
-    return f"variant={recipe}/{str(name).removeprefix(f'{recipe}/')}"
+    plain = str(name).removeprefix(f"{recipe}/")
+    return f"variant={index.owner_of_variant(recipe, plain)}/{plain}"
 
 
 def _merge(

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Any
 
 from benchbuilder.config.search_path import RecipeRoot, display_path
 from benchbuilder.config.yaml_source import DefaultsChoice, RecipeFile, excerpt_of, parse_recipe_text
-from benchbuilder.core import Problem, RecipeError, read_given_file
+from benchbuilder.core import DataError, Problem, RecipeError, read_given_file, read_json
 
 
 def did_you_mean(text: str, known: Sequence[str] | dict[str, object]) -> str:
     """``did you mean 'X'?`` for the nearest of `known`, or nothing."""
     close = get_close_matches(text.lower(), [str(name) for name in known], n=1)
     return f"did you mean {close[0]!r}?" if close else ""
+
+
+ORIGIN_FILE = "origin.json"
+"""The file beside the data of a copied recipe that names its original."""
 
 
 class RecipeIndex:
@@ -94,6 +100,16 @@ class RecipeIndex:
             for choice in file.choices
         }
 
+    def owner_of_variant(self, recipe: str, name: str) -> str:
+        """The recipe that has the variant: `recipe`, or the nearest one that it is a copy of; else `recipe`."""
+        line = [recipe]
+        while not self.paths_of(f"variant/{line[-1]}/{name}"):
+            original = next((_original(path.with_suffix("")) for path, _ in self.paths_of(f"recipe/{line[-1]}")), "")
+            if original in ("", *line):
+                return recipe
+            line.append(original)
+        return line[-1]
+
     def option_names(self, group: str) -> list[str]:
         """The names in a group."""
         folders = [root.path / group for root in self.roots]
@@ -108,6 +124,15 @@ class RecipeIndex:
     def is_group(self, name: str) -> bool:
         """Whether `name` is a folder below a root."""
         return bool(name) and any((root.path / name).is_dir() for root in self.roots)
+
+
+def _original(folder: Path) -> str:
+    """The recipe that the one with this folder is a copy of; empty if it is none, or its record is damaged."""
+    try:
+        data: Any = read_json(folder / ORIGIN_FILE)
+        return data["recipe"] if re.fullmatch(r"\w+", data["recipe"]) else ""
+    except (OSError, ValueError, LookupError, TypeError, DataError):  # `check` reports what is wrong with a record
+        return ""
 
 
 def _without_override(choice: DefaultsChoice, group: str, file: RecipeFile) -> Problem:

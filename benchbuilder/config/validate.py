@@ -16,6 +16,7 @@ from pydantic import BaseModel, ValidationError
 
 from benchbuilder.config.composed_recipe import ComposedRecipe
 from benchbuilder.config.file_refs import FileResolver
+from benchbuilder.config.idle_nodes import without_idle_nodes
 from benchbuilder.config.origins import ValueOrigins, leaves_of
 from benchbuilder.config.output_names import (
     evaluation_folder_problems,
@@ -65,7 +66,7 @@ def validate_recipe(
     builder = _SpecBuilder(composed.origins, references, composed.idle_sources)
     _restore_norwegian(composed)
     builder.problems.update({problem.key: problem for problem in (*unresolved, *_unread_paths(composed))})
-    recipe = builder.recipe(_without_idle_sources(composed))
+    recipe = builder.recipe(without_idle_nodes(composed))
     builder.name(composed.data.get("name"), composed)
     users = [*user_only_key_problems(composed.data, composed.origins), *builder.costs]
     problems = dict.fromkeys(_each_once([*builder.problems.values(), *references.problems, *users]))
@@ -130,27 +131,6 @@ def read_kind_spec(slot: str, data: Mapping[str, Any]) -> Any:
         if isinstance(data.get(name), Mapping) and "kind" in data[name]
     }
     return cls.model_validate({**data, **nested})
-
-
-def _without_idle_sources(composed: ComposedRecipe) -> dict[str, Any]:
-    """The data without the settings of sources that were not chosen (``source=[medqa]`` leaves the others out).
-
-    Settings of such a source on the command line stay, and are reported as mistakes.
-    """
-    sources = composed.data.get("sources")
-    if not isinstance(sources, dict):
-        return composed.data
-    nodes: dict[str, Any] = sources
-    origins = composed.origins
-    kept = {
-        name: node
-        for name, node in nodes.items()
-        if name not in composed.idle_sources
-        or not isinstance(node, dict)
-        or "kind" in node
-        or any(origin.override for key, origin in origins.entries.items() if key[:2] == ("sources", name))
-    }
-    return {**composed.data, "sources": kept}
 
 
 class _SpecBuilder:

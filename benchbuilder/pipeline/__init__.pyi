@@ -25,6 +25,8 @@ from .cache_key import describe_key_changes as describe_key_changes
 from .cache_key import spec_key_inputs as spec_key_inputs
 from .check import check_recipe as check_recipe
 from .check import require_libraries as require_libraries
+from .check_relations import relation_lines as relation_lines
+from .check_relations import relation_words as relation_words
 from .cleaning import OUTPUTS_STATE as OUTPUTS_STATE
 from .cleaning import StoreContents as StoreContents
 from .cleaning import StoredStep as StoredStep
@@ -35,6 +37,8 @@ from .cleaning import size_of as size_of
 from .executors.base import Executor as Executor
 from .executors.base import StepWork as StepWork
 from .foreign_files import RUN_LOG as RUN_LOG
+from .graph_yield import expected_graph_lines as expected_graph_lines
+from .graph_yield import graph_lines as graph_lines
 from .inspected_flow import InspectedFlow as InspectedFlow
 from .inspected_flow import ports_of_step as ports_of_step
 from .inspector import Inspector as Inspector

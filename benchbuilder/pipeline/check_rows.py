@@ -19,6 +19,7 @@ from benchbuilder.core import (
     show_invisible,
     truncate_text,
 )
+from benchbuilder.pipeline.check_relations import relation_warnings
 from benchbuilder.pipeline.check_wiring import WiringCheck, accepts_row_class, step_class_of
 from benchbuilder.pipeline.text_faults import MARK, TextFault, faults_of
 from benchbuilder.pipeline.unmatched_words import unmatched_words
@@ -44,6 +45,7 @@ def row_warnings(loaded: LoadedRecipe) -> Iterator[Problem]:
     above = _rows_above(loaded, rows)
     yield from _unused_rows(loaded, above)
     yield from unmatched_words(loaded, above)
+    yield from relation_warnings(loaded, rows)
 
 
 def check_language(source: Source) -> None:

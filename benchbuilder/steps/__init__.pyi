@@ -16,6 +16,15 @@ from .language.edits import count_negations as count_negations
 from .language.edits import replace_span as replace_span
 from .language.edits import single_edit as single_edit
 from .language.edits import without_negations as without_negations
+from .language.relation_kinds import LISTED_KINDS as LISTED_KINDS
+from .language.relation_kinds import RelationKind as RelationKind
+from .language.relation_kinds import RelationNature as RelationNature
+from .language.relation_kinds import RelationSentence as RelationSentence
+from .language.relation_kinds import RelationWords as RelationWords
+from .language.relation_kinds import proposed_lists as proposed_lists
+from .language.relation_kinds import relation_natures as relation_natures
+from .language.relations import RELATION_COLUMNS as RELATION_COLUMNS
+from .language.relations import SET_QUESTION as SET_QUESTION
 from .language.relations import RelationTables as RelationTables
 from .model_settings import ModelMap as ModelMap
 from .model_settings import model_identity as model_identity

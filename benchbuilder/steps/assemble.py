@@ -17,6 +17,7 @@ from benchbuilder.core import (
     GatherStream,
     Question,
     Row,
+    SpecIssue,
     Statement,
     Table,
     child_rows,
@@ -79,7 +80,7 @@ class Assemble(Gather):
         "each": Port(Question),
         "stated": Port(Statement, mode="whole"),
         "negated": Port(Statement, mode="whole", optional=True),
-        "replaced": Port(Statement, mode="whole"),
+        "replaced": Port(Statement, mode="whole", optional=True),
         "denied": Port(Statement, mode="whole", optional=True),
     }
     output: ClassVar[type[Row] | None] = Candidate
@@ -92,6 +93,11 @@ class Assemble(Gather):
         "not_chosen": "The questions about the fact have another wrong answer.",
         "other_form": "The fact is asked in another form, which the recipe prefers.",
     }
+
+    def validate_inputs(self, rows: Mapping[str, type[Row]]) -> Iterator[SpecIssue]:
+        """No port with false statements is wired."""
+        if rows.keys().isdisjoint(("negated", "replaced", "denied")):
+            yield SpecIssue("from", "no port has false statements", ", ".join(rows), ("negated", "replaced"))
 
     def gather(self, tables: Mapping[str, Table[Any]]) -> GatherStream:
         """The outcome of each question, and the statements that no candidate uses."""

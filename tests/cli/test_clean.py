@@ -49,7 +49,7 @@ def test_it_shows_what_is_in_use_and_removes_nothing(at_home: Path, capsys: pyte
     before = stored(at_home)
     assert main(["clean", RECIPE, *STRICT, "--steps"]) == 0
     told = lines(capsys.readouterr().out)
-    state = next(line for line in told if line.startswith("in use 33 "))
+    state = next(line for line in told if line.startswith("in use 34 "))
     assert state.endswith("recipe=care_mi retriever.top_k=2 annotation.min_evidence=2")
     older = next(line for line in told if line.startswith("older 2 "))
     assert older.endswith("evidence: retriever.top_k: 3 -> 2; items: annotation.min_evidence: 3 -> 2")
@@ -67,7 +67,7 @@ def test_another_recipe_in_use_is_kept(at_home: Path, capsys: pytest.CaptureFixt
     assert main(["clean", RECIPE, *STRICT, "--keep", RECIPE, "--yes"]) == 0
     told = lines(capsys.readouterr().out)
     assert any(line.startswith("in use 2 ") and line.endswith(RECIPE) for line in told)
-    assert any(line.startswith("in use 51 ") and line.endswith(RECIPE) for line in told)
+    assert any(line.startswith("in use 61 ") and line.endswith(RECIPE) for line in told)
     assert told[-1] == "there is nothing to remove"
 
 

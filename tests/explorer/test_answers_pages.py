@@ -44,7 +44,7 @@ def shown_ids(text: str) -> list[str]:
 
 @pytest.mark.push
 def test_means_are_those_of_the_results(pages: ExplorerBrowser, results: dict[str, Any]) -> None:
-    table = next(table for table in results["tables"] if table["name"] == "means_correctness_ratings")
+    table = next(table for table in results["tables"] if table["name"] == "means_correctness_ratings_statement")
     stated = {line["cells"][0]["words"]: line["cells"][1]["value"] for line in table["lines"] if line["block"] == "own"}
     text = pages.text("/b/care_mi/answers?measure=correctness.ratings")
     head = text[text.index('class="means"') : text.index("<tbody")]

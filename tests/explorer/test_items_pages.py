@@ -60,7 +60,7 @@ def test_search_and_facets_choose_what_the_items_file_says(items: BrowsedItems, 
 
 @pytest.mark.push
 def test_facets_count_the_items(items: BrowsedItems, records: list[dict[str, Any]]) -> None:
-    assert set(items.facets) == {"source", "type", "expected", "tag"} <= set(FACETS)
+    assert set(items.facets) == {"source", "type", "form", "expected", "tag"} <= set(FACETS)
     for name in ("source", "type"):
         assert dict(items.facets[name]) == Counter(r[name] for r in records)
 

@@ -76,14 +76,14 @@ def test_new_asks_what_cannot_be_told(name: str, tmp_path: Path) -> None:
     data, warned = started(name, tmp_path)
     assert "???" in str(data["columns"]) or "???" in str(data["key_as"])
     recipe = tmp_path / "recipes/recipe/lay.yaml"
-    shown = "\n".join(read_back(recipe, "en", ["q"]))
+    shown = "\n".join(read_back(recipe, ["q"]))
     assert GALLERY[name].asks in warned + recipe.read_text("utf-8")
     assert warned or ("q with key_as: index, as read" in shown and "q with key_as: index_from_1, as read" in shown)
 
 
 def test_three_rows_are_shown_as_they_are_read(tmp_path: Path) -> None:
     started("cmexam", tmp_path)
-    first, place, *lines = read_back(tmp_path / "recipes/recipe/lay.yaml", "en", ["q"])
+    first, place, *lines = read_back(tmp_path / "recipes/recipe/lay.yaml", ["q"])
     assert (first, place.strip()[:8]) == ("q, as read:", "lay/q.cs")
     assert len(lines) == 3 * 4 - 1
     question = lines[0].strip().removeprefix("question: ")

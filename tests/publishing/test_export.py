@@ -179,7 +179,7 @@ def test_lm_eval_gets_tasks_by_source_and_a_group(exported: Path) -> None:
     Loader.add_constructor("!function", lambda loader, node: str(node.value))
     folder = exported / "lm_eval"
     files = {file.stem: yaml.load(file.read_text("utf-8"), Loader) for file in folder.glob("*.yaml")}
-    assert files["care_mi"]["task"] == ["care_mi_oe", "care_mi_tf"]
+    assert files["care_mi"]["task"] == ["care_mi_oe", "care_mi_oe_set", "care_mi_tf"]
     parts = files["care_mi_tf_by_source"]
     assert set(parts["task"]) <= set(files)
     assert [metric["metric"] for metric in parts["aggregate_metric_list"]] == ["acc", "invalid", "said_yes"]

@@ -2,8 +2,9 @@
 
 All of it is illustrative. Five made-up models answer questions of the sample: each has a way of talking and a share of
 questions that it gets right, and says the item's own right or wrong statement; of a set it names all or most of the
-right members, or some wrong ones among them. Three made-up people score the answers by the rules below, each with leanings and slips, and two more answer a part of the questions themselves. No model was
-asked and no expert has judged or answered anything.
+right members, or some wrong ones among them. Three made-up people score the answers by the rules below, each with
+leanings and slips, and two more answer a part of the questions themselves. No model was asked and no expert has judged
+or answered anything.
 
     python tests/recipes/make_sample_answers.py
 """
@@ -126,7 +127,9 @@ def ends(claim: Claim) -> tuple[str, str]:
     shared = next(
         (i for i, (a, b) in enumerate(zip(right, wrong, strict=False)) if a != b), min(map(len, (right, wrong)))
     )
-    marks = [found.end() for found in re.finditer(r"首选|选用|选择|开始于|应与|有助于预防|包括|[是为于]", right[:shared])]
+    marks = [
+        found.end() for found in re.finditer(r"首选|选用|选择|开始于|应与|有助于预防|包括|[是为于]", right[:shared])
+    ]
     cut = marks[-1] if marks else 0
     return right[cut:].removesuffix(AFTER_A_SET), wrong[cut:].removesuffix(AFTER_A_SET)
 

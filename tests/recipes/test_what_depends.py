@@ -53,7 +53,7 @@ def copy(once: Once, tmp_path_factory: pytest.TempPathFactory) -> Path:
         (
             "recipes/recipe/care_mi/relations_bios.tsv",
             "# edited\n",
-            {"state_triple", "swap_triple", "negate_triple", "ask_tf_triple", "ask_oe_triple", *LAST},
+            {"state_triple", "swap_triple", "negate_triple", "ask_tf_triple", "ask_oe_triple", "ask_set_triple", *LAST},
         ),
         ("recipes/recipe/care_mi/stopwords.txt", "某某\n", {"evidence", "items"}),
     ],

@@ -118,7 +118,7 @@ def test_why_a_set_is_not_asked_for(table, tmp_path, sets, known, more, reason):
 
 
 def test_an_end_of_all_sorts_makes_no_wrong_set(table, tmp_path):
-    known = facts_of(*((name, "症", ["一"]) for name in "丙丁"), ("丙", "因", ["x"]))
+    known = facts_of(*((name, "症", ["一"]) for name in "丙丁"), ("丙", "因", ["x"]), ("丁", "因", ["y"]))
     _, told, _ = run(made(table, tmp_path), facts_of(FEVER, COUGH), known)
     assert reasons(told) == {"unspecific", "no_partner"}
 
@@ -141,14 +141,14 @@ def test_what_a_set_is_not_asked_for_by_its_relation(table, tmp_path):
 
 
 def test_in_an_open_relation_half_of_a_wrong_set_may_be_an_end_of_anything(table, tmp_path):
-    known = facts_of(*((name, "症", ["一"]) for name in "丙丁"), ("丙", "因", ["x"]))
+    known = facts_of(*((name, "症", ["一"]) for name in "丙丁"), ("丙", "因", ["x"]), ("丁", "因", ["y"]))
     step = made(table, tmp_path, exchange={"relations": {"open": ["症"]}})
     asked, _, _ = run(step, facts_of(FEVER, COUGH), known)
     assert {row.question[0]: row.tags for row in asked} == {
         "甲": ("open_set", "loose_set"),
         "乙": ("open_set", "loose_set"),
     }
-    known += facts_of(*((name, "症", ["二"]) for name in "辰巳"), ("辰", "因", ["y"]))
+    known += facts_of(*((name, "症", ["二"]) for name in "辰巳"), ("辰", "因", ["y"]), ("巳", "因", ["z"]))
     _, told, _ = run(step, facts_of(FEVER, COUGH), known)
     assert reasons(told) == {"unspecific", "no_partner"}
 

@@ -277,6 +277,30 @@ def test_words_are_compared_whole(tmp_path, state):
     assert {outcome.reason for outcome in outcomes.values()} == {"near_known"}
 
 
+@pytest.mark.parametrize("statement", ["{head} is cured by {tail}.", "{tail} cures {head}."])
+def test_a_sentence_that_begins_with_a_name_has_a_capital_and_names_are_compared_without_it(tmp_path, statement):
+    file = tmp_path / "relations.tsv"
+    header = "relation\tstatement\tnegated\ttf\toe\tanswer_end"
+    file.write_text(f"{header}\n*\t{statement}\tNot so: {statement}\t{statement[:-1]}?\t\ttail\n", encoding="utf-8")
+    state = StateTriple(
+        StateTriple.spec_class.model_validate(
+            {"kind": "state_triple", "from": "rows", "relations": {"default": str(file)}}
+        ),
+        StepContext(seed=1, language="en", step="state", cache=tmp_path, workplace=tmp_path),
+    )
+    state.open({})
+    facts = facts_of(("ear pain", "cure", "artemisinin"), ("mRNA loss", "cure", "iron"))
+    stated = [next(iter(state.map(fact, {}))).row for fact in facts]
+    outcomes, _ = run(made(tmp_path, NO_BARS, unit="words"), stated, facts)
+    texts = [*(row.text for row in stated), *(outcome.row.text for outcome in outcomes.values())]
+    pairs = (("ear pain", "artemisinin"), ("mRNA loss", "iron"), ("ear pain", "iron"), ("mRNA loss", "artemisinin"))
+    expected = [statement.format(head=head, tail=tail) for head, tail in pairs]
+    assert texts == [text if text.startswith("mRNA") else text[0].upper() + text[1:] for text in expected]
+    known = facts_of(("EAR PAIN", "cure", "Iron"))
+    outcomes, _ = run(made(tmp_path, NO_BARS, unit="words"), stated, facts, known)
+    assert {outcome.reason for outcome in outcomes.values()} == {"known_end"}
+
+
 def test_words_of_one_root_share_letters(tmp_path, state):
     facts = facts_of(("nephritic pain", "cure", "tin"), ("foot sore", "cure", "nephrology"))
     step = made(tmp_path, {**NO_BARS, "shared_letters": "balanced"}, unit="words")

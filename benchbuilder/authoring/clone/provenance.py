@@ -9,10 +9,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from benchbuilder.config import RecipeRoot
+from benchbuilder.config import ORIGIN_FILE, RecipeRoot
 from benchbuilder.core import DataError, read_json
 
-ORIGIN_FILE = "origin.json"
 _FORMAT = 1
 
 

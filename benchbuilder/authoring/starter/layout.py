@@ -34,6 +34,11 @@ _PREMISE = re.compile(r"(?i)^(premise|sentence1)$")
 _NOT_GOLD = re.compile(r"(?i)pred|label\d+$|annotator|reasoning|_id$|^id$|votes|entropy|score")
 _ENDS = (
     (r"head|subject|x_name|h|s", r"relation|predicate|display_relation|metaedge|rel|r|p", r"tail|object|y_name|t|o"),
+    (
+        r"\u5934\u5b9e\u4f53|\u5b9e\u4f531|\u4e3b\u4f53|sujeto|sujet",
+        r"\u5173\u7cfb|\u8c13\u8bcd|relaci\u00f3n|relation|pr\u00e9dicat",
+        r"\u5c3e\u5b9e\u4f53|\u5b9e\u4f532|\u5ba2\u4f53|objeto|objet",
+    ),
     (r"source", r"relation|metaedge|rel|edge", r"target"),
 )
 _TEXT = re.compile(r"(?i)^(text|abstract|body|contents?|context|passage|paragraph)$")
@@ -53,7 +58,7 @@ def propose_layout(path: Path, kind: str) -> Layout:
     find = _FINDERS.get(kind)
     if find is None:
         raise UnclearLayoutError(f"which columns a source of the kind {kind} reads")
-    sample = read_sample(path)
+    sample = read_sample(path, repeats=kind == "triples")
     cells = columns_of(sample.records)
     layout = find({name: values for name, values in cells.items() if any(value not in (None, "") for value in values)})
     settings = {**sample.settings, **layout.settings}
@@ -152,12 +157,28 @@ def _triples(cells: Cells) -> Layout:
             head, relation, tail = (names[0] for names in found)
             if "display_relation" in cells:
                 relation = "display_relation"
-            if any(isinstance(value, list | dict) for name in (head, relation, tail) for value in cells[name]):
-                raise UnclearLayoutError("triples that hold lists")
-            if all(re.fullmatch(r"[A-Z]*\d+|\w+::.+", str(value)) for value in cells[head]):
-                raise UnclearLayoutError(f"{head} and {tail} are numbers of things: where are their names?")
-            return Layout({"head": head, "relation": relation, "tail": tail})
-    raise UnclearLayoutError(f"head, relation and tail among {', '.join(map(str, cells))}"[:200])
+            break
+    else:
+        head, relation, tail = _triple_by_shape(cells)
+    if any(isinstance(value, list | dict) for name in (head, relation, tail) for value in cells[name]):
+        raise UnclearLayoutError("triples that hold lists")
+    if all(re.fullmatch(r"[A-Z]*\d+|\w+::.+", str(value)) for value in cells[head]):
+        raise UnclearLayoutError(f"{head} and {tail} are numbers of things: where are their names?")
+    columns: dict[str, Any] = {"head": head, "relation": relation, "tail": tail}
+    for role, end in (("head_type", head), ("tail_type", tail)):
+        types = [name for name in cells if str(name) in (f"{end}_type", f"{end} type", role)]
+        columns |= {role: types[0]} if types else {}
+    typed = all("@@" in str(value) for end in (head, tail) for value in cells[end])
+    return Layout(columns, {"type_separator": "@@"} if typed else {})
+
+
+def _triple_by_shape(cells: Cells) -> tuple[Any, Any, Any]:
+    """Of three columns, that with few values is the relation; the others are head and tail."""
+    by_values = sorted(cells, key=lambda name: len(set(map(str, cells[name]))))
+    if len(cells) != 3 or 2 * len(set(map(str, cells[by_values[0]]))) > len(set(map(str, cells[by_values[1]]))):
+        raise UnclearLayoutError(f"head, relation and tail among {', '.join(map(str, cells))}"[:200])
+    head, tail = (name for name in cells if name != by_values[0])
+    return head, by_values[0], tail
 
 
 def _passages(cells: Cells) -> Layout:

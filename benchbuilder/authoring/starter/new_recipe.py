@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -14,11 +15,13 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from benchbuilder.authoring.clone.clone import Clone, CloneRequest, check_request
 from benchbuilder.authoring.clone.source_form import source_template
+from benchbuilder.authoring.starter.graph import GraphParts, graph_parts, language_of, newest_day
 from benchbuilder.authoring.starter.language_table import LanguageFacts, facts_of_language
 from benchbuilder.authoring.starter.layout import Layout, propose_layout
+from benchbuilder.authoring.starter.read_back import first_rows
 from benchbuilder.authoring.starter.sample import UnclearLayoutError
 from benchbuilder.config import OPEN_PLACE, RecipeIndex, find_roots
-from benchbuilder.core import Problem, RecipeError, read_given_file, read_given_text
+from benchbuilder.core import BenchbuilderError, Fact, Problem, RecipeError, Triple, read_given_file, read_given_text
 from benchbuilder.steps import ACCEPTED_COLUMNS, PAIR_COLUMNS, render_rows
 
 _DEFAULT_SOURCE = "questions:multiple_choice"
@@ -64,12 +67,20 @@ _FLOWS = {
         ("Another order may be possible. Experts are asked whether the right answer is right.",
          "A step may show its place by its words, such as “finally”."),
     ),
+    "triples": _Flow(
+        "triples", ("says_yes", "says_no"), (),
+        "made of the triples of a knowledge graph, by a sentence for each relation",
+        ("False statements exchange the answers of two triples. What the graph does not list may be true nevertheless.",
+         "The sentences of relations were made by rule."),
+    ),
 }  # fmt: skip
 """The flow of each kind of source; that of `_CHOICES` for every other kind."""
 _MOST_BYTES = 20_000_000
 """The size limit of a copied file."""
+_MOST_TRIPLES = 100_000
+"""So many triples of a file tell what its relations are."""
 _PATH = re.compile(rf"path: {re.escape(OPEN_PLACE)}.*")
-_READ_BY = {"question_answer": "reading_en", "several_choice": "law_zh", "triples": "medicine_en"}
+_READ_BY = {"question_answer": "reading_en", "several_choice": "law_zh"}
 """Kinds of sources that need the rules of a language, each with a recipe whose steps read it."""
 _TEXTS = ("corpus", "books", "wikipedia")
 """Kinds of sources of texts, which any flow takes as evidence."""
@@ -78,7 +89,7 @@ _SENTENCES = "en"
 
 
 def start_recipe(request: CloneRequest, recipes: Sequence[str] | None = None) -> Clone:
-    """The files of a new recipe in `request.language`; nothing is written.
+    """The files of a new recipe in `request.language`, or that of its triples; nothing is written.
 
     The kinds of its sources decide which flow it has, and so which sentences are open. Sentences that are bundled for
     the language are filled in, and marked to be checked.
@@ -93,16 +104,15 @@ def start_recipe(request: CloneRequest, recipes: Sequence[str] | None = None) ->
         hint = f"copy a recipe with --from, or choose it later: {request.extra_options[0].replace('/', '=')}"
         raise RecipeError([Problem("a new recipe has no parts to copy", where=f"--also {request.extra_options[0]}",
                                    hint=hint)])  # fmt: skip
-    assert request.language is not None
-    name, facts = request.name, facts_of_language(request.language)
-    bundled = _bundled(library, request.language.partition("-")[0])
-    arguments = request.sources or (_DEFAULT_SOURCE,)
+    name, arguments = request.name, request.sources or (_DEFAULT_SOURCE,)
     flow = _flow(arguments)
     sources = [_source(argument, name) for argument in arguments]
-    english = _texts(_bundled(library, _SENTENCES))
+    language, graph = _graph(request, sources, library) if flow.name == "triples" else (request.language or "", None)
+    facts, bundled = facts_of_language(language), _bundled(library, language.partition("-")[0])
+    english = _bundled(library, _SENTENCES)
     values = {
-        "name": name, "language": request.language, "facts": facts, "sources": "\n\n".join(s.text for s in sources),
-        "flow": flow, "sentences": {key: english[key] for key in flow.sentences},
+        "name": name, "language": language, "facts": facts, "graph": graph, "flow": flow,
+        "sources": "\n\n".join(s.text for s in sources), "sentences": {key: english[key] for key in flow.sentences},
         "lists": {key: _LISTS[key] for key in flow.lists}, "written": _texts(bundled),
         "found": {key: value for key, value in bundled.items() if isinstance(value, list)},
         "quoted": _quoted, "list": _listed,
@@ -111,22 +121,23 @@ def start_recipe(request: CloneRequest, recipes: Sequence[str] | None = None) ->
         f"recipe/{name}.yaml": _rendered("recipe", values),
         f"forms/{name}.yaml": _rendered("forms", values),
         f"writing/{name}.yaml": _rendered("writing", values),
-        f"verdicts/{name}.yaml": _verdict_words(library, request.language) or _rendered("verdicts", values),
+        f"verdicts/{name}.yaml": _verdict_words(library, language) or _rendered("verdicts", values),
     }
     if flow is _CHOICES:
         files |= {
             f"pairs/{name}.tsv": render_rows(PAIR_COLUMNS, ()),
             f"pairs/{name}_accepted.tsv": render_rows(ACCEPTED_COLUMNS, ()),
         }
-    data = {place: content for source in sources for place, content in source.files.items()}
+    if graph is not None:
+        files[f"recipe/{name}/relations.tsv"] = graph.table
+    data = dict(pair for source in sources for pair in source.files.items())
     warnings = [
-        *_unknown_language(facts),
+        *(_unknown_language(facts) if request.language else _guessed_language(facts)),
         *_unread_kinds(arguments),
         *(source.warning for source in sources if source.warning is not None),
     ]
-    return Clone({PurePosixPath("recipes", place): content for place, content in
-                  {**{place: text.encode() for place, text in files.items()}, **data}.items()},
-                 None, tuple(warnings))  # fmt: skip
+    written = {**{place: text.encode() for place, text in files.items()}, **data}
+    return Clone({PurePosixPath("recipes", place): content for place, content in written.items()}, None, (*warnings,))
 
 
 def _flow(arguments: Sequence[str]) -> _Flow:
@@ -175,7 +186,31 @@ def _source(argument: str, recipe: str) -> _SourceText:
         hint = "write them into the recipe; a column without a name is a number from 0"
         return _SourceText(text, files, Problem("the columns of this file could not be told", where=where,
                                                 actual=str(question), hint=hint))  # fmt: skip
+    if _kind_of(argument) == "triples":  # what a build needs; the author may know more
+        layout = Layout(layout.columns, {**layout.settings, "title": path.name, "licence": "not stated"})
     return _SourceText(_filled(text, layout), files)
+
+
+def _graph(request: CloneRequest, sources: Sequence[_SourceText], library: RecipeIndex) -> tuple[str, GraphParts]:
+    """The language of triples, asked for or told, and what a recipe needs for those of the files that can be read."""
+    triples, files = list[Triple](), list[Path]()
+    for argument, source in zip(request.sources, sources, strict=True):
+        given = argument.partition("=")[2]
+        if _kind_of(argument) != "triples" or not given or source.warning is not None:
+            continue
+        files.append(Path(given).resolve())
+        with suppress(BenchbuilderError, ValueError):  # `new` shows why, when it reads them as a build does
+            name = argument.partition(":")[0]
+            rows = first_rows(name, yaml.safe_load(source.text)[name], files[-1], "", _MOST_TRIPLES)
+            triples += [row.payload for row in rows if isinstance(row, Fact)]
+    language = request.language or language_of(triples, library)
+    return language, graph_parts(request.name, language, triples, library, newest_day(files))
+
+
+def _guessed_language(facts: LanguageFacts) -> Sequence[Problem]:
+    hint = "if it is another one, remove these files and give --language xx"
+    return [Problem("no language was named, and the triples seem to be in this one", where="new", actual=facts.name,
+                    hint=hint)]  # fmt: skip
 
 
 def _filled(text: str, layout: Layout) -> str:

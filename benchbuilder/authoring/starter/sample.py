@@ -27,7 +27,7 @@ _NAMES = re.compile(
     r"(?i)question|answer|option|choice|claim|label|statement|premise|hypothesis|passage|context|text|title|sentence|"
     r"head|tail|subject|object|relation|predicate|source|target|type|category|\bid\b|_id$|^id|"
     r"frage|antwort|l\u00f6sung|pregunta|respuesta|quest\u00e3o|pergunta|resposta|question|r\u00e9ponse|"
-    r"\u95ee\u9898|\u9898\u76ee|\u9898\u5e72|\u9009\u9879|\u7b54\u6848|\u554f\u984c"
+    r"\u95ee\u9898|\u9898\u76ee|\u9898\u5e72|\u9009\u9879|\u7b54\u6848|\u554f\u984c|\u5b9e\u4f53|\u5173\u7cfb"
 )
 """What headers say, in the languages that have forms."""
 _ASKS = re.compile(r"(?i)question|qtext|^q$|claim|statement")
@@ -50,8 +50,11 @@ class FileSample:
     settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
-def read_sample(path: Path) -> FileSample:
+def read_sample(path: Path, *, repeats: bool = False) -> FileSample:
     """The first records of a file: a table with or without header, JSON, JSON Lines, Parquet or XLSX.
+
+    If a column of the table `repeats` few values, as that of the relations of a graph does, its first cell tells
+    whether the first row is a header.
 
     Raises:
         UnclearLayoutError: The encoding, the separator, the header or the place of the records cannot be told.
@@ -61,13 +64,13 @@ def read_sample(path: Path) -> FileSample:
     if form == "parquet":
         return FileSample(_parquet(path))
     if form == "xlsx":
-        return _with_header(_sheet(path), {})
+        return _with_header(_sheet(path), {}, repeats=repeats)
     settings = _encoding(path)
     encoding = str(settings.get("encoding", "utf-8"))
     start = read_given_file(path)[:4096].decode(encoding, errors="ignore").lstrip("\ufeff \t\r\n")[:1]
     if start in ("{", "["):
         return _json(path, encoding, settings, is_lines=form == "jsonl" or is_json_lines(path, encoding), form=form)
-    return _table(path, encoding, settings, form)
+    return _table(path, encoding, settings, form, repeats=repeats)
 
 
 def _encoding(path: Path) -> dict[str, Any]:
@@ -106,7 +109,7 @@ def _sheet(path: Path) -> list[list[str]]:
     return [[*row, *[""] * (width - len(row))] for row in filled]
 
 
-def _table(path: Path, encoding: str, settings: Mapping[str, Any], form: str | None) -> FileSample:
+def _table(path: Path, encoding: str, settings: Mapping[str, Any], form: str | None, *, repeats: bool) -> FileSample:
     """A delimited file; of the separators, that with which all rows have one width of several columns."""
     usual = {"csv": ",", "tsv": "\t"}.get(form or "", "")
     fits: dict[str, tuple[bool, list[list[str]]]] = {}
@@ -127,7 +130,7 @@ def _table(path: Path, encoding: str, settings: Mapping[str, Any], form: str | N
         given["delimiter"] = delimiter
     if quoting != (form == "csv") and b'"' in read_given_file(path):
         given["quoting"] = quoting
-    return _with_header(rows, given)
+    return _with_header(rows, given, repeats=repeats)
 
 
 def _rows(path: Path, encoding: str, delimiter: str, *, quoting: bool) -> list[list[str]]:
@@ -143,7 +146,7 @@ def _rows(path: Path, encoding: str, delimiter: str, *, quoting: bool) -> list[l
     return rows if width > 1 and len(rows) >= _MOSTLY * len(units) else []
 
 
-def _with_header(rows: Sequence[Sequence[str]], settings: Mapping[str, Any]) -> FileSample:
+def _with_header(rows: Sequence[Sequence[str]], settings: Mapping[str, Any], *, repeats: bool) -> FileSample:
     """The records of a table, whose first row has names or is a record like the others."""
     if not rows:
         raise UnclearLayoutError("the file holds no rows")
@@ -153,6 +156,10 @@ def _with_header(rows: Sequence[Sequence[str]], settings: Mapping[str, Any]) -> 
     alike = [n for n, cell in enumerate(first) if told[n] and _sort(cell) == told[n]]
     differs = any(sort and _sort(cell) != sort for cell, sort in zip(first, told, strict=True))
     named = sum(len(cell) <= _LONGEST_NAME and bool(_NAMES.search(cell)) for cell in first)
+    few = min(range(len(first)), key=lambda n: len({row[n] for row in body}))
+    if repeats and 3 * len({row[few] for row in body}) <= len(body):
+        is_row = any(row[few] == first[few] for row in body)
+        alike, differs, named = ([0], False, 0) if is_row else ([], True, named)
     if (named >= 2 or differs) and (not alike or (named >= 2 and all(told[n] == "key" for n in alike) and differs)):
         columns = [name if name and first.count(name) == 1 else n for n, name in enumerate(first)]
         return FileSample([dict(zip(columns, row, strict=True)) for row in body], settings)

@@ -32,10 +32,14 @@ class StatedMean:
 
 @dataclass(frozen=True)
 class MeasuredScores:
-    """The scores of one scorer in one aspect: a row for each of `systems`, a column for each item; nan: no score."""
+    """The scores of one scorer in one aspect: a row for each of `systems`, a column for each item; nan: no score.
+
+    `form` is that of the items, empty where all have one form.
+    """
 
     aspect: str
     scorer: str
+    form: str
     title: str
     systems: tuple[str, ...]
     values: Any
@@ -44,7 +48,7 @@ class MeasuredScores:
     @property
     def key(self) -> str:
         """The name of the measure in addresses."""
-        return f"{self.aspect}.{self.scorer}"
+        return ".".join(filter(None, (self.aspect, self.scorer, self.form)))
 
     @property
     def by_people(self) -> bool:
@@ -66,10 +70,9 @@ class ScoredAnswers:
         for entry in data["scores"]:
             names = sorted(entry["values"], key=lambda name: GROUPS.index(self.systems.get(name, "rule")))
             values = np.array([entry["values"][name] for name in names], np.float32).reshape(len(names), len(self.ids))
-            means = _stated_means(tables.get(f"means_{entry['aspect']}_{entry['scorer']}"))
-            self.measures.append(MeasuredScores(
-                str(entry["aspect"]), str(entry["scorer"]), str(entry["title"]), tuple(names), values, means,
-            ))  # fmt: skip
+            aspect, scorer, form = (str(entry.get(part) or "") for part in ("aspect", "scorer", "form"))
+            means = _stated_means(tables.get("_".join(filter(None, ("means", aspect, scorer, form)))))
+            self.measures.append(MeasuredScores(aspect, scorer, form, str(entry["title"]), tuple(names), values, means))
 
     @cached_property
     def places(self) -> dict[str, int]:
@@ -82,15 +85,16 @@ class ScoredAnswers:
         return rows or list(range(len(measure.systems)))
 
     def measure(self, key: str) -> MeasuredScores | None:
-        """The measure of this name; the first one that is a verdict, or else the first, for an empty name."""
+        """The measure of this name, or the first form of it; for an empty name the first verdict, or else the first."""
         if not key:
             return next((one for one in self.measures if one.aspect == "verdict"), next(iter(self.measures), None))
-        return next((one for one in self.measures if one.key == key), None)
+        return next((one for one in self.measures if f"{one.key}.".startswith(f"{key}.")), None)
 
     def judged_beside_people(self, measure: MeasuredScores) -> MeasuredScores | None:
         """The scores of the same aspect that people gave, for those of a judge, and the other way round."""
+        kind = (measure.aspect, measure.form)
         return next((one for one in self.measures
-                     if one.aspect == measure.aspect and one.by_people != measure.by_people), None)  # fmt: skip
+                     if (one.aspect, one.form) == kind and one.by_people != measure.by_people), None)  # fmt: skip
 
     def chosen(self, measure: MeasuredScores, view: AnswerView) -> Any:
         """The places of the items that a view shows, in its order."""

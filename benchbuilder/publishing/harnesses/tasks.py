@@ -147,9 +147,9 @@ def harness_benchmark(benchmark: BenchmarkToShare, loaded: LoadedRecipe) -> Harn
 def _apart(configs: Mapping[str, Sequence[SharedItem]]) -> dict[str, list[SharedItem]]:
     """The items by configuration; those whose answers are sets have one of their own, as they are scored by names."""
     found: dict[str, list[SharedItem]] = {}
-    for config, items in configs.items():
+    for items in configs.values():
         for item in items:
-            found.setdefault(f"{config}_{SET_FORM}" if _is_set(item) else config, []).append(item)
+            found.setdefault(item.asked_as, []).append(item)
     return found
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from benchbuilder.config import LoadedRecipe, display_path
-from benchbuilder.core import DataError, flat_records, open_given_file, parse_json
+from benchbuilder.core import SET_FORM, DataError, flat_records, open_given_file, parse_json
 from benchbuilder.exporters import random_order_key
 from benchbuilder.pipeline import Checksums, Store, committed_manifests, finished_build, make_plan
 from benchbuilder.publishing.release.record import ReleasedConfig, read_record
@@ -52,6 +52,11 @@ class SharedItem:
     def config(self) -> str:
         """The name of its configuration: its type, or its task and its type."""
         return config_name(self.task, self.type)
+
+    @property
+    def asked_as(self) -> str:
+        """Its configuration, where those that ask for a set are apart: they are answered and scored in another way."""
+        return f"{self.config}_{SET_FORM}" if self.columns.get("form") == SET_FORM else self.config
 
 
 @dataclass(frozen=True)

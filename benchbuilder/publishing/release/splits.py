@@ -21,11 +21,12 @@ class ItemKey:
     task: str
     type: str
     family: str
+    asked_as: str
 
     @classmethod
     def of(cls, item: SharedItem) -> ItemKey:
         """That of an item."""
-        return cls(item.id, *map(sys.intern, (item.task, item.type, item.family)))
+        return cls(item.id, *map(sys.intern, (item.task, item.type, item.family, item.asked_as)))
 
     @property
     def config(self) -> str:
@@ -103,10 +104,10 @@ def divide(
 def _choose_examples(
     families: Mapping[str, Sequence[SharedItem | ItemKey]], free: Sequence[str], use_of: dict[str, Use], least: int
 ) -> None:
-    """Give families to the split dev until each configuration has `least` items there."""
-    missing = Counter({item.config: least for members in families.values() for item in members})
-    missing.subtract(item.config for f, use in use_of.items() if use == "dev" for item in families[f])
+    """Give families to the split dev until each configuration has `least` items there; questions for sets are apart."""
+    missing = Counter({item.asked_as: least for members in families.values() for item in members})
+    missing.subtract(item.asked_as for f, use in use_of.items() if use == "dev" for item in families[f])
     for family in free:
-        if any(missing[item.config] > 0 for item in families[family]):
+        if any(missing[item.asked_as] > 0 for item in families[family]):
             use_of[family] = "dev"
-            missing.subtract(item.config for item in families[family])
+            missing.subtract(item.asked_as for item in families[family])

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from benchbuilder.config import FileRef, StepSpec
+import regex
+
+from benchbuilder.config import OPEN_PLACE, FileRef, StepSpec
 from benchbuilder.core import (
     Dropped,
     Problem,
@@ -29,11 +31,12 @@ from benchbuilder.core import (
 )
 from benchbuilder.steps.base import Map
 
-COLUMNS = ("relation", "statement", "negated", "tf", "oe", "answer_end")
+RELATION_COLUMNS = ("relation", "statement", "negated", "tf", "oe", "answer_end")
 OPTIONAL = ("when_head", "when_tail")
 SET_QUESTION = "oe_set"
 """The column of the question that asks for all ends."""
 NAMES = ("head", "tail", "relation")
+_SMALL_WORD, _NO_CAPITALS = regex.compile(r"\p{Ll}{2,}(?![\p{L}\p{N}])"), regex.compile(r"\p{Lo}")
 _FEW = 0.05
 """A remark is about at least this proportion of the triples of a partition."""
 _NAMED = 8
@@ -53,8 +56,7 @@ class RelationRow:
     """One way to read a relation: templates over ``{head}``, ``{tail}`` and ``{relation}``.
 
     `answer_end` is the end that answers the open-ended question `oe` (empty: no question), and `oe_set`, which asks for
-    all such ends. A row applies only to
-    triples whose complete ends match `when_head` and `when_tail` (empty: any).
+    all such ends. A row applies only to triples whose complete ends match `when_head` and `when_tail` (empty: any).
     """
 
     relation: str
@@ -161,8 +163,23 @@ class RelationStep(Map):
 
 
 def fill_relation(template: str, triple: Triple) -> tuple[str, dict[str, Span]]:
-    """The text of a template of a relation for one triple, and the spans of its placeholders."""
-    return fill_template(template, {"head": triple.head, "tail": triple.tail, "relation": triple.relation})
+    """The text of a template of a relation for one triple, and the spans of its placeholders.
+
+    A sentence in letters that have capitals begins with one, unless its first word is one letter or has capitals and
+    digits of its own (mRNA, p53).
+    """
+    text, spans = fill_template(template, {"head": triple.head, "tail": triple.tail, "relation": triple.relation})
+    return (text if _NO_CAPITALS.search(text) else capitalise(text)), spans
+
+
+def capitalise(text: str) -> str:
+    """A text with a capital in place of the first letter of a first word in small letters.
+
+    >>> capitalise("ear pain"), capitalise("mRNA"), capitalise("p53")
+    ('Ear pain', 'mRNA', 'p53')
+    """
+    first = text[:1].upper()
+    return first + text[1:] if _SMALL_WORD.match(text) and len(first) == 1 else text
 
 
 def _read(file: Path, problems: list[Problem]) -> list[RelationRow]:
@@ -184,10 +201,12 @@ def _read(file: Path, problems: list[Problem]) -> list[RelationRow]:
         if header is None:
             header = cells
             if fault := _header_fault(header):
-                problems.append(Problem(fault, where=where, actual=", ".join(header), allowed=", ".join(COLUMNS)))
+                problems.append(
+                    Problem(fault, where=where, actual=", ".join(header), allowed=", ".join(RELATION_COLUMNS))
+                )
                 return []
             continue
-        if len(cells) > len(header) or len(cells) < len(COLUMNS):
+        if len(cells) > len(header) or len(cells) < len(RELATION_COLUMNS):
             problems.append(Problem(f"{len(cells)} columns where the header has {len(header)}", where=where))
             continue
         data = dict(zip(header, cells, strict=False))
@@ -196,25 +215,29 @@ def _read(file: Path, problems: list[Problem]) -> list[RelationRow]:
         if not faults:
             rows.append(_row(data))
     if header is None:
-        problems.append(Problem("the relation table has no header", where=str(file), allowed=", ".join(COLUMNS)))
+        problems.append(
+            Problem("the relation table has no header", where=str(file), allowed=", ".join(RELATION_COLUMNS))
+        )
     return rows
 
 
 def _row(data: Mapping[str, str]) -> RelationRow:
     end = cast(Literal["head", "tail"], data["answer_end"])
-    names = (*COLUMNS[:-1], *OPTIONAL, SET_QUESTION)
+    names = (*RELATION_COLUMNS[:-1], *OPTIONAL, SET_QUESTION)
     return RelationRow(**{name: data.get(name, "") for name in names}, answer_end=end)
 
 
 def _header_fault(header: list[str]) -> str:
-    if missing := [name for name in COLUMNS if name not in header]:
+    if missing := [name for name in RELATION_COLUMNS if name not in header]:
         return f"the header lacks {', '.join(missing)}"
-    if unknown := [name for name in header if name not in (*COLUMNS, *OPTIONAL, SET_QUESTION)]:
+    if unknown := [name for name in header if name not in (*RELATION_COLUMNS, *OPTIONAL, SET_QUESTION)]:
         return f"the header has the unknown column {', '.join(unknown)}"
-    return "" if header[: len(COLUMNS)] == list(COLUMNS) else "the columns are in another order"
+    return "" if header[: len(RELATION_COLUMNS)] == list(RELATION_COLUMNS) else "the columns are in another order"
 
 
 def _faults(data: Mapping[str, str]) -> list[str]:
+    if open_ones := [column for column in RELATION_COLUMNS[1:-1] if data[column] == OPEN_PLACE]:
+        return [f"{', '.join(open_ones)}: a sentence must be written in place of {OPEN_PLACE}"]
     faults = [
         f"{column}: {fault}"
         for column in ("statement", "negated", "tf", "oe", SET_QUESTION)

@@ -8,6 +8,7 @@ from typing import Any
 
 from benchbuilder.core import compose_characters
 from benchbuilder.steps.language.known_graph import Side, triple_text
+from benchbuilder.steps.language.relations import capitalise
 from benchbuilder.steps.swapping.names import NameForms
 
 
@@ -68,11 +69,13 @@ class FactReader:
         before, after = text[: span["start"]], text[span["end"] :]
         answer = text[span["start"] : span["end"]]
         for end, other in (("tail", "head"), ("head", "tail")):
-            concept = triple[other]
-            if answer == triple[end] and (concept in before or concept in after):
-                frame = f"{before}\0{after}".replace(concept, "\1", 1)
+            concept, written = triple[other], capitalise(triple[other])
+            shown = written if before.startswith(written) else concept
+            is_own = answer == triple[end] or (not before and answer == capitalise(triple[end]))
+            if is_own and (shown in before or shown in after):
+                frame = f"{before}\0{after}".replace(shown, "\1", 1)
                 group = self._group(statement["partition"], triple["relation"], frame, end, triple[f"{end}_type"])
-                (concept, concept_key), (answer, answer_key) = self._named(concept), self._named(answer)
+                (concept, concept_key), (answer, answer_key) = self._named(concept), self._named(triple[end])
                 return SwapFact(place, statement["id"], concept, answer, concept_key, answer_key, group)
         return None
 

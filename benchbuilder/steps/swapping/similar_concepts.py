@@ -108,7 +108,7 @@ class SimilarConcepts:
         """Whether so many concepts have an answer and have so little else in common that it says nothing of any."""
         code = self._code_of.get(answer, -1)
         holders = self._of(code)
-        if len(holders) < bar.holders or not (self._degrees[holders] > 1).any():  # nothing else is known of them
+        if np.count_nonzero(self._degrees[holders] > 1) < bar.holders:  # too little else is known of them
             return False
         if len(holders) > _COMPARED:
             holders = holders[np.linspace(0, len(holders) - 1, _COMPARED).astype(int)]

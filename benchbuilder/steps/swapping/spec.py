@@ -65,7 +65,7 @@ class CohesionBar(FrozenModel):
     """
 
     holders: Annotated[int, Field(ge=2)] = 3
-    """From so many concepts on that have the answer, one of which has another known end,"""
+    """From so many concepts on that have the answer and another known end,"""
     least: Annotated[float, Field(ge=0, le=1)] = 0.02
     """a cohesion below this bars."""
 

@@ -221,7 +221,7 @@ def test_items_without_a_source_are_found_without_a_build(here: Path, capsys: py
     assert "- items: no rows of the chosen sources reach the items" in err
     assert re.search(r"at: +recipes/recipe/nutrition\.yaml:\d+", err)
     assert "found:   sources.questions of `fact[several_choice]`, sources.book of `passage`" in err
-    assert "hint:    the steps read sources.triple, sources.choice, sources.passage" in err
+    assert "hint:    the steps read sources.triple, sources.passage, sources.choice" in err
 
 
 @pytest.mark.full

@@ -93,7 +93,7 @@ def test_the_kind_of_the_source_chooses_the_flow(here: Path, kind: str, flow: st
 
 
 @pytest.mark.push
-@pytest.mark.parametrize("kind", ["question_answer", "several_choice", "triples"])
+@pytest.mark.parametrize("kind", ["question_answer", "several_choice"])
 def test_a_kind_that_no_step_reads_is_warned_of_and_the_proposed_command_works(
     here: Path, capsys: pytest.CaptureFixture[str], kind: str
 ) -> None:

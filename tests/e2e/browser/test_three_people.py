@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 WORDS = [  # one question a fact: a sample divides no family, and its questions share their paragraphs
     "recipe=care_mi", "annotation=app", "steps.items.sample=4", "steps.ask_tf_choice.polarity=true_only",
-    "steps.candidates.from.each=[ask_tf_choice]",
+    "steps.candidates.from.each=[ask_tf_choice]", "steps.ask_set_triple.enabled=false",
 ]  # fmt: skip
 NAMES = {"王医生": "annotator", "li-wei": "annotator", "Ana": "adjudicator"}
 FIRST, SECOND, JUDGE = NAMES

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -54,7 +55,7 @@ sys.argv = [*shlex.split(written), "--num_fewshot", "4"]  # the command of the p
 cli_evaluate()
 prompts = {}
 for file in Path("results").rglob(f"samples_{name}_*.jsonl"):
-    config = file.name.removeprefix(f"samples_{name}_")[:2]
+    config = re.split(r"_\d{4}-", file.name.removeprefix(f"samples_{name}_"))[0]
     for line in file.read_text("utf-8").splitlines():
         sample = json.loads(line)
         prompts[config] = [sample["doc"]["id"], str(sample["arguments"]["gen_args_0"]["arg_0"])]

@@ -9,8 +9,7 @@ from typing import Any, cast
 import pytest
 
 from benchbuilder.cli.build import sources_without_items
-from benchbuilder.cli.graph_yield import graph_lines
-from benchbuilder.pipeline import BuildReport, Manifest
+from benchbuilder.pipeline import BuildReport, Manifest, graph_lines
 
 
 def manifest(step: str, kind: str, *counts: tuple[str, str, str, int], rows: int = 1, row: str = "", **notes: Any):

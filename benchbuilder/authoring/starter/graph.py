@@ -1,0 +1,104 @@
+"""What ``new`` makes of files of triples: what each relation is, sentences for it, and the language of its names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchbuilder.config import OPEN_PLACE, RecipeIndex
+from benchbuilder.core import ScriptCounts, Triple, has_match, read_given_text
+from benchbuilder.pipeline import relation_words
+from benchbuilder.steps import (
+    RELATION_COLUMNS,
+    SET_QUESTION,
+    RelationKind,
+    RelationNature,
+    RelationSentence,
+    proposed_lists,
+    relation_natures,
+)
+
+_SCRIPTS = {
+    "CJK": "zh", "HIRAGANA": "ja", "KATAKANA": "ja", "HANGUL": "ko", "ARABIC": "ar", "DEVANAGARI": "hi",
+    "CYRILLIC": "ru", "GREEK": "el", "HEBREW": "he", "THAI": "th", "BENGALI": "bn", "TAMIL": "ta", "ETHIOPIC": "am",
+}  # fmt: skip
+"""The language that most graphs in a script are in; Latin letters are told by the names of relations."""
+_KANA = ("HIRAGANA", "KATAKANA")
+_LATIN = "en"
+_READ = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class GraphParts:
+    """What a recipe for triples needs beside its sources.
+
+    `table` is its relation table, `lists` are the relations that each setting lists, `rules` is the option of the group
+    `rules`, and `sets` that of `evaluation` that scores answers to set questions, empty without one. `day` is the day
+    of the newest file, empty without one.
+    """
+
+    table: str
+    rules: str
+    sets: str
+    lists: Mapping[RelationKind, Sequence[str]]
+    day: str
+
+
+def graph_parts(name: str, language: str, triples: Iterable[Triple], library: RecipeIndex, day: str) -> GraphParts:
+    """The parts for triples, which may be none yet."""
+    words = relation_words(library, language)
+    natures = relation_natures(triples, words)
+    head = [
+        f"# Sentences for the relations of {name} over {{head}}, {{tail}} and {{relation}}, made by rule: read each.",
+        "# Above each is what its relation was taken for; the recipe lists it under steps.swap_triple.relations.",
+        "# An open-ended question (oe) needs a relation with one right end, one for all ends (oe_set) several.",
+        "# No speaker has checked these lines.",
+        "\t".join((*RELATION_COLUMNS, SET_QUESTION)),
+    ]
+    rows = [line for nature in natures for line in _lines(nature, words.sentence_for(nature))]
+    if not natures or not words.sentences:
+        rows += _row("*", words.sentence_for(RelationNature("*", "checkable", "", 0, 0, 1.0, 0, ())))
+    short = language.partition("-")[0]
+    own = [path for path, _ in library.paths_of(f"rules/{short}_claims")]
+    has_own = any("\nswap_triple:" in read_given_text(path) for path in own)
+    rules = f"{short}_claims" if has_own else "triples"
+    sets = f"{short}_sets" if library.paths_of(f"evaluation/{short}_sets") else ""
+    return GraphParts("\n".join([*head, *rows]) + "\n", rules, sets, proposed_lists(natures), day)
+
+
+def _lines(nature: RelationNature, sentence: RelationSentence | None) -> list[str]:
+    about = " ".join(f"# {nature.kind}: {nature}".split())
+    if "\t" in nature.relation or nature.relation.startswith("#"):
+        return [f"{about} (no row can have this name)"]
+    return [about, *(_row(nature.relation, sentence) if sentence is not None else ())]
+
+
+def _row(relation: str, sentence: RelationSentence | None) -> list[str]:
+    cells = [getattr(sentence, column, OPEN_PLACE) for column in RELATION_COLUMNS[1:-1]]
+    return ["\t".join((relation, *cells, "tail", getattr(sentence, SET_QUESTION, ""))).rstrip("\t")]
+
+
+def language_of(triples: Sequence[Triple], library: RecipeIndex) -> str:
+    """The language that the relations and tails seem to be in."""
+    counts = ScriptCounts(text for triple in triples[:_READ] for text in (triple.relation, triple.tail))
+    kana = next((script for script in _KANA if counts.letters[script]), "")
+    script = kana or counts.main_script
+    if script != "LATIN":
+        return _SCRIPTS.get(script, _LATIN)
+    names = {triple.relation for triple in triples[:_READ]}
+
+    def known(option: str) -> int:
+        words = relation_words(library, option)
+        patterns = (*words.open, *words.preferences, *words.several)
+        return sum(any(has_match(pattern, name) for pattern in patterns) for name in names)
+
+    return max((_LATIN, *library.option_names("relations")), key=known)
+
+
+def newest_day(files: Iterable[Path]) -> str:
+    """The day on which the newest of the files was changed (2025-01-31); empty without one."""
+    from datetime import UTC, datetime
+
+    times = [file.stat().st_mtime for file in files]
+    return datetime.fromtimestamp(max(times), UTC).date().isoformat() if times else ""

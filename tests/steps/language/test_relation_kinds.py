@@ -1,0 +1,121 @@
+"""What a relation is taken for: by its name, and by how many ends its concepts have and what these look like."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchbuilder.config import RecipeIndex, find_roots
+from benchbuilder.core import RecipeError, Triple
+from benchbuilder.pipeline import relation_words
+from benchbuilder.steps import RelationNature, RelationWords, proposed_lists, relation_natures
+
+LIBRARY = RecipeIndex(find_roots(packages=False))
+
+
+def natures(language: str, relation: str, pairs: list[tuple[str, str]]) -> RelationNature:
+    triples = [Triple(head=head, relation=relation, tail=tail, head_terms=(head,), tail_terms=(tail,), head_type="",
+                      tail_type="") for head, tail in pairs]  # fmt: skip
+    (nature,) = relation_natures(triples, relation_words(LIBRARY, language))
+    return nature
+
+
+def each_once(tails: list[str], count: int = 24) -> list[tuple[str, str]]:
+    """So many concepts with one tail each, drawn in turn."""
+    return [(f"concept {n}", tails[n % len(tails)]) for n in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("language", "relation", "pairs", "kind"),
+    [
+        ("zh", "就诊科室", each_once(["呼吸内科", "皮肤科", "骨科"]), "functional"),
+        ("zh", "就诊科室", each_once(["呼吸内科", "皮肤科", "骨科"], 12), "checkable"),
+        ("zh", "就诊科室", [*each_once(["呼吸内科", "皮肤科"]), ("concept 0", "骨科")], "checkable"),
+        ("zh", "治疗周期", each_once(["1-3个月", "7天", "一周", "半年左右", "终身"]), "ranges"),
+        ("zh", "百分比", each_once(["1%～2%", "30％"]), "ranges"),
+        ("zh", "宜吃", each_once(["苹果", "鸡蛋"]), "preferences"),
+        ("zh", "临床表现", each_once(["发热", "咳嗽"]), "open"),
+        ("zh", "有不良反应", each_once(["头晕", "皮疹"]), "open"),
+        ("zh", "处理", [(f"病{n}", way) for n in range(30) for way in ("药物治疗", "手术治疗")], "kinds"),
+        ("zh", "别名", each_once(["甲、乙", "丙或者丁", "无"]), "open"),
+        ("zh", "部门", [(f"病{n}", f"科{n % 5 + m}") for n in range(20) for m in range(4)], "open"),
+        ("en", "drug class", each_once(["opioid", "antibiotic"]), "functional"),
+        ("en", "treats", each_once(["angina", "asthma"]), "checkable"),
+        ("en", "sideEffect", each_once(["nausea", "rash"]), "open"),
+        ("en", "has_risk_factor", each_once(["smoking", "age"]), "open"),
+        ("en", "half_life", each_once(["2 hours", "3 to 5 days", "10-12 h"]), "ranges"),
+        ("en", "do_eat", each_once(["apples", "eggs"]), "preferences"),
+        ("en", "colour", each_once(["red"]), "checkable"),
+        ("es", "efectos secundarios", each_once(["náusea"]), "open"),
+        ("fr", "facteur de risque", each_once(["tabac"]), "open"),
+        ("hi", "लक्षण", each_once(["बुखार"]), "open"),
+        ("ar", "الأعراض", each_once(["حمى"]), "open"),
+        ("yo", "àmì àìsàn", each_once(["ibà"]), "open"),
+        ("zu", "izimpawu", each_once(["imfiva"]), "open"),
+    ],
+)
+def test_kinds(language: str, relation: str, pairs: list[tuple[str, str]], kind: str) -> None:
+    nature = natures(language, relation, pairs)
+    assert nature.kind == kind, nature
+    assert nature.triples == len(pairs)
+    assert 0 < len(nature.examples) <= 3
+
+
+@pytest.mark.parametrize(
+    ("language", "answer", "why"),
+    [
+        ("zh", "无", "negative"), ("zh", "不传染", "negative"), ("zh", "不孕症", ""), ("zh", "无菌性炎症", ""),
+        ("zh", "发热、咳嗽", "list"), ("zh", "青霉素和红霉素", "list"), ("zh", "发热等", "list"), ("zh", "调和", ""),
+        ("zh", "多见于既往身体健康的青壮年男性", "clause"), ("zh", "骨科", ""),
+        ("en", "none", "negative"), ("en", "noradrenaline", ""), ("en", "fever, cough", "list"),
+        ("en", "fever and cough", "list"), ("en", "it is seen in most of those who smoke daily", "clause"),
+        ("es", "tos y fiebre", "list"), ("fr", "aucun", "negative"),
+    ],
+)  # fmt: skip
+def test_answers_that_are_no_single_ones(language: str, answer: str, why: str) -> None:
+    assert relation_words(LIBRARY, language).unusable(answer) == why
+
+
+def test_lists_for_a_recipe_hold_what_is_not_checkable() -> None:
+    kinds = {"a": "open", "b": "checkable", "c": "functional", "d": "open"}
+    made = [RelationNature(name, kind, "", 1, 1, 1.0, 0, ()) for name, kind in kinds.items()]  # type: ignore[arg-type]
+    assert proposed_lists(made) == {"functional": ["c"], "open": ["a", "d"]}
+
+
+@pytest.mark.parametrize(
+    ("language", "relation", "tails", "statement"),
+    [
+        ("zh", "就诊科室", ["骨科", "皮肤科"], "{head}的{relation}是{tail}。"),
+        ("zh", "有不良反应", ["头晕", "皮疹"], "{head}的不良反应包括{tail}。"),
+        ("zh", "可治疗", ["头痛", "咳嗽"], "可以说{head}{relation}{tail}。"),
+        ("en", "drug_class", ["opioid", "antibiotic"], "The drug class of {head} is {tail}."),
+        ("en", "side effects", ["rash", "nausea"], "The {relation} of {head} include {tail}."),
+        ("en", "caused by", ["rash", "nausea"], "It is a fact that {head} is {relation} {tail}."),
+        ("en", "hasSideEffect", ["rash", "nausea"], "The side effect of {head} includes {tail}."),
+        ("fr", "classe", ["x", "y"], "Pour {head}, la réponse à la rubrique « {relation} » est {tail}."),
+    ],
+)
+def test_sentences_for_relations_without_their_own(
+    language: str, relation: str, tails: list[str], statement: str
+) -> None:
+    words = relation_words(LIBRARY, language)
+    sentence = words.sentence_for(natures(language, relation, each_once(tails)))
+    assert sentence is not None
+    assert sentence.statement == statement
+    assert sentence.negated != statement
+
+
+def test_only_relations_with_one_end_have_an_open_question() -> None:
+    words = relation_words(LIBRARY, "en")
+    one = words.sentence_for(natures("en", "drug class", each_once(["opioid", "antibiotic"])))
+    many = words.sentence_for(natures("en", "drug class", [*each_once(["a", "b"], 4), ("concept 0", "c")]))
+    assert one is not None
+    assert many is not None
+    assert (one.oe, many.oe) == ("What is the {relation} of {head}?", "")
+
+
+def test_a_faulty_file_of_words_is_named(tmp_path: Path) -> None:
+    (tmp_path / "xx.yaml").write_text("open: ['(']", encoding="utf-8")
+    with pytest.raises(RecipeError, match=r"words for relations cannot be read[\s\S]*xx\.yaml"):
+        RelationWords.read([tmp_path / "xx.yaml"])
