@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import re
+import tomllib
 from collections import Counter, defaultdict
 from functools import cache
 from pathlib import Path
@@ -216,3 +217,10 @@ def test_files_that_somebody_gave_have_one_opener() -> None:
     assert others == set(), "read it with open_given_file, read_given_file, read_given_text, read_json or GivenParquet"
     files = {place.partition(":")[0] for place in found}
     assert allowed <= found | files, "an exception that nothing needs"
+
+
+def test_every_group_of_recipes_is_in_the_wheel() -> None:
+    """A group that the installation lacks makes a checkout another set of recipes, which nobody vouches for."""
+    targets = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["hatch"]["build"]["targets"]
+    packed = {Path(place).parts[1] for place in targets["wheel"]["force-include"] if place.startswith("recipes/")}
+    assert {path.name for path in (ROOT / "recipes").iterdir() if not path.name.startswith(".")} == packed
