@@ -86,12 +86,14 @@ def _open_step(loaded: LoadedRecipe, name: str) -> Any:
 
 
 def _known_triples(loaded: LoadedRecipe) -> Table[Any] | None:
-    """The triples at the beginnings of the sources; ``None`` without such a source."""
+    """The triples at the beginnings of the sources that can be read in part; ``None`` without such a source."""
     recipe = loaded.recipe
     tables: list[Table[Any]] = []
     for name, spec in recipe.sources.items():
         if source_row_class(recipe, name) is Fact[Triple]:
             source: Source = create_from_spec("source", spec, name, recipe.language)
+            if not source.first_rows(1):  # a query, or a file that must be read whole: too dear for a check
+                continue
             batches = islice(
                 (batch for batch in source.read_batches() if not isinstance(batch, EndOfFile)), _READ_BATCHES
             )

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchbuilder.cli.dispatch import main
+from benchbuilder.sources.triples import Triples
 
 EFFECTS = ("nausea", "rash", "cough")
 
@@ -64,3 +65,14 @@ def test_a_functional_relation_with_several_ends_is_a_warning(graph: Path, capsy
     )
     assert "side effect (" in said.partition("warning: ")[2]
     assert "maker" not in said.partition("warning: ")[2].partition("hint")[0].partition("found")[2]
+
+
+@pytest.mark.push
+def test_a_source_that_must_be_read_whole_is_not_read_for_an_estimate(
+    graph: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(Triples, "first_rows", lambda *_: [])
+    monkeypatch.setattr(Triples, "read_batches", lambda *_: pytest.fail("it was read"))
+    capsys.readouterr()
+    assert main(["check", "recipe=mykg"]) == 0
+    assert "what a build would make" not in capsys.readouterr().out
