@@ -12,9 +12,12 @@ from browser.sites import Seat, Site, answer, field, radio, subjects
 SPEC = claims_spec()
 FORMS = form_spec()
 OFFLINE = ("ERR_INTERNET_DISCONNECTED", "Failed to load resource")
-# A browser that is killed: it sends nothing when its page goes. (A page that goes sends a last draft by itself, and
-# that request may outlive it until the connection is back.)
-WITHOUT_LAST_SAVE = "addEventListener('pagehide', (event) => event.stopImmediatePropagation(), true)"
+# A browser that is killed: from here on it sends nothing, neither when its page goes (that request may outlive the page
+# until the connection is back) nor when the wait for the next try happens to end just then.
+KILLED = """() => {
+  window.fetch = () => new Promise(() => {});
+  addEventListener("pagehide", (event) => event.stopImmediatePropagation(), true);
+}"""
 TEXTS = {"complaint": "Headache — “since Monday”", "history": "第一行\nsecond line\n\nأخرى", "drugs": "<b>&amp;</b>"}
 
 
@@ -95,7 +98,7 @@ def test_without_a_connection_answers_wait_in_the_browser(site: Site):
     expect(seat.page.locator("#state")).to_contain_text("Not saved")
     assert entered(seat.page) == typed
     assert site.asked("Ana", 1).draft is None
-    seat.page.evaluate(WITHOUT_LAST_SAVE)
+    seat.page.evaluate(KILLED)
     seat.page.close()
     seat.context.set_offline(False)
     seat.reopen()
