@@ -97,7 +97,9 @@ class AuditResult(FrozenModel):
             return "audit: nothing to check"
         leaks, words = self.leak_count(), self.leaking_word_count()
         more = f", and {count_phrase(words, 'word')}" if words else ""
-        return f"audit: {leaks} of {count_phrase(checks, 'check')} leak{'' if leaks != 1 else 's'}{more}"
+        unclear = sum(check.gates and check.word == "cannot tell" for check in self.checks)
+        too_few = f"; {unclear:,} {'has' if unclear == 1 else 'have'} too few items to tell" if unclear else ""
+        return f"audit: {leaks} of {count_phrase(checks, 'check')} leak{'' if leaks != 1 else 's'}{more}{too_few}"
 
     def targets(self) -> list[str]:
         """The targets that were checked, in their order."""

@@ -19,6 +19,8 @@ from benchbuilder.core import (
     Row,
     SpecIssue,
     Statement,
+    content_id,
+    equality_key,
     fill_template,
     split_gold,
     text_length,
@@ -91,9 +93,11 @@ class AnswerClaims(Map):
         self, row: Any, slot: Literal["true", "false"], text: str, joined: Literal["verdict", "template"]
     ) -> Statement:
         claim: LabelledClaim = row.payload
+        # one claim about several texts is one family: who has read it once knows what it is about
+        family = content_id("family", equality_key(claim.text), "") if claim.about == "text" else ""
         return Statement.child(
             row, produced_by=self.produced_by(joined), slot=slot, polarity=slot, text=text, joined=joined,
-            context=shown_context(claim.premise), fact=row.id, form="yes_no" if claim.asked else "claim",
+            context=shown_context(claim.premise), fact=row.id, family=family, form="yes_no" if claim.asked else "claim",
             checks=("as_labelled",), wrong_from="" if slot == "true" else joined,
         )  # fmt: skip
 

@@ -26,7 +26,7 @@ from benchbuilder.core import (
 from benchbuilder.steps.base import Map, Port
 from benchbuilder.steps.language.edits import answer_text
 from benchbuilder.steps.language.option_texts import issues_of_payload
-from benchbuilder.steps.language.questions import CONTEXT_REMARK, leaks_answer, shown_context
+from benchbuilder.steps.language.questions import leaks_answer, shown_context
 
 
 class AskPassSpec(StepSpec):
@@ -45,9 +45,6 @@ class AskPassSpec(StepSpec):
     options_named: tuple[Regex, ...] | None = ()
     """Patterns of questions that nobody can answer without the options. Without any, no question that has options is
     passed, for nothing would tell those questions from others; ``null``: no fact has options."""
-    context_dependent: tuple[Regex, ...] | None = ()
-    """Patterns of questions about a text that is not shown; questions with a context are not searched. ``null``: no
-    question is about a text."""
     ignore: str = ""
     """Characters that are ignored when the question is searched for its answer."""
     matching: LengthUnit = "words"
@@ -65,7 +62,6 @@ class AskPass(Map):
         "false_statement": "Open-ended questions are asked about right answers only.",
         "options_unknown": "The recipe has no words for questions that need their options (`options_named`).",
         "speaks_of_options": "The question speaks of its options, or asks which of them is not right.",
-        "context_dependent": "The question is about a text that is not shown.",
         "not_a_question": "The text is neither a question nor an unfinished sentence.",
         "no_cloze": "The recipe has no sentence for unfinished ones (`cloze`).",
         "several_gaps": "The text has several gaps.",
@@ -85,9 +81,6 @@ class AskPass(Map):
             yield SpecIssue("options_named", "no question is asked openly: no words find questions that need their "
                             "options (forms.options_named)", "", ())  # fmt: skip
 
-        if self.spec.context_dependent == ():
-            yield CONTEXT_REMARK
-
     def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Outcome]:
         """The question, or the reason why it cannot be asked openly."""
         statement: Statement = row
@@ -99,12 +92,8 @@ class AskPass(Map):
         if has_options and not options_named:
             return [NotApplicable("options_unknown")]
         asked, answer = payload.question.strip(), answer_text(statement)
-        for reason, patterns in (
-            ("speaks_of_options", options_named),
-            ("context_dependent", () if payload.context else self.spec.context_dependent or ()),
-        ):
-            if (found := first_match(patterns, asked)) is not None:
-                return [Dropped(reason, found)]
+        if (found := first_match(options_named, asked)) is not None:
+            return [Dropped("speaks_of_options", found)]
         if leaks_answer(answer, payload.context + asked, self.spec.ignore, self.spec.matching):
             return [Dropped("leaks_answer", asked)]
         return [self._ask(statement, payload, asked)]

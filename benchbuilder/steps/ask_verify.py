@@ -47,10 +47,15 @@ class AskVerifySpec(StepSpec):
     ranks: tuple[Regex, ...] = ()
     """Patterns of questions that rank their options (most, best, next). Without a case before them, nobody can judge
     one answer alone."""
-    ranks_to: Literal["verify_among", "drop", "verify"] = "verify_among"
-    """What becomes of such questions."""
+    options_named: tuple[Regex, ...] | None = ()
+    """Patterns of questions that speak of their options (which of these five); ``null``: no fact has options."""
+    needs_options: Literal["verify_among", "drop", "verify"] = "verify_among"
+    """What becomes of such questions, and of those that rank."""
+    exceptions: tuple[Regex, ...] = ()
+    """Patterns of questions that ask for what is not so (all except, which is false). They are not asked: that the
+    right answer to them is a wrong statement confuses."""
     case_size: Annotated[float, Field(ge=0)] = 120
-    """From this number of letters on, a question holds a case, and one answer can be judged alone."""
+    """From this number of letters on, a question that ranks holds a case, and one answer can be judged alone."""
     compare: bool = False
     """Whether every question is asked in both forms, to compare them on the same facts."""
 
@@ -70,6 +75,8 @@ class AskVerify(Map):
     reasons: ClassVar[Mapping[str, str]] = {
         "other_polarity": CHOICE_REASONS["other_polarity"],
         "ranks_options": "The question ranks its options, so one answer cannot be judged without the others.",
+        "speaks_of_options": "The question speaks of its options, so one answer cannot be judged without the others.",
+        "asks_for_exception": "The question asks for what is not so.",
         "few_options": "The question has fewer than three options, so they are not listed.",
         "options_named": "An option names other options by letters or numbers that are not shown.",
     }
@@ -80,7 +87,8 @@ class AskVerify(Map):
         """Missing sentences, and facts without a question and answers."""
         yield from issues_of_payload(rows, "fact")
         missing = {"verify": not self.spec.verify}
-        among = self.spec.compare or (bool(self.spec.ranks) and self.spec.ranks_to == "verify_among")
+        spec = self.spec
+        among = spec.compare or (bool(spec.ranks or spec.options_named) and spec.needs_options == "verify_among")
         missing["verify_among"] = among and not self.spec.verify_among
         held = {"verify": "{question} and {answer}", "verify_among": "{question}, {options} and {answer}"}
         for name in (name for name, is_missing in missing.items() if is_missing):
@@ -88,9 +96,13 @@ class AskVerify(Map):
                             "recipes/forms/en.yaml", "", ())  # fmt: skip
 
     def remarks(self) -> Iterator[SpecIssue]:
-        """That no words of the language find questions that rank their options."""
-        if not self.spec.ranks:
-            yield SpecIssue("ranks", "no words find questions that rank their options (forms.ranks)", "", ())
+        """Which lists of words the language lacks, so that what they find is asked."""
+        lacking = {"ranks": "rank their options", "exceptions": "ask for what is not so"}
+        if self.spec.options_named is not None:
+            lacking["options_named"] = "speak of their options"
+        for name, what in lacking.items():
+            if not getattr(self.spec, name):
+                yield SpecIssue(name, f"no words find questions that {what} (forms.{name})", "", ())
 
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:
         """Draw the facts that get a wrong answer, and read the options' shapes."""
@@ -104,13 +116,22 @@ class AskVerify(Map):
             return [excluded]
         payload: AnsweredQuestion = parents["fact"].payload
         text = payload.context + payload.question
-        ranks = stem_size(text) < self.spec.case_size and first_match(self.spec.ranks, payload.question)
-        if not ranks or self.spec.ranks_to == "verify":
+        if (found := first_match(self.spec.exceptions, payload.question)) is not None:
+            return [Dropped("asks_for_exception", found)]
+        needy = self._needs_options(payload, text)
+        if needy is None or self.spec.needs_options == "verify":
             alone = self._ask(statement, payload, "verify", self.spec.verify, "")
             return [alone, *([self._among(statement, payload, text)] if self.spec.compare else ())]
-        if self.spec.ranks_to == "drop":
-            return [Dropped("ranks_options", ranks)]
-        return [self._among(statement, payload, text)]
+        return [needy if self.spec.needs_options == "drop" else self._among(statement, payload, text)]
+
+    def _needs_options(self, payload: AnsweredQuestion, text: str) -> Dropped | None:
+        """Why one answer to a question cannot be judged alone."""
+        ranks = self.spec.ranks if stem_size(text) < self.spec.case_size else ()
+        named = self.spec.options_named or () if texts_of_options(payload) else ()
+        for reason, patterns in (("ranks_options", ranks), ("speaks_of_options", named)):
+            if (found := first_match(patterns, payload.question)) is not None:
+                return Dropped(reason, found)
+        return None
 
     def _among(self, statement: Statement, payload: AnsweredQuestion, text: str) -> Outcome:
         """The question with all of its options."""

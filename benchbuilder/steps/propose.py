@@ -130,7 +130,7 @@ class Propose(Map):
                 spec.rewording and spec.rewording.fits(answer, right, text, spec.matching, spec.ignore)
             ):
                 reason = "alike"
-            elif spec.bounds and may_be_implied(answer, right, "", side, self._numbers):
+            elif may_be_implied(answer, right, "", side, self._numbers):
                 reason = "implied_by_true"
             elif self._overlap(answer, right):
                 second = second or answer

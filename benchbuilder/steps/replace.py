@@ -196,7 +196,7 @@ class Replace(Map):
             if shapes != self._shapes.shapes_of(option):
                 reason = "other_shape"
                 continue
-            if spec.bounds and may_be_implied(option, answer, after, side, self._numbers):
+            if may_be_implied(option, answer, after, side, self._numbers):
                 reason = "implied_by_true"
                 continue
             if not self._is_near(option, choice):

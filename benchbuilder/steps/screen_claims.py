@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -28,12 +28,15 @@ from benchbuilder.core import (
     first_equal,
     first_match,
     text_length,
+    truncate_text,
 )
 from benchbuilder.steps.base import Gather, Port
 from benchbuilder.steps.language.questions import CONTEXT_REMARK
 
 _READ = ["premise", "text"]
 _LABELS = ("unknown", "true", "false")
+_FEW, _SHARE = 3, 0.02
+"""So many claims with both labels, and this share of all, are no slips."""
 
 
 class ScreenClaimsSpec(StepSpec):
@@ -73,6 +76,20 @@ class ScreenClaims(Gather):
         """Which words the language lacks."""
         if not self.spec.context_dependent:
             yield CONTEXT_REMARK
+
+    def remarks_on(self, rows: Sequence[Any]) -> Iterator[SpecIssue]:
+        """That many claims have both labels: the labels may be about texts that a column holds."""
+        labels: dict[str, set[str]] = {}
+        for row in rows:
+            if isinstance(claim := row.payload, LabelledClaim) and claim.label in _LABELS[1:] and not claim.premise:
+                labels.setdefault(equality_key(claim.text), set()).add(claim.label)
+        both = [text for text, found in labels.items() if len(found) > 1]
+        if len(both) >= _FEW and len(both) >= _SHARE * len(labels):
+            yield SpecIssue(
+                "from", f"{len(both)} of {len(labels)} claims are labelled as true and as false, and dropped: are the "
+                "labels about texts?", truncate_text(both[0], 80),
+                ("in that case set `about: text` and `columns.premise` of the source",),
+            )  # fmt: skip
 
     def gather(self, tables: Mapping[str, Table[Any]]) -> GatherStream:
         """Every claim, kept or dropped, in the order of the input."""

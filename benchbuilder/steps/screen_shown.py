@@ -19,7 +19,7 @@ from benchbuilder.core import (
     SpecIssue,
     Table,
     equality_key,
-    find_all,
+    first_match,
 )
 from benchbuilder.steps.base import Filter, Port
 from benchbuilder.steps.language.option_texts import (
@@ -29,6 +29,7 @@ from benchbuilder.steps.language.option_texts import (
     stem_size,
     texts_of_options,
 )
+from benchbuilder.steps.language.questions import CONTEXT_REMARK
 
 _COMMON, _OFTEN = 0.1, 10
 """A word in this share of the questions, and in so many of them, says nothing of what one of them asks."""
@@ -40,6 +41,12 @@ class ScreenShownSpec(StepSpec):
     catch_alls: CatchAllSpec = CatchAllSpec()
     needs_picture: tuple[Regex, ...] = ()
     """Patterns of questions about something that is not there, in their language."""
+    context_dependent: tuple[Regex, ...] = ()
+    """Patterns of questions about a text that is not shown; questions with a context are not searched."""
+    needs_case: tuple[Regex, ...] = ()
+    """Patterns of questions about a case (the next step, this patient)."""
+    case_size: Annotated[float, Field(ge=0)] = 120
+    """From this number of letters on, a question holds a case."""
     shared_stem: Annotated[float, Field(ge=0)] = 40
     """A question that shares its options and its right answer with another one needs more letters than this."""
     repeated: Annotated[int, Field(ge=2)] | None = 3
@@ -51,7 +58,7 @@ class ScreenShown(Filter):
     """Drops facts whose question and answer make no sense together, by the form of the file alone."""
 
     kind: ClassVar[str] = "screen_shown"
-    version = 3
+    version = 4
     spec_class: ClassVar[type[StepSpec]] = ScreenShownSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Fact), "facts": Port(Fact, mode="lookup")}
     reasons: ClassVar[Mapping[str, str]] = {
@@ -62,6 +69,8 @@ class ScreenShown(Filter):
         "shared_options": "A short question shares its options and right answer with another one; a part is missing.",
         "repeated_question": "Several questions have the same words and the same right answer; the first is kept.",
         "needs_picture": "The question is about a picture or a table that is not there.",
+        "context_dependent": "The question is about a text that is not shown.",
+        "no_case": "The question is about a case, such as a patient, that is not there.",
     }
 
     spec: ScreenShownSpec
@@ -71,10 +80,13 @@ class ScreenShown(Filter):
         yield from issues_of_payload(rows)
 
     def remarks(self) -> Iterator[SpecIssue]:
-        """That no words of the language find questions about pictures."""
-        if not self.spec.needs_picture:
-            yield SpecIssue("needs_picture", "no words find questions about a picture that is not there "
-                            "(forms.needs_picture)", "", ())  # fmt: skip
+        """Which lists of words the language lacks, so that what they find stays."""
+        lacking = {"needs_picture": "a picture that is not there", "needs_case": "a case that is not there"}
+        for name, what in lacking.items():
+            if not getattr(self.spec, name):
+                yield SpecIssue(name, f"no words find questions about {what} (forms.{name})", "", ())
+        if not self.spec.context_dependent:
+            yield CONTEXT_REMARK
 
     def open(self, lookups: Mapping[str, Table[Any]]) -> None:
         """Look at all questions together."""
@@ -107,10 +119,16 @@ class ScreenShown(Filter):
             return "option_names_options", answer
         if self._catch_alls.fits(answer):
             return "catch_all_answer", answer
-        if found := [span for pattern in self.spec.needs_picture for span in find_all(pattern, text)]:
-            return "needs_picture", found[0].slice_of(text)
+        size = stem_size(text)
+        for reason, patterns, searched in (
+            ("needs_picture", self.spec.needs_picture, text),
+            ("context_dependent", () if payload.context else self.spec.context_dependent, payload.question.strip()),
+            ("no_case", self.spec.needs_case if size < self.spec.case_size else (), payload.question),
+        ):
+            if (found := first_match(patterns, searched)) is not None:
+                return reason, found
         listed = getattr(payload, "options", None) is not None
-        if listed and self._shown[_shown_key(options, answer)] > 1 and stem_size(text) <= self.spec.shared_stem:
+        if listed and self._shown[_shown_key(options, answer)] > 1 and size <= self.spec.shared_stem:
             return "shared_options", " | ".join(options)
         first = self._repeated.get(name)
         return (None, "") if first is None else ("repeated_question", first)

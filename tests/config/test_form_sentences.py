@@ -61,12 +61,32 @@ def test_words_of_a_language_find_texts_about_what_is_not_shown(language: str) -
     assert [text for text in alone if first_match(patterns, text) is not None] == []
 
 
+ASKED = {
+    "ar": ("أي مما يلي ليس سببا؟", "ما هي الخطوة التالية؟", "ما سبب الحمى؟"),
+    "en": ("Which of these is not a cause?", "What is the best next step?", "Which vitamin prevents rickets?"),
+    "es": ("Señale la respuesta falsa:", "¿Cuál es el siguiente paso?", "¿Qué causa la fiebre?"),
+    "fr": ("Parmi ces propositions, laquelle est fausse ?", "Quelle est la prochaine étape ?", "Qui a vu le bacille ?"),
+    "hi": ("इनमें से कौन सा कारण नहीं है?", "अगला कदम क्या है?", "बुखार का कारण क्या है?"),
+    "zh": ("下列不属于病因的是", "下一步应做什么检查", "引起发热的是什么"),
+}  # fmt: skip
+"""Of each language: a question for what is not so, one about a case, and one that stands by itself."""
+
+
+@pytest.mark.parametrize("language", sorted(ASKED))
+def test_words_of_a_language_find_exceptions_and_cases(language: str) -> None:
+    spec = FormsSpec.model_validate(yaml.safe_load((BUNDLED / f"{language}.yaml").read_text("utf-8")))
+    exception, case, plain = ASKED[language]
+    for patterns, found in ((spec.exceptions, exception), (spec.needs_case, case)):
+        assert first_match(patterns, found) is not None
+        assert first_match(patterns, plain) is None
+
+
 def test_every_bundled_language_has_such_words() -> None:
     assert {path.stem for path in BUNDLED.glob("*.yaml")} == set(SHOWN_ALONE)
 
 
 def test_check_says_where_a_language_has_none() -> None:
-    given = {"recipe=exam_any": "steps.ask_pass", "recipe=claims_en": "steps.screen_claims"}
+    given = {"recipe=exam_any": "steps.facts_choice", "recipe=claims_en": "steps.screen_claims"}
     for recipe, step in given.items():
         loaded = load_recipe([recipe, "forms.context_dependent=[]"], cwd=Path("/nowhere"), environ={})
         remarks = {problem.key: problem.message for problem in check_recipe(loaded, sources=())}

@@ -72,8 +72,8 @@ PLANTED = (
             replaced("(?:yes|yep|yeah|yup|aye|affirmative)", "(?:yep|yeah|yup|aye|affirmative)"),
             "claims_en evaluated: stopped DataError: is new, the verdict table does not read its own examples"),
     Planted("the version of a step", "exam_any", "benchbuilder/steps/screen_shown.py",
-            replaced("version = 2", "version = 3"),
-            "exam_any: key of step facts_choice: version 2 -> 3"),
+            replaced("version = 4", "version = 5"),
+            "exam_any: key of step facts_choice: version 4 -> 5"),
 )  # fmt: skip
 
 

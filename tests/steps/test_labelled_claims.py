@@ -36,6 +36,26 @@ def test_two_labels_of_one_text_drop_both_records():
     assert screened(*about) == [None, None]
 
 
+def test_claims_with_both_labels_may_be_about_texts():
+    step = make("screen_claims", {})
+    rows = [
+        fact(f"Drug {n} helps.", label, line=2 * n + (label == "true")) for n in range(4) for label in ("true", "false")
+    ]
+    (remark,) = step.remarks_on(rows)
+    assert remark.message.startswith("4 of 4 claims are labelled as true and as false")
+    assert list(step.remarks_on(rows[:4])) == []  # two may be slips
+    about = [fact(row.payload.text, row.payload.label, about="text", premise=str(n)) for n, row in enumerate(rows)]
+    assert list(step.remarks_on(about)) == []
+
+
+def test_a_claim_about_several_texts_is_one_family():
+    rows = [fact(text, about="text", premise=premise) for text, premise in (("It helps.", "a"), ("it helps", "b"))]
+    families = {outcome.row.family for row in rows for outcome in make("answer_claims", WORDS).map(row, {})}
+    assert len(families) == 1
+    assert families != {""}
+    assert {outcome.row.family for outcome in make("answer_claims", WORDS).map(fact("It helps."), {})} == {""}
+
+
 CLAIM = st.tuples(
     st.sampled_from(["Mars is a star.", "mars is a star", "It is red.", "The cat sleeps."]),
     st.sampled_from(["true", "false", "unknown"]), st.sampled_from(["", "a", "b"]),

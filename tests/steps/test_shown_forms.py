@@ -251,10 +251,47 @@ def test_questions_that_rank_their_options_show_them():
     assert "\n- a\n- b\n- c\n" in next(outcome.row.text for outcome in outcomes if isinstance(outcome, Kept))
     _, outcomes = asked([listed("Which is best?", "a", "b")], ranks=["best"])
     assert "few_options" in {outcome.reason for outcome in outcomes if isinstance(outcome, Dropped)}
-    _, outcomes = asked([short], ranks=["best"], ranks_to="drop")
+    _, outcomes = asked([short], ranks=["best"], needs_options="drop")
     assert "ranks_options" in {outcome.reason for outcome in outcomes if isinstance(outcome, Dropped)}
     _, outcomes = asked([short], compare=True)
     assert [outcome.row.form for outcome in outcomes if isinstance(outcome, Kept)] == ["verify", "verify_among"]
+
+
+@pytest.mark.parametrize(
+    "question", ["Of these five drugs, one helps. Which?", f"{'A long case. ' * 20} Which of these?"]
+)
+def test_questions_that_speak_of_their_options_show_them(question):
+    """Nobody can tell what a list is that is not shown, even where a case stands before it."""
+    named = {"options_named": ["(?i)of these"]}
+    row = listed(question, "a", "b", "c")
+    forms = [outcome.row.form for outcome in asked([row], **named)[1] if isinstance(outcome, Kept)]
+    assert forms == ["verify_among"]
+    dropped = [
+        outcome.reason for outcome in asked([row], **named, needs_options="drop")[1] if isinstance(outcome, Dropped)
+    ]
+    assert dropped == ["speaks_of_options"]
+    none = {"options_named": None, "needs_options": "verify"}
+    assert [outcome.row.form for outcome in asked([row], **none)[1] if isinstance(outcome, Kept)] == ["verify"]
+
+
+def test_questions_that_ask_for_what_is_not_so_are_not_asked_with_an_answer():
+    rows = [listed("Which of these is no cause?", "a", "b", "c"), *PLAIN]
+    _, outcomes = asked(rows, exceptions=["is no"])
+    assert [outcome.reason for outcome in outcomes if isinstance(outcome, Dropped)] == ["asks_for_exception"]
+
+
+def test_questions_about_what_is_not_shown_are_screened():
+    case = "A man of 40 has had fever and pain in a joint for a week. " * 3
+    rows = [
+        listed("What is the next step?", "a", "b", line=1),
+        listed("What is the next step?", "d", "e", context=case, line=2),
+        listed(f"{case} What is the next step?", "f", "g", line=3), listed("What does the text say?", "h", "i", line=4),
+        listed("What does the text say?", "k", "l", context="A text.", line=5),
+    ]  # fmt: skip
+    lists = {"needs_case": ["next step"], "context_dependent": ["the text"]}
+    assert screened([*rows, *PLAIN], **lists)[:5] == ["no_case", None, None, "context_dependent", None]
+    messages = [issue.message for issue in make_bare("screen_shown").remarks()]
+    assert all(any(f"forms.{name}" in text for text in messages) for name in lists)
 
 
 @pytest.mark.parametrize(

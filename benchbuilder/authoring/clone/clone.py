@@ -31,6 +31,8 @@ from benchbuilder.config import (
 )
 from benchbuilder.core import Problem, RecipeError, language_fault, read_given_file, same_language, write_atomically
 
+_GROUPS = ("recipe", "forms", "writing")
+"""Groups that have a file with the name of a new recipe."""
 _NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 _REQUESTED_FIELDS = ("limitations",)
 """Optional fields of a card that a copy must fill in."""
@@ -132,9 +134,10 @@ def check_request(request: CloneRequest, library: RecipeIndex) -> None:
     elif is_reserved_name(request.name):
         problems.append(Problem("Windows cannot have a file of this name", where=f"new {request.name}",
                                 hint="choose another name"))  # fmt: skip
-    elif places := library.paths_of(f"recipe/{request.name}"):
+    elif places := [place for group in _GROUPS for place in library.paths_of(f"{group}/{request.name}")]:
         files = ", ".join(display_path(path) for path, _ in places)
-        problems.append(Problem("a recipe of this name exists already", actual=files, hint="choose another name"))
+        what = "a recipe of this name exists" if library.paths_of(f"recipe/{request.name}") else "files have this name"
+        problems.append(Problem(f"{what} already", actual=files, hint="choose another name"))
     if request.language is not None and (fault := language_fault(request.language)):
         problems.append(Problem(fault, where=f"--language {request.language}"))
     if problems:

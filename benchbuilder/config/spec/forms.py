@@ -60,9 +60,13 @@ class FormsSpec(Spec):
     """Patterns of texts that are questions as they stand, besides a question mark at the end."""
     options_named: tuple[Regex, ...] = ()
     """Patterns of questions that nobody can answer without their options (which of the following)."""
+    exceptions: tuple[Regex, ...] = ()
+    """Patterns of questions that ask for what is not so (all except, which is false)."""
     context_dependent: tuple[Regex, ...] = ()
     """Patterns of questions and claims about a text that is not shown (the passage, a pronoun as the subject)."""
     needs_picture: tuple[Regex, ...] = ()
     """Patterns of questions about a picture or a table that is not there."""
+    needs_case: tuple[Regex, ...] = ()
+    """Patterns of questions about a case that is not there (the next step, this patient)."""
     catch_all: tuple[Regex, ...] = ()
     """Patterns of options about the other options (all of these, none of these), beside those found by themselves."""

@@ -59,19 +59,23 @@ class NumberUnit(Spec):
 
 @dataclass(frozen=True, slots=True)
 class _Amount:
-    """The numbers that a text allows, and the text around the number."""
+    """The numbers that a text allows, and the text around the number.
+
+    `ranges` says that the text itself is a range or a bound, whatever stands before it.
+    """
 
     low: float
     high: float
     exact: bool
     unit: str
+    ranges: bool
 
     def includes(self, other: _Amount) -> bool:
         return self.low <= other.low and other.high <= self.high
 
     def times(self, size: float, name: str) -> _Amount:
         """The amount without the name of its unit, in units of which one such unit has `size`."""
-        return _Amount(self.low * size, self.high * size, self.exact, self.unit.removesuffix(name))
+        return _Amount(self.low * size, self.high * size, self.exact, self.unit.removesuffix(name), self.ranges)
 
 
 def bound_before(before: str, bounds: Sequence[NumericBound]) -> Side:
@@ -97,7 +101,8 @@ def may_be_implied(option: str, answer: str, after: str, side: Side, rules: Numb
     """Whether a statement with `option` may follow from the true one with `answer`; both are followed by `after`.
 
     `side` is the bound before them. With a bound, numbers in unknown units and spelled numbers are never certain.
-    Without one, an option may be implied only if it is a range or a bound that includes the number of the answer.
+    Without one, an option may be implied only if it is a range or a bound that includes the number of the answer, or
+    lies inside it: what is done within 48 hours is done within 72 hours.
     """
     wrong, right = (_amount(text, after, side, rules) for text in (option, answer))
     spelled = has_number_sign(option) or has_number_sign(answer)
@@ -113,7 +118,8 @@ def may_be_implied(option: str, answer: str, after: str, side: Side, rules: Numb
         wrong, right = _in_common_unit(wrong, right, rules)
     if wrong.unit != right.unit:
         return bool(side) or (bounded and (spelled or max(len(wrong.unit), len(right.unit)) <= _UNIT))
-    return wrong.includes(right)
+    is_within = wrong.ranges and right.ranges and right.high < math.inf and right.includes(wrong)
+    return wrong.includes(right) or is_within
 
 
 def _in_common_unit(wrong: _Amount, right: _Amount, rules: NumberRules) -> tuple[_Amount, _Amount]:
@@ -149,4 +155,5 @@ def _amount(text: str, after: str, side: Side, rules: NumberRules) -> _Amount | 
         high=math.inf if kind == "higher" else high,
         exact=not kind and low == high,
         unit=rules.key(unit),
+        ranges=own is not None or low != high,
     )

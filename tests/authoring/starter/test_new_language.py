@@ -168,6 +168,15 @@ def test_sentences_that_are_bundled_are_written_and_marked(here: Path) -> None:
     assert 'open_mark: "¿" # check' in (here / "recipes/writing/salud.yaml").read_text("utf-8")
 
 
+def test_a_name_that_files_of_sentences_have_is_taken(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The recipe `es` would bring a second forms/es.yaml, and nothing could be built."""
+    assert main(["new", "es", "--language", "es", "--source", "q:multiple_choice=q.csv"]) == 2
+    said = capsys.readouterr().err
+    assert "files have this name already" in said
+    assert "forms/es.yaml" in said
+    assert not (here / "recipes").exists()
+
+
 def test_a_language_without_facts_is_warned_of(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["new", "x", "--language", "sah"]) == 0
     assert "warning: the bundled table does not say how this language is written" in capsys.readouterr().out

@@ -54,6 +54,13 @@ def test_a_bound_says_on_which_side_a_number_is_wrong(before, side):
         ("输液速度不得超过", "40滴", "20滴", False),
         ("疗程至少为", "6周", "2周", True),
         ("疗程至少为", "6周", "3个月", False),
+        ("应在", "72小时内", "48小时内", True),  # what is done within 48 hours is done within 72
+        ("应在", "72小时内", "7天内", True),
+        ("疗程是", "1～3个月", "1～2个月", True),
+        ("疗程是", "1～3个月", "2～4个月", False),
+        ("疗程是", "1～3个月", "4～6个月", False),
+        ("疗程是", "3个月", "2个月", False),
+        ("体重少于", "1500g", "1000g", False),  # the sentence says what the bound is
     ],
 )
 def test_a_number_that_the_bound_implies_is_no_wrong_one(before, answer, option, implied):
