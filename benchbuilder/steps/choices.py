@@ -185,9 +185,11 @@ class SplitStemSpec(StepSpec):
     `stops` end a sentence anywhere; `soft_stops` only if they are not part of a number, name or abbreviation
     (`abbreviations`, written without the stop). `blank` matches the place of the answer. A question of more than
     `max_question` characters or words (`unit`) is split at its last `clause_mark`; a clause that matches `not_alone`
-    stays with the clause before it, and so does the text behind a place that `gap` matches. `trailing` lists the marks
-    that a question must not begin or end with, `leading` those that a context must not begin with. `joiner` separates
-    sentences and ends every context: a space in languages with spaces between sentences, else nothing.
+    stays with the clause before it, and so does the text behind a place that `gap` matches. What is split off ends in
+    `cut_stop`, as a sentence of its own, or in the mark if it only introduces the question (`leads`), such as *by law*.
+    `trailing` lists the marks that a question must not begin or end with, `leading` those that a context must not begin
+    with. `joiner` separates sentences and ends every context: a space in languages with spaces between sentences, else
+    nothing.
     """
 
     stops: tuple[str, ...]
@@ -197,6 +199,8 @@ class SplitStemSpec(StepSpec):
     max_question: Annotated[int, Field(ge=1)]
     unit: LengthUnit
     clause_mark: str
+    cut_stop: str = ""
+    leads: Regex | None = None
     not_alone: Regex | None = None
     gap: Regex | None = None
     trailing: tuple[str, ...]
@@ -250,7 +254,9 @@ class SplitStem(Map):
                 return context, question
             rest, _, before = rest.rpartition(mark)
             clause = before + mark + clause
-        return context + strip_marks_right(rest, self.spec.trailing) + mark + self.spec.joiner, clause.strip()
+        rest = strip_marks_right(rest, self.spec.trailing)
+        introduces = not self.spec.cut_stop or (self.spec.leads is not None and has_match(self.spec.leads, rest))
+        return context + rest + (mark if introduces else self.spec.cut_stop) + self.spec.joiner, clause.strip()
 
     def _leans(self, rest: str, clause: str) -> bool:
         """Whether `clause` says nothing without `rest`, or the place of the answer is in `rest`."""

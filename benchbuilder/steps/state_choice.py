@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field, model_validator
@@ -49,6 +49,7 @@ from benchbuilder.steps.base import Port
 from benchbuilder.steps.language.edits import count_negations, longest_end, replace_span
 from benchbuilder.steps.language.frames import FramedText, SentenceFrame, SentenceFrames, check_frames
 from benchbuilder.steps.language.joins import REFUSALS, JoinRules, Joins, Refusal, RefusalReason, without_opening
+from benchbuilder.steps.language.members import MemberRule, as_one_of_several
 from benchbuilder.steps.language.questions import is_one_sentence
 from benchbuilder.steps.writer import MODEL_REASONS, NeedsModel, ReplyFault, Writer, WriterSpec
 
@@ -78,10 +79,12 @@ class StateChoiceSpec(WriterSpec):
     """Further ways to join question and answer, tried after frames and seams; ``null``: none."""
     opening: Regex = ""
     """A pattern of words that open a question behind its context, such as *then*; no rule writes them (empty: none)."""
+    members: dict[str, MemberRule | None] = {}
+    """Questions of which several answers are right, by names of your choice; the first that fits counts."""
     refused: dict[RefusalReason, Refusal | None] = {}
     """Why a question that no rule joins is dropped, by reason: the first that fits counts instead of `needs_model`."""
     not_statements: Patterns = ()
-    """Patterns that no statement of a frame may contain: a list, or a mapping with names of your choice, which the
+    """Patterns that no statement of a rule may contain: a list, or a mapping with names of your choice, which the
     ledger shows."""
     not_questions: Patterns
     """Patterns of questions that no rule may join, whatever their end; as a list or by names."""
@@ -143,7 +146,7 @@ class StateChoice(Writer):
 
     kind = "state_choice"
     spec_class = StateChoiceSpec
-    version = 5
+    version = 6
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Fact[Choice])}
     output: ClassVar[type[Row] | None] = Statement
     faults: ClassVar[Mapping[str, str]] = {
@@ -193,6 +196,7 @@ class StateChoice(Writer):
             return Dropped("echo", question)
         if reason := self._refusal(question, answer, final=True):
             return Dropped(reason, f"{question} {answer}")
+        question = as_one_of_several(spec.members, question, behind_context=bool(fact.payload.context))
         written = self._write(question, answer)
         if isinstance(written, str):
             return NeedsModel(written, self._refusal(question, answer) or "needs_model")
@@ -260,23 +264,29 @@ class StateChoice(Writer):
 
     def _write(self, question: str, answer: str) -> FramedText | str:
         """The text that a rule writes, or why none does."""
-        spec: StateChoiceSpec = self.spec
         if not answer:
             return f"no answer: {question}"
-        written = self._write_by_rule(question, answer)
-        refused = None if written is None else self._refused_by(written, question, answer)
-        if written is not None and refused is None:
-            return written
-        if self._joins is not None:
-            if (framed := self._joins.frame(question, answer)) is not None:
-                return framed
-            if (asked := self._joins.ask(question, answer)) is not None and not first_match(spec.not_answers, answer):
-                return asked
-            followed = self._joins.follow(question, answer)
-            if followed is not None and self._refused_by(followed, question, answer) is None:
-                return followed
-        reason = self._frames.why_unmatched(question, answer) if spec.frames else "no seam fits"
-        return refused or f"{reason}: {question}"
+        reason = ""
+        for written, parts in self._written(question, answer):
+            refused = self._refused_by(written, question, answer, parts)
+            if refused is None:
+                return written
+            reason = reason or refused
+        unmatched = self._frames.why_unmatched(question, answer) if self.spec.frames else "no seam fits"
+        return reason or f"{unmatched}: {question}"
+
+    def _written(self, question: str, answer: str) -> Iterator[tuple[FramedText, Sequence[str]]]:
+        """What the rules write, in their order, and the parts of it to which the patterns of refused texts apply."""
+        if (written := self._write_by_rule(question, answer)) is not None:
+            yield written, ("question", "answer", "statement")
+        if self._joins is None:
+            return
+        if (framed := self._joins.frame(question, answer)) is not None:
+            yield framed, ("statement",)
+        if (asked := self._joins.ask(question, answer)) is not None:
+            yield asked, ("answer", "statement")
+        if (followed := self._joins.follow(question, answer)) is not None:
+            yield followed, ("question", "answer", "statement")
 
     def _write_by_rule(self, question: str, answer: str) -> FramedText | None:
         """The text of a frame, or question and answer if the question ends in a seam (without a name)."""
@@ -288,14 +298,14 @@ class StateChoice(Writer):
         span = Span(start=len(text) - len(answer), end=len(text))
         return FramedText("", text, span, Span(start=end - len(seam), end=end))
 
-    def _refused_by(self, written: FramedText, question: str, answer: str) -> str | None:
+    def _refused_by(self, written: FramedText, question: str, answer: str, parts: Sequence[str]) -> str | None:
         """The first pattern against which a rule must not write this text, with what it matches."""
         spec: StateChoiceSpec = self.spec
-        refusals = [("question", spec.not_questions, question), ("answer", spec.not_answers, answer)]
-        refusals += [("statement", spec.not_statements, written.text)] if written.name else []
-        for part, patterns, text in refusals:
-            if (name := first_match(patterns, text)) is not None:
-                return f"{part} refused ({name}): {text}"
+        texts = {"question": question, "answer": answer, "statement": written.text}
+        refused = {"question": spec.not_questions, "answer": spec.not_answers, "statement": spec.not_statements}
+        for part in parts:
+            if (name := first_match(refused[part], texts[part])) is not None:
+                return f"{part} refused ({name}): {texts[part]}"
         return None
 
     def _refusal(self, question: str, answer: str, *, final: bool = False) -> str:

@@ -64,7 +64,7 @@ def model(name: str, server: FakeOpenAI) -> list[str]:
 def test_an_evaluation_says_what_it_did_and_runs_nothing_twice(here: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["evaluate", "-v", *RECIPE]) == 0
     told = said(capsys)
-    assert "10 systems on 388 items, in builds/care_mi/evaluation" in told
+    assert "10 systems on 389 items, in builds/care_mi/evaluation" in told
     assert "answer.echo reused" in told
     assert "built" not in told
     assert "illustrative, not checked by experts" in told
@@ -78,9 +78,9 @@ def test_the_books_of_an_evaluation_balance(here: Path):
     for place in (STORE / "store/steps").glob("*/*/manifest.json"):
         manifest = json.loads(place.read_text(encoding="utf-8"))
         if manifest["step"].startswith("answer."):
-            assert (manifest["rows"], sum(n for *_, n in manifest["counts"])) == (388, 388)
+            assert (manifest["rows"], sum(n for *_, n in manifest["counts"])) == (389, 389)
         elif manifest["step"].startswith("verdict."):
-            assert sum(n for *_, n in manifest["counts"]) == 388
+            assert sum(n for *_, n in manifest["counts"]) == 389
 
 
 @pytest.mark.push
@@ -104,13 +104,13 @@ def test_a_model_of_the_command_line_is_asked_and_a_quote_asks_nobody(
     assert main(["report", *words]) == 0
     assert not server.log(), "neither a quote nor a report asks a model"
     assert main(["evaluate", *words]) == 0
-    assert "388 replies by Some/Model-1" in said(capsys)
+    assert "389 replies by Some/Model-1" in said(capsys)
     asked = [entry["body"]["messages"] for entry in server.log()]
-    assert len(asked) == 388
+    assert len(asked) == 389
     assert all(len(messages) == 1 and messages[0]["role"] == "user" for messages in asked)
     assert "some_model_1" in (STORE / "results.html").read_text(encoding="utf-8")
     assert main(["evaluate", *words]) == 0
-    assert len(server.log()) == 388
+    assert len(server.log()) == 389
     assert SECRET not in (STORE / "recipe.yaml").read_text(encoding="utf-8")
 
 
@@ -121,10 +121,10 @@ def test_several_models_and_a_cap_that_stops_them(here: Path, server: FakeOpenAI
     told = said(capsys)
     assert "budget.tokens" in told
     first = len(server.log())
-    assert 0 < first < 2 * 388
+    assert 0 < first < 2 * 389
     assert main(["evaluate", *words]) == 0
     bodies = {(entry["body"]["model"], entry["body"]["messages"][0]["content"]) for entry in server.log()}
-    assert len(bodies) == len(server.log()) == 2 * 388, "what was paid for before the cap is not asked again"
+    assert len(bodies) == len(server.log()) == 2 * 389, "what was paid for before the cap is not asked again"
 
 
 @pytest.mark.push
@@ -160,9 +160,9 @@ def test_a_model_of_the_group_can_be_added_with_a_plus_and_keeps_what_is_not_ove
              "evaluation.sampling_of.mini.temperature=0.01"]  # fmt: skip
     assert main(["evaluate", "--quote", *RECIPE, *words]) == 0
     told = said(capsys)
-    assert "answer.mini gpt-4o-mini 388" in told
-    assert "if all are long 388" in told, "the limit of new tokens stays, although the temperature was overridden"
-    assert "794,624" in told
+    assert "answer.mini gpt-4o-mini 389" in told
+    assert "if all are long 389" in told, "the limit of new tokens stays, although the temperature was overridden"
+    assert "796,672" in told
     assert main(["evaluate", "--quote", *RECIPE, "model=none"]) == 0
     assert "nothing to pay" in said(capsys)
 
@@ -185,7 +185,7 @@ def test_a_benchmark_of_others_is_evaluated_beside_ours(here: Path, capsys: pyte
     shutil.copy("builds/care_mi/items.tsv", "theirs.tsv")
     assert main(["evaluate", *RECIPE, "--benchmark", "theirs.tsv"]) == 0
     told = said(capsys)
-    assert "4 systems on 388 items" in told, (
+    assert "4 systems on 389 items" in told, (
         "answers, ratings and figures that came with the recipe are of its own items"
     )
     assert "illustrative" not in told

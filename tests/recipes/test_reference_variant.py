@@ -238,7 +238,7 @@ def test_the_scripts_join_every_question_that_ends_in_a_seam():
         ("首先出现的反应是", "呕吐", "首先出现的反应不是呕吐。", "首先出现的反不应是呕吐。"),
         ("母乳喂养时不易发生的疾病是", "腹泻", "already_negative", "母乳喂养时不易发生的疾病不是腹泻。"),
         ("产后出血应首选", "缩宫素", "产后出血不应首选缩宫素。", "产后出血不应首选缩宫素。"),
-        ("产后出血首选", "缩宫素", "产后出血不首选缩宫素。", "needs_model"),
+        ("产后出血首选", "缩宫素", "产后出血首选的不是缩宫素。", "needs_model"),
     ],
 )
 def test_the_scripts_negate_by_searching_the_text(question, answer, ours, theirs):

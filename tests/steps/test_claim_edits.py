@@ -125,7 +125,7 @@ def test_what_no_bound_compares_may_be_wrong(question, answer, wrong):
     ("question", "answer", "wrong", "fault"),
     [
         ("其治法是", "健胃理气，利湿和中", "行气化湿，健脾和胃", "paraphrase"),
-        ("主要临床表现是", "水肿，少尿，血尿，高血压", "血尿，少尿，水肿，蛋白尿", "paraphrase"),
+        ("最主要的临床表现是", "水肿，少尿，血尿，高血压", "血尿，少尿，水肿，蛋白尿", "paraphrase"),
         ("其治法是", "疏肝理气，和胃止痛", "疏肝泄热，和胃止痛", ""),  # another word in one place
         ("好发部位依次是", "胰头、胰体、胰尾", "胰尾、胰体、胰头", ""),  # a sequence
         ("诊断为", "炎性乳腺癌", "急性乳腺炎", ""),  # too short to tell

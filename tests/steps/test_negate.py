@@ -68,7 +68,7 @@ def test_the_predicate_before_the_answer_is_negated(stage, question, answer, tex
         ("该药直接作用于", "心脏", "该药并非直接作用于心脏。"),
         ("囊肿必须位于", "皮下", "囊肿不必位于皮下。"),
         ("异卵双生子之间移植称为", "异基因移植", "异卵双生子之间移植不称为异基因移植。"),
-        ("头盆不称首选", "剖宫产", "头盆不称不首选剖宫产。"),  # a word that only looks negative
+        ("头盆不称首选", "剖宫产", "头盆不称首选的不是剖宫产。"),  # a word that only looks negative
         # what may stand before a negation, and nouns
         ("血站每次采集血液量一般为", "200ml", "血站每次采集血液量一般不是200ml。"),
         ("新生儿的身长平均是", "50cm", "新生儿的身长平均不是50cm。"),  # not 平并非均是

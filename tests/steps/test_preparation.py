@@ -239,7 +239,7 @@ def split(stem, context="", **changes):
         ("患儿最可能的诊断是（）。。", "", "患儿最可能的诊断是"),
         (
             "足月新生儿出生后第二天出现皮肤黄染并逐渐加重，首选的检查是（）。",
-            "足月新生儿出生后第二天出现皮肤黄染并逐渐加重，",
+            "足月新生儿出生后第二天出现皮肤黄染并逐渐加重。",
             "首选的检查是",
         ),
     ],
@@ -258,13 +258,33 @@ def test_a_context_begins_with_no_mark(opening):
 def test_a_question_of_just_the_limit_is_not_cut():
     question = "甲" * 10 + "，" + "乙" * 9
     assert split(question) == ("", question)
-    assert split(question + "丙") == ("甲" * 10 + "，", "乙" * 9 + "丙")
+    assert split(question + "丙") == ("甲" * 10 + "。", "乙" * 9 + "丙")
 
 
 def test_a_clause_that_leans_on_the_one_before_stays_with_it():
-    assert split("甲" * 10 + "，" + "乙" * 9 + "，并伴有发热的是") == ("甲" * 10 + "，", "乙" * 9 + "，并伴有发热的是")
+    assert split("甲" * 10 + "，" + "乙" * 9 + "，并伴有发热的是") == ("甲" * 10 + "。", "乙" * 9 + "，并伴有发热的是")
     assert split("甲" * 20 + "，并伴有发热的是") == ("", "甲" * 20 + "，并伴有发热的是")
-    assert split("甲" * 20 + "，并发症是") == ("甲" * 20 + "，", "并发症是")
+    assert split("甲" * 20 + "，并发症是") == ("甲" * 20 + "。", "并发症是")
+
+
+@pytest.mark.parametrize(
+    ("before", "mark"),
+    [
+        ("患儿，男，3岁，夜间哭闹，方颅，出牙延迟，抽搐2次", "。"),
+        ("孕妇，妊娠34周，尿蛋白阳性，血压升高，体重增加较快", "。"),
+        ("根据《母婴保健法》有关婚前医学检查的规定", "，"),
+        ("新生儿出生后24小时内出现黄疸，且逐日加重时", "，"),
+        ("婴儿腹泻，补液后尿量增多，为明确有无低钾血症", "，"),
+        ("婴儿肺炎，除抗感染和对症治疗以外", "，"),
+        ("新生儿窒息复苏的过程中", "，"),
+    ],
+)
+def test_a_case_that_is_split_off_is_a_sentence_and_an_introduction_is_none(before, mark):
+    assert split(f"{before}，最应该首先进行的检查是") == (before + mark, "最应该首先进行的检查是")
+
+
+def test_without_a_stop_of_its_own_what_is_split_off_keeps_its_mark():
+    assert split("甲" * 20 + "，并发症是", cut_stop="") == ("甲" * 20 + "，", "并发症是")
 
 
 @pytest.mark.parametrize(

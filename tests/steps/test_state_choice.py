@@ -43,6 +43,43 @@ def test_question_answer_and_stop_are_joined_at_the_seam(stage, question, answer
     assert (row.polarity, row.joined, row.context) == ("true", "seam", "孕妇，30岁。")
 
 
+@pytest.mark.parametrize(
+    ("question", "answer", "text"),
+    [
+        ("应当向产妇说明的事项是", "替代方案", "应当向产妇说明的事项包括替代方案。"),
+        ("会阴侧切的适应证为", "胎儿窘迫", "会阴侧切的适应证包括胎儿窘迫。"),
+        ("麦角新碱的副作用", "高血压", "麦角新碱的副作用包括高血压。"),
+        ("属于缩宫药物的是", "缩宫素", "属于缩宫药物的包括缩宫素。"),
+        ("由胎盘合体滋养细胞分泌的激素是", "绒毛膜促性腺激素", "由胎盘合体滋养细胞分泌的激素包括绒毛膜促性腺激素。"),
+        # one answer is right
+        ("子痫前期最常见的并发症是", "胎盘早剥", "子痫前期最常见的并发症是胎盘早剥。"),
+        ("佝偻病的特异性表现是", "方颅", "佝偻病的特异性表现是方颅。"),
+        ("肺炎可表现为", "气促", "肺炎可表现为气促。"),
+        ("属于缩宫药物的首选是", "缩宫素", "属于缩宫药物的首选是缩宫素。"),
+    ],
+)
+def test_one_of_several_answers_is_stated_as_one_of_them(stage, question, answer, text):
+    assert kept(stage.map(choice(question, answer), {})).text == text
+
+
+def test_a_case_has_one_sign_where_a_disease_has_several(stage):
+    row = kept(stage.map(choice("目前的并发症是", "心力衰竭", context="患儿，4岁，肺炎第5天，呼吸急促。"), {}))
+    assert row.text == "目前的并发症是心力衰竭。"
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("新生儿黄疸加重的原因是因为", "溶血"),
+        ("该患儿缺乏的因子是", "Ⅷ因子缺乏"),
+        ("患儿最可能诊断诊断为", "肺炎"),
+        ("产后出血最常见的是哪种？原因是", "宫缩乏力"),
+    ],
+)
+def test_a_statement_in_which_something_stands_twice_is_not_written(stage, question, answer):
+    assert reason(stage.map(choice(question, answer), {})) == "needs_model"
+
+
 def test_marks_around_the_answer_do_not_stay_in_the_statement(stage):
     row = kept(stage.map(choice("产后出血最常见的原因是", "宫缩乏力。"), {}))
     assert row.text == "产后出血最常见的原因是宫缩乏力。"
