@@ -46,8 +46,9 @@ class ScreenClaimsSpec(StepSpec):
     """The unit of `shortest`."""
     shortest: Annotated[int, Field(ge=1)] = 3
     """A claim of fewer units is a fragment."""
-    fragments: tuple[Regex, ...] = ()
-    """Patterns of texts that are no sentence."""
+    not_alone: tuple[Regex, ...] = ()
+    """Patterns of claims that leave open who, where or when is meant, or tell somebody to do something; claims with a
+    premise are not searched."""
     context_dependent: tuple[Regex, ...] = ()
     """Patterns of claims about a text that is not shown; claims with a premise are not searched."""
 
@@ -65,7 +66,8 @@ class ScreenClaims(Gather):
     reasons: ClassVar[Mapping[str, str]] = {
         "contradicts": "Another record says the opposite of the same text; both are dropped.",
         "repeated": "An earlier record has the same text and label.",
-        "fragment": "The text is no sentence of its own.",
+        "fragment": "The text is too short to be a sentence of its own.",
+        "not_alone": "The claim leaves open who, where or when is meant, or it tells somebody to do something.",
         "context_dependent": "The claim is about a text that is not shown.",
         "unknown_label": "The claim is neither labelled as true nor as false.",
     }
@@ -76,6 +78,8 @@ class ScreenClaims(Gather):
         """Which words the language lacks."""
         if not self.spec.context_dependent:
             yield CONTEXT_REMARK
+        if not self.spec.not_alone:
+            yield SpecIssue("not_alone", "no words find claims that do not stand alone (forms.not_alone)", "", ())
 
     def remarks_on(self, rows: Sequence[Any]) -> Iterator[SpecIssue]:
         """That many claims have both labels: the labels may be about texts that a column holds."""
@@ -104,11 +108,13 @@ class ScreenClaims(Gather):
                     yield place, found
 
     def _fault(self, text: str, premise: str) -> Dropped | None:
-        if text_length(text, self.spec.unit) < self.spec.shortest or first_match(self.spec.fragments, text):
+        if text_length(text, self.spec.unit) < self.spec.shortest:
             return Dropped("fragment", text)
-        if not premise and (found := first_match(self.spec.context_dependent, text)) is not None:
-            return Dropped("context_dependent", found)
-        return None
+        if premise:
+            return None
+        screens = {"context_dependent": self.spec.context_dependent, "not_alone": self.spec.not_alone}
+        found = ((reason, first_match(patterns, text)) for reason, patterns in screens.items())
+        return next((Dropped(reason, pattern) for reason, pattern in found if pattern is not None), None)
 
 
 class _AlikeClaims:

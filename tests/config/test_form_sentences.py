@@ -81,8 +81,64 @@ def test_words_of_a_language_find_exceptions_and_cases(language: str) -> None:
         assert first_match(patterns, plain) is None
 
 
+OPEN_CLAIMS = {
+    "ar": (["كشفت دراسة أن القهوة مفيدة.", "أعلنت الحكومة عن لقاح الأسبوع الماضي."], ["الإنسولين هرمون يخفض السكر."]),
+    "en": (
+        [
+            "National health regulatory agency approves a vaccine for infants.",
+            "Scientists have found that coffee lengthens life.",
+            "A new study shows that garlic cures colds.",
+            "The government announced a ban on smoking in cars.",
+            "Wash your hands for twenty seconds.",
+            "Never use the same needle twice.",
+            "How to lose weight in a week",
+            "Masks were banned in schools last week.",
+            "BREAKING: water found on the moon",
+            "Ten people recovered after eating only…",
+        ],
+        [
+            "Wash water holds salts.",
+            "Use of antibiotics in viral infections is useless.",
+            "Stop codons end the translation of a protein.",
+            "The World Health Organization declared smallpox eradicated in 1980.",
+            "Reports of adverse events are collected by national agencies.",
+            "Drinking water prevents dehydration.",
+            "The study of fungi is called mycology.",
+            "Doctors wash their hands before operations.",
+        ],
+    ),
+    "es": (["Un nuevo estudio revela que el ajo cura.", "El gobierno anuncia una vacuna.", "Llovió ayer en la costa."],
+           ["El estudio de los hongos es la micología.", "La insulina baja la glucosa."]),
+    "fr": (["Une nouvelle étude montre que l’ail soigne.", "Les autorités ont annoncé un vaccin.", "Il a plu hier."],
+           ["L’étude des champignons est la mycologie.", "L’insuline abaisse la glycémie."]),
+    "hi": (["वैज्ञानिकों ने नई दवा खोजी है।", "पिछले सप्ताह टीका मंज़ूर हुआ।"], ["इंसुलिन रक्त शर्करा घटाता है।"]),
+    "yo": (["Wọ́n fọwọ́ sí oògùn náà ní ọ̀sẹ̀ tó kọjá."], ["Ẹ̀fọn ni ó ń fa ibà."]),
+    "zh": (["有研究显示大蒜能治感冒。", "专家提醒孕妇不要喝咖啡。", "请每天洗手三次。", "上周某地批准了一种疫苗。", "震惊！水能治百病"],
+           ["请求权是一种权利。", "某些药物可通过胎盘。", "研究生需要通过考试。", "胰岛素能降低血糖。", "有机磷中毒可用阿托品治疗。"]),
+    "zu": (["Umuthi wagunyazwa izolo."], ["Umiyane udlulisa umalaleveva."]),
+}  # fmt: skip
+"""Of each language: claims that leave open who, where or when is meant, or that tell what to do; and whole ones."""
+
+
+@pytest.mark.parametrize("language", sorted(OPEN_CLAIMS))
+def test_words_of_a_language_find_claims_that_do_not_stand_alone(language: str) -> None:
+    patterns = FormsSpec.model_validate(yaml.safe_load((BUNDLED / f"{language}.yaml").read_text("utf-8"))).not_alone
+    left_open, whole = OPEN_CLAIMS[language]
+    assert [text for text in left_open if first_match(patterns, text) is None] == []
+    assert [text for text in whole if first_match(patterns, text) is not None] == []
+
+
+def test_claims_about_a_study_that_nobody_names_are_about_a_text_that_is_not_shown() -> None:
+    words = yaml.safe_load((BUNDLED / "en.yaml").read_text("utf-8"))["context_dependent"]
+    patterns = FormsSpec(context_dependent=words).context_dependent
+    for text in ("The study included 40 children.", "We found no effect of zinc.", "These trials lasted a year."):
+        assert first_match(patterns, text) is not None
+    for text in ("The study of fungi is mycology.", "The trial by jury is old.", "Case studies describe single people."):
+        assert first_match(patterns, text) is None
+
+
 def test_every_bundled_language_has_such_words() -> None:
-    assert {path.stem for path in BUNDLED.glob("*.yaml")} == set(SHOWN_ALONE)
+    assert {path.stem for path in BUNDLED.glob("*.yaml")} == set(SHOWN_ALONE) == set(OPEN_CLAIMS)
 
 
 def test_check_says_where_a_language_has_none() -> None:
@@ -91,6 +147,9 @@ def test_check_says_where_a_language_has_none() -> None:
         loaded = load_recipe([recipe, "forms.context_dependent=[]"], cwd=Path("/nowhere"), environ={})
         remarks = {problem.key: problem.message for problem in check_recipe(loaded, sources=())}
         assert "forms.context_dependent" in remarks[f"{step}.context_dependent"]
+    loaded = load_recipe(["recipe=claims_en", "forms.not_alone=[]"], cwd=Path("/nowhere"), environ={})
+    remarks = {problem.key: problem.message for problem in check_recipe(loaded, sources=())}
+    assert "forms.not_alone" in remarks["steps.screen_claims.not_alone"]
 
 
 def test_the_source_of_evidence_is_checked() -> None:

@@ -91,6 +91,13 @@ def test_fragments_and_claims_about_an_unseen_text_are_dropped():
                     context_dependent=["^It "]) == ["fragment", "context_dependent", "unknown_label"]  # fmt: skip
 
 
+def test_claims_that_do_not_stand_alone_are_dropped_unless_a_text_stands_before_them():
+    words = {"not_alone": ["^Experts say"]}
+    assert screened(fact("Experts say that Mars is red.")) == [None]
+    assert screened(fact("Experts say that Mars is red."), **words) == ["not_alone"]
+    assert screened(fact("Experts say that Mars is red.", about="text", premise="Mars."), **words) == [None]
+
+
 def test_answers_are_verdicts_alone_unless_both_sides_have_a_sentence():
     assert answers(fact("Mars is red.")) == [("true", "Yes.", "verdict"), ("false", "No.", "verdict")]
     assert answers(fact("Mars is red.", "false")) == [("true", "No.", "verdict"), ("false", "Yes.", "verdict")]

@@ -33,6 +33,7 @@ _LISTS = {
     "needs_case": "the next step, this patient: such a question is dropped unless a case stands before it",
     "asks": "what, who, when: a text with such a word is a question, even without a question mark",
     "needs_picture": "picture, figure, table: such a question is dropped, for nobody sees the picture",
+    "not_alone": "experts say, last week, use the: such a claim leaves open who, where or when is meant",
     "catch_all": "all of these, none of these: such an option is never proposed as an answer",
 }
 """Lists of words in the group `forms`, with what they are for."""
@@ -58,7 +59,7 @@ _CHOICES = _Flow(
 )  # fmt: skip
 _FLOWS = {
     "claims": _Flow(
-        "labelled", ("true_or_false", "says_yes", "says_no"), ("context_dependent",),
+        "labelled", ("true_or_false", "says_yes", "says_no"), ("context_dependent", "not_alone"),
         "made of labelled claims or yes/no questions, which stay as they are",
         ("Right and wrong answers are verdicts alone. Scorers that compare texts do not apply to them.",
          "The claims keep the words of their source. What its authors wrote into false claims may give them away."),

@@ -64,6 +64,8 @@ class FormsSpec(Spec):
     """Patterns of questions that ask for what is not so (all except, which is false)."""
     context_dependent: tuple[Regex, ...] = ()
     """Patterns of questions and claims about a text that is not shown (the passage, a pronoun as the subject)."""
+    not_alone: tuple[Regex, ...] = ()
+    """Patterns of claims that leave open who, where or when is meant, or tell somebody to do something."""
     needs_picture: tuple[Regex, ...] = ()
     """Patterns of questions about a picture or a table that is not there."""
     needs_case: tuple[Regex, ...] = ()
