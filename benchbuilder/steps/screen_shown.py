@@ -31,8 +31,9 @@ from benchbuilder.steps.language.option_texts import (
 )
 from benchbuilder.steps.language.questions import CONTEXT_REMARK
 
-_COMMON, _OFTEN = 0.1, 10
-"""A word in this share of the questions, and in so many of them, says nothing of what one of them asks."""
+_COMMON, _OFTEN = 0.5, 10
+"""A word in more than this share of the questions, and in more than so many, says nothing of what one of them asks. Of
+two words that tell questions apart, as *children* and *adults*, one is always in less than half of them."""
 
 
 class ScreenShownSpec(StepSpec):
@@ -58,7 +59,7 @@ class ScreenShown(Filter):
     """Drops facts whose question and answer make no sense together, by the form of the file alone."""
 
     kind: ClassVar[str] = "screen_shown"
-    version = 4
+    version = 5
     spec_class: ClassVar[type[StepSpec]] = ScreenShownSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Fact), "facts": Port(Fact, mode="lookup")}
     reasons: ClassVar[Mapping[str, str]] = {
@@ -145,7 +146,7 @@ class ScreenShown(Filter):
         least = max(_OFTEN, _COMMON * len(texts))
         groups: defaultdict[tuple[Sequence[str], ...], list[int]] = defaultdict(list)
         for place, (asked, answer) in enumerate(zip(words, answers, strict=True)):
-            own = [word for word in asked if counts[word] < least]
+            own = [word for word in asked if counts[word] <= least]
             groups[tuple(own or asked), tuple(_words_of(answer))].append(place)
         return {
             names[place]: texts[places[0]]

@@ -133,7 +133,11 @@ def test_claims_about_a_study_that_nobody_names_are_about_a_text_that_is_not_sho
     patterns = FormsSpec(context_dependent=words).context_dependent
     for text in ("The study included 40 children.", "We found no effect of zinc.", "These trials lasted a year."):
         assert first_match(patterns, text) is not None
-    for text in ("The study of fungi is mycology.", "The trial by jury is old.", "Case studies describe single people."):
+    for text in (
+        "The study of fungi is mycology.",
+        "The trial by jury is old.",
+        "Case studies describe single people.",
+    ):
         assert first_match(patterns, text) is None
 
 

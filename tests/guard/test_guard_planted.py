@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from benchbuilder.steps.screen_shown import ScreenShown
+
 pytestmark = pytest.mark.full
 ROOT = Path(__file__).parents[2]
 
@@ -72,8 +74,8 @@ PLANTED = (
             replaced("(?:yes|yep|yeah|yup|aye|affirmative)", "(?:yep|yeah|yup|aye|affirmative)"),
             "claims_en evaluated: stopped DataError: is new, the verdict table does not read its own examples"),
     Planted("the version of a step", "exam_any", "benchbuilder/steps/screen_shown.py",
-            replaced("version = 4", "version = 5"),
-            "exam_any: key of step facts_choice: version 4 -> 5"),
+            replaced(f"version = {ScreenShown.version}", "version = 99"),
+            f"exam_any: key of step facts_choice: version {ScreenShown.version} -> 99"),
 )  # fmt: skip
 
 

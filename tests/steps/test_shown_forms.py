@@ -163,6 +163,31 @@ def test_questions_that_ask_the_same_of_other_things_are_no_repetitions():
     assert screened([*rows, *PLAIN])[: len(rows)] == [None] * len(rows)
 
 
+DRUGS = [
+    "amoxicillin", "paracetamol", "ibuprofen", "insulin", "heparin", "zinc", "iron", "iodine", "morphine", "digoxin",
+    "atropine", "ceftriaxone", "fluconazole", "aciclovir", "salbutamol", "loratadine", "metformin", "enalapril",
+    "warfarin", "lithium", "folate", "calcium", "magnesium", "naloxone", "oxytocin",
+]  # fmt: skip
+TOLD_APART = {
+    "Which route is preferred for {drug} in {}?": ("children", "adults"),
+    "Is the {} dose of {drug} the one to halve?": ("morning", "evening"),
+    "How often is {drug} checked in week {} of treatment?": ("2", "6"),
+    "Is {} mg of {drug} a dose that needs a second signature?": ("50", "500"),
+}
+
+
+@pytest.mark.parametrize("form", TOLD_APART)
+def test_two_hundred_pairs_that_differ_in_one_word_or_number_are_no_repetitions(form):
+    """Fifty questions with one right answer, in 25 pairs; each file holds nothing else, so each word is frequent."""
+    for turned in (False, True):
+        words = TOLD_APART[form][:: -1 if turned else 1]
+        asked = [form.format(word, drug=drug) for drug in DRUGS for word in words]
+        rows = [listed(text, "the same", f"x{n}", f"y{n}", line=n) for n, text in enumerate(asked)]
+        assert screened(rows, repeated=2) == [None] * 50
+        again = [listed(text.rstrip("?"), "the same", f"v{n}", f"w{n}", line=50 + n) for n, text in enumerate(asked)]
+        assert screened([*rows, *again], repeated=2) == [*[None] * 50, *["repeated_question"] * 50]
+
+
 def test_an_option_of_a_pool_that_comes_last_by_chance_is_no_catch_all():
     pool = [["Oslo", "Lima", "Cairo"], ["Rome", "Paris", "Kyiv"], ["Quito", "Doha", "Sofia"]]
     asked = ["Where is the older museum?", "Which harbour did the fleet leave?", "Who won, by home town?"]
