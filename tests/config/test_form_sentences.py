@@ -113,8 +113,12 @@ OPEN_CLAIMS = {
            ["L’étude des champignons est la mycologie.", "L’insuline abaisse la glycémie."]),
     "hi": (["वैज्ञानिकों ने नई दवा खोजी है।", "पिछले सप्ताह टीका मंज़ूर हुआ।"], ["इंसुलिन रक्त शर्करा घटाता है।"]),
     "yo": (["Wọ́n fọwọ́ sí oògùn náà ní ọ̀sẹ̀ tó kọjá."], ["Ẹ̀fọn ni ó ń fa ibà."]),
-    "zh": (["有研究显示大蒜能治感冒。", "专家提醒孕妇不要喝咖啡。", "请每天洗手三次。", "上周某地批准了一种疫苗。", "震惊！水能治百病"],
-           ["请求权是一种权利。", "某些药物可通过胎盘。", "研究生需要通过考试。", "胰岛素能降低血糖。", "有机磷中毒可用阿托品治疗。"]),
+    "zh": (
+        ["有研究显示大蒜能治感冒。", "专家提醒孕妇不要喝咖啡。", "请每天洗手三次。", "上周某地批准了疫苗。",
+         "震惊！水能治百病"],
+        ["请求权是一种权利。", "某些药物可通过胎盘。", "研究生需要通过考试。", "胰岛素能降低血糖。",
+         "阿托品用于治疗有机磷中毒。"],
+    ),
     "zu": (["Umuthi wagunyazwa izolo."], ["Umiyane udlulisa umalaleveva."]),
 }  # fmt: skip
 """Of each language: claims that leave open who, where or when is meant, or that tell what to do; and whole ones."""
