@@ -22,12 +22,12 @@ class DistractSpec(StepSpec):
     """So many of the shortest path in the tree; of equally near ones, which is drawn by seed."""
     distant: Annotated[int, Field(ge=0)]
     """So many that share no category with the concept, drawn by seed."""
-    category: Annotated[int, Field(ge=1)]
-    """What a category is: the level below the root, 1 for ``C``, 2 for ``C01``."""
-    same_class: bool
-    """Whether similar ones are of the concept's own class alone."""
+    category: Annotated[int, Field(ge=1)] | dict[str, Annotated[int, Field(ge=1)]]
+    """What a category is: the level below the root, 1 for ``C``, 2 for ``C01``; one for all classes, or by class."""
+    same_class: Literal["none", "similar", "all"]
+    """Which options are of the concept's own class alone: the mask names it, so one of another class is no choice."""
     kin: Literal["keep", "drop"]
-    """Whether similar ones may stand above or below the concept: what is said of it can be true of them."""
+    """Whether options may stand above or below the concept or each other: what is said of one can be true of both."""
 
 
 class Distract(Map):
@@ -38,6 +38,7 @@ class Distract(Map):
     """
 
     kind: ClassVar[str] = "distract"
+    version = 2
     spec_class: ClassVar[type[StepSpec]] = DistractSpec
     ports: ClassVar[Mapping[str, Port]] = {
         "each": Port(Fact[Concept]),
@@ -61,7 +62,11 @@ class Distract(Map):
         self._names = [frozenset(map(str.casefold, every)) for every in pool.column("payload.names")]
         places: list[list[str]] = pool.column("payload.tree_numbers")
         self._tree = TermTree(places)
-        self._categories = [categories(numbers, self.spec.category) for numbers in places]
+        levels = self.spec.category
+        self._categories = [
+            categories(numbers, levels if isinstance(levels, int) else levels.get(concept_class, 1))
+            for numbers, concept_class in zip(places, self._classes, strict=True)
+        ]
 
     def map(self, row: Fact[Concept], parents: Mapping[str, Any]) -> Iterable[Outcome]:  # noqa: ARG002
         """The concept with its wrong options, the similar ones first."""
@@ -88,14 +93,18 @@ class Distract(Map):
     def _similar(self, number: int, used_names: set[str], chance: Random) -> list[tuple[int, int]]:
         if not self.spec.similar:
             return []
-        own = [tree_path(place) for place in self._tree.numbers[number]] if self.spec.kin == "drop" else []
+        chosen = [tree_path(place) for place in self._tree.numbers[number]]
 
         def fits(other: int) -> bool:
-            if self.spec.same_class and self._classes[other] != self._classes[number]:
+            if self.spec.same_class != "none" and self._classes[other] != self._classes[number]:
                 return False
-            if own and any(_are_in_line(tree_path(place), mine) for place in self._tree.numbers[other] for mine in own):
+            places = [tree_path(place) for place in self._tree.numbers[other]]
+            if self.spec.kin == "drop" and any(_are_in_line(place, one) for place in places for one in chosen):
                 return False
-            return self._claim_names(other, used_names)
+            if not self._claim_names(other, used_names):
+                return False
+            chosen.extend(places)
+            return True
 
         return self._tree.nearest(number, self.spec.similar, fits, lambda ring: chance.sample(ring, len(ring)))
 
@@ -104,6 +113,8 @@ class Distract(Map):
         size, own, found = len(self._pool), self._categories[number], list[int]()
 
         def fits(other: int) -> bool:
+            if self.spec.same_class == "all" and self._classes[other] != self._classes[number]:
+                return False
             return self._categories[other].isdisjoint(own) and self._claim_names(other, used_names)
 
         for other in _draw_numbers(size, 50 * self.spec.distant, chance):

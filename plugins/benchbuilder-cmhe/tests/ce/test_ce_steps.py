@@ -76,7 +76,8 @@ def sorted_facts() -> list[Fact[Concept]]:
 
 def distract(**changes: Any) -> Distract:
     spec = {
-        "kind": "distract", "from": "x", "similar": 2, "distant": 1, "category": 1, "same_class": True, "kin": "keep"
+        "kind": "distract", "from": "x", "similar": 2, "distant": 1, "category": 1, "same_class": "similar",
+        "kin": "keep",
     }  # fmt: skip
     return Distract(DistractSpec.model_validate(spec | changes), CONTEXT)
 
@@ -232,6 +233,41 @@ def test_kin_can_be_left_out() -> None:
     assert {one.name for one in found["细菌性肺炎"][:2]} == {"病毒性肺炎", "麻疹"}
     assert {one.name for one in found["肺炎"][:2]} <= {"支气管炎"} | {one.payload.name for one in rows}
     assert not {"细菌性肺炎", "病毒性肺炎"} & {one.name for one in found["肺炎"][:2]}
+
+
+def test_all_options_can_be_of_the_class_that_the_mask_names() -> None:
+    places = {f"病{n}": f"C0{n % 3 + 1}.{n:03}" for n in range(12)} | {
+        f"药{n}": f"D0{n % 2 + 1}.{n:03}" for n in range(8)
+    }
+    tests = {f"检查{n}": f"E01.{n % 2 + 1}00.{n:03}" for n in range(6)}
+    rows = [
+        fact(
+            name,
+            n,
+            names=(name,),
+            tree_numbers=(number,),
+            concept_class={"C": "disease", "D": "medicine"}.get(number[0], "test"),
+        )
+        for n, (name, number) in enumerate((places | tests).items(), 1)
+    ]
+    by_name = {row.payload.name: row.payload for row in rows}
+    found = distracted(rows, same_class="all", category={"disease": 2, "medicine": 2, "test": 3}, kin="drop")
+    for name, options in found.items():
+        own = by_name[name]
+        assert {by_name[one.name].concept_class for one in options} == {own.concept_class}
+        depth = 7 if own.concept_class == "test" else 3
+        assert by_name[options[2].name].tree_numbers[0][:depth] != own.tree_numbers[0][:depth]
+    with_others = distracted(rows)
+    assert all(by_name[one[2].name].concept_class != by_name[name].concept_class for name, one in with_others.items())
+
+
+def test_no_option_stands_above_another() -> None:
+    places = {"甲": "C01.1", "乙": "C01.2", "乙一": "C01.2.1", "乙二": "C01.2.2", "丙": "C01.3.1", "丁": "C02.1"}
+    rows = facts(places, concept_class="disease")
+    for seed_order in (rows, list(reversed(rows))):
+        found = distracted(seed_order, same_class="all", category=2, kin="drop")["甲"]
+        numbers = [places[one.name] for one in found]
+        assert not any(a != b and a.startswith(f"{b}.") for a in numbers for b in numbers)
 
 
 def test_what_has_no_options_is_dropped_with_its_reason() -> None:
