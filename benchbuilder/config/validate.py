@@ -79,13 +79,18 @@ def validate_recipe(
 
 
 def _unread_paths(composed: ComposedRecipe) -> Iterator[Problem]:
-    """A problem for each ``paths.NAME=FILE`` of the command line that nothing in the recipe reads."""
+    """A problem for each ``paths.NAME=FILE`` of the command line that nothing in the recipe reads.
+
+    ``paths.NAME=null`` takes a file away. A path that the recipe has may go, even if no chosen option reads it.
+    """
     read = composed.references
     if read is None or ("paths",) in read:
         return
     names = sorted({str(key[1]) for key in read if len(key) > 1 and key[0] == "paths"})
     for key, origin in composed.origins.entries.items():
-        if origin.override and len(key) == 2 and key[0] == "paths" and key not in read:
+        if not origin.override or len(key) != 2 or key[0] != "paths" or key in read:
+            continue
+        if composed.data["paths"][key[1]] is not None or key in composed.origins.idle_nulls:
             yield Problem(
                 "nothing in this recipe reads this path", key=dotted_key(key), where=str(origin),
                 hint=did_you_mean(str(key[1]), names), allowed=", ".join(f"paths.{name}" for name in names),

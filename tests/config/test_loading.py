@@ -357,6 +357,15 @@ def test_a_path_of_the_command_line_that_nothing_reads_is_an_error_with_the_near
     assert "did you mean 'model_answers'?" in problem.hint
 
 
+def test_a_path_of_the_recipe_may_go_even_if_nothing_reads_it_and_a_slip_of_the_pen_may_not() -> None:
+    given = ["recipe=care_mi", "annotation=none", "review=[]"]
+    load_recipe([*given, "paths.votes=null"])
+    with pytest.raises(RecipeError, match="nothing in this recipe reads this path"):
+        load_recipe([*given, "paths.vots=null"])
+    with pytest.raises(RecipeError, match="nothing in this recipe reads this path"):
+        load_recipe([*given, "paths.votes=mine"])
+
+
 @pytest.mark.push
 @pytest.mark.parametrize("recipe", ["exam_any", "reading_en", "claims_en", "clinic_zu", "law_zh", "care_mi"])
 def test_every_recipe_reads_answers_that_models_gave_before(recipe: str) -> None:

@@ -9,7 +9,7 @@ from random import Random
 from typing import Annotated, Any, ClassVar
 
 from benchbuilder.config import Name, StepSpec
-from benchbuilder.core import Dropped, Fact, GatherStream, Kept, Outcome, Row, Table, outcome_pieces
+from benchbuilder.core import Dropped, Fact, GatherStream, Kept, Outcome, Row, Table, has_match, outcome_pieces
 from benchbuilder.steps import Gather, Port, replace_span
 from pydantic import Field
 
@@ -63,6 +63,7 @@ class ExchangeAnswers(Gather):
     """
 
     kind: ClassVar[str] = "exchange_answers"
+    version = 2
     spec_class: ClassVar[type[StepSpec]] = ExchangeAnswersSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(_FACT)}
     output: ClassVar[type[Row] | None] = _FACT
@@ -73,6 +74,7 @@ class ExchangeAnswers(Gather):
         "mentioned": "The dialogue or its partner mentions the other part, or one that is alike, elsewhere.",
         "mentioned_once": "A part occurs in the rest of one dialogue, and not in the rest of the other.",
         "letters_differ": "One part shares more letters with the rest than the other: the question's words would tell.",
+        "contradicted": "The rest of a dialogue argues for its own part, so that the other one would contradict it.",
         "repeated": "`repeats` other answers already have the part before the same words.",
         "left_over": "Every possible partner belongs to another pair.",
         "not_drawn": "The pair is not drawn; `dialogues` is how many go on.",
@@ -159,6 +161,9 @@ class ExchangeAnswers(Gather):
             return "mentioned_once"
         if finder.rule.letters and any(len({shared_letters(part.text, rest) for part in parts}) > 1 for rest in rests):
             return "letters_differ"
+        rule = finder.rule
+        if rule.contradicted and any(has_match(rule.contradicted, rest) for rest in rests):
+            return "contradicted"
         if any(self._seen[claim] >= self.spec.repeats for claim in self._claims(one, other)):
             return "repeated"
         return ""

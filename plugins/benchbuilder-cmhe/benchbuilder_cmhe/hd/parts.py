@@ -61,6 +61,8 @@ class PartRule(Spec):
     unless: Regex | None = None
     letters: bool = False
     """Whether both parts must share equally many letters with the rest of either dialogue."""
+    contradicted: Regex = ""
+    """What the rest of neither dialogue may say: there another part would contradict it (empty: anything)."""
 
     @abstractmethod
     def open(self) -> PartFinder:

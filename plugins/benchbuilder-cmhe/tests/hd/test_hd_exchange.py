@@ -98,6 +98,8 @@ def test_two_answers_exchange_what_stands_in_one_frame(one: str, other: str, alt
         (("三叉神经一侧痛", "考虑是三叉神经痛。"), "考虑是耳石症。", "letters_differ"),
         ("平时，多吃蔬菜，少油。", "平日，少吃海鲜。", "mentioned_once"),
         ("这可能会传染。", "这不会传染。", "no_part"),  # neither is wrong
+        ("会造成胎儿畸形，不要服用。", "没有化脓，可以服用。", "contradicted"),
+        ("没有化脓，可以服用。", "药物有毒性，不要服用。", "contradicted"),
     ],
 )
 def test_what_would_tell_or_would_not_be_wrong_is_left_alone(one: Any, other: Any, reason: str) -> None:
