@@ -116,12 +116,13 @@ class CleanChoiceSpec(StepSpec):
 
 
 class CleanChoice(Map):
-    """Cleans question and context, and normalises white space (in options too).
+    """Cleans question and context, and normalises white space and doubled stops at the end (in options too).
 
     An unchanged fact stays the same row.
     """
 
     kind: ClassVar[str] = "clean_choice"
+    version = 2
     spec_class: ClassVar[type[StepSpec]] = CleanChoiceSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Fact[Choice])}
     reasons: ClassVar[Mapping[str, str]] = {
@@ -133,7 +134,7 @@ class CleanChoice(Map):
 
     def map(self, row: Fact[Choice], parents: Mapping[str, Any]) -> Iterable[Outcome]:  # noqa: ARG002
         """The cleaned fact."""
-        payload = row.payload.map_texts(normalise_space)
+        payload = row.payload.map_texts(lambda text: _with_one_stop(normalise_space(text)))
         context = self._clean(payload.context, opens=True)
         if context:  # its separator from the question stays
             context += row.payload.context[len(row.payload.context.rstrip()) :]
@@ -163,6 +164,12 @@ class CleanChoice(Map):
             parts.append(before if broken else before + self.spec.sentence_break)
             end = span.end
         return "".join([*parts, text[end:]])
+
+
+def _with_one_stop(text: str) -> str:
+    """`text` with one stop in place of two at its end; three are an ellipsis."""
+    doubled = any(text.endswith(2 * stop) and not text.endswith(3 * stop) for stop in ".。")
+    return text[:-1] if doubled else text
 
 
 def _without_first(pattern: str, text: str) -> str:

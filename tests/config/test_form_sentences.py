@@ -32,6 +32,14 @@ def test_questions_about_what_is_right_of_something_need_their_options_in_chines
     assert first_match(patterns, "关于糖化蛋白正确的是（　　）。") is not None
 
 
+def test_questions_with_many_right_answers_need_their_options_in_english() -> None:
+    words = yaml.safe_load((BUNDLED / "en.yaml").read_text(encoding="utf-8"))["options_named"]
+    patterns = FormsSpec(options_named=words).options_named
+    for text in ("Why might a patient need a tracheostomy?", "Mutations are errors in DNA that:"):
+        assert first_match(patterns, text) is not None
+    assert first_match(patterns, "Why do infants need vitamin K?") is None
+
+
 def test_an_unknown_place_is_named() -> None:
     ((key, message),) = problems("forms.cloze='{left} {right} {middle}?'")
     assert key == "forms.cloze"

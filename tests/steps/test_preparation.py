@@ -297,6 +297,16 @@ def test_the_number_of_a_sub_question_goes(stem, kept):
     assert outcome.row.payload.question == kept
 
 
+@pytest.mark.parametrize(
+    ("given", "cleaned"), [("17..", "17."), ("窦道。。", "窦道。"), ("a…", "a…"), ("b...", "b...")]
+)
+def test_of_two_stops_at_the_end_of_an_option_one_stays(given, cleaned):
+    row = choice("该患儿的诊断是", given, options=(given, f"非{given}"))
+    (outcome,) = make("clean_choice", **zh("clean")).map(row, {})
+    assert outcome.row.payload.answer == cleaned
+    assert [option.text for option in outcome.row.payload.options] == [cleaned, f"非{cleaned}"]
+
+
 def test_a_long_question_without_clauses_stays():
     assert split("甲" * 30) == ("", "甲" * 30)
 
