@@ -89,11 +89,10 @@ class ScreenClaims(Gather):
                 labels.setdefault(equality_key(claim.text), set()).add(claim.label)
         both = [text for text, found in labels.items() if len(found) > 1]
         if len(both) >= _FEW and len(both) >= _SHARE * len(labels):
-            yield SpecIssue(
-                "from", f"{len(both)} of {len(labels)} claims are labelled as true and as false, and dropped: are the "
-                "labels about texts?", truncate_text(both[0], 80),
-                ("in that case set `about: text` and `columns.premise` of the source",),
-            )  # fmt: skip
+            found = f"{len(both)} of {len(labels)} claims are labelled as true and as false, and dropped: "
+            found += "are the labels about texts?"
+            hints = ("in that case set `about: text` and `columns.premise` of the source",)
+            yield SpecIssue("from", found, truncate_text(both[0], 80), hints)
 
     def gather(self, tables: Mapping[str, Table[Any]]) -> GatherStream:
         """Every claim, kept or dropped, in the order of the input."""

@@ -7,7 +7,7 @@ from random import Random
 from typing import Annotated, Any, ClassVar, Literal
 
 from benchbuilder.config import StepSpec
-from benchbuilder.core import Dropped, Fact, Kept, Outcome, Row, Table
+from benchbuilder.core import Dropped, Fact, Kept, Outcome, Problem, RecipeError, Row, Table
 from benchbuilder.steps import Map, Port
 from pydantic import Field
 
@@ -23,7 +23,7 @@ class DistractSpec(StepSpec):
     distant: Annotated[int, Field(ge=0)]
     """So many that share no category with the concept, drawn by seed."""
     category: Annotated[int, Field(ge=1)] | dict[str, Annotated[int, Field(ge=1)]]
-    """What a category is: the level below the root, 1 for ``C``, 2 for ``C01``; one for all classes, or by class."""
+    """What a category is: the level below the root, 1 for ``C``, 2 for ``C01``; one for all classes, or each class."""
     same_class: Literal["none", "similar", "all"]
     """Which options are of the concept's own class alone: the mask names it, so one of another class is no choice."""
     kin: Literal["keep", "drop"]
@@ -63,8 +63,14 @@ class Distract(Map):
         places: list[list[str]] = pool.column("payload.tree_numbers")
         self._tree = TermTree(places)
         levels = self.spec.category
+        if isinstance(levels, int):
+            levels = dict.fromkeys(self._classes, levels)
+        elif unnamed := sorted(set(self._classes) - set(levels)):
+            found = f"concepts of {', '.join(unnamed)}, while it names {', '.join(sorted(levels))}"
+            message, hint = "a class of the pool has no level", "name each class, or give one level for all"
+            raise RecipeError([Problem(message, key=f"steps.{self.context.step}.category", actual=found, hint=hint)])
         self._categories = [
-            categories(numbers, levels if isinstance(levels, int) else levels.get(concept_class, 1))
+            categories(numbers, levels[concept_class])
             for numbers, concept_class in zip(places, self._classes, strict=True)
         ]
 

@@ -8,6 +8,7 @@ import pytest
 import yaml
 from benchbuilder.config.spec.base import KindSpec
 from benchbuilder.config.spec.model import Sampling
+from benchbuilder.core import RecipeError
 from benchbuilder.core.context import StepContext
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.outcomes import Dropped, Kept, NotApplicable
@@ -259,6 +260,13 @@ def test_all_options_can_be_of_the_class_that_the_mask_names() -> None:
         assert by_name[options[2].name].tree_numbers[0][:depth] != own.tree_numbers[0][:depth]
     with_others = distracted(rows)
     assert all(by_name[one[2].name].concept_class != by_name[name].concept_class for name, one in with_others.items())
+
+
+def test_a_class_without_a_level_is_an_error() -> None:
+    with pytest.raises(
+        RecipeError, match=r"category: a class of the pool has no level\n    found:   concepts of disease, .* medicine"
+    ):
+        distracted(facts({"甲": "C01.1", "乙": "C01.2"}, concept_class="disease"), category={"medicine": 2})
 
 
 def test_no_option_stands_above_another() -> None:
