@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import Any
@@ -71,8 +71,8 @@ class NumberSets:
             members[starts[first] : starts[first] + len(held)] = held
         return NumberSets(starts, members)
 
-    def common(self, left: Numbers, right: Numbers) -> tuple[Numbers, NDArray[np.uint64]]:
-        """For each pair of sets how many members they share, and the lowest of these (0 without any)."""
+    def common(self, left: Numbers, right: Numbers) -> Numbers:
+        """How many members the sets of each pair share."""
         owners, members = list[Numbers](), list[NDArray[np.uint64]]()
         for side in (left, right):
             sizes = self.sizes()[side]
@@ -81,15 +81,12 @@ class NumberSets:
         owner, member = np.concatenate(owners), np.concatenate(members)
         order = np.lexsort((member, owner))
         owner, member = owner[order], member[order]
-        twice = np.flatnonzero((owner[1:] == owner[:-1]) & (member[1:] == member[:-1]))
-        lowest = np.zeros(len(left), np.uint64)
-        pairs, first = np.unique(owner[twice], return_index=True)
-        lowest[pairs] = member[twice[first]]
-        return np.bincount(owner[twice], minlength=len(left)).astype(np.int64), lowest
+        twice = (owner[1:] == owner[:-1]) & (member[1:] == member[:-1])
+        return np.bincount(owner[1:][twice], minlength=len(left)).astype(np.int64)
 
     def jaccard(self, left: Numbers, right: Numbers) -> NDArray[np.float64]:
         """The Jaccard index of each pair of sets; 0 if both are empty."""
-        common, sizes = self.common(left, right)[0], self.sizes()
+        common, sizes = self.common(left, right), self.sizes()
         return common / np.maximum(sizes[left] + sizes[right] - common, 1)
 
 
@@ -181,8 +178,8 @@ def near_or_equal_sets(sets: NumberSets, threshold: float, places: Numbers) -> I
 def near_sets(sets: NumberSets, threshold: float) -> Iterator[Pairs]:
     """The positions of sets whose Jaccard index exceeds `threshold`, each pair once, the smaller set first.
 
-    Two such sets must share one of their rarest members, so only sets that do are compared (prefix filtering). A
-    signature of 128 bits says of most pairs that they differ in too many members.
+    Two such sets must share one of their rarest members, so only sets that do are compared (prefix filtering).
+    Signatures say of most pairs that they differ in too many members.
     """
     order = np.argsort(sets.sizes(), kind="stable")
     sizes = sets.sizes()[order]
@@ -191,18 +188,24 @@ def near_sets(sets: NumberSets, threshold: float) -> Iterator[Pairs]:
     alone = sizes - ranked.sizes()
     least = np.ceil(threshold * sizes - 1e-9).astype(np.int64)
     prefix = np.where(sizes > 0, sizes - np.maximum(least, 1) + 1, 0)
-    entries = _rare_members(ranked, np.maximum(prefix - alone, 0))
     marks = _signatures(ranked)
     widest = (1 - threshold) / (1 + threshold)
-    for left, right, member in _sharing(entries, np.searchsorted(sizes, least).astype(np.uint64)):
-        total = sizes[left] + sizes[right]
-        maybe = np.flatnonzero(_bits(marks, left, right) + alone[left] + alone[right] <= total * widest + 1e-6)
-        for start in range(0, len(maybe), _TEXTS):
-            some = maybe[start : start + _TEXTS]
-            one, other = left[some], right[some]
-            common, lowest = ranked.common(one, other)
-            near = common / (total[some] - common) > threshold
-            near &= lowest == member[some]  # a pair that shares several members is found by each
+
+    def maybe(left: Numbers, right: Numbers) -> Mask:
+        """Which pairs do not differ in too many bits."""
+        spare = (sizes[left] + sizes[right]) * widest + 1e-6 - alone[left] - alone[right]
+        places = np.arange(len(left))
+        for word in marks:  # a bit that differs is a member that differs, so each word leaves fewer to look at
+            spare = spare - _count_bits(word[left[places]] ^ word[right[places]])
+            places, spare = places[spare >= 0], spare[spare >= 0]
+        return np.isin(np.arange(len(left)), places, assume_unique=True)
+
+    smallest = np.searchsorted(sizes, least).astype(np.uint64)
+    for left, right in _sharing(ranked, np.maximum(prefix - alone, 0), smallest, maybe):
+        for start in range(0, len(left), _TEXTS):
+            one, other = left[start : start + _TEXTS], right[start : start + _TEXTS]
+            common = ranked.common(one, other)
+            near = common / (sizes[one] + sizes[other] - common) > threshold
             if near.any():
                 yield order[one[near]], order[other[near]]
 
@@ -254,46 +257,70 @@ def _rare_members(ranked: NumberSets, prefix: Numbers) -> NDArray[np.uint64]:
     return entries
 
 
-def _sharing(entries: NDArray[np.uint64], smallest: NDArray[np.uint64]) -> Iterator[tuple[Any, Any, Any]]:
-    """Pairs of owners of one member, the earlier one first, and the member.
+def _sharing(
+    ranked: NumberSets, prefix: Numbers, smallest: NDArray[np.uint64], keep: Callable[[Numbers, Numbers], Mask]
+) -> Iterator[Pairs]:
+    """Each pair of sets that share one of their first members, as many as `prefix` says, the earlier set first.
 
-    `smallest` says for each owner which one is the first that is large enough for it.
+    `smallest` says for each set which one is the first that is large enough for it; `keep` chooses among the pairs.
     """
-    for first in range(0, len(entries), _COMPARED):
-        piece = entries[first : first + _COMPARED]
-        owners = (piece & _LOW).astype(np.int64)
-        begin = np.searchsorted(entries, piece >> _HALF << _HALF | smallest[owners])
-        counts = np.arange(first, first + len(piece)) - begin
-        ends = np.cumsum(counts)
-        start = 0
-        while start < len(piece):
+    entries, count = _rare_members(ranked, prefix), len(ranked)
+    held = np.zeros(0, np.int64)  # pairs of a set of which more members are to come
+    for first in range(0, count, _TEXTS):
+        owners, begins, counts = _earlier(entries, ranked, prefix, smallest, slice(first, first + _TEXTS))
+        ends, start = np.cumsum(counts), 0
+        while start < len(owners):
             done = int(ends[start - 1]) if start else 0
             stop = max(start + 1, int(np.searchsorted(ends, done + _COMPARED, side="right")))
             some = slice(start, stop)
-            left = (entries[_ranges(begin[some], counts[some])] & _LOW).astype(np.int64)
-            yield left, np.repeat(owners[some], counts[some]), np.repeat(piece[some] >> _HALF, counts[some])
-            start = stop
+            left = (entries[_ranges(begins[some], counts[some])] & _LOW).astype(np.int64)
+            pairs = np.repeat(owners[some], counts[some]) * count + left
+            lowest = int(owners[start]) * count
+            if (int(owners[stop - 1]) + 1) * count - lowest <= 8 * len(pairs):  # long texts share many rare members
+                seen = np.zeros((int(owners[stop - 1]) + 1) * count - lowest, bool)
+                seen[pairs - lowest] = True
+                pairs = np.flatnonzero(seen) + lowest
+            pairs = np.union1d(held, pairs[keep(pairs % count, pairs // count)])
+            last = int(np.searchsorted(pairs, int(owners[stop - 1]) * count))
+            yield pairs[:last] % count, pairs[:last] // count
+            held, start = pairs[last:], stop
+    yield held % max(count, 1), held // max(count, 1)
 
 
-def _signatures(sets: NumberSets) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """For each set 128 bits in two numbers; a bit is set by the members that fall on it."""
-    words = np.zeros(len(sets), np.uint64), np.zeros(len(sets), np.uint64)
-    filled = np.flatnonzero(sets.sizes() > 0)
+def _earlier(
+    entries: NDArray[np.uint64], ranked: NumberSets, prefix: Numbers, smallest: NDArray[np.uint64], some: slice
+) -> tuple[Numbers, Numbers, Numbers]:
+    """For each first member of `some` sets its owner, and where in `entries` earlier owners stand and how many."""
+    sizes = prefix[some]
+    keys = ranked.members[_ranges(ranked.starts[some.start : some.start + len(sizes)], sizes)] << _HALF
+    keys |= np.repeat(np.arange(some.start, some.start + len(sizes), dtype=np.uint64), sizes)
+    keys.sort()  # a search for rising keys reads the memory in order
+    owners = (keys & _LOW).astype(np.int64)
+    begins = np.searchsorted(entries, keys >> _HALF << _HALF | smallest[owners])
+    counts = np.searchsorted(entries, keys) - begins
+    by_owner = np.argsort(owners, kind="stable")
+    return owners[by_owner], begins[by_owner], counts[by_owner]
+
+
+def _signatures(sets: NumberSets) -> list[NDArray[np.uint64]]:
+    """For each set a number of bits in words of 64: a bit is set by the members that fall on it.
+
+    There are about twice as many bits as a large set has members: were all bits set, they would tell nothing apart.
+    """
+    large = int(np.quantile(sizes, 0.9)) if len(sizes := sets.sizes()) else 0
+    power = min(max(7, (2 * large).bit_length()), 10)
+    words = [np.zeros(len(sets), np.uint64) for _ in range(1 << power - 6)]
+    filled = np.flatnonzero(sizes > 0)
     for first in range(0, len(filled), _TEXTS):
         some = filled[first : first + _TEXTS]
         begins = sets.starts[some]
         members = sets.members[begins[0] : sets.starts[some[-1] + 1]]
-        bits = (members + np.uint64(1)) * _MIXER >> np.uint64(57)
+        bits = (members + np.uint64(1)) * _MIXER >> np.uint64(64 - power)
+        marked = np.uint64(1) << (bits & np.uint64(63))
         for number, word in enumerate(words):
-            there = bits >> np.uint64(6) == number
-            marked = np.where(there, np.uint64(1) << (bits & np.uint64(63)), np.uint64(0))
-            word[some] = np.bitwise_or.reduceat(marked, begins - begins[0])
+            there = np.where(bits >> np.uint64(6) == number, marked, np.uint64(0))
+            word[some] = np.bitwise_or.reduceat(there, begins - begins[0])
     return words
-
-
-def _bits(marks: Sequence[NDArray[np.uint64]], left: Numbers, right: Numbers) -> Numbers:
-    """In how many bits the signatures of pairs differ."""
-    return sum((_count_bits(word[left] ^ word[right]) for word in marks), np.zeros(len(left), np.int64))
 
 
 def _count_bits(words: NDArray[np.uint64]) -> Numbers:

@@ -96,6 +96,6 @@ def _compared_texts(batch: Any, wanted: Mask) -> tuple[Numbers, list[str]]:
 
 def _are_near(sets: NumberSets, left: Numbers, right: Numbers, near: float) -> Mask:
     """Whether the two sets of each pair are equal, or near."""
-    common, sizes = sets.common(left, right)[0], sets.sizes()
+    common, sizes = sets.common(left, right), sets.sizes()
     one, other = sizes[left], sizes[right]
     return ((common == one) & (common == other)) | (common / np.maximum(one + other - common, 1) > near)

@@ -64,6 +64,27 @@ def test_few_pairs_at_a_time_are_the_same_pairs(monkeypatch: pytest.MonkeyPatch)
     assert sorted(near_texts(texts, 0.3)) == pairs
 
 
+def test_long_texts_that_share_many_rare_members_are_compared_once_if_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng, compared = random.Random(4), list[int]()
+    words = ["".join(rng.choices(string.ascii_lowercase, k=6)) for _ in range(300)]
+    texts = [" ".join(rng.choices(words, k=150)) for _ in range(30)]
+    near_ones = [f"{text} {rng.choice(words)}" for text in texts[:5]]
+
+    def common(sets: NumberSets, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        compared.append(len(left))
+        return share(sets, left, right)
+
+    share = NumberSets.common
+    monkeypatch.setattr(NumberSets, "common", common)
+    found = [
+        pair
+        for ones, others in near_sets(trigram_sets(texts + near_ones), 0.8)
+        for pair in zip(ones, others, strict=True)
+    ]
+    assert {tuple(sorted(map(int, pair))) for pair in found} == {(place, 30 + place) for place in range(5)}
+    assert sum(compared) <= 20  # of 595 pairs, each of which shares dozens of rare trigrams
+
+
 @pytest.mark.push
 @settings(max_examples=100)
 @given(st.lists(st.tuples(st.sampled_from(["", "f1", "f2", "f3"]), st.tuples(WORDS, WORDS)), max_size=12),
