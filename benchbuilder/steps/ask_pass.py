@@ -107,6 +107,8 @@ class AskPass(Map):
             if not any(mark.isalnum() for mark in left + right):
                 return Dropped("only_a_gap", asked)
             return self._complete(statement, payload, left, right)
+        if asked.rfind("¿") > asked.rfind("?"):  # neither a question, which would end, nor a sentence to complete
+            return Dropped("not_a_question", asked)
         if asked.endswith(tuple(self.spec.marks)) or first_match(self.spec.asks, asked) is not None:
             return self._question(statement, payload, "passed", asked)
         if asked.endswith(tuple(self.spec.colons)):

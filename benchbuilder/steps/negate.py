@@ -96,6 +96,9 @@ class NegateSpec(WriterSpec):
     """Words that an end or an adverb must not split."""
     blocked: tuple[Regex, ...]
     """For ``seam``: patterns before the answer that would change the scope of the negation."""
+    blocked_behind: Regex = ""
+    """For ``seam``: a pattern at the words behind the predicate, such as an adverb of degree: "is not most likely due
+    to" leaves open whether the cause is denied or how likely it is. Empty: none."""
     blocked_answers: tuple[Regex, ...]
     """For ``seam``: patterns of answers that would make it unclear what is negated."""
     search: tuple[SearchRule, ...]
@@ -301,6 +304,8 @@ class Negate(Writer):
         """The span of the predicate before the answer and its negated form."""
         end = self._predicate_end(true)
         if end is None or any(has_match(pattern, true.text[:end]) for pattern in self.spec.blocked):
+            return None
+        if self.spec.blocked_behind and has_match(rf"\A(?:{self.spec.blocked_behind})", true.text[end:]):
             return None
         words: tuple[str, ...] = self.spec.whole_words
         if any(has_match(pattern, answer_text(true)) for pattern in self.spec.blocked_answers):

@@ -20,6 +20,7 @@ from benchbuilder.core import (
     Table,
     equality_key,
     first_match,
+    has_match,
 )
 from benchbuilder.steps.base import Filter, Port
 from benchbuilder.steps.language.option_texts import (
@@ -44,6 +45,8 @@ class ScreenShownSpec(StepSpec):
     """Patterns of questions about something that is not there, in their language."""
     context_dependent: tuple[Regex, ...] = ()
     """Patterns of questions about a text that is not shown; questions with a context are not searched."""
+    changed_by_spreadsheet: Regex = r"\A\s*(?:\d+ days?, )?\d{1,3}:\d\d:00\s*\Z"
+    """A pattern of options that were ratios (30:2) before a spreadsheet took them for times of day; empty: none."""
     needs_case: tuple[Regex, ...] = ()
     """Patterns of questions about a case (the next step, this patient)."""
     case_size: Annotated[float, Field(ge=0)] = 120
@@ -59,12 +62,13 @@ class ScreenShown(Filter):
     """Drops facts whose question and answer make no sense together, by the form of the file alone."""
 
     kind: ClassVar[str] = "screen_shown"
-    version = 5
+    version = 6
     spec_class: ClassVar[type[StepSpec]] = ScreenShownSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Fact), "facts": Port(Fact, mode="lookup")}
     reasons: ClassVar[Mapping[str, str]] = {
         "no_answer": "The question, or its right answer, is empty.",
         "equal_options": "Two options are the same text, apart from punctuation and capitals.",
+        "changed_by_spreadsheet": "An option was a ratio, which a spreadsheet has turned into a time of day.",
         "option_names_options": "The right option names other options by their letters or numbers.",
         "catch_all_answer": "The right option is about all others, such as all or none of them.",
         "shared_options": "A short question shares its options and right answer with another one; a part is missing.",
@@ -116,6 +120,10 @@ class ScreenShown(Filter):
             return "no_answer", ""
         if same := _repeated_option(options):
             return "equal_options", same
+        if self.spec.changed_by_spreadsheet:
+            for option in (*options, answer):
+                if has_match(self.spec.changed_by_spreadsheet, option):
+                    return "changed_by_spreadsheet", option
         if self._names.fits(answer, text):
             return "option_names_options", answer
         if self._catch_alls.fits(answer):

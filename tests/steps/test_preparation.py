@@ -277,6 +277,8 @@ def test_a_clause_that_leans_on_the_one_before_stays_with_it():
         ("婴儿腹泻，补液后尿量增多，为明确有无低钾血症", "，"),
         ("婴儿肺炎，除抗感染和对症治疗以外", "，"),
         ("新生儿窒息复苏的过程中", "，"),
+        ("对牛奶蛋白过敏、体重增长缓慢的患儿", "，"),
+        ("门诊接诊了一位反复呕吐、体重不增的患儿", "。"),
     ],
 )
 def test_a_case_that_is_split_off_is_a_sentence_and_an_introduction_is_none(before, mark):

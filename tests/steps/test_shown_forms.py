@@ -68,6 +68,9 @@ def test_plain_questions_pass():
         (("Aspirin.", "aspirin", "b"), "equal_options"),
         (("कि", "की", "का"), None),  # combining marks are letters
         (("1.5", "15", "3"), None),
+        (("30:02:00", "15:2", "1:5"), "changed_by_spreadsheet"),
+        (("15:2", "1 day, 6:02:00", "1:5"), "changed_by_spreadsheet"),
+        (("30:2", "15:2", "8:30"), None),
         (("Both A and B", "x", "y"), "option_names_options"),
         (("u-A no-B", "x", "y"), "option_names_options"),
         (("a. no-b. ngenhla", "x", "y"), "option_names_options"),
@@ -331,6 +334,7 @@ def test_questions_about_what_is_not_shown_are_screened():
         ("__ and __ are moons", "several_gaps", ""),
         ("Which of the following is a moon?", "speaks_of_options", ""),
         ("The moon is so.", "not_a_question", ""),
+        ("La luna crece. ¿Qué es la luna:", "not_a_question", ""),
         ("Is it v right?", "leaks_answer", ""),
     ],
 )
@@ -418,6 +422,12 @@ def test_a_missing_sentence_says_what_to_write():
         ("zh", "options_named", "不典型增生的病变是", False),
         ("en", "needs_picture", "What is the function of the structure marked with the green arrow?", True),
         ("en", "needs_picture", "Which drug is marked by doctors as unsafe?", False),
+        ("en", "not_alone", "Honey for coughs: a new way to better sleep?", True),
+        ("en", "not_alone", "Cold baths in children--an underrated risk?", True),
+        ("en", "not_alone", "A rash in spring, a sign of allergy?", True),
+        ("en", "not_alone", "Honey for coughs: does it help children to sleep?", False),
+        ("en", "not_alone", "Has the use of honey by U.S. adults changed since 2002?", False),
+        ("en", "not_alone", "Honey is a remedy: for coughs.", False),
     ],
 )
 def test_bundled_words_of_forms(language, words, text, found):
