@@ -188,10 +188,12 @@ def systems_of_sample(store: Store, step: str, systems: Iterable[str]) -> tuple[
 
 
 def _reads_sample(store: Store, step: str) -> bool:
-    """Whether a step of an earlier run read a file that came with a sample."""
+    """Whether a step read answers or ratings that came with a sample; other scorers only compare with their files."""
     manifest = store.latest(step)
     parts = {} if manifest is None else manifest.key_inputs
-    return any(name.startswith("file ") and part in sample_checksums() for name, part in parts.items())
+    return parts.get("scorer: scorer kind", "ratings") == "ratings" and any(
+        name.startswith("file ") and part in sample_checksums() for name, part in parts.items()
+    )
 
 
 def _marks_of(
@@ -280,9 +282,7 @@ def _notes(found: AnsweredItems, choice: ScorerChoice, store: Store) -> tuple[An
         notes.append(AnalysisNote("analysis.invented", {"n": len(found.invented), "names": ", ".join(found.invented)}))
     used = Counter(str(scorer) for scorer in found.models_only().items.scorers)
     for scorer, count in used.items():
-        file = choice.ratings_file(scorer)
-        earlier = file is None and any(_reads_sample(store, f"{scorer}.{one.name}") for one in found.systems)
-        if earlier or (file is not None and is_sample_file(file.file)):
+        if any(_reads_sample(store, f"{scorer}.{one.name}") for one in found.systems):
             notes.append(AnalysisNote("analysis.invented_ratings", {"n": count}))
         if choice.compares_words_only(scorer):
             notes.append(AnalysisNote("analysis.words_only", {"n": count, "scorer": scorer}))

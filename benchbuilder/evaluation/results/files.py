@@ -120,7 +120,7 @@ def _tiles(frame: ResultsFrame, finished: FinishedBuild) -> list[tuple[str, str]
         "items": len(run.items),
         "models": len(run.system_names("model")),
         "answers": answers,
-        "rated": rated,
+        **({"rated": rated} if people else {}),
     }
     tiles = [(t.number(n), t(f"results.tile_{name}", n=n)) for name, n in counts.items()]
     if labels:
