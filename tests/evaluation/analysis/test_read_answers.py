@@ -60,9 +60,11 @@ def test_scores_of_several_systems_are_told_apart(size: int) -> None:
 def test_only_a_scorer_that_reads_ratings_can_have_ratings_of_a_sample() -> None:
     file = {"file scorer.file (ratings.csv)": min(sample_checksums())}
     keys = {
-        "rated.m": {"scorer: scorer kind": "ratings", **file}, "compared.m": {"scorer: scorer kind": "codes", **file},
-        "own.m": {"scorer: scorer kind": "ratings", "file scorer.file (ratings.csv)": "another"}, "answer.m": file,
-    }  # fmt: skip
+        "rated.m": {"scorer: scorer kind": "ratings", **file},
+        "compared.m": {"scorer: scorer kind": "codes", **file},
+        "own.m": {"scorer: scorer kind": "ratings", "file scorer.file (ratings.csv)": "another"},
+        "answer.m": file,
+    }
     store: Any = SimpleNamespace(latest=lambda step: SimpleNamespace(key_inputs=keys[step]))
     found = {step: systems_of_sample(store, step, ["m"]) for step in ("rated", "compared", "own", "answer")}
     assert found == {"rated": ("m",), "compared": (), "own": (), "answer": ("m",)}
