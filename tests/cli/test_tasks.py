@@ -13,6 +13,7 @@ from html_page import Page
 from benchbuilder.cli.dispatch import main
 from benchbuilder.config.load import load_recipe
 from benchbuilder.core.errors import RecipeError
+from benchbuilder.explorer.reading.scored_answers import scored_answers
 from benchbuilder.pipeline.check import check_recipe
 from benchbuilder.testing import fake_openai_server
 
@@ -173,6 +174,9 @@ def test_the_tasks_stand_side_by_side_once_two_have_results(here: Path, capsys: 
         assert [float(own[name]) for name in names] == pytest.approx(stated)
     assert lines["guess"]["everything"] == "", "it answers in the other task alone"
     assert float(lines["always_agree"]["everything"]) > 0, "a task without metrics has its first mean or accuracy"
+    explored = scored_answers(here / "builds" / "two", "verdicts")
+    assert explored is not None, "the explorer finds the results of a task"
+    assert explored.ids == [line[0] for line in data["items"]]
     shown = Page(page.read_text("utf-8"))
     assert "s-tasks" in shown.ids
     main(["report", *words])
