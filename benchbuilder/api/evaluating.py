@@ -19,6 +19,7 @@ from benchbuilder.evaluation import (
     evaluation_scoreboard,
     evaluation_tables,
     plan_evaluation,
+    write_task_results,
 )
 from benchbuilder.pipeline import Watcher, build_benchmark
 
@@ -95,6 +96,7 @@ def evaluate(
             if part.recipe.evaluation is not None or len(parts) == 1:
                 planned = plan_evaluation(part, Path.cwd(), with_model=chooses_model(part.overrides))
                 results.append(run_evaluation(planned, part.yaml, watcher_of(progress), frozenset(refresh)))
+        write_task_results(parts[0].whole, Path.cwd())
     return tuple(results)
 
 

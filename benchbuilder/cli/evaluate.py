@@ -33,6 +33,7 @@ from benchbuilder.evaluation import (
     evaluation_tables,
     plan_evaluation,
     unused_rows,
+    write_task_results,
 )
 from benchbuilder.pipeline import check_recipe
 
@@ -79,7 +80,16 @@ def run(args: argparse.Namespace, console: Console) -> int:
                                    allowed=", ".join(part.task for part in parts), hint="--task NAME")])  # fmt: skip
     exit_codes = [_run(part, plan_evaluation(part, Path.cwd(), with_model=chooses_model(part.overrides)), args, console)
              for part in parts if part.recipe.evaluation is not None or len(parts) == 1]  # fmt: skip
+    if not args.quote and not args.sheet:
+        say_tasks(parts[0], console)
     return max(exit_codes, default=0)
+
+
+def say_tasks(loaded: LoadedRecipe, console: Console) -> None:
+    """Write the results of all tasks side by side, if there are several, and say where they are."""
+    files = write_task_results(loaded.whole, Path.cwd())
+    if files:
+        print_line(console, f"\nall tasks side by side: {', '.join(map(display_path, files))}")
 
 
 def _run(loaded: LoadedRecipe, evaluation: Evaluation, args: argparse.Namespace, console: Console) -> int:

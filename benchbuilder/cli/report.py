@@ -7,7 +7,13 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchbuilder.cli.evaluate import add_benchmark_arguments, file_lines, recipe_of_single_task, recipes_of_tasks
+from benchbuilder.cli.evaluate import (
+    add_benchmark_arguments,
+    file_lines,
+    recipe_of_single_task,
+    recipes_of_tasks,
+    say_tasks,
+)
 from benchbuilder.cli.session import add_overrides, progress_watcher
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import LoadedRecipe, display_path
@@ -29,6 +35,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
     for part in parts:
         if part.recipe.evaluation is not None or len(parts) == 1:
             _write(part, args, console)
+    say_tasks(parts[0], console)
     return 0
 
 

@@ -69,7 +69,7 @@ def plan_evaluation(
         spec = without_recipe_files(spec, loaded.roots)
     built = Store(recipe.build_folder(cwd))
     folder = built.folder / loaded.task
-    store = Store(_evaluation_folder(spec, folder, cwd), built.workplace, journal)
+    store = Store(folder_of_evaluation(spec, folder, cwd), built.workplace, journal)
     flow = EvaluationFlow(recipe, spec, f"sources.{BENCHMARK}")
     items = flow.add_one_of_family() if spec.one_of_family else BENCHMARK
     flow.add_answer_steps(with_model=with_model, rated_only=rated_only)
@@ -100,8 +100,8 @@ def judges_folder(loaded: LoadedRecipe, cwd: Path) -> Path:
     return (loaded.recipe.build_folder(cwd) / loaded.task if own is None else cwd / own) / "judges"
 
 
-def _evaluation_folder(spec: EvaluationSpec, built: Path, cwd: Path) -> Path:
-    """The folder of the evaluation: beside the build, one for each benchmark by its file's name and path."""
+def folder_of_evaluation(spec: EvaluationSpec, built: Path, cwd: Path) -> Path:
+    """The folder of an evaluation: in that of the build or task, one for each benchmark by its file's name and path."""
     if spec.dir is not None:
         return cwd / spec.dir
     if spec.benchmark is None:

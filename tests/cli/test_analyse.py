@@ -38,6 +38,7 @@ def test_the_sample_is_analysed_and_says_that_its_answers_are_made_up(capsys: py
     said = capsys.readouterr().out
     assert "note: Illustrative: made from bundled sample data" in said
     assert "came with the sample. They are made up: no model gave them" in said
+    assert "items are scored by ratings that came with the sample. They are made up." in said
     assert "5 models answered " in said
     assert "next: open builds/care_mi/analysis/analysis.html in a browser" in said
     assert "Difficulty alone is shown: 5 models have answers; 20 are needed" in said

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from html_page import Page
 
 from benchbuilder.cli.dispatch import main
 from benchbuilder.config.load import load_recipe
 from benchbuilder.core.errors import RecipeError
+from benchbuilder.explorer.reading.scored_answers import scored_answers
 from benchbuilder.pipeline.check import check_recipe
 from benchbuilder.testing import fake_openai_server
 
@@ -136,15 +139,52 @@ def test_a_scorer_cannot_be_called_as_a_phase_of_those_who_answer(here: Path, ca
     assert "evaluation.scorers.answer: a phase in which models answer has this name" in capsys.readouterr().err
 
 
-def test_one_cap_holds_for_all_tasks_together(here: Path, capsys: Any) -> None:
+def both_evaluated(here: Path, evaluation: str) -> list[str]:
+    """Let the second task have an evaluation too, with some changes; the words of the recipe."""
     recipe = here / "recipes" / "recipe" / "two.yaml"
-    both = "  everything: {items: items, outputs: {items_parquet: null}, evaluation: {judges: null, scorers: null}}"
+    both = f"  everything: {{items: items, outputs: {{items_parquet: null}}, evaluation: {evaluation}}}"
     text = recipe.read_text("utf-8").replace("  everything: {items: items, outputs: {items_parquet: null}}", both)
     text = text.replace(
         "  - override /source", "  - /evaluation@tasks.everything.evaluation: zh_claims\n  - override /source"
     )
     recipe.write_text(text, encoding="utf-8")
-    words = ["recipe=two", "annotation=none", "tasks.everything.evaluation.answers=null"]
+    return ["recipe=two", "annotation=none", "tasks.everything.evaluation.answers=null"]
+
+
+@pytest.mark.push
+def test_the_tasks_stand_side_by_side_once_two_have_results(here: Path, capsys: Any) -> None:
+    words = both_evaluated(here, "{judges: null, scorers: {ratings: null, similarity: null}}")
+    page, table = (here / "builds" / "two" / "evaluation" / name for name in ("tasks.html", "tasks.csv"))
+    assert main(words) == 0
+    assert main(["evaluate", *words, "--task", "verdicts"]) == 0
+    assert "side by side" not in capsys.readouterr().out
+    assert not page.exists()
+    assert main(["evaluate", *words, "--task", "everything"]) == 0
+    assert "all tasks side by side: builds/two/evaluation/tasks.html, builds/two/evaluation/tasks.csv" in (
+        capsys.readouterr().out
+    )
+    with table.open(encoding="utf-8-sig", newline="") as stream:
+        lines = {line["model"]: line for line in csv.DictReader(stream)}
+    data = json.loads((here / "builds" / "two" / "verdicts" / "evaluation" / "results.json").read_text("utf-8"))
+    (sheet,) = [sheet for sheet in data["tables"] if sheet["name"] == "metric_accuracy"]
+    for line in sheet["lines"]:
+        own, figure = lines[line["cells"][0]["words"]], line["cells"][1]
+        stated = (figure["value"], figure["low"], figure["high"], line["cells"][-1]["value"])
+        names = ("verdicts", "verdicts_low", "verdicts_high", "verdicts_items")
+        assert [float(own[name]) for name in names] == pytest.approx(stated)
+    assert lines["guess"]["everything"] == "", "it answers in the other task alone"
+    assert float(lines["always_agree"]["everything"]) > 0, "a task without metrics has its first mean or accuracy"
+    explored = scored_answers(here / "builds" / "two", "verdicts")
+    assert explored is not None, "the explorer finds the results of a task"
+    assert explored.ids == [line[0] for line in data["items"]]
+    shown = Page(page.read_text("utf-8"))
+    assert "s-tasks" in shown.ids
+    main(["report", *words])
+    assert "all tasks side by side" in capsys.readouterr().out
+
+
+def test_one_cap_holds_for_all_tasks_together(here: Path, capsys: Any) -> None:
+    words = both_evaluated(here, "{judges: null, scorers: null}")
     assert main(words) == 0
     with fake_openai_server() as server:
         asked = ["evaluate", *words, "model=openai", "model.name=fake", f"model.base_url={server.base_url}"]

@@ -31,7 +31,8 @@ def answered(scores: Floats, families: Codes | None = None, **changes: Any) -> A
         "forms": texts(*["statement"] * items), "families": np.arange(items) if families is None else families,
         "facts": empty, "relations": empty, "expected": texts(*["yes"] * items),
         "negated": np.zeros(items, np.bool_), "questions": empty, "answers": empty, "wrong_answers": empty,
-        "options": ((),) * items, "keys": empty, "scorers": texts(*["verdict"] * items), **changes,
+        "options": ((),) * items, "keys": empty, "scorers": texts(*["verdict"] * items),
+        "aspects": texts(*["verdict"] * items), **changes,
     }  # fmt: skip
     return AnsweredItems(
         task="", systems=tuple(AnsweringSystem(f"m{number}", "model") for number in range(models)),

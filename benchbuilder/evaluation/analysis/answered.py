@@ -72,6 +72,7 @@ class ItemColumns:
         options: The keys of the options; empty without options.
         keys: The key of the right option; empty without options.
         scorers: The scorer whose scores count; empty if the item has none.
+        aspects: The aspect in which they do.
     """
 
     ids: Texts
@@ -89,6 +90,7 @@ class ItemColumns:
     options: tuple[tuple[str, ...], ...]
     keys: Texts
     scorers: Texts
+    aspects: Texts
 
     def __len__(self) -> int:
         return len(self.ids)

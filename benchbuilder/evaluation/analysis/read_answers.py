@@ -21,7 +21,7 @@ from benchbuilder.evaluation.analysis.answered import (
     Codes,
     ItemColumns,
 )
-from benchbuilder.evaluation.analysis.read_items import found_places, item_columns, text_column
+from benchbuilder.evaluation.analysis.read_items import found_places, item_columns
 from benchbuilder.evaluation.analysis.read_wordings import WITHOUT, worded_answers
 from benchbuilder.evaluation.analysis.scorer_choice import Measure, ScorerChoice
 from benchbuilder.evaluation.analysis.variants import tried_variants
@@ -188,10 +188,12 @@ def systems_of_sample(store: Store, step: str, systems: Iterable[str]) -> tuple[
 
 
 def _reads_sample(store: Store, step: str) -> bool:
-    """Whether a step of an earlier run read a file that came with a sample."""
+    """Whether a step read answers or ratings that came with a sample; other scorers only compare with their files."""
     manifest = store.latest(step)
     parts = {} if manifest is None else manifest.key_inputs
-    return any(name.startswith("file ") and part in sample_checksums() for name, part in parts.items())
+    return parts.get("scorer: scorer kind", "ratings") == "ratings" and any(
+        name.startswith("file ") and part in sample_checksums() for name, part in parts.items()
+    )
 
 
 def _marks_of(
@@ -233,19 +235,19 @@ def _assembled(
     ranked = sorted((rank, measure) for measure in marks if (rank := choice.rank(measure)) is not None)
     models = np.array([system.group == "model" for system in systems], np.bool_)
     scores, without, chosen = np.full(shape, np.nan), np.zeros(shape, np.bool_), np.full(shape, -1)
-    most, scorers = np.full(shape[1], -1), np.full(shape[1], "", np.object_)
+    most, (scorers, aspects) = np.full(shape[1], -1), np.full((2, shape[1]), "", np.object_)
     for _, measure in ranked:
         values = _stacked(systems, {name: one.values for name, one in marks[measure].items()}, np.nan, shape)
         answered = ~np.isnan(values)
         count = np.where(answered.any(axis=0), answered[models].sum(axis=0), -1)
         better = count > most
-        most[better], scorers[better] = count[better], measure.scorer
+        most[better], scorers[better], aspects[better] = count[better], *measure
         scores[:, better] = values[:, better]
         for target, name, empty in ((without, "without", False), (chosen, "chosen", -1)):
             rows = {system: getattr(one, name) for system, one in marks[measure].items()}
             target[:, better] = _stacked(systems, rows, empty, shape)[:, better]
     return AnsweredItems(
-        task=evaluation.task, systems=systems, items=replace(columns, scorers=text_column(list(scorers))),
+        task=evaluation.task, systems=systems, items=replace(columns, scorers=scorers, aspects=aspects),
         scores=scores, without=without, said_wrong=_said_wrong(systems, columns, marks, scores), chosen=chosen,
         illustrative=evaluation.plan.recipe.card.illustrative,
     )  # fmt: skip
@@ -280,9 +282,7 @@ def _notes(found: AnsweredItems, choice: ScorerChoice, store: Store) -> tuple[An
         notes.append(AnalysisNote("analysis.invented", {"n": len(found.invented), "names": ", ".join(found.invented)}))
     used = Counter(str(scorer) for scorer in found.models_only().items.scorers)
     for scorer, count in used.items():
-        file = choice.ratings_file(scorer)
-        earlier = file is None and any(_reads_sample(store, f"{scorer}.{one.name}") for one in found.systems)
-        if earlier or (file is not None and is_sample_file(file.file)):
+        if any(_reads_sample(store, f"{scorer}.{one.name}") for one in found.systems):
             notes.append(AnalysisNote("analysis.invented_ratings", {"n": count}))
         if choice.compares_words_only(scorer):
             notes.append(AnalysisNote("analysis.words_only", {"n": count, "scorer": scorer}))

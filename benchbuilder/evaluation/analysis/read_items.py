@@ -52,6 +52,7 @@ def item_columns(items: Table[Item[Any]], built: Store) -> ItemColumns:
         options=tuple(tuple(option["key"] for option in listed or ()) for listed in options),
         keys=text_column(_payload_column(items, "answer_key")),
         scorers=text_column([""] * len(ids)),
+        aspects=text_column([""] * len(ids)),
     )  # fmt: skip
 
 

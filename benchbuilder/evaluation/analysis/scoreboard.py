@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from benchbuilder.core import DataError, Estimate, PageTexts, mean_estimate
 from benchbuilder.evaluation.analysis.answered import AnsweredItems, AnsweringSystem, Bools
 from benchbuilder.evaluation.analysis.read_answers import answered_items
+from benchbuilder.evaluation.analysis.scorer_choice import Measure, ScorerChoice
 from benchbuilder.evaluation.plan import Evaluation
+from benchbuilder.evaluation.results.page_spec import ResultsSpec
+from benchbuilder.evaluation.results.run import ScoredAspect, ScorerRole
+from benchbuilder.evaluation.results.stated_metrics import StatedMetric, load_results, stated_metrics
 from benchbuilder.pipeline import Store
 
 RIGHT = 0.5
@@ -44,13 +48,19 @@ class Scoreboard:
 
     Attributes:
         scores: One entry for each system.
-        scorers: The scorers that count, by type of items.
+        measures: The measures that count, by type of items.
+        roles: Whether people, a judge or a rule scored, by scorer.
+        metrics: The metrics of the recipe as the results state them; none if it has none.
+        falling: The metrics of which less is better.
         answered: The answers that it is made of.
     """
 
     scores: tuple[SystemScore, ...]
-    scorers: Mapping[str, tuple[str, ...]]
+    measures: Mapping[str, tuple[Measure, ...]]
     answered: AnsweredItems
+    roles: Mapping[str, ScorerRole] = field(default_factory=dict[str, ScorerRole])
+    metrics: tuple[StatedMetric, ...] = ()
+    falling: frozenset[str] = frozenset()
 
     def notes(self, t: PageTexts) -> list[str]:
         """What the figures rest on."""
@@ -65,7 +75,27 @@ def evaluation_scoreboard(evaluation: Evaluation) -> Scoreboard | None:
         return None
     found = found.of_systems(np.array([not system.earlier for system in found.systems], np.bool_))
     bootstrap = evaluation.spec.bootstrap
-    return scoreboard(found, samples=bootstrap.samples, level=bootstrap.level, seed=bootstrap.seed)
+    board = scoreboard(found, samples=bootstrap.samples, level=bootstrap.level, seed=bootstrap.seed)
+    choice = ScorerChoice(evaluation.spec)
+    scorers = {measure.scorer for measures in board.measures.values() for measure in measures}
+    metrics = _metrics(evaluation)
+    ranked = [line.cells[0].words for metric in metrics[:1] for line in metric.lines if line.block == "own"]
+    ranked += [score.system.display_name for score in board.scores]
+    falling = {name for name, spec in evaluation.spec.metrics.items() if ScoredAspect(spec.aspect, "", "rule").sign < 0}
+    return replace(
+        board,
+        scores=tuple(sorted(board.scores, key=lambda score: ranked.index(score.system.display_name))),
+        roles={scorer: choice.role(scorer) for scorer in scorers},
+        metrics=metrics,
+        falling=frozenset(falling),
+    )
+
+
+def _metrics(evaluation: Evaluation) -> tuple[StatedMetric, ...]:
+    """The metrics of the recipe, from the data file of the results; none if it has none, or writes no results."""
+    outputs = evaluation.spec.outputs.values() if evaluation.spec.metrics else ()
+    files = [evaluation.store.folder / f"{output.file}.json" for output in outputs if isinstance(output, ResultsSpec)]
+    return tuple(stated_metrics(load_results(files[0]))) if files and files[0].exists() else ()
 
 
 def scoreboard(answered: AnsweredItems, *, samples: int, level: float, seed: int) -> Scoreboard:
@@ -102,8 +132,12 @@ def scoreboard(answered: AnsweredItems, *, samples: int, level: float, seed: int
             ))  # fmt: skip
     groups = {group: place for place, group in enumerate(dict.fromkeys(system.group for system in answered.systems))}
     order = sorted(scores, key=lambda score: (groups[score.system.group], -_overall(score)))
-    scorers = {name: tuple(sorted(set(items.scorers[items.types == name]) - {""})) for name in types}
-    return Scoreboard(tuple(order), scorers, answered)
+    measures: dict[str, tuple[Measure, ...]] = {}
+    for name in types:
+        own = items.types == name
+        pairs = sorted(set(zip(items.scorers[own], items.aspects[own], strict=True)))
+        measures[name] = tuple(Measure(*pair) for pair in pairs if pair[0])
+    return Scoreboard(tuple(order), measures, answered)
 
 
 def known_facts(answered: AnsweredItems) -> tuple[Bools, Bools]:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from benchbuilder.config import EvaluationSpec, KindSpec
 from benchbuilder.evaluation.results.page_spec import ResultsSpec
-from benchbuilder.evaluation.results.run import VERDICT
+from benchbuilder.evaluation.results.run import VERDICT, ScorerRole
 
 _LAST = 9
 
@@ -52,10 +52,11 @@ class ScorerChoice:
         judge = self.spec.judges.get(scorer.removeprefix("judge_"))
         return isinstance(judge, KindSpec) and judge.kind == "similarity"
 
-    def ratings_file(self, scorer: str) -> Any:
-        """The file of people's ratings that a scorer reads, if it reads one."""
-        spec: Any = self.spec.scorers.get(scorer)
-        return getattr(spec, "file", None) if getattr(spec, "kind", "") == "ratings" else None
+    def role(self, scorer: str) -> ScorerRole:
+        """Whether people, a judge or a rule scored."""
+        if self._kind(scorer) == "ratings":
+            return "people"
+        return "judge" if scorer.removeprefix("judge_") in self.spec.judges else "rule"
 
     def _kind(self, scorer: str) -> str:
         if scorer in self.spec.scorers:

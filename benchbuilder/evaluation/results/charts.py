@@ -60,7 +60,7 @@ def types_chart(table: ResultTable, colours: Sequence[str]) -> Markup:
         )
         for line in table.lines
     ]
-    return _scaled_chart(rows, table.title, "score", margin=6)
+    return _scaled_chart(rows, table.title, table.columns[1].format, margin=6)
 
 
 def _scaled_chart(rows: Sequence[ChartRow], title: str, form: ValueFormat, *, margin: float) -> Markup:

@@ -22,6 +22,7 @@ from benchbuilder.evaluation.results.hardest_items import DIFFICULTY, DIFFICULTY
 from benchbuilder.evaluation.results.means import expected_verdicts
 from benchbuilder.evaluation.results.page_spec import ResultsSpec
 from benchbuilder.evaluation.results.run import VERDICT, EvaluatedSystem, EvaluationRun, ScoredAspect, gather_run
+from benchbuilder.evaluation.results.stated_metrics import RESULTS_SCHEMA
 from benchbuilder.exporters import (
     ChartColours,
     FinishedBuild,
@@ -33,9 +34,6 @@ from benchbuilder.exporters import (
     table_as_data,
     table_as_latex,
 )
-
-RESULTS_SCHEMA = 1
-"""Version of the data file."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +118,7 @@ def _tiles(frame: ResultsFrame, finished: FinishedBuild) -> list[tuple[str, str]
         "items": len(run.items),
         "models": len(run.system_names("model")),
         "answers": answers,
-        "rated": rated,
+        **({"rated": rated} if people else {}),
     }
     tiles = [(t.number(n), t(f"results.tile_{name}", n=n)) for name, n in counts.items()]
     if labels:

@@ -12,6 +12,7 @@ from benchbuilder.evaluation.published import PublishedResults, PublishedTable
 from benchbuilder.evaluation.results.columns import ItemValues, TextColumn
 from benchbuilder.evaluation.results.context import CellValue, ResultsFrame, estimate_cell, table_line
 from benchbuilder.evaluation.results.run import VERDICT, EvaluatedSystem, ScoredAspect
+from benchbuilder.evaluation.results.stated_metrics import VERDICTS
 from benchbuilder.exporters import ResultTable, TableCell, TableColumn, TableLine, ValueFormat
 
 _MOST = 20
@@ -173,7 +174,7 @@ def verdict_table(frame: ResultsFrame, measure: ScoredAspect) -> ResultTable:
     uneven = len({line.cells[-1].value for line in lines}) > 1
     labels = ("accuracy", "balanced", "on_yes", "on_no", "said_yes", "invalid", "refused", "silent")
     return ResultTable(
-        name=f"verdicts_{measure.slug}",
+        name=f"{VERDICTS}{measure.slug}",
         title=frame.with_form(t("results.verdicts"), measure),
         introduction=t("results.verdicts_lead"),
         columns=(

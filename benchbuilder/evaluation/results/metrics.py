@@ -15,6 +15,7 @@ from benchbuilder.evaluation.results.columns import ItemScores
 from benchbuilder.evaluation.results.context import ResultsFrame, estimate_cell
 from benchbuilder.evaluation.results.means import ALL_SOURCES, published_lines
 from benchbuilder.evaluation.results.run import EvaluatedSystem, ScoredAspect
+from benchbuilder.evaluation.results.stated_metrics import FIGURE_OF, METRIC
 from benchbuilder.exporters import FinishedBuild, ResultTable, TableCell, TableColumn, TableLine
 
 _MOST = 12
@@ -124,7 +125,7 @@ def _table(
         TableColumn(_key(metric, *key).replace(":", "_"), _label(frame, metric, *key), "percent") for key in keys
     ]
     return ResultTable(
-        name=f"metric_{name}",
+        name=f"{METRIC}{name}",
         title=t.get(f"results.metric.{name}", name.replace("_", " ")),
         introduction=t.get(f"results.metric_kind.{metric.kind}", ""),
         columns=(
@@ -146,7 +147,7 @@ def _label(frame: ResultsFrame, metric: Metric, source: str, figure: str) -> str
     where = frame.t("report.all_sources") if source == ALL_SOURCES else source
     if len(metric.figures) == 1:
         return where
-    return f"{where} · {frame.t.get(f'results.figure.{figure}', figure)}"
+    return f"{where}{FIGURE_OF}{frame.t.get(f'results.figure.{figure}', figure)}"
 
 
 def _line(

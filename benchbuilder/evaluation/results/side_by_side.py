@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from benchbuilder.config import BootstrapSpec
-from benchbuilder.core import DataError, PageTexts, paired_mean_difference, read_json, write_atomically
+from benchbuilder.core import PageTexts, paired_mean_difference, write_atomically
 from benchbuilder.evaluation.results import PACKAGES
 from benchbuilder.evaluation.results.context import (
     PAGE_FUNCTIONS,
@@ -19,7 +19,7 @@ from benchbuilder.evaluation.results.context import (
     table_columns,
     table_line,
 )
-from benchbuilder.evaluation.results.files import RESULTS_SCHEMA
+from benchbuilder.evaluation.results.stated_metrics import load_results
 from benchbuilder.exporters import (
     ResultTable,
     TableCell,
@@ -52,7 +52,7 @@ def write_side_by_side(
         DataError: A file is not the data file of a results page of this version.
     """
     t = texts
-    first, second = _load(first_file), _load(second_file)
+    first, second = load_results(first_file), load_results(second_file)
     scores = _scores(first, second, t)
     changes = _other_changes(first, second)
     runs = _runs(first, second, t)
@@ -73,22 +73,6 @@ def write_side_by_side(
         f"{file}.csv": _csv(scores, chain.from_iterable(changes.values())),
     }
     return [write_atomically(folder / name, text) for name, text in files.items()]
-
-
-def _load(path: Path) -> Mapping[str, Any]:
-    following = "give the data file of an evaluation's results (results.json)"
-    try:
-        data: Any = read_json(path)
-    except OSError as error:
-        raise DataError("results cannot be read", where=str(path), why=str(error), next=following) from error
-    except ValueError as error:
-        raise DataError("results are not JSON", where=str(path), why=str(error), next=following) from error
-    if not isinstance(data, Mapping) or data.get("schema") != RESULTS_SCHEMA:  # pyright: ignore[reportUnknownMemberType]
-        raise DataError(
-            "results have an unknown format", where=str(path), why=f"their `schema` is not {RESULTS_SCHEMA}",
-            next="write them again with this version: benchbuild report",
-        )  # fmt: skip
-    return data  # pyright: ignore[reportUnknownVariableType]
 
 
 def _notes(first: Mapping[str, Any], second: Mapping[str, Any], t: PageTexts) -> list[tuple[str, bool]]:

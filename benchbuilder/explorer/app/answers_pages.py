@@ -153,8 +153,8 @@ def _asked(items: BrowsedItems | None, ids: Sequence[str]) -> dict[str, tuple[st
 
 def experts_list(folder: Path, task: str) -> dict[str, int]:
     """The items that the newest analysis sends back to experts, with their places in its list from 1."""
-    place = folder / "analysis" / task / _TO_EXPERTS.name if task else folder / _TO_EXPERTS
-    return {str(line.get("id", "")): number for number, line in enumerate(read_json_lines(place), start=1)}
+    lines = read_json_lines(folder / task / _TO_EXPERTS)
+    return {str(line.get("id", "")): number for number, line in enumerate(lines, start=1)}
 
 
 def command_of(build: BuildFolder, command: str) -> str:

@@ -173,7 +173,7 @@ _lock = threading.Lock()
 
 def evaluation_folder(build: Path, task: str) -> Path:
     """The folder of the evaluation of a task."""
-    return build / "evaluation" / task if task else build / "evaluation"
+    return build / task / "evaluation"
 
 
 def scored_answers(build: Path, task: str) -> ScoredAnswers | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,8 @@ import pyarrow as pa
 import pytest
 from answered_world import answered, item_ids
 
-from benchbuilder.evaluation.analysis.read_answers import _lost_items, _marks_of
+from benchbuilder.config import sample_checksums
+from benchbuilder.evaluation.analysis.read_answers import _lost_items, _marks_of, systems_of_sample
 
 
 class Pieces:
@@ -53,3 +55,16 @@ def test_scores_of_several_systems_are_told_apart(size: int) -> None:
     np.testing.assert_array_equal(found["right", "n"].values, [0.0, nan, 0.5, nan])
     assert found["right", "n"].without.tolist() == [True, False, False, False]
     np.testing.assert_array_equal(found["near", "m"].values, [nan, 0.25, nan, nan])
+
+
+def test_only_a_scorer_that_reads_ratings_can_have_ratings_of_a_sample() -> None:
+    file = {"file scorer.file (ratings.csv)": min(sample_checksums())}
+    keys = {
+        "rated.m": {"scorer: scorer kind": "ratings", **file},
+        "compared.m": {"scorer: scorer kind": "codes", **file},
+        "own.m": {"scorer: scorer kind": "ratings", "file scorer.file (ratings.csv)": "another"},
+        "answer.m": file,
+    }
+    store: Any = SimpleNamespace(latest=lambda step: SimpleNamespace(key_inputs=keys[step]))
+    found = {step: systems_of_sample(store, step, ["m"]) for step in ("rated", "compared", "own", "answer")}
+    assert found == {"rated": ("m",), "compared": (), "own": (), "answer": ("m",)}

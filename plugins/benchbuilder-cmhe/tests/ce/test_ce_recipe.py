@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -68,6 +69,21 @@ def test_the_random_baseline_is_right_on_about_one_in_four(build: Path, capsys: 
     figures = metric(build, "accuracy")
     assert 0.1 < figures["random"] < 0.4
     assert set(sheets(build)) >= {"metric_accuracy", "metric_accuracy_by_concept"}
+
+
+def test_the_three_tasks_stand_side_by_side_with_the_published_figures(build: Path, capsys: Any) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(build.parents[2])
+        assert main(["evaluate", *WORDS]) == 0, capsys.readouterr().err
+    with (build.parent / "evaluation" / "tasks.csv").open(encoding="utf-8-sig", newline="") as handle:
+        lines = {row["model"]: row for row in csv.DictReader(handle)}
+    assert [float(lines["Qwen"][task]) for task in ("hd", "dd", "ce")] == [0.569, 0.655, 0.628]
+    assert [lines["random"][f"{task}_items"] for task in ("hd", "dd", "ce")] == ["94", "", "154"]
+    page = (build.parent / "evaluation" / "tasks.html").read_text("utf-8")
+    head = page.partition('id="tasks_dd"')[2].partition("<tbody")[0]
+    heads = re.findall(r'<th scope="col" class="n">(.*?)</th>', head)
+    assert heads[1:3] == ["exam", "chat"]
+    assert "does not follow from its precision and recall" in page
 
 
 def test_a_model_explains_and_then_chooses_from_its_own_masked_words(build: Path, tmp_path: Path, capsys: Any) -> None:

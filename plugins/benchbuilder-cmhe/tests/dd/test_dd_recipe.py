@@ -96,6 +96,10 @@ def metric(build: Path, level: int) -> list[dict[str, str]]:
 def test_answers_are_scored_at_three_levels_and_by_origin(build: Path, monkeypatch: Any, capsys: Any) -> None:
     monkeypatch.chdir(build.parents[2])
     assert main(["evaluate", "recipe=cmhe", "--task", "dd"]) == 0, capsys.readouterr().err
+    told = capsys.readouterr().out
+    for level in range(3):
+        assert f"level {level} F1: metric level_{level} of the recipe, in %, higher is better" in told
+    assert "ratings" not in told, "rules compare codes; nobody rated an answer"
     scores = json.loads((build / "evaluation" / "results.json").read_text("utf-8"))
     assert "invented_a" in json.dumps(scores)
     text = (build / "evaluation" / "results.md").read_text("utf-8")
