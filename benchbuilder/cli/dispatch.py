@@ -50,8 +50,8 @@ _GROUPS: dict[str, dict[str, Command]] = {"Build": {
         ("benchbuild check recipe=care_mi", "benchbuild check --store builds/care_mi"), "_check",
     ),
     "show": Command(
-        "recipe", "print the resolved recipe with the origin of every value",
-        ("benchbuild show recipe=care_mi", "benchbuild show recipe=care_mi retriever.top_k=2"), "_show",
+        "show", "say what a recipe and the command line set, and in which file and line",
+        ("benchbuild show recipe=care_mi retriever.top_k=2", "benchbuild show steps.ask_tf_choice recipe=care_mi"),
     ),
     "plan": Command(
         "plan", "show what a build would reuse, why the rest runs, and what models may cost",

@@ -10,8 +10,8 @@ _HELP = "benchbuild --help lists the commands"
 def translate_habits(arguments: Sequence[str]) -> list[str]:
     """The arguments in the words of this program; others stay as they are.
 
-    ``-m`` becomes the command ``sweep``, ``--cfg job`` the command ``show --plain``, ``--info`` the command ``show``,
-    and ``-cn NAME`` the override ``recipe=NAME``.
+    ``-m`` becomes the command ``sweep``, ``--cfg job`` the command ``show --plain``, with ``--package`` of a part,
+    ``--info`` the command ``show``, and ``-cn NAME`` the override ``recipe=NAME``.
 
     >>> translate_habits(["-m", "recipe=care_mi", "seed=1,2"])
     ['sweep', 'recipe=care_mi', 'seed=1,2']
@@ -40,6 +40,8 @@ def translate_habits(arguments: Sequence[str]) -> list[str]:
                 words += ["--recipes", value or _value(rest, flag, "--recipes FOLDER")]
             case "--resolve" if command == ["show", "--plain"]:
                 pass  # shown recipes are resolved
+            case "--package" | "-p" if command == ["show", "--plain"]:
+                words.append(value or _value(rest, flag, "a part of the recipe, for instance steps"))
             case "--run" | "-r" | "--resolve" | "--package" | "-p" | "--shell-completion" | "-sc" | "--hydra-help":
                 raise _refusal(f"{flag} is an argument of Hydra", argument, _COUNTERPARTS.get(flag, _HELP))
             case _ if before == "--info" and argument in _INFO:  # what it is to show may be left out

@@ -1,4 +1,4 @@
-"""``benchbuild check``, ``show``, ``schema`` and ``new``: validate, print, describe and copy recipes."""
+"""``benchbuild check``, ``schema`` and ``new``: validate, describe and copy recipes."""
 
 from __future__ import annotations
 
@@ -27,13 +27,10 @@ from benchbuilder.authoring import (
 from benchbuilder.cli.session import add_overrides
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import (
-    annotate_with_origins,
     check_content,
     display_path,
     find_roots,
-    load_recipe,
     recipe_schema,
-    render_recipe,
 )
 from benchbuilder.core import DataError, Problem, RecipeError, count_phrase, name_file_in_errors
 from benchbuilder.pipeline import check_store
@@ -109,20 +106,6 @@ def _check_folder(folder: Path, overrides: Sequence[str], console: Console) -> i
 def _warn(warnings: Iterable[Problem], console: Console) -> None:
     for warning in warnings:
         print_line(console, f"warning: {warning}")
-
-
-def register_show(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of ``show``."""
-    add_overrides(parser)
-    parser.add_argument("--plain", action="store_true", help="leave out the origins, as in the recipe.yaml of a build")
-
-
-def run_show(args: argparse.Namespace, console: Console) -> int:  # noqa: ARG001
-    """Print YAML that can be loaded again, with the origin of every value; only the recipe itself is checked."""
-    loaded = load_recipe(args.overrides, recipes=args.recipes)
-    full_text = "" if args.plain else render_recipe(loaded.recipe, runtime_options=True)
-    sys.stdout.write(loaded.yaml if args.plain else annotate_with_origins(full_text, loaded.origins))
-    return 0
 
 
 def register_schema(parser: argparse.ArgumentParser) -> None:

@@ -26,7 +26,6 @@ from .recipe_diff import recipe_key_changes as recipe_key_changes
 from .recipe_index import ORIGIN_FILE as ORIGIN_FILE
 from .recipe_index import RecipeIndex as RecipeIndex
 from .recipe_index import did_you_mean as did_you_mean
-from .render import annotate_with_origins as annotate_with_origins
 from .render import render_recipe as render_recipe
 from .sample_data import is_sample_file as is_sample_file
 from .sample_data import sample_checksums as sample_checksums
@@ -37,6 +36,9 @@ from .search_path import display_path as display_path
 from .search_path import find_roots as find_roots
 from .search_path import installed_folders as installed_folders
 from .search_path import searched_folders as searched_folders
+from .show_recipe import find_text as find_text
+from .show_recipe import render_parts as render_parts
+from .show_recipe import summarise_recipe as summarise_recipe
 from .spec.analysis import AnalysisSpec as AnalysisSpec
 from .spec.analysis import ItemGroup as ItemGroup
 from .spec.analysis import ModelGroups as ModelGroups

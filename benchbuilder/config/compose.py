@@ -244,7 +244,7 @@ def _apply_setting(override: Override, cfg: DictConfig) -> CompositionFault | No
         with open_dict(cfg):
             node: Any = OmegaConf.select(cfg, parent) if parent else cfg
             del node[name]
-    except OmegaConfBaseException:
+    except (OmegaConfBaseException, ValueError, IndexError, TypeError):  # the last three of a list
         return CompositionFault("unmergeable", text, key)
     return None
 

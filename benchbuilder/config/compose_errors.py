@@ -51,10 +51,10 @@ def _explain_fault(fault: CompositionFault, index: RecipeIndex, overrides: Seque
             message, hint = _TEXT_FAULTS[fault.kind]
             return Problem(message, where=override_location(head_excerpt(fault.override, _SHOWN)), hint=hint)
         case _:
-            return _explain_override(fault)
+            return _explain_override(fault, overrides)
 
 
-def _explain_override(fault: CompositionFault) -> Problem:
+def _explain_override(fault: CompositionFault, overrides: Sequence[str]) -> Problem:
     value = fault.override.partition("=")[2]
     match fault.kind:
         case "split":
@@ -81,7 +81,10 @@ def _explain_override(fault: CompositionFault) -> Problem:
         case "nothing_to_delete":
             return _override_problem(fault, "there is nothing to delete")
         case "unmergeable":
-            where, hint = override_location(fault.override.lstrip("+")), "see the present value with `benchbuild show`"
+            text = fault.override.lstrip("+")
+            others = shlex.join(other for other in overrides if other.lstrip("+") != text)
+            hint = f"see the present value with `benchbuild show {text.lstrip('~').partition('=')[0]} {others}`"
+            where = override_location(text)
             return Problem("this value does not fit what the recipe holds there", where=where, hint=hint)
         case _:  # endless
             return Problem("references make this recipe infinitely large", key=fault.key, where=fault.detail)

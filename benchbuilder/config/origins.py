@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from benchbuilder.config.search_path import RecipeRoot, display_path
-from benchbuilder.config.yaml_source import KeyPath, KeyPosition, RecipeFile
+from benchbuilder.config.yaml_source import KeyPath, KeyPosition, RecipeFile, dotted_key
 
 _LINK = re.compile(r"\$\{\s*(oc\.select:\s*)?(\.*)([A-Za-z0-9_][\w.\[\]-]*)\s*(?:,[^{}]*)?\}")
 
@@ -103,6 +103,23 @@ class ValueOrigins:
                 return origin
         return self.fallback
 
+    def setting_of(self, key: KeyPath) -> KeyPath | None:
+        """The written key that gives `key` its value: itself, or a value or link above it; None for a default."""
+        for end in range(len(key), 0, -1):
+            if (origin := self.entries.get(key[:end])) is not None:
+                return None if origin.is_mapping and end < len(key) else key[:end]
+        return None
+
+    def explain(self, key: KeyPath) -> str:
+        """Where the value of `key` comes from, and by which reference; ``default`` if it was written nowhere."""
+        if (setting := self.setting_of(key)) is None:
+            return "default"
+        if (link := self.links.get(setting)) is None:
+            return str(self.entries[setting])
+        target = (*link[0], *key[len(setting) :])
+        place = "default" if self.setting_of(target) is None else self.origin_of(key)
+        return f"{place} (${{{dotted_key(target)}}})"
+
     def _follow_link(self, key: KeyPath) -> tuple[KeyPath, str, bool]:
         """The key that a value comes from, the text after the links, and whether an untrusted file linked the value."""
         rest, moved = "", False
@@ -119,7 +136,7 @@ class ValueOrigins:
     def drop_unused_links(self, data: Mapping[str, Any]) -> None:
         """Forget each ``${oc.select:key,default}`` whose key has no value in the composed `data`."""
         for key in [key for key in self.defaulted if key in self.links]:
-            if _value_at(data, self._follow_link(key)[0]) is None:
+            if value_at(data, self._follow_link(key)[0]) is None:
                 del self.links[key]
 
 
@@ -220,8 +237,8 @@ def _target(key: KeyPath, match: re.Match[str]) -> KeyPath:
     return (*key[: len(key) - dots], *name) if dots else name
 
 
-def _value_at(data: Any, key: KeyPath) -> Any:
-    """The value of `key`; None if there is none."""
+def value_at(data: Any, key: KeyPath) -> Any:
+    """The value of `key` in plain data; None if there is none."""
     for part in key:
         if isinstance(data, dict):
             data = data.get(part, data.get(str(part)))  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import yaml
@@ -11,8 +11,11 @@ from pydantic import BaseModel
 from benchbuilder.config.origins import ValueOrigins
 from benchbuilder.config.spec.base import DescriptiveField, FileRef, RuntimeOption
 from benchbuilder.config.spec.recipe import Recipe
-from benchbuilder.config.yaml_source import KeyPath, dotted_key, parse_yaml_tree
+from benchbuilder.config.yaml_source import KeyPath, parse_yaml_tree
 from benchbuilder.core import public_path
+
+COLUMN = 72
+"""Where the origins of values stand, unless a value is longer."""
 
 
 class _Dumper(yaml.SafeDumper):
@@ -29,17 +32,27 @@ def _text(dumper: yaml.SafeDumper, value: str) -> yaml.Node:
 _Dumper.add_representer(str, _text)
 
 
-def render_recipe(recipe: Recipe, *, runtime_options: bool = False) -> str:
-    """The resolved recipe, defaults filled in, in a stable order; paths as they were written.
+def recipe_data(recipe: Recipe, *, runtime_options: bool = False) -> dict[str, Any]:
+    """The resolved recipe as plain data, defaults filled in, in a stable order; paths as they were written.
 
     A node that a kind inherits is ``null``, as it may be written. Without `runtime_options`, options that do not change
-    the output are left out, and only the last part of a path on this machine is shown. The text is then the same
+    the output are left out, and only the last part of a path on this machine is shown. The data are then the same
     wherever the recipe is built.
     """
     shared = {id(recipe.tokenizer), id(recipe.model), id(recipe.retriever), id(recipe.annotation)}
-    data = _plain(recipe, shared, runtime_options, 0)
+    data: dict[str, Any] = _plain(recipe, shared, runtime_options, 0)
     if not runtime_options:
         data["paths"] = {name: path and public_path(path) for name, path in recipe.paths.items()}
+    return data
+
+
+def render_recipe(recipe: Recipe, *, runtime_options: bool = False) -> str:
+    """The text of `recipe_data`."""
+    return render_data(recipe_data(recipe, runtime_options=runtime_options))
+
+
+def render_data(data: Mapping[str, Any]) -> str:
+    """Plain data as YAML in which every key stands on a line of its own."""
     return yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100_000)
 
 
@@ -66,28 +79,22 @@ def _plain(value: Any, shared: set[int], runtime_options: bool, depth: int) -> A
 
 
 def annotate_with_origins(text: str, origins: ValueOrigins) -> str:
-    """`text` (as of `render_recipe`) with the origin of each value as a comment."""
+    """`text` (as of `render_data`) with the origin of each value as a comment."""
     lines = text.splitlines()
     tree = parse_yaml_tree(text)
-    notes = {line: _origin_comment(key, origins) for key, line in _leaves(tree, ())} if tree else {}
-    width = min(72, max((len(lines[line]) for line in notes), default=0))
+    notes = {line: origins.explain(key) for key, line in _leaves(tree, ())} if tree else {}
+    width = min(COLUMN, max((len(lines[line]) for line in notes), default=0))
     return "\n".join(f"{line:<{width}}  # {notes[i]}" if i in notes else line for i, line in enumerate(lines)) + "\n"
 
 
 def _leaves(node: yaml.Node, key: KeyPath) -> Iterator[tuple[KeyPath, int]]:
-    """Keys that hold a scalar or a list, with their lines counted from 0."""
+    """Keys that hold a scalar or a list, and those of mappings in lists, with their lines counted from 0."""
     if isinstance(node, yaml.MappingNode):
         for name, value in node.value:
             path = (*key, str(name.value))
-            if isinstance(value, yaml.MappingNode) and value.value:
-                yield from _leaves(value, path)
-            else:
+            if not (isinstance(value, yaml.MappingNode) and value.value):
                 yield path, name.start_mark.line
-
-
-def _origin_comment(key: KeyPath, origins: ValueOrigins) -> str:
-    if (link := origins.links.get(key)) is not None:
-        return f"{origins.origin_of(key)} (${{{dotted_key(link[0])}}})"
-    if origins.entries.get(key) is not None:
-        return str(origins.entries.get(key))
-    return "default"
+            yield from _leaves(value, path)
+    elif isinstance(node, yaml.SequenceNode):
+        for index, child in enumerate(node.value):
+            yield from _leaves(child, (*key, index))

@@ -79,9 +79,9 @@ def recipe_schema() -> str:
     parts = [
         "# Recipe schema",
         "A recipe is YAML that Hydra composes from groups. The composed recipe has the keys below. `benchbuild schema` "
-        "writes the same as a JSON Schema for editors, and `benchbuild show recipe=NAME` prints a resolved recipe with "
-        "the file and line of every value. *Required* is what the composed recipe must hold; the bundled groups hold "
-        "most of it already. Keys that are not listed are errors.",
+        "writes the same as a JSON Schema for editors, and `benchbuild show --all recipe=NAME` prints a whole "
+        "recipe with the file and line of every value. *Required* is what the composed recipe must hold; the bundled "
+        "groups hold most of it already. Keys that are not listed are errors.",
         "## Top level",
         prose(Recipe),
         table(HEADER, [(*row[:3], row[3] or TOP[row[0].strip("`")]) for row in spec_rows(Recipe)]),

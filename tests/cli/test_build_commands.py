@@ -190,7 +190,7 @@ def test_light_commands_import_nothing_heavy(words: list[str], tmp_path: Path) -
 
 @pytest.mark.push
 def test_a_closed_pipe_is_no_error(at_home: Path) -> None:
-    command = f"{sys.executable} -c 'from benchbuilder.cli.dispatch import main; main()' show {RECIPE} | head -1"
+    command = f"{sys.executable} -c 'from benchbuilder.cli.dispatch import main; main()' show --all {RECIPE} | head -1"
     done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 

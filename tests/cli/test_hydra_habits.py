@@ -17,6 +17,7 @@ from benchbuilder.cli.hydra_habits import translate_habits
         ("-cn care_mi", "recipe=care_mi"),
         ("--config-name=care_mi", "recipe=care_mi"),
         ("--cfg job recipe=care_mi", "show --plain recipe=care_mi"),
+        ("--cfg job --package steps recipe=care_mi", "show --plain steps recipe=care_mi"),
         ("--info recipe=care_mi", "show recipe=care_mi"),
         ("recipe=care_mi --info defaults-tree", "show recipe=care_mi"),
         ("--config-dir mine recipe=care_mi", "--recipes mine recipe=care_mi"),

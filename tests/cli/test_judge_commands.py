@@ -194,9 +194,9 @@ def test_a_judge_gets_its_model_by_the_words_that_are_named(
         key = f"evaluation.judges.{first}_{aspect}.model"
         assert f"model@{key}=openai {key}.name=NAME" in told
         models[aspect] = [f"model@{key}=openai", f"{key}.name=of_{aspect}"]
-    assert main(["show", *recipe, *models["correctness"]]) == 0
+    assert main(["show", "evaluation.judges", *recipe, *models["correctness"]]) == 0
     assert said(capsys).count("name: of_correctness") == 2
-    assert main(["show", *recipe, *models["correctness"], *models["interpretability"]]) == 0
+    assert main(["show", "evaluation.judges", *recipe, *models["correctness"], *models["interpretability"]]) == 0
     told = said(capsys)
     assert told.count("name: of_correctness") == told.count("name: of_interpretability") == 1
 

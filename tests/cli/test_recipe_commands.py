@@ -1,4 +1,4 @@
-"""Commands on recipes: check, show, schema and ls; help and listings import nothing heavy."""
+"""Commands on recipes: check, show in full, schema and ls; help and listings import nothing heavy."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def run(command: str, words: list[str]) -> tuple[int, str]:
 
 
 def test_show_prints_yaml_with_origins(garden: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("show", ["recipe=garden", "retriever.top_k=2"])[0] == 0
+    assert run("show", ["--all", "recipe=garden", "retriever.top_k=2"])[0] == 0
     text = capsys.readouterr().out
     assert "# command line: retriever.top_k=2" in text
     assert yaml.safe_load(text)["run"]["workers"] == 1
