@@ -12,7 +12,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from benchbuilder.cli.session import Session, add_overrides, open_session
+from benchbuilder.cli.session import Session, open_session
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import KindSpec
 from benchbuilder.core import DataError, Payload, Row, count_phrase, create_from_spec, printable_text, tail_excerpt
@@ -34,12 +34,6 @@ def _suggest_last_command(session: Session, overrides: list[str]) -> Generator[N
         raise
 
 
-def register_why(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of ``why``."""
-    parser.add_argument("id", help="a row's id, or a source unit as FILE:LINE (as the ledger names it)")
-    add_overrides(parser)
-
-
 def run_why(args: argparse.Namespace, console: Console) -> int:
     """One line for each branch."""
     session = open_session(args, console)
@@ -57,13 +51,6 @@ def run_why(args: argparse.Namespace, console: Console) -> int:
         print_line(console, f"{path}: {branch.ending()}{times}")
         before = branch.path
     return 0
-
-
-def register_trace(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of ``trace``."""
-    parser.add_argument("item", help="the id of an item, or of any other row")
-    parser.add_argument("--full", action="store_true", help="show prompts in full")
-    add_overrides(parser)
 
 
 def run_trace(args: argparse.Namespace, console: Console) -> int:
@@ -126,13 +113,6 @@ def _print_turn(console: Console, turn: TranscriptTurn, model: str, *, full: boo
     used = turn.reply.usage
     tokens = "" if used is None else f", {used.prompt} + {used.completion} tokens"
     _print_text(console, f"--- reply{model} ({turn.reply.outcome}{tokens})\n{turn.reply.text}")
-
-
-def register_peek(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of ``peek``."""
-    parser.add_argument("step", help="a step or a source")
-    parser.add_argument("-n", "--rows", type=int, default=5, help="how many rows (default 5)")
-    add_overrides(parser)
 
 
 def run_peek(args: argparse.Namespace, console: Console) -> int:

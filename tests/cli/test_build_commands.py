@@ -12,7 +12,8 @@ import pytest
 from doc_blocks import blocks, pages
 from once import JUDGED, Once
 
-from benchbuilder.cli.dispatch import COMMANDS, main
+from benchbuilder.cli.commands import COMMANDS
+from benchbuilder.cli.dispatch import main
 
 RECIPE = "recipe=care_mi"
 FEW = "source=[medqa,textbook]"
@@ -160,32 +161,6 @@ def test_wrong_words(at_home: Path, words: list[str], code: int, message: str,
                      capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip
     assert main([*words, "annotation=none"] if len(words) > 1 else words) == code
     assert message in capsys.readouterr().err
-
-
-def test_help_lists_every_command_with_two_examples(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--help"]) == 0
-    told = capsys.readouterr().out
-    assert all(f"  {name} " in told for name in COMMANDS)
-    for name, command in COMMANDS.items():
-        with pytest.raises(SystemExit) as ended:
-            main([name, "--help"])
-        assert ended.value.code == 0
-        assert all(example in capsys.readouterr().out for example in command.examples[:1])
-        assert len(command.examples) >= 2
-
-
-@pytest.mark.parametrize("words", [["--help"], ["ls"], ["--version"]])
-def test_light_commands_import_nothing_heavy(words: list[str], tmp_path: Path) -> None:
-    code = (
-        "import sys; from benchbuilder.cli.dispatch import main; main(sys.argv[1:]);"
-        "heavy = {'torch', 'transformers', 'openai', 'pyarrow', 'jieba', 'numpy', 'opencc', 'hydra'};"
-        "heavy &= set(sys.modules);"
-        "sys.exit(str(heavy) if heavy else 0)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, *words], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.push
