@@ -54,17 +54,11 @@ GROUPS: dict[str, dict[str, Command]] = {"Build": {
          option("--html", "FILE", "write the preview as a page, with full prompts")),
     ),
     "why": Command(
-        "inspect", "show what became of a row, one line per branch",
+        "inspect", "follow a row back to its source line, and on to what became of it",
         ("benchbuild why care_mi/sample/medqa/dev.jsonl:5 recipe=care_mi",
-         "benchbuild why care_mi/sample/cpubmed.tsv:24 recipe=care_mi"),
-        (word("id", "a row's id, or a source unit as FILE:LINE (as the ledger names it)"), RECIPE), "_why",
-    ),
-    "trace": Command(
-        "inspect", "follow an item back to its source line",
-        ('benchbuild trace "$(head -1 builds/care_mi/items.jsonl | cut -d \'"\' -f 4)" recipe=care_mi',
-         'benchbuild trace "$(tail -1 builds/care_mi/candidates.jsonl | cut -d \'"\' -f 4)" recipe=care_mi'),
-        (word("item", "the id of an item, or of any other row"), flag("--full", "show prompts in full"), RECIPE),
-        "_trace",
+         'benchbuild why "$(head -1 builds/care_mi/items.jsonl | cut -d \'"\' -f 4)" recipe=care_mi'),
+        (word("id", "the id of an item or of any other row, or a source unit as FILE:LINE (as the ledger names it)"),
+         flag("--full", "show rows and prompts in full"), RECIPE), "_why",
     ),
     "peek": Command(
         "inspect", "show the first rows of a step",
@@ -369,3 +363,5 @@ GROUPS: dict[str, dict[str, Command]] = {"Build": {
 COMMANDS = {name: command for group in GROUPS.values() for name, command in group.items()}
 MAIN_ROAD = ("new", "check", "build", "view", "review", "evaluate", "audit", "judge", "release", "export")
 """The commands of the first screen, in the order in which a benchmark is made."""
+FORMER = {"trace": "why"}
+"""Commands that became part of another one, with its name."""

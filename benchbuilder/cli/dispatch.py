@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from benchbuilder import __version__
 from benchbuilder.cli.command_line import command_parser
-from benchbuilder.cli.commands import COMMANDS
+from benchbuilder.cli.commands import COMMANDS, FORMER
 from benchbuilder.cli.help import help_text, unknown_command
 from benchbuilder.cli.hydra_habits import translate_habits
 from benchbuilder.cli.streams import complete_streams
@@ -114,6 +114,9 @@ def _print_error(text: str, style: str | None = None) -> None:
 def _dispatch(arguments: list[str], command: GivenCommand | None = None) -> int:
     if arguments[0] in ("-h", "--help"):
         arguments = ["help", *arguments[1:]]
+    if arguments[0] in FORMER:
+        _print_error(f"note: benchbuild {FORMER[arguments[0]]} does what benchbuild {arguments[0]} did")
+        arguments = [FORMER[arguments[0]], *arguments[1:]]
     if arguments[0] not in COMMANDS:  # `-m` and others mean something else to a command
         arguments = translate_habits(arguments)
     if arguments[0] in COMMANDS:

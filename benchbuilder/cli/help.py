@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from benchbuilder.cli.command_line import command_parser
-from benchbuilder.cli.commands import COMMANDS, GROUPS, MAIN_ROAD
+from benchbuilder.cli.commands import COMMANDS, FORMER, GROUPS, MAIN_ROAD
 
 if TYPE_CHECKING:
     import argparse
@@ -25,7 +25,7 @@ def run(args: argparse.Namespace, console: Console) -> int:  # noqa: ARG001
 
 def help_text(topics: list[str]) -> str:
     """The first screen without a topic; else every command (``all``), or one; RecipeError for another topic."""
-    topic = topics[0] if topics else ""
+    topic = FORMER.get(topics[0], topics[0]) if topics else ""
     if topic == "all":
         return _all_commands()
     if topic in COMMANDS:

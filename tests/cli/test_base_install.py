@@ -50,7 +50,7 @@ RELEASE = "releases/care_mi/1.0.0"
 ROWS = (
     Row("ls"), Row("ls --kinds"), Row(f"check {R}"), Row("check --store builds/care_mi"), Row(f"show {R}"),
     Row(f"plan {R}"), Row(f"preview n=2 {R}"), Row(f"why care_mi/sample/medqa/dev.jsonl:5 {R}"),
-    Row(f"trace ITEM {R}"), Row(f"peek medqa -n 2 {R}"), Row("help all"), Row("diff builds/care_mi builds/care_mi"),
+    Row(f"why ITEM {R}"), Row(f"peek medqa -n 2 {R}"), Row("help all"), Row("diff builds/care_mi builds/care_mi"),
     Row(f"clean {R}"), Row("shapes recipe=exam_any"),
     Row(f"sweep {NEW} source=[medqa,textbook] steps.state_choice.max_length=20,40"), Row(f"build {NEW}"),
     Row(f"prompt ls {R}"), Row(f"prompt show qa2d {R}"), Row(f"replies --output r.jsonl {R} {OPENAI}"),

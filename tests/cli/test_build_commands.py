@@ -129,12 +129,17 @@ def test_why_names_the_reason_of_a_malformed_line(at_home: Path, capsys: pytest.
 
 
 @pytest.mark.push
-def test_trace_ends_at_the_source_line(at_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_why_goes_from_an_item_back_to_its_source_line_and_on_to_its_end(
+    at_home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     item = items(at_home)[0]
-    assert main(["trace", str(item["id"]), RECIPE, "annotation=none", FEW]) == 0
-    told = capsys.readouterr().out
-    assert told.splitlines()[-1] == f"origin: {item['origin']}"
-    assert str(item["fact"]) in told
+    words = [str(item["id"]), RECIPE, "annotation=none", FEW]
+    assert main(["why", *words]) == 0
+    told = capsys.readouterr()
+    assert told.out.splitlines()[-2:] == [f"origin: {item['origin']}", f"items: item - {item['id']}"]
+    assert str(item["fact"]) in told.out
+    assert main(["trace", *words]) == 0, "the former name"
+    assert capsys.readouterr() == (told.out, "note: benchbuild why does what benchbuild trace did\n")
 
 
 @pytest.mark.push

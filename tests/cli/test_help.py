@@ -11,7 +11,7 @@ import pytest
 from benchbuilder.annotation import CLAIMS_PROJECT
 from benchbuilder.authoring import SKELETON_SLOTS
 from benchbuilder.cli.command_line import command_parser
-from benchbuilder.cli.commands import COMMANDS, GROUPS, MAIN_ROAD
+from benchbuilder.cli.commands import COMMANDS, FORMER, GROUPS, MAIN_ROAD
 from benchbuilder.cli.completion import SCRIPTS
 from benchbuilder.cli.dispatch import main
 from benchbuilder.core import DEFAULT_LANGUAGE, text_languages
@@ -60,6 +60,13 @@ def test_the_help_of_a_command_has_two_examples(name: str, capsys: pytest.Captur
 def test_a_word_that_is_no_command(words: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(words) == 2
     assert says in capsys.readouterr().err
+
+
+def test_the_help_of_a_former_command_is_that_of_the_one_it_became(capsys: pytest.CaptureFixture[str]) -> None:
+    for former, name in FORMER.items():
+        assert former not in COMMANDS
+        assert main(["help", former]) == 0
+        assert capsys.readouterr().out.startswith(f"usage: benchbuild {name} ")
 
 
 def test_the_table_of_commands_has_the_words_of_the_rooms() -> None:
