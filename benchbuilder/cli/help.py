@@ -40,11 +40,11 @@ def unknown_command(name: str) -> Exception:
     from benchbuilder.config import did_you_mean  # here, because the help needs no other room
     from benchbuilder.core import Problem, RecipeError
 
-    near = did_you_mean(name, list(COMMANDS))
-    return RecipeError([
-        Problem(f"{name!r} is neither a command nor key=value", where=f"command line: {name}",
-                allowed="" if near else ", ".join(COMMANDS), hint=near or "`benchbuild --help` shows the main ones")
-    ])  # fmt: skip
+    near, allowed = did_you_mean(name, list(COMMANDS)), ""
+    if not near:
+        near, allowed = f"did you mean recipe={name}? `benchbuild --help` shows the main commands", ", ".join(COMMANDS)
+    message = f"{name!r} is neither a command nor key=value"
+    return RecipeError([Problem(message, where=f"command line: {name}", allowed=allowed, hint=near)])
 
 
 def _first_screen() -> str:

@@ -20,7 +20,8 @@ def command_line() -> str:
         "recipe that it was made from.",
         "Words of the form `key=value` go to Hydra: `retriever.top_k=2` sets a key, `variant=reference` or "
         "`source=[medqa,textbook]` chooses from a group. Put a word with brackets, spaces, commas or Chinese text into "
-        "single quotes. `benchbuild --version` prints the version.",
+        "single quotes. `benchbuild --help` shows the main road, `benchbuild help all` every command, and "
+        "`benchbuild COMMAND --help` its arguments. `benchbuild --version` prints the version.",
         table(("command", "what it does"), ((f"[`{name}`](#{name})", c.help) for name, c in COMMANDS.items())),
     ]
     for name, command in COMMANDS.items():

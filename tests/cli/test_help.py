@@ -54,7 +54,10 @@ def test_the_help_of_a_command_has_two_examples(name: str, capsys: pytest.Captur
     [
         (["help", "paln"], "hint:    did you mean 'plan'?"),
         (["chekc", "recipe=care_mi"], "hint:    did you mean 'check'?"),
-        (["frobnicate", "recipe=care_mi"], "hint:    `benchbuild --help` shows the main ones"),
+        (
+            ["frobnicate", "recipe=care_mi"],
+            "hint:    did you mean recipe=frobnicate? `benchbuild --help` shows the main commands",
+        ),
     ],
 )
 def test_a_word_that_is_no_command(words: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
