@@ -59,7 +59,6 @@ COMMANDS = {
     "scorecard": f"scorecard {LARGE}",
     "diff": "diff large other",
     "why": f"why ITEM {LARGE}",
-    "trace": f"trace ITEM {LARGE}",
     "peek": f"peek items {LARGE}",
 }
 

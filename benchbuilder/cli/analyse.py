@@ -10,8 +10,8 @@ from rich.console import Console
 
 from benchbuilder.authoring import quote_plan
 from benchbuilder.cli.costs import print_quote
-from benchbuilder.cli.evaluate import add_benchmark_arguments, file_lines, recipes_of_tasks
-from benchbuilder.cli.session import add_overrides, progress_watcher
+from benchbuilder.cli.evaluate import file_lines, recipes_of_tasks
+from benchbuilder.cli.session import progress_watcher
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import LoadedRecipe, display_path
 from benchbuilder.core import DEFAULT_LANGUAGE, count_phrase, page_texts
@@ -25,16 +25,6 @@ from benchbuilder.evaluation import (
     plan_evaluation,
     write_analysis,
 )
-
-
-def register(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add_overrides(parser)
-    add_benchmark_arguments(parser)
-    parser.add_argument(
-        "--plan", metavar="WORDS", help="how many items show a difference, before answers are bought, and what they "
-        "cost: difference=0.02, perhaps with models=5,power=0.9",
-    )  # fmt: skip
 
 
 def run(args: argparse.Namespace, console: Console) -> int:

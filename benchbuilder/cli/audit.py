@@ -11,9 +11,8 @@ from rich.console import Console
 from rich.table import Table
 
 from benchbuilder.api import AuditReport, audits_of
-from benchbuilder.cli.audit_exposure import add_exposure_arguments, run_exposure
-from benchbuilder.cli.evaluate import add_benchmark_arguments, file_lines, recipes_of_tasks
-from benchbuilder.cli.session import add_overrides
+from benchbuilder.cli.audit_exposure import run_exposure
+from benchbuilder.cli.evaluate import file_lines, recipes_of_tasks
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import display_path
 from benchbuilder.core import DEFAULT_LANGUAGE, GateClosed, Problem, RecipeError, count_phrase, page_texts
@@ -23,17 +22,6 @@ _WORDS = ("leaks", "hint", "clean", "cannot tell")
 _GUIDE = "docs/how-to/evaluate-and-judge/is-my-benchmark-valid.md"
 _SHOWN = 6
 """So many sentences of one sort are printed; the page has all."""
-
-
-def register(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add_overrides(parser)
-    add_benchmark_arguments(parser)
-    parser.add_argument(
-        "--against", metavar="PATH", action="append", default=[],
-        help="look for the items in this file or folder of documents; PATH:COLUMN names the column of records",
-    )  # fmt: skip
-    add_exposure_arguments(parser)
 
 
 def run(args: argparse.Namespace, console: Console) -> int:

@@ -22,16 +22,6 @@ from benchbuilder.models import Gateway
 from benchbuilder.pipeline import Store
 
 
-def add_exposure_arguments(parser: argparse.ArgumentParser) -> None:
-    """Let a command take ``--model`` and ``--quote``."""
-    parser.add_argument(
-        "--model", action="store_true", help="ask the models of the evaluation whether they have seen the benchmark"
-    )
-    parser.add_argument(
-        "--quote", action="store_true", help="with --model: ask nothing; print what would be asked and what it may cost"
-    )
-
-
 def run_exposure(args: argparse.Namespace, console: Console) -> int:
     """Test each task; GateClosed if a test shows that a model has seen its items, after all files are written."""
     if args.benchmark:

@@ -16,9 +16,6 @@ from benchbuilder.cli.label_quality import labels_line
 from benchbuilder.cli.receipts import receipt_lines
 from benchbuilder.cli.remember import remember_build
 from benchbuilder.cli.session import (
-    add_overrides,
-    add_refresh,
-    add_verify,
     build_progress,
     open_session,
     receipts_if_stopped,
@@ -34,13 +31,6 @@ _ASKED = frozenset(f"fact[{kind}]" for kind in ("triple", "choice", "several_cho
 """Rows of sources that questions are made of."""
 _MANY = 500
 """From this many missing judgements on, the report says how to ask for fewer."""
-
-
-def register(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of ``build``."""
-    add_overrides(parser)
-    add_refresh(parser)
-    add_verify(parser)
 
 
 def run(args: argparse.Namespace, console: Console) -> int:

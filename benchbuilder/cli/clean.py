@@ -12,25 +12,12 @@ from rich.table import Table
 from rich.text import Text
 
 from benchbuilder.api import OpenedStore, Removable, open_stores
-from benchbuilder.cli.session import add_overrides
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import display_path
 from benchbuilder.core import count_phrase, printable_text
 
 _UNITS = ("B", "kB", "MB", "GB", "TB")
 _AGES = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
-
-
-def register(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add_overrides(parser, "recipe=NAME and any override: the recipe that is in use")
-    parser.add_argument(
-        "--keep", action="append", metavar="WORDS", default=[],
-        help="another recipe in use, in one word: 'recipe=NAME key=value' (repeatable)",
-    )  # fmt: skip
-    parser.add_argument("--indices", action="store_true", help="also remove indices: a build makes again what it needs")
-    parser.add_argument("--steps", action="store_true", help="list the steps of each state")
-    parser.add_argument("--yes", action="store_true", help="remove without a question")
 
 
 def run(args: argparse.Namespace, console: Console) -> int:

@@ -23,7 +23,7 @@ from benchbuilder.authoring import (
     write_comparison,
 )
 from benchbuilder.cli.preview import take_row_count
-from benchbuilder.cli.session import Session, add_overrides, open_session, progress_watcher, split_names
+from benchbuilder.cli.session import Session, open_session, progress_watcher, split_names
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import display_path
 from benchbuilder.core import (
@@ -42,17 +42,6 @@ _LISTED = 10
 _WIDTH_IN_PIPE = 120
 _WIDEST = 10_000
 _LABELLED = re.compile(r"([^=:]+):\s+(.*)", re.DOTALL)
-
-
-def register(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("step", help="a step that can ask a model")
-    add_overrides(parser)
-    parser.add_argument(
-        "--with", dest="candidates", action="append", metavar="'[LABEL:] OVERRIDES'", required=True,
-        help="a candidate: `rules`, or overrides such as 'model=openai model.name=NAME' (repeatable)",
-    )  # fmt: skip
-    parser.add_argument("--all", action="store_true", help="list every disagreement")
 
 
 def run(args: argparse.Namespace, console: Console) -> int:

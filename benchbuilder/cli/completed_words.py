@@ -82,9 +82,11 @@ class _UnfinishedCommand:
         return self._named(wanted[0]) if wanted else []
 
     def _named(self, meant: Any) -> list[str]:
-        """What a word of the usage stands for: some words, a step, a recipe; none where it may be anything."""
+        """What a word of the usage stands for: some words, commands, steps, recipes; none where it may be anything."""
         if isinstance(meant, list):
             return meant
+        if meant == "COMMAND":
+            return ["all", *self.table["commands"]]
         if meant == "STEP":
             return [name for part in ("sources", "steps") for name, node in self._node(part).items() if node]
         return self._outline.options("recipe") if meant == "RECIPE" else []

@@ -7,7 +7,7 @@ import sys
 
 from rich.console import Console
 
-_SCRIPTS = {
+SCRIPTS = {
     "bash": r"""_benchbuild() {
   local line="${COMP_LINE:0:COMP_POINT}" words found current
   read -r -a words <<< "$line"
@@ -54,20 +54,9 @@ end
 complete -c benchbuild -f -a '(__benchbuild_words)'
 """,
 }
-_HINTS = {
-    "bash": "benchbuild completion bash > ~/.local/share/bash-completion/completions/benchbuild",
-    "zsh": "benchbuild completion zsh > ~/.zfunc/_benchbuild, a folder of $fpath",
-    "fish": "benchbuild completion fish > ~/.config/fish/completions/benchbuild.fish",
-}
-
-
-def register(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    places = "; ".join(_HINTS.values())
-    parser.add_argument("shell", choices=_SCRIPTS, help=f"the shell, for instance: {places}")
 
 
 def run(args: argparse.Namespace, console: Console) -> int:  # noqa: ARG001
     """Print the script."""
-    sys.stdout.write(_SCRIPTS[args.shell])
+    sys.stdout.write(SCRIPTS[args.shell])
     return 0

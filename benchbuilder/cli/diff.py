@@ -29,16 +29,6 @@ _LISTED = 20
 _WIDTH = 60
 
 
-def register(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    help_a = "the folder of a build, the name of a recipe, or the overrides of one in quotes"
-    parser.add_argument("left", metavar="A", help=help_a)
-    help_b = "the other one (default: the recipe that A was copied from)"
-    parser.add_argument("right", metavar="B", nargs="?", help=help_b)
-    parser.add_argument("--all", action="store_true", help="list every difference")
-    parser.add_argument("--json", action="store_true", help="print everything as JSON")
-
-
 def run(args: argparse.Namespace, console: Console) -> int:
     """Compare two builds by item, or two recipes by key."""
     if args.right is None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
-from pathlib import Path
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -20,38 +19,9 @@ from benchbuilder.core import Problem, RecipeError, count_phrase, head_excerpt, 
 from benchbuilder.publishing import DECISIONS, ERRATUM_KINDS, DecidedErratum, Decision
 from benchbuilder.steps import Erratum
 
-_ACTIONS = ("add", "ls", "decide", "release")
 _STATES = ("open", "decided", "released", "rejected")
 _SHOWN = 60
 _SHORT = 16
-
-
-def register(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument(
-        "action", choices=_ACTIONS, help="report an error, list errata, decide one, or release what was decided"
-    )
-    parser.add_argument(
-        "overrides", nargs="*", metavar="ITEM|ERRATUM|STATE key=value",
-        help=f"add: an item; decide: an erratum and one of {', '.join(DECISIONS)}; ls: states or items; then "
-        "recipe=NAME and any override",
-    )  # fmt: skip
-    parser.add_argument("--kind", choices=ERRATUM_KINDS, help="add: what sort of error it is")
-    parser.add_argument("--text", default="", help="add: what is wrong, and how you know; never published")
-    parser.add_argument("--who", default="", metavar="NAME", help="add: who reports it; never published")
-    parser.add_argument("--from", dest="file", metavar="FILE", type=Path, help="add: the reports of a form")
-    parser.add_argument("--release", metavar="FOLDER", type=Path, help="add: look for items in this release only")
-    parser.add_argument("--by", default="", metavar="NAME", help="decide: who decides; never published")
-    parser.add_argument("--reason", default="", metavar="TEXT", help="decide: why; published with the change")
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="FIELD=TEXT", help="decide: a new text (repeatable)"
-    )
-    parser.add_argument("--swap", action="store_true", help="decide fix_key: exchange both answers, and the verdict")
-    parser.add_argument("--again", action="store_true", help="decide: replace a decision that is not released")
-    parser.add_argument("--json", action="store_true", help="ls: print one JSON object a line")
-    parser.add_argument("--design", action="store_true", help="release: a new first number of the version")
-    parser.add_argument("--despite", metavar="REASON", default="", help="release: although something speaks against it")
-    parser.add_argument("--changes", metavar="TEXT", default="", help="release: what changed besides, and why")
 
 
 def run(args: argparse.Namespace, console: Console) -> int:

@@ -16,7 +16,7 @@ from benchbuilder.authoring import quote_plan
 from benchbuilder.cli.costs import print_quote
 from benchbuilder.cli.receipts import receipt_lines
 from benchbuilder.cli.scoreboard import print_scoreboard
-from benchbuilder.cli.session import add_overrides, add_refresh, build_progress, receipts_if_stopped
+from benchbuilder.cli.session import build_progress, receipts_if_stopped
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import LoadedRecipe, display_path
 from benchbuilder.core import DataError, Problem, RecipeError, count_phrase, name_file_in_errors
@@ -39,37 +39,6 @@ from benchbuilder.pipeline import check_recipe
 
 _SHOWN = 12
 """Up to this many files of one folder are listed one by one."""
-
-
-def register(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add_overrides(parser)
-    add_refresh(parser)
-    add_benchmark_arguments(parser)
-    parser.add_argument("-v", "--verbose", action="store_true", help="print a line for each step")
-    parser.add_argument(
-        "--quote", action="store_true", help="ask no model; print what would be asked and what it may cost"
-    )
-    parser.add_argument(
-        "--sheet", metavar="FILE", help="ask nobody; write a sheet (CSV) in which people answer some of the questions"
-    )
-
-
-def add_benchmark_arguments(parser: argparse.ArgumentParser) -> None:
-    """Let a command take ``--task NAME`` and ``--benchmark FILE``."""
-    add_task_argument(parser)
-    parser.add_argument(
-        "--benchmark", metavar="FILE", help="a benchmark from elsewhere: TSV, CSV, JSON Lines or Parquet"
-    )
-    parser.add_argument(
-        "--expected", choices=("yes", "no"),
-        help="the right verdict of that benchmark's true/false questions, if it has no column `expected`",
-    )  # fmt: skip
-
-
-def add_task_argument(parser: argparse.ArgumentParser) -> None:
-    """Let a command take ``--task NAME``."""
-    parser.add_argument("--task", metavar="NAME", help="one task of a benchmark with several")
 
 
 def run(args: argparse.Namespace, console: Console) -> int:

@@ -7,20 +7,10 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchbuilder.cli.session import add_overrides
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import display_path, load_recipe
 from benchbuilder.core import count_phrase
 from benchbuilder.publishing import HARNESSES, ExportRequest, export_benchmark
-
-
-def register(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add_overrides(parser)
-    parser.add_argument("--release", metavar="FOLDER", help="export a release instead of the build")
-    parser.add_argument(
-        "--output", metavar="FOLDER", help="where to write a folder for each harness (default: exports/NAME)"
-    )
 
 
 def run(args: argparse.Namespace, console: Console) -> int:

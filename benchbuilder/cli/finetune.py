@@ -12,7 +12,7 @@ from typing import Any
 
 from rich.console import Console
 
-from benchbuilder.cli.evaluate import add_task_argument, recipe_of_single_task
+from benchbuilder.cli.evaluate import recipe_of_single_task
 from benchbuilder.cli.rated_answers import RatedTables, rated_tables
 from benchbuilder.cli.session import split_names
 from benchbuilder.cli.terminal import print_line
@@ -38,11 +38,6 @@ from benchbuilder.evaluation import (
 )
 from benchbuilder.models import CLOSING, OFFICIAL, Gateway, OpenAIModel, OpenAISpec
 
-_ACTIONS = ("export", "check", "submit", "status", "cancel")
-_HELP = (
-    "export: write the training files; check: validate them and count tokens; submit: print what a job may cost and, "
-    "with --yes, start it; status: show the job and, once it succeeded, make the judge; cancel: stop it"
-)
 Say = Callable[[str], None]
 
 
@@ -60,29 +55,6 @@ class _FinetunedJudge:
     def training_folder(self) -> Path:
         """The folder of its training files and jobs, next to the judge itself."""
         return self.folder / f"{self.name}.fine_tuning"
-
-
-def register(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("action", choices=_ACTIONS, help=_HELP)
-    add_task_argument(parser)
-    parser.add_argument(
-        "overrides", nargs="*", metavar="judge=NAME key=value", help="the judge, recipe=NAME and any override"
-    )
-    parser.add_argument(
-        "--everything", action="store_true",
-        help="a second job that learns from all ratings, including those that validate the first",
-    )  # fmt: skip
-    parser.add_argument("--yes", action="store_true", help="submit: start the job, within the budget")
-    parser.add_argument("--budget", type=float, metavar="USD", help="submit: the most that the job may cost")
-    parser.add_argument(
-        "--budget-tokens", type=int, metavar="N", help="submit: the most tokens that the job may train on"
-    )
-    parser.add_argument("--again", action="store_true", help="submit: start another job after a failed one")
-    parser.add_argument("--wait", action="store_true", help="submit, status: wait until the job has ended")
-    parser.add_argument(
-        "--every", type=float, default=60.0, metavar="S", help="with --wait: seconds between two requests (default: 60)"
-    )
 
 
 def run(args: argparse.Namespace, console: Console) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-_HELP = "benchbuild --help lists the commands"
+_HELP = "benchbuild help all lists the commands"
 
 
 def translate_habits(arguments: Sequence[str]) -> list[str]:

@@ -1,18 +1,18 @@
-"""``benchbuild why``, ``trace`` and ``peek``: look into a build."""
+"""``benchbuild why`` and ``peek``: look into a build."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from itertools import takewhile
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-from benchbuilder.cli.session import Session, add_overrides, open_session
+from benchbuilder.cli.session import Session, open_session
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import KindSpec
 from benchbuilder.core import DataError, Payload, Row, count_phrase, create_from_spec, printable_text, tail_excerpt
@@ -34,20 +34,16 @@ def _suggest_last_command(session: Session, overrides: list[str]) -> Generator[N
         raise
 
 
-def register_why(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of ``why``."""
-    parser.add_argument("id", help="a row's id, or a source unit as FILE:LINE (as the ledger names it)")
-    add_overrides(parser)
-
-
 def run_why(args: argparse.Namespace, console: Console) -> int:
-    """One line for each branch."""
+    """The rows from a row back to its source line, or the texts of a source line; then one line for each branch."""
     session = open_session(args, console)
     with _suggest_last_command(session, args.overrides):
         inspector = Inspector.of_plan(session.plan, session.store)
         branches = Counter(inspector.branches_of(args.id))
     for text in inspector.texts_read_at(args.id):
         _print_text(console, text)
+    if rows := inspector.trace(args.id):
+        _print_rows(rows, session, PromptSteps(session.plan, session.store, inspector.manifests), full=args.full)
     before: tuple[str, ...] = ()
     for branch, count in branches.items():
         shared = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(before, branch.path[:-1], strict=False))))
@@ -59,33 +55,20 @@ def run_why(args: argparse.Namespace, console: Console) -> int:
     return 0
 
 
-def register_trace(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of ``trace``."""
-    parser.add_argument("item", help="the id of an item, or of any other row")
-    parser.add_argument("--full", action="store_true", help="show prompts in full")
-    add_overrides(parser)
-
-
-def run_trace(args: argparse.Namespace, console: Console) -> int:
-    """Print the rows from the item back to its source line."""
-    session = open_session(args, console)
-    with _suggest_last_command(session, args.overrides):
-        inspector = Inspector.of_plan(session.plan, session.store)
-        rows = inspector.trace(args.item)
-    prompt_steps = PromptSteps(session.plan, session.store, inspector.manifests)
+def _print_rows(rows: Sequence[tuple[str, Row]], session: Session, prompts: PromptSteps, *, full: bool) -> None:
+    """Print a row and what it was made of, with the prompts and the replies behind them."""
     shown_lines: dict[str, str] = {}
     with journal_lookup(session.store) as lookup:
         for step, row in rows:
-            print_line(console, f"{step}  {row.id}  produced by {row.produced_by.rule}", "bold")
-            for name, value in (_row_fields(row) if args.full else _without_repeats(row, shown_lines)).items():
-                _print_text(console, f"{name}: {value}")
-            turns = prompt_steps.turns_behind(step, row, lookup)
-            model = _model_text(prompt_steps.open_step(step).model_spec) if turns else ""
+            print_line(session.console, f"{step}  {row.id}  produced by {row.produced_by.rule}", "bold")
+            for name, value in (_row_fields(row) if full else _without_repeats(row, shown_lines)).items():
+                _print_text(session.console, f"{name}: {value}")
+            turns = prompts.turns_behind(step, row, lookup)
+            model = _model_text(prompts.open_step(step).model_spec) if turns else ""
             for turn in turns:
-                _print_turn(console, turn, model, full=args.full)
+                _print_turn(session.console, turn, model, full=full)
     origin = rows[0][1].origin
-    print_line(console, f"origin: {origin.file}:{origin.line}")
-    return 0
+    print_line(session.console, f"origin: {origin.file}:{origin.line}")
 
 
 def _without_repeats(row: Row, shown_lines: dict[str, str]) -> dict[str, str]:
@@ -126,13 +109,6 @@ def _print_turn(console: Console, turn: TranscriptTurn, model: str, *, full: boo
     used = turn.reply.usage
     tokens = "" if used is None else f", {used.prompt} + {used.completion} tokens"
     _print_text(console, f"--- reply{model} ({turn.reply.outcome}{tokens})\n{turn.reply.text}")
-
-
-def register_peek(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of ``peek``."""
-    parser.add_argument("step", help="a step or a source")
-    parser.add_argument("-n", "--rows", type=int, default=5, help="how many rows (default 5)")
-    add_overrides(parser)
 
 
 def run_peek(args: argparse.Namespace, console: Console) -> int:

@@ -11,13 +11,12 @@ from typing import Any
 
 from rich.console import Console
 
-from benchbuilder.cli.evaluate import add_benchmark_arguments, recipe_of_single_task
+from benchbuilder.cli.evaluate import recipe_of_single_task
 from benchbuilder.cli.rated_answers import RatedTables, completed_tables, rated_tables
 from benchbuilder.cli.session import split_names
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import EvaluationSpec, LoadedRecipe, did_you_mean, display_path
 from benchbuilder.core import (
-    DEFAULT_LANGUAGE,
     BenchbuilderError,
     DataError,
     Item,
@@ -27,7 +26,6 @@ from benchbuilder.core import (
     count_phrase,
     create_from_spec,
     find_kind,
-    text_languages,
 )
 from benchbuilder.evaluation import (
     FINAL,
@@ -59,7 +57,6 @@ from benchbuilder.evaluation import (
 )
 from benchbuilder.pipeline import Store
 
-_ACTIONS = ("train", "score", "report")
 Say = Callable[[str], None]
 
 
@@ -71,26 +68,6 @@ class _JudgeSession:
     spec: EvaluationSpec
     store: Store
     folder: Path
-
-
-def register(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument(
-        "action", choices=_ACTIONS,
-        help="train judges on rated answers, score a file of answers, or report how far judges can be trusted",
-    )  # fmt: skip
-    parser.add_argument(
-        "overrides", nargs="*", metavar="NAME [FILE] key=value",
-        help="judges of the recipe (default for train and report: all), for score the file, and any override",
-    )  # fmt: skip
-    add_benchmark_arguments(parser)
-    parser.add_argument("--again", action="store_true", help="train: even if settings and ratings are unchanged")
-    parser.add_argument(
-        "--anyway", action="store_true", help="score: even if the judge was made for another language or rubric"
-    )
-    parser.add_argument("--output", metavar="PATH", help="score: the file to write; report: the folder to write into")
-    parser.add_argument("--words", choices=text_languages(), default=DEFAULT_LANGUAGE,
-                        help=f"report: its language (default: {DEFAULT_LANGUAGE})")  # fmt: skip
 
 
 def run(args: argparse.Namespace, console: Console) -> int:

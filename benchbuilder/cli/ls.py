@@ -17,11 +17,6 @@ from benchbuilder.core import SLOTS, kinds_of_slot, read_given_text
 _UNREADABLE = "(this file cannot be read: benchbuild check says why)"
 
 
-def register(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("--kinds", action="store_true", help="list the kinds that recipes may name")
-
-
 def run(args: argparse.Namespace, console: Console) -> int:
     """Print a table."""
     console.print(_kinds_table() if args.kinds else _recipes_table(RecipeIndex(find_roots(args.recipes or ()))))

@@ -11,35 +11,12 @@ from rich.table import Table
 
 from benchbuilder.annotation import Person
 from benchbuilder.cli.annotation_session import app_session, open_annotation_session
+from benchbuilder.cli.commands import APP_ADDRESS
 from benchbuilder.cli.session import split_names
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.core import Problem, RecipeError, printable_text
 
-_ACTIONS = ("invite", "link", "allow", "revoke", "ls")
-_ROLES = ("annotator", "adjudicator", "lead")
 _NAME = re.compile(r"[^\s=/~+][^\s=/]{0,59}")
-DEFAULT_ADDRESS = "http://127.0.0.1:8765"
-"""Where the app is served by default."""
-
-
-def register(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument(
-        "action", choices=_ACTIONS,
-        help="invite people, make new links, set their projects, revoke access, or list everybody",
-    )  # fmt: skip
-    parser.add_argument(
-        "overrides", nargs="*", metavar="NAME key=value", help="names of people, recipe=NAME and any override"
-    )
-    parser.add_argument("--role", choices=_ROLES, default="annotator", help="what they do (default: annotator)")
-    parser.add_argument(
-        "--project", action="append", default=[], metavar="NAME",
-        help="invite, allow: a project that they work on (repeatable; default: every project)",
-    )  # fmt: skip
-    parser.add_argument("--days", type=int, default=30, help="how long a link works (default: 30 days)")
-    parser.add_argument(
-        "--url", default=DEFAULT_ADDRESS, help=f"where people reach the app (default: {DEFAULT_ADDRESS})"
-    )
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
@@ -64,8 +41,8 @@ def run(args: argparse.Namespace, console: Console) -> int:
             print_line(console, f"{person.name} ({person.role} {person.code}), until {person.expires_at:%Y-%m-%d}:")
             print_line(console, f"  {args.url.rstrip('/')}/enter/{token}")
         if args.action in ("invite", "link"):
-            if args.url == DEFAULT_ADDRESS:
-                print_line(console, f"links lead to {DEFAULT_ADDRESS}; if `review` serves elsewhere, give --url")
+            if args.url == APP_ADDRESS:
+                print_line(console, f"links lead to {APP_ADDRESS}; if `review` serves elsewhere, give --url")
             print_line(console, "give each link only to its person: anyone with it can work in their name, and it "
                  "is not shown again (`people link NAME` makes a new one)")  # fmt: skip
         if args.action == "ls":

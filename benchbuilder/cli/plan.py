@@ -10,18 +10,10 @@ from rich.table import Table
 from benchbuilder.authoring import quote_plan
 from benchbuilder.cli.build import form_counts
 from benchbuilder.cli.costs import print_quote
-from benchbuilder.cli.session import add_overrides, add_refresh, add_verify, build_progress, open_session
+from benchbuilder.cli.session import build_progress, open_session
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.core import InstallationError
 from benchbuilder.pipeline import require_libraries
-
-
-def register(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of ``plan``."""
-    add_overrides(parser)
-    add_refresh(parser)
-    add_verify(parser)
-    parser.add_argument("--no-quote", action="store_true", help="run nothing and leave out what models would cost")
 
 
 def run(args: argparse.Namespace, console: Console) -> int:

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from benchbuilder.authoring import Preview, PreviewedRow, PreviewedStep, preview_plan, render_preview_page
 from benchbuilder.cli.receipts import paid_text
-from benchbuilder.cli.session import add_overrides, open_session, progress_watcher
+from benchbuilder.cli.session import open_session, progress_watcher
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.core import (
     Problem,
@@ -32,13 +32,6 @@ _LINES, _CHARACTERS = 8, 240
 _ROWS = 5
 _WIDEST = 140
 _COLUMNS = ("input", "prompt", "reply", "result")
-
-
-def register(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add_overrides(parser)
-    parser.add_argument("--full", action="store_true", help="show prompts in full")
-    parser.add_argument("--html", metavar="FILE", help="write the preview as a page, with full prompts")
 
 
 def run(args: argparse.Namespace, console: Console) -> int:

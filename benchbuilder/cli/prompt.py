@@ -20,22 +20,12 @@ from benchbuilder.authoring import (
     prompt_uses,
     steps_named,
 )
-from benchbuilder.cli.session import Session, add_overrides, open_session, progress_watcher
+from benchbuilder.cli.session import Session, open_session, progress_watcher
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import LoadedRecipe, display_path, load_recipe
 from benchbuilder.core import DataError, Kept, Problem, RecipeError, count_phrase, outcome_text
 from benchbuilder.models import Reply, write_replies
 from benchbuilder.pipeline import JournalDriver, PromptSteps, journal_lookup, last_command_hint
-
-
-def register_prompt(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of ``prompt``."""
-    parser.add_argument("action", choices=("show", "ls"), help="show the request for a row, or list the prompts")
-    parser.add_argument(
-        "overrides", nargs="*", metavar="NAME key=value",
-        help="for show: a prompt file (qa2d) or a step; then recipe=NAME and any override",
-    )  # fmt: skip
-    parser.add_argument("--row", metavar="ID", default="", help="a row's id or FILE:LINE (default: the first row)")
 
 
 def run_prompt(args: argparse.Namespace, console: Console) -> int:
@@ -131,12 +121,6 @@ def _plain(values: dict[str, object]) -> str:
 def _reply(reply: Reply) -> str:
     used = "" if reply.usage is None else f" ({reply.usage.prompt} + {reply.usage.completion} tokens)"
     return f"{reply.outcome}{used}: {reply.text}"
-
-
-def register_replies(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of ``replies``."""
-    parser.add_argument("--output", metavar="FILE", required=True, help="the file to write (JSON Lines)")
-    add_overrides(parser)
 
 
 def run_replies(args: argparse.Namespace, console: Console) -> int:

@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from rich.console import Console
 
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.core import count_phrase
 from benchbuilder.publishing import plan_upload, publish_release
-
-
-def register(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("folder", metavar="FOLDER", type=Path, help="the folder of a release")
-    parser.add_argument("--repository", metavar="OWNER/NAME", help="where to (default: release.repository)")
-    parser.add_argument("--dry-run", action="store_true", help="show every file that would go, and send nothing")
-    parser.add_argument("--hidden", action="store_true", help="a new repository can be seen by its owner only")
 
 
 def run(args: argparse.Namespace, console: Console) -> int:

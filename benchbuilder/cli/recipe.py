@@ -13,7 +13,6 @@ from rich.console import Console
 
 from benchbuilder.api import check_overrides
 from benchbuilder.authoring import (
-    SKELETON_SLOTS,
     Clone,
     CloneRequest,
     UnadaptedText,
@@ -24,7 +23,6 @@ from benchbuilder.authoring import (
     start_recipe,
     write_plugin_skeleton,
 )
-from benchbuilder.cli.session import add_overrides
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import (
     check_content,
@@ -37,12 +35,6 @@ from benchbuilder.pipeline import check_store
 
 _MISSING = "a value must be given here"
 """How the problem of an open place begins."""
-
-
-def register_check(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of ``check``."""
-    add_overrides(parser)
-    parser.add_argument("--store", metavar="FOLDER", help="compare all files of this build with their checksums")
 
 
 def run_check(args: argparse.Namespace, console: Console) -> int:
@@ -108,11 +100,6 @@ def _warn(warnings: Iterable[Problem], console: Console) -> None:
         print_line(console, f"warning: {warning}")
 
 
-def register_schema(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of ``schema``."""
-    parser.add_argument("--output", metavar="FILE", help="write to this file")
-
-
 def run_schema(args: argparse.Namespace, console: Console) -> int:
     """Write a JSON Schema of recipe files, for editors."""
     text = json.dumps(recipe_schema(), ensure_ascii=False, indent=2) + "\n"
@@ -124,26 +111,6 @@ def run_schema(args: argparse.Namespace, console: Console) -> int:
     comment = f"# yaml-language-server: $schema={args.output}"
     print_line(console, f"wrote {args.output}; put this line on top of a recipe: {comment}")
     return 0
-
-
-def register_new(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of ``new``."""
-    parser.add_argument("name", nargs="?", metavar="NAME", help="the recipe to make")
-    parser.add_argument("--from", dest="origin", metavar="RECIPE", help="the recipe to copy")
-    parser.add_argument("--language", metavar="TAG", help="the language of the new recipe, if it differs")
-    parser.add_argument(
-        "--source", action="append", default=[], metavar="NAME:KIND[=FILE]",
-        help="leave out the sources of RECIPE and write a form for this one; without --from, FILE is copied and its "
-        "columns are guessed (repeatable)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--also", action="append", default=[], metavar="GROUP/OPTION",
-        help="copy this option too, for instance annotation/app (repeatable)",
-    )  # fmt: skip
-    parser.add_argument("--plugin", metavar="NAME", help="write the skeleton of a plugin instead")
-    parser.add_argument(
-        "--kind", metavar="SLOT,...", help=f"the slots that the plugin fills: {', '.join(SKELETON_SLOTS)}"
-    )
 
 
 def run_new(args: argparse.Namespace, console: Console) -> int:

@@ -7,21 +7,10 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchbuilder.cli.session import add_overrides
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import display_path, load_recipe
 from benchbuilder.core import count_phrase
 from benchbuilder.publishing import Release, ReleaseRequest, make_release
-
-
-def register(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add_overrides(parser, "recipe=NAME, version=1.0.0, and any override, such as release.private=0.3")
-    parser.add_argument(
-        "--despite", metavar="REASON", default="", help="release it although something speaks against it; the card "
-        "prints the reason and what it was",
-    )  # fmt: skip
-    parser.add_argument("--changes", metavar="TEXT", default="", help="what changed since the last version, and why")
 
 
 def run(args: argparse.Namespace, console: Console) -> int:

@@ -7,26 +7,13 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchbuilder.cli.evaluate import (
-    add_benchmark_arguments,
-    file_lines,
-    recipe_of_single_task,
-    recipes_of_tasks,
-    say_tasks,
-)
-from benchbuilder.cli.session import add_overrides, progress_watcher
+from benchbuilder.cli.evaluate import file_lines, recipe_of_single_task, recipes_of_tasks, say_tasks
+from benchbuilder.cli.session import progress_watcher
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import LoadedRecipe, display_path
 from benchbuilder.core import DataError, Problem, RecipeError
 from benchbuilder.evaluation import Evaluation, ResultsSpec, chooses_model, plan_evaluation, write_side_by_side
 from benchbuilder.pipeline import build_benchmark, is_as_written
-
-
-def register(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add_overrides(parser)
-    add_benchmark_arguments(parser)
-    parser.add_argument("--beside", metavar="FOLDER", help="the folder of another evaluation to compare with")
 
 
 def run(args: argparse.Namespace, console: Console) -> int:

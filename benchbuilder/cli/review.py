@@ -18,29 +18,10 @@ from benchbuilder.cli.annotation_session import (
     create_rating_projects,
     open_annotation_session,
 )
-from benchbuilder.cli.session import Session, add_overrides, progress_watcher
+from benchbuilder.cli.session import Session, progress_watcher
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.core import DataError, Problem, RecipeError, count_phrase, imports_of
 from benchbuilder.pipeline import build_benchmark
-
-DEFAULT_PORT = 8765
-
-
-def register(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add_overrides(parser)
-    parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (default: this machine only)")
-    parser.add_argument(
-        "--port", type=int, default=DEFAULT_PORT, help=f"the port to listen on (default: {DEFAULT_PORT})"
-    )
-    parser.add_argument(
-        "--url", default="",
-        help="where people reach the app behind a proxy, for instance https://review.example.org",
-    )  # fmt: skip
-    parser.add_argument(
-        "--proxy", action="append", default=[], metavar="ADDRESS",
-        help="the address or network of your proxy, as 127.0.0.1: only its X-Forwarded-For counts (default: none)",
-    )  # fmt: skip
 
 
 def run(args: argparse.Namespace, console: Console) -> int:

@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from rich.console import Console
 
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.models import salvage_journal
-
-
-def register(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("journal", metavar="FILE", type=Path, help="the damaged journal (replies.sqlite)")
 
 
 def run(args: argparse.Namespace, console: Console) -> int:

@@ -12,18 +12,11 @@ from rich.console import Console
 from rich.table import Table
 
 from benchbuilder.cli.release import split_version
-from benchbuilder.cli.session import add_overrides, progress_watcher
+from benchbuilder.cli.session import progress_watcher
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import display_path, load_recipe
 from benchbuilder.core import DEFAULT_LANGUAGE, count_phrase, page_texts, write_atomically
 from benchbuilder.publishing import ScoredSubmission, score_submission
-
-
-def register(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("answers", metavar="FILE", type=Path, help="the answers: JSON Lines, CSV, TSV or Parquet")
-    add_overrides(parser)
-    parser.add_argument("--output", metavar="FILE", type=Path, help="write the scores as JSON too")
 
 
 def run(args: argparse.Namespace, console: Console) -> int:

@@ -13,19 +13,12 @@ from rich.table import Table
 from rich.text import Text
 
 from benchbuilder.api import scorecard_of
-from benchbuilder.cli.session import add_overrides
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import display_path, load_recipe
 from benchbuilder.core import printable_text
 from benchbuilder.publishing import Reach, Scorecard, State
 
 _WORDS: Mapping[State, str] = {"yes": "yes", "partly": "partly", "no": "no", "not_applicable": "n/a", "unknown": "?"}
-
-
-def register(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add_overrides(parser)
-    parser.add_argument("--form", action="store_true", help="print the questions for the author, to fill in as YAML")
 
 
 def run(args: argparse.Namespace, console: Console) -> int:

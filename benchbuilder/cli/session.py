@@ -22,22 +22,6 @@ class Session(OpenedRecipe):
     console: Console
 
 
-def add_overrides(parser: argparse.ArgumentParser, help_text: str = "recipe=NAME and any override") -> None:
-    """Let a command take ``recipe=NAME key=value ...``."""
-    parser.add_argument("overrides", nargs="*", metavar="key=value", help=help_text)
-
-
-def add_verify(parser: argparse.ArgumentParser) -> None:
-    """Let a command take ``--verify``."""
-    help_text = "read all files again, even if size, times and inode are unchanged"
-    parser.add_argument("--verify", action="store_true", help=help_text)
-
-
-def add_refresh(parser: argparse.ArgumentParser) -> None:
-    """Let a command take ``--refresh STEP``."""
-    parser.add_argument("--refresh", action="append", metavar="STEP", help="run a finished step again (repeatable)")
-
-
 def split_names(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     """Separate plain names from overrides (``key=value`` and ``~key``): the names, then the overrides."""
     names = [argument for argument in arguments if "=" not in argument and not argument.startswith("~")]

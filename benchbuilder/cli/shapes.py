@@ -13,7 +13,7 @@ from benchbuilder.authoring import (
     render_pairs,
     state_pairs_step,
 )
-from benchbuilder.cli.session import add_overrides, open_session, progress_watcher
+from benchbuilder.cli.session import open_session, progress_watcher
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import LoadedRecipe, bundled_folder, display_path, open_casing
 from benchbuilder.core import Problem, RecipeError, count_phrase, printable_text, read_given_text, write_atomically
@@ -30,14 +30,6 @@ from benchbuilder.steps import (
 )
 
 _COPY = "`benchbuild new NAME --from {}` makes one of your own"
-
-
-def register(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add_overrides(parser)
-    parser.add_argument("--most", type=int, default=12, metavar="N", help="write at most so many shapes (default 12)")
-    parser.add_argument("--accept", type=int, action="append", default=[], metavar="RULE",
-                        help="accept a rule whose three outputs are right (repeatable)")  # fmt: skip
 
 
 def run(args: argparse.Namespace, console: Console) -> int:

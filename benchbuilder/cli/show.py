@@ -13,22 +13,17 @@ from benchbuilder.config import RecipeOutline, find_roots, find_text, load_recip
 from benchbuilder.core import Problem, RecipeError
 
 
-def register(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    help_text = "a part to show in full, as in steps.NAME or retriever.top_k; recipe=NAME and any override"
-    parser.add_argument("overrides", nargs="*", metavar="PART or key=value", help=help_text)
-    much = parser.add_mutually_exclusive_group()
-    much.add_argument("--all", action="store_true", help="show the whole recipe with the origin of every value")
-    much.add_argument("--find", metavar="TEXT", help="show where this text stands, for instance words of a question")
-    help_text = "leave out the origins, as in the recipe.yaml of a build: of the whole recipe, or of PART"
-    much.add_argument("--plain", action="store_true", help=help_text)
-
-
 def run(args: argparse.Namespace, console: Console) -> int:  # noqa: ARG001
     """Print what was asked for; only the recipe itself is checked. Parts are YAML that can be loaded again.
 
     A part may end as completion leaves it: ``steps.`` or ``seed=``.
     """
+    asked = [name for name, value in (("--all", args.all), ("--find", args.find), ("--plain", args.plain)) if value]
+    if len(asked) > 1:
+        hint = f"give {asked[0]} or {asked[1]}"
+        raise RecipeError(
+            [Problem("these ask for different things", where=f"command line: {' '.join(asked)}", hint=hint)]
+        )
     parts = [word for word in args.overrides if "=" not in word.rstrip("=") and not word.startswith("~")]
     overrides = [word for word in args.overrides if word not in parts]
     parts = [part.rstrip(".=") for part in parts]

@@ -25,16 +25,6 @@ from benchbuilder.config import display_path
 from benchbuilder.core import count_phrase, printable_text
 
 
-def register(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument(
-        "overrides", nargs="+", metavar="key=a,b", help="recipe=NAME and any override; commas separate alternatives"
-    )
-    parser.add_argument("--evaluate", action="store_true", help="evaluate each run too")
-    parser.add_argument("--quote", action="store_true", help="ask no model; print what each build may cost")
-    parser.add_argument("--output", metavar="FOLDER", default="builds/sweep", help="where runs and tables go")
-
-
 def run(args: argparse.Namespace, console: Console) -> int:
     """Run them all; 0 if all are built, 75 if one waits for people, 3 if one failed, 4 if a service stopped them."""
     runs = sweep_runs(args.overrides)

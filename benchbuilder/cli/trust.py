@@ -11,11 +11,6 @@ from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import trust_always, trusted_folders
 
 
-def register(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of ``trust``."""
-    parser.add_argument("folder", nargs="?", metavar="FOLDER", help="the folder to trust; without it, list them")
-
-
 def run(args: argparse.Namespace, console: Console) -> int:
     """Add a folder to the user's own configuration, or list those that are trusted."""
     if args.folder is not None:

@@ -21,21 +21,6 @@ _BUILDS = "builds"
 _SCREENS = ("DISPLAY", "WAYLAND_DISPLAY")
 
 
-def register(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument(
-        "overrides", nargs="*", metavar="FOLDER | key=value",
-        help="folders with builds (default: builds), or recipe=NAME and any override for the build of a recipe",
-    )  # fmt: skip
-    parser.add_argument("--port", type=int, default=0, help="the port to listen on (default: a free one)")
-    parser.add_argument("--no-browser", action="store_true", help="print the address, and open no browser")
-    parser.add_argument(
-        "--export", metavar="DIR", type=Path, help="serve nothing: write the pages of a release into this folder; the "
-        "release is that of the folder given, or the newest of the recipe",
-    )  # fmt: skip
-    parser.add_argument("--read-only", action="store_true", help="offer no page that writes")
-
-
 def run(args: argparse.Namespace, console: Console) -> int:
     """Serve the builds on this machine until Ctrl-C."""
     if not 0 <= args.port <= 65535:

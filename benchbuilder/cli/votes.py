@@ -15,7 +15,6 @@ from rich.console import Console
 from rich.table import Table
 
 from benchbuilder.annotation import (
-    CLAIMS_PROJECT,
     VOTE_FORMATS,
     ExportInput,
     ParsedVotes,
@@ -43,28 +42,6 @@ from benchbuilder.core import DataError, Problem, RecipeError, count_phrase, ope
 from benchbuilder.steps import ErratumKind
 
 ERRATUM_KINDS: tuple[str, ...] = get_args(ErratumKind)
-_ACTIONS = ("export", "import", "decisions", "quality", "formats")
-
-
-def register(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument(
-        "action", choices=_ACTIONS,
-        help="export votes for another tool, import votes, write what they decide, say how good the labels are, or "
-        "list formats",
-    )  # fmt: skip
-    parser.add_argument(
-        "overrides", nargs="*", metavar="FORMAT [FILE ...] key=value",
-        help="a format, for import the files, recipe=NAME and any override",
-    )  # fmt: skip
-    parser.add_argument(
-        "--project", default=CLAIMS_PROJECT, help=f"the project of the votes (default: {CLAIMS_PROJECT})"
-    )
-    parser.add_argument("--output", metavar="DIR", help="where to write (default: annotation/export of the build)")
-    parser.add_argument("--users", metavar="FILE", help="the table of users of the other tool: who is who here (CSV)")
-    parser.add_argument(
-        "--strict", action="store_true", help="import: a vote that differs from the stored one is an error"
-    )
 
 
 def run(args: argparse.Namespace, console: Console) -> int:

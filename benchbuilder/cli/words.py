@@ -56,24 +56,6 @@ _MOST = 20
 """Up to this many words of a list are shown."""
 
 
-def register(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("action", choices=("collect", "accept", "show"), help="make a list and the sheet to review "
-                        "it; read the reviewed sheet; or show how many rows the recipe's list matches")  # fmt: skip
-    parser.add_argument("overrides", nargs="*", metavar="LIST|SHEET|key=value",
-                        help="collect: lists, FILE, FILE:COLUMN, FILE@LANGUAGE or FILE:COLUMN@LANGUAGE; accept: the "
-                        "sheet; recipe=NAME and any override; words.KEY=VALUE for a setting of the list")  # fmt: skip
-    parser.add_argument("--output", metavar="FILE", help="the sheet (.csv, .xlsx), or the word list")
-    parser.add_argument("--settings", metavar="FILE", help="collect: settings to use in place of those of "
-                        "the recipe's language")  # fmt: skip
-    parser.add_argument("--least-hits", type=int, default=0, metavar="N", help="collect: leave out words that match "
-                        "fewer rows; the provenance lists them")  # fmt: skip
-    parser.add_argument("--former", metavar="SHEET", help="collect: take over the decisions of this sheet")
-    parser.add_argument("--quote", action="store_true", help="collect: ask no model; print what it may cost")
-    parser.add_argument("--undecided", choices=("keep", "drop"), help="accept: keep or drop undecided words")
-    parser.add_argument("--by", default="", metavar="NAME", help="accept: who decided, if the sheet does not say")
-
-
 def run(args: argparse.Namespace, console: Console) -> int:
     """Run the action; the exit code."""
     files, settings, overrides = split_arguments(args.overrides)

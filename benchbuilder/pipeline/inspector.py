@@ -89,9 +89,8 @@ class Inspector:
 
     def branches_of(self, reference: str) -> list[TracedBranch]:
         """Every branch of a row (by id) or of a source unit (``file:line``); DataError if it is unknown."""
-        file, _, line = reference.rpartition(":")
-        if file and line.isdigit():
-            return self._branches_of_unit(file, int(line))
+        if (unit := _unit(reference)) is not None:
+            return self._branches_of_unit(*unit)
         for name in self._likely_steps(reference):
             if reference in self._row_positions(name, {reference}):
                 return list(self._branches(name, reference, (name,)))
@@ -127,9 +126,8 @@ class Inspector:
 
     def rows_read_at(self, reference: str) -> list[tuple[str, Row]]:
         """The rows from the unit ``file:line`` with their sources; none for the id of a row."""
-        file, _, line = reference.rpartition(":")
-        units = self._unit_lines(file, int(line)) if file and line.isdigit() else ()
-        ids = [branch["out"] for _, branch in units if branch["out"]]
+        unit = _unit(reference)
+        ids = [branch["out"] for _, branch in self._unit_lines(*unit) if branch["out"]] if unit else []
         rows = self._rows_by_id(set(ids))
         return [rows[row] for row in ids if row in rows]
 
@@ -175,11 +173,16 @@ class Inspector:
         sentence = self.manifests[name].reasons.get(branch["reason"], "")
         return TracedBranch(path, branch["outcome"].replace("_", " "), branch["reason"], branch["detail"], sentence)
 
-    def trace(self, item: str) -> list[tuple[str, Row]]:
-        """An item and its ancestors with the steps that made them, in reverse flow order; DataError if unknown."""
-        row = self._rows_by_id({item}).get(item)
+    def trace(self, reference: str) -> list[tuple[str, Row]]:
+        """A row and its ancestors with the steps that made them, in reverse flow order; DataError if it is unknown.
+
+        None for a source unit ``file:line``.
+        """
+        if _unit(reference) is not None:
+            return []
+        row = self._rows_by_id({reference}).get(reference)
         if row is None:
-            raise self._unknown_row_error(item)
+            raise self._unknown_row_error(reference)
         rows = self._rows_by_id(set(row[1].parents))
         ancestors = [rows[parent] for parent in row[1].parents if parent in rows]
         flow = list(self.flow.steps)
@@ -296,6 +299,12 @@ class Inspector:
             why=f"{len(self.manifests)} steps of {self.store.folder} searched",
             next="ids are in items.jsonl, candidates.jsonl and ledger.tsv; a source unit is named FILE:LINE",
         )  # fmt: skip
+
+
+def _unit(reference: str) -> tuple[str, int] | None:
+    """The file and the line of a source unit; None for the id of a row."""
+    file, _, line = reference.rpartition(":")
+    return (file, int(line)) if file and line.isdigit() else None
 
 
 def _true_positions(mask: Any) -> list[int]:

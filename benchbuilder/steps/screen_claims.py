@@ -67,7 +67,7 @@ class ScreenClaims(Gather):
         "contradicts": "Another record says the opposite of the same text; both are dropped.",
         "repeated": "An earlier record has the same text and label.",
         "fragment": "The text is too short to be a sentence of its own.",
-        "not_alone": "The claim leaves open who, where or when is meant, tells somebody to do something, or is a title.",
+        "not_alone": "The claim leaves open who, where or when is meant, tells somebody to do something or is a title.",
         "context_dependent": "The claim is about a text that is not shown.",
         "unknown_label": "The claim is neither labelled as true nor as false.",
     }

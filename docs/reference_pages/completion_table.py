@@ -7,11 +7,11 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from benchbuilder.cli.dispatch import COMMANDS
+from benchbuilder.cli.command_line import command_parser
+from benchbuilder.cli.commands import COMMANDS
 from benchbuilder.config import recipe_schema
 from benchbuilder.core import SLOTS, kinds_of_slot
 from benchbuilder.publishing import HARNESSES
-from reference_pages.program_pages import parser_of
 
 OWN_WORDS = {
     "export": {"to": ["all", *HARNESSES]},
@@ -45,10 +45,11 @@ def _lines(table: dict[str, Any]) -> str:
 
 def _command(name: str) -> dict[str, Any]:
     """The flags of a command with what follows each, its words in their order, and whether it takes overrides."""
-    actions = [action for action in parser_of(name)._actions if action.dest not in ("help", "overrides")]
+    declared = command_parser(name, COMMANDS[name])._actions
+    actions = [action for action in declared if action.dest not in ("help", "overrides")]
     flags = {flag: _value(action) for action in actions for flag in action.option_strings if flag.startswith("--")}
     words = [_value(action) for action in actions if not action.option_strings]
-    takes = any(action.dest == "overrides" for action in parser_of(name)._actions)
+    takes = any(action.dest == "overrides" for action in declared)
     return {"flags": flags, "words": words, "overrides": takes, "own": OWN_WORDS.get(name, {})}
 
 

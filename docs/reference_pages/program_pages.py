@@ -4,34 +4,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
-from typing import Any
-from unittest import mock
 
-from benchbuilder.cli.dispatch import COMMANDS, main
+from benchbuilder.cli.command_line import command_parser
+from benchbuilder.cli.commands import COMMANDS
 from benchbuilder.core.errors import BenchbuilderError
 from reference_pages.reading import first_paragraph, table
-
-
-class _CapturedError(Exception):
-    """Raised with the parser of a command, before the command runs."""
-
-    def __init__(self, parser: argparse.ArgumentParser) -> None:
-        super().__init__()
-        self.parser = parser
-
-
-def parser_of(command: str) -> argparse.ArgumentParser:
-    """The parser of a command as the program makes it."""
-
-    def capture(self: argparse.ArgumentParser, *_: Any) -> Any:
-        raise _CapturedError(self)
-
-    with mock.patch.object(argparse.ArgumentParser, "parse_intermixed_args", capture):
-        try:
-            main([command])
-        except _CapturedError as captured:
-            return captured.parser
-    raise RuntimeError(f"{command} parses nothing")
 
 
 def command_line() -> str:
@@ -43,12 +20,13 @@ def command_line() -> str:
         "recipe that it was made from.",
         "Words of the form `key=value` go to Hydra: `retriever.top_k=2` sets a key, `variant=reference` or "
         "`source=[medqa,textbook]` chooses from a group. Put a word with brackets, spaces, commas or Chinese text into "
-        "single quotes. `benchbuild --version` prints the version.",
+        "single quotes. `benchbuild --help` shows the main road, `benchbuild help all` every command, and "
+        "`benchbuild COMMAND --help` its arguments. `benchbuild --version` prints the version.",
         table(("command", "what it does"), ((f"[`{name}`](#{name})", c.help) for name, c in COMMANDS.items())),
     ]
     for name, command in COMMANDS.items():
         parts += [f"## {name}", command.help[0].upper() + command.help[1:] + "."]
-        parts.append(table(("argument", "meaning"), _arguments(parser_of(name))))
+        parts.append(table(("argument", "meaning"), _arguments(command_parser(name, command))))
         parts.append("Examples:\n\n```\n" + "\n".join(command.examples) + "\n```")
     return "\n\n".join(parts)
 

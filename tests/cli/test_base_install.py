@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import shlex
@@ -10,7 +9,6 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from importlib import import_module
 from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
@@ -21,7 +19,8 @@ from once import EVALUATED, Once
 from warm import end, shared
 
 from benchbuilder.annotation import VOTE_FORMATS
-from benchbuilder.cli.dispatch import COMMANDS
+from benchbuilder.cli.command_line import command_parser
+from benchbuilder.cli.commands import COMMANDS
 from benchbuilder.publishing import HARNESSES
 
 Answer = subprocess.CompletedProcess[str]
@@ -51,7 +50,7 @@ RELEASE = "releases/care_mi/1.0.0"
 ROWS = (
     Row("ls"), Row("ls --kinds"), Row(f"check {R}"), Row("check --store builds/care_mi"), Row(f"show {R}"),
     Row(f"plan {R}"), Row(f"preview n=2 {R}"), Row(f"why care_mi/sample/medqa/dev.jsonl:5 {R}"),
-    Row(f"trace ITEM {R}"), Row(f"peek medqa -n 2 {R}"), Row("diff builds/care_mi builds/care_mi"),
+    Row(f"why ITEM {R}"), Row(f"peek medqa -n 2 {R}"), Row("help all"), Row("diff builds/care_mi builds/care_mi"),
     Row(f"clean {R}"), Row("shapes recipe=exam_any"),
     Row(f"sweep {NEW} source=[medqa,textbook] steps.state_choice.max_length=20,40"), Row(f"build {NEW}"),
     Row(f"prompt ls {R}"), Row(f"prompt show qa2d {R}"), Row(f"replies --output r.jsonl {R} {OPENAI}"),
@@ -223,9 +222,7 @@ def commands() -> set[tuple[str, ...]]:
     """Every command, with each of its actions if it has some."""
     found: set[tuple[str, ...]] = set()
     for name, command in COMMANDS.items():
-        parser = argparse.ArgumentParser()
-        getattr(import_module(f"benchbuilder.cli.{command.module}"), f"register{command.suffix}")(parser)
-        positional = [action for action in parser._actions if not action.option_strings]
+        positional = [action for action in command_parser(name, command)._actions if not action.option_strings]
         actions = positional[0].choices if positional else None
         found |= {(name, str(action)) for action in actions} if actions else {(name,)}
     return found

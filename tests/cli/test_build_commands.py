@@ -12,7 +12,8 @@ import pytest
 from doc_blocks import blocks, pages
 from once import JUDGED, Once
 
-from benchbuilder.cli.dispatch import COMMANDS, main
+from benchbuilder.cli.commands import COMMANDS
+from benchbuilder.cli.dispatch import main
 
 RECIPE = "recipe=care_mi"
 FEW = "source=[medqa,textbook]"
@@ -128,12 +129,17 @@ def test_why_names_the_reason_of_a_malformed_line(at_home: Path, capsys: pytest.
 
 
 @pytest.mark.push
-def test_trace_ends_at_the_source_line(at_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_why_goes_from_an_item_back_to_its_source_line_and_on_to_its_end(
+    at_home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     item = items(at_home)[0]
-    assert main(["trace", str(item["id"]), RECIPE, "annotation=none", FEW]) == 0
-    told = capsys.readouterr().out
-    assert told.splitlines()[-1] == f"origin: {item['origin']}"
-    assert str(item["fact"]) in told
+    words = [str(item["id"]), RECIPE, "annotation=none", FEW]
+    assert main(["why", *words]) == 0
+    told = capsys.readouterr()
+    assert told.out.splitlines()[-2:] == [f"origin: {item['origin']}", f"items: item - {item['id']}"]
+    assert str(item["fact"]) in told.out
+    assert main(["trace", *words]) == 0, "the former name"
+    assert capsys.readouterr() == (told.out, "note: benchbuild why does what benchbuild trace did\n")
 
 
 @pytest.mark.push
@@ -160,32 +166,6 @@ def test_wrong_words(at_home: Path, words: list[str], code: int, message: str,
                      capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip
     assert main([*words, "annotation=none"] if len(words) > 1 else words) == code
     assert message in capsys.readouterr().err
-
-
-def test_help_lists_every_command_with_two_examples(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--help"]) == 0
-    told = capsys.readouterr().out
-    assert all(f"  {name} " in told for name in COMMANDS)
-    for name, command in COMMANDS.items():
-        with pytest.raises(SystemExit) as ended:
-            main([name, "--help"])
-        assert ended.value.code == 0
-        assert all(example in capsys.readouterr().out for example in command.examples[:1])
-        assert len(command.examples) >= 2
-
-
-@pytest.mark.parametrize("words", [["--help"], ["ls"], ["--version"]])
-def test_light_commands_import_nothing_heavy(words: list[str], tmp_path: Path) -> None:
-    code = (
-        "import sys; from benchbuilder.cli.dispatch import main; main(sys.argv[1:]);"
-        "heavy = {'torch', 'transformers', 'openai', 'pyarrow', 'jieba', 'numpy', 'opencc', 'hydra'};"
-        "heavy &= set(sys.modules);"
-        "sys.exit(str(heavy) if heavy else 0)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, *words], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.push

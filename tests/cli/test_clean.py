@@ -87,10 +87,11 @@ def test_an_evaluation_stays_if_one_of_the_recipes_was_not_built(
 def test_it_asks_at_a_terminal(
     typed: str, removes: bool, home: Path, tmp_path: Path, once: Once, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import argparse
     import shutil
 
     from benchbuilder.cli import clean
+    from benchbuilder.cli.command_line import command_parser
+    from benchbuilder.cli.commands import COMMANDS
 
     class Typed(io.StringIO):
         def isatty(self) -> bool:
@@ -100,9 +101,7 @@ def test_it_asks_at_a_terminal(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.stdin", Typed(typed))
     before, shown = stored(tmp_path), io.StringIO()
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--recipes")
-    clean.register(parser)
+    parser = command_parser("clean", COMMANDS["clean"])
     terminal = Terminal(file=shown, force_terminal=True, width=120)
     assert clean.run(parser.parse_args([RECIPE, *STRICT]), terminal) == 0
     assert "[y/N]" in shown.getvalue()

@@ -53,6 +53,8 @@ sys.stderr.write(" ".join(sys.modules))
         ("export recipe=care_mi to=lm_eval,ins", ["to=lm_eval,inspect"]),
         ("new mine --from care_", ["care_mi"]),
         ("publish rec", []),
+        ("help re", ["review", "replies", "report", "release"]),
+        ("help al", ["all"]),
         ("--recipes no/such/folder recipe=", []),
     ],
 )  # fmt: skip

@@ -169,28 +169,28 @@ def test_a_preview_of_no_number_of_rows(empty: Path, word: str, capsys: Capture)
 
 
 @pytest.mark.push
-def test_trace_shows_the_prompt_and_the_reply(at_home: Path, server: FakeOpenAI, capsys: Capture) -> None:
+def test_why_shows_the_prompt_and_the_reply(at_home: Path, server: FakeOpenAI, capsys: Capture) -> None:
     assert main(["peek", "state_choice", "-n", "500", *BARE, *words(server)]) == 0
     blocks = capsys.readouterr().out.split("\n\n")
     written = ids(next(block for block in blocks if re.search(r"^joined +model", block, re.MULTILINE)), "statement")[0]
-    assert main(["trace", written, *BARE, *words(server)]) == 0
+    assert main(["why", written, *BARE, *words(server)]) == 0
     told = capsys.readouterr().out
     assert "produced by state_choice/model/zh/qa2d.j2" in told
     assert "--- user" in told
     assert re.search(rf"--- reply of gpt-4o-mini at {server.base_url} \(complete, \d+ \+ \d+ tokens\)", told)
-    assert told.splitlines()[-1].startswith("origin: ")
+    assert re.search(r"^origin: .+:\d+\nstate_choice > ", told, re.MULTILINE)
     assert re.search(r"--- user\n +\[\.\.\. \d+ characters\]", told)
-    assert main(["trace", written, "--full", *BARE, *words(server)]) == 0
+    assert main(["why", written, "--full", *BARE, *words(server)]) == 0
     full = capsys.readouterr().out
     assert "characters]" not in full
     assert len(full) > len(told) + 500
 
 
 @pytest.mark.push
-def test_trace_shows_each_paragraph_once(at_home: Path, server: FakeOpenAI, capsys: Capture) -> None:
+def test_why_shows_each_paragraph_once(at_home: Path, server: FakeOpenAI, capsys: Capture) -> None:
     item = json.loads((at_home / "builds/care_mi/items.jsonl").read_text(encoding="utf-8").splitlines()[0])
     paragraph = item["evidence"][0] if isinstance(item["evidence"], list) else item["evidence"].splitlines()[0]
-    assert main(["trace", item["id"], *BARE, *words(server)]) == 0
+    assert main(["why", item["id"], *BARE, *words(server)]) == 0
     told = capsys.readouterr().out
     evidence = told.partition("\nclean")[0]
     assert sum(line.strip() in (paragraph, f"text: {paragraph}") for line in evidence.splitlines()) <= 1
@@ -198,7 +198,7 @@ def test_trace_shows_each_paragraph_once(at_home: Path, server: FakeOpenAI, caps
 
 
 @pytest.mark.push
-@pytest.mark.parametrize("command", [["trace", "ITEM"], ["why", "ITEM"], ["peek", "state_choice"]])
+@pytest.mark.parametrize("command", [["why", "ITEM"], ["peek", "state_choice"]])
 def test_the_words_of_the_build_are_told(
     at_home: Path, server: FakeOpenAI, command: list[str], capsys: Capture
 ) -> None:

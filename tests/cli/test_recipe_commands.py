@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import io
 import json
@@ -15,7 +14,8 @@ import pytest
 import yaml
 from rich.console import Console
 
-from benchbuilder.cli.dispatch import COMMANDS
+from benchbuilder.cli.command_line import command_parser
+from benchbuilder.cli.commands import COMMANDS
 from benchbuilder.core.errors import DataError, RecipeError
 from benchbuilder.core.sealed_json import seal_json
 
@@ -24,11 +24,9 @@ from benchbuilder.core.sealed_json import seal_json
 
 def run(command: str, words: list[str]) -> tuple[int, str]:
     module = importlib.import_module(f"benchbuilder.cli.{COMMANDS[command].module}")
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--recipes", action="append")
-    suffix, out = COMMANDS[command].suffix, io.StringIO()
-    getattr(module, f"register{suffix}")(parser)
-    return getattr(module, f"run{suffix}")(parser.parse_args(words), Console(file=out, width=200)), out.getvalue()
+    args, out = command_parser(command, COMMANDS[command]).parse_args(words), io.StringIO()
+    code = getattr(module, f"run{COMMANDS[command].suffix}")(args, Console(file=out, width=200))
+    return code, out.getvalue()
 
 
 def test_show_prints_yaml_with_origins(garden: Any, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from doc_blocks import ROOT, pages
 
-from benchbuilder.cli.dispatch import COMMANDS
+from benchbuilder.cli.commands import COMMANDS
 from benchbuilder.config.load import load_recipe
 
 _LINK = re.compile(r"\]\((?P<target>[^)\s]+)\)")

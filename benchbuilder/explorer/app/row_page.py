@@ -55,7 +55,7 @@ def row_page(request: Request, name: str, row_id: str, whole: str = "") -> Respo
         "row.j2", build=build, here="rows", story=story, turns=_turns(build, story),
         line=source_lines(build.folder, origin.file, [origin.line]).get(origin.line, ""),
         fields=shown_data(story.row.model_dump(mode="json"), whole == "1"), is_whole=whole == "1",
-        commands=_commands(build, story.row.id), evidence=_evidence(story),
+        command=_command(build, story.row.id), evidence=_evidence(story),
         votes=_votes(build, story), words=_words_of(story), weights=_weights(build, story), **_links(build),
     )  # fmt: skip
 
@@ -73,7 +73,7 @@ def unit_page(request: Request, name: str, reference: str) -> Response:
         "unit.j2", build=build, here="rows", file=file, number=int(number), branches=branches,
         rows=[(step, row, texts_of(row)) for step, row in rows],
         line=source_lines(build.folder, file, [int(number)]).get(int(number), ""),
-        commands=_commands(build, reference)[:1], **_links(build),
+        command=_command(build, reference), **_links(build),
     )  # fmt: skip
 
 
@@ -149,7 +149,7 @@ def _cut(data: Any, most: int) -> Any:
     return f"{data[:most]}…" if isinstance(data, str) and len(data) > most else data
 
 
-def _commands(build: BuildFolder, reference: str) -> list[str]:
-    """The commands that say the same; without the arguments of the build, those of its last one."""
+def _command(build: BuildFolder, reference: str) -> str:
+    """The command that says the same; without the arguments of the build, those of its last one."""
     words = build.overrides or last_overrides(build.store) or (f"recipe={build.recipe.get('name', 'NAME')}",)
-    return [shlex.join(["benchbuild", command, reference, *words]) for command in ("why", "trace")]
+    return shlex.join(["benchbuild", "why", reference, *words])
