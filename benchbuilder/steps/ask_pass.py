@@ -22,11 +22,15 @@ from benchbuilder.core import (
     fill_template,
     find_all,
     first_match,
+    text_length,
 )
 from benchbuilder.steps.base import Map, Port
 from benchbuilder.steps.language.edits import answer_text
 from benchbuilder.steps.language.option_texts import issues_of_payload
 from benchbuilder.steps.language.questions import leaks_answer, shown_context
+
+_NAME = 3
+"""An answer of more words than this is more than a name."""
 
 
 class AskPassSpec(StepSpec):
@@ -34,6 +38,10 @@ class AskPassSpec(StepSpec):
 
     cloze: ClozeSentence = ""
     """Asks what stands between ``{left}`` and ``{right}``; empty: unfinished sentences are not asked."""
+    cloze_ends: tuple[Regex, ...] = ()
+    """Patterns of unfinished sentences that few words complete (is, by, the). What breaks off elsewhere has many right
+    ends if it takes more than a name to end it (*Oxygen is used… in the conversion of fats to acetyl CoA*), and is not
+    asked openly then. Without any, every unfinished sentence is asked."""
     asks: tuple[Regex, ...] = ()
     """Patterns of texts that are questions, besides a question mark at the end."""
     marks: str = "?？؟;;՞⁇"
@@ -55,6 +63,7 @@ class AskPass(Map):
     """One open-ended question for each fact: its own question, or one about the gap in an unfinished sentence."""
 
     kind: ClassVar[str] = "ask_pass"
+    version = 2
     spec_class: ClassVar[type[StepSpec]] = AskPassSpec
     ports: ClassVar[Mapping[str, Port]] = {"each": Port(Statement), "fact": Port(Fact, mode="parent")}
     output: ClassVar[type[Row] | None] = Question
@@ -64,6 +73,7 @@ class AskPass(Map):
         "speaks_of_options": "The question speaks of its options, or asks which of them is not right.",
         "not_a_question": "The text is neither a question nor an unfinished sentence.",
         "no_cloze": "The recipe has no sentence for unfinished ones (`cloze`).",
+        "open_end": "The sentence breaks off where many right ends fit, and its answer is more than a name.",
         "several_gaps": "The text has several gaps.",
         "only_a_gap": "Nothing but the gap is left.",
         "leaks_answer": "The question or its context contains the answer.",
@@ -80,6 +90,9 @@ class AskPass(Map):
         if self.spec.options_named == ():
             yield SpecIssue("options_named", "no question is asked openly: no words find questions that need their "
                             "options (forms.options_named)", "", ())  # fmt: skip
+        if self.spec.cloze and not self.spec.cloze_ends:
+            message = "no words find unfinished sentences with many right ends (forms.cloze_ends)"
+            yield SpecIssue("cloze_ends", message, "", ())
 
     def map(self, row: Any, parents: Mapping[str, Any]) -> Iterable[Outcome]:
         """The question, or the reason why it cannot be asked openly."""
@@ -120,6 +133,9 @@ class AskPass(Map):
     def _complete(self, statement: Statement, payload: AnsweredQuestion, left: str, right: str) -> Outcome:
         if not self.spec.cloze:
             return Dropped("no_cloze", left + right)
+        ends = self.spec.cloze_ends if text_length(answer_text(statement), "words") > _NAME else ()
+        if ends and not right.strip() and first_match(ends, left.rstrip()) is None:
+            return Dropped("open_end", left)
         sides = {"left": left.rstrip() + (" " if left.endswith(" ") else ""), "right": right}
         return self._question(statement, payload, "cloze", fill_template(self.spec.cloze, sides)[0])
 

@@ -407,6 +407,27 @@ def test_sentences_hold_their_places_once(sentences, said):
     assert said in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("question", "answer", "reason"),
+    [
+        ("Oxygen is used:", "in the conversion of fats to sugar", "open_end"),
+        ("The layers around a nerve are formed:", "Schwann cells", None),
+        ("A nerve is covered by:", "many layers of a fatty white substance", None),
+        ("A nerve ____ is fast.", "covered by many layers of fat", None),
+    ],
+)
+def test_a_sentence_with_many_right_ends_is_not_asked_openly(question, answer, reason):
+    row = listed(question, answer, "w")
+    right = next(outcome.row for outcome in proposed([row])[row.id])
+    spec = {"cloze": "<{left}…{right}>", "cloze_ends": [r"\bby$"], "options_named": ["following"]}
+    (outcome,) = make("ask_pass", spec).map(right, {"fact": row})
+    assert getattr(outcome, "reason", None) == reason
+    del spec["cloze_ends"]
+    assert isinstance(make("ask_pass", spec).map(right, {"fact": row})[0], Kept)
+    (issue,) = make_bare("ask_pass", **spec).remarks()
+    assert issue.message.endswith("(forms.cloze_ends)")
+
+
 def test_a_missing_sentence_says_what_to_write():
     (issue,) = make_bare("ask_verify", verify="").validate_inputs({})
     assert issue.message == (

@@ -29,6 +29,7 @@ _LISTS = {
     "context_dependent": "the passage, this study, a pronoun as the subject: such a text is about something not shown",
     "ranks": "most, best, first: such a question is asked with all of its options",
     "options_named": "which of the following: such a question is not asked without its options; empty: no question is",
+    "cloze_ends": "is, by, the: a sentence that breaks off elsewhere, with a long answer, is not asked as a gap",
     "exceptions": "all except, which is false: such a question is not asked, for yes and no confuse",
     "needs_case": "the next step, this patient: such a question is dropped unless a case stands before it",
     "asks": "what, who, when: a text with such a word is a question, even without a question mark",
@@ -52,7 +53,8 @@ class _Flow:
 
 _CHOICES = _Flow(
     "forms", ("verify", "verify_among", "true_or_false", "cloze", "says", "says_yes", "says_no", "option"),
-    ("ranks", "options_named", "exceptions", "asks", "needs_picture", "needs_case", "catch_all", "context_dependent"),
+    ("ranks", "options_named", "cloze_ends", "exceptions", "asks", "needs_picture", "needs_case", "catch_all",
+     "context_dependent"),
     "made of multiple-choice questions by forms that change no word",
     ("Questions keep the form of an examination. People ask otherwise.",
      "Wrong answers are the other options of the same question."),

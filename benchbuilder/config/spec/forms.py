@@ -58,6 +58,8 @@ class FormsSpec(Spec):
     """Patterns of questions that rank their options (most, best, next)."""
     asks: tuple[Regex, ...] = ()
     """Patterns of texts that are questions as they stand, besides a question mark at the end."""
+    cloze_ends: tuple[Regex, ...] = ()
+    """Patterns of unfinished sentences that few words complete (is, by, the)."""
     options_named: tuple[Regex, ...] = ()
     """Patterns of questions that nobody can answer without their options (which of the following)."""
     exceptions: tuple[Regex, ...] = ()
