@@ -305,6 +305,8 @@ def test_ages_people_and_moments_have_question_words_of_their_own(stage, questio
         ("在胃液中可激活胃蛋白酶原的物质是", "盐酸"),
         ("生物转化的类型中，属于第二相反应的是", "结合反应"),
         ("由下丘脑产生的激素为", "精氨酸加压素"),
+        ("可卡因的不良反应是", "成瘾"),  # stated as one of several, so there are others
+        ("类风湿关节炎可表现为", "晨僵"),
     ],
 )
 def test_what_only_its_options_make_answerable_is_asked_true_or_false_alone(stage, question, answer):
@@ -327,8 +329,6 @@ def test_the_reference_asks_what_only_its_options_make_answerable():
         ("给予青霉素治疗的目的是", "清除链球菌"),
         ("可以申请重新鉴定的期限是", "15日"),
         ("有机磷中毒的首选药物是", "阿托品"),
-        ("可卡因的不良反应是", "成瘾"),
-        ("《千金方》的内容是", "医学"),
     ],
 )
 def test_one_of_many_that_stands_out_is_asked_for(stage, question, answer):
@@ -338,7 +338,6 @@ def test_one_of_many_that_stands_out_is_asked_for(stage, question, answer):
 @pytest.mark.parametrize(
     ("question", "answer"),
     [
-        ("恢复活动的条件是", "3天"),
         ("成熟卵泡能分泌大量的", "雌激素"),
         ("该病的病程分为", "三期"),
         ("动脉瓣关闭见于", "等容舒张期初"),
@@ -349,7 +348,7 @@ def test_where_no_form_is_safe_a_model_is_needed(stage, question, answer):
 
 
 def test_model_made_statements_have_no_seam(stage):
-    assert reason(stage.map(model_made("早产的原因包括感染。", "感染"), {})) == "needs_model"
+    assert reason(stage.map(model_made("早产的起因来自感染。", "感染"), {})) == "needs_model"
 
 
 def test_the_answer_must_not_stand_in_question_or_context(stage):

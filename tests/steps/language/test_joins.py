@@ -160,7 +160,7 @@ def test_ends_and_adverbs_are_negated_as_one(question, answer, text):
 @pytest.mark.parametrize(
     ("question", "answer", "tags"),
     [
-        ("内痔的早期症状是", "便血", ("list_like",)),
+        ("内痔的早期检查方法是", "肛门镜", ("list_like",)),
         ("为明确诊断应进行的检查是", "胸部CT", ("list_like",)),
         ("内痔最常见的症状是", "便血", ()),
         ("骨折的专有体征是", "畸形", ()),
