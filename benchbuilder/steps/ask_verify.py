@@ -92,8 +92,9 @@ class AskVerify(Map):
         missing["verify_among"] = among and not self.spec.verify_among
         held = {"verify": "{question} and {answer}", "verify_among": "{question}, {options} and {answer}"}
         for name in (name for name, is_missing in missing.items() if is_missing):
-            yield SpecIssue(name, f"forms.{name} is empty: write one sentence with {held[name]}, see "
-                            "recipes/forms/en.yaml", "", ())  # fmt: skip
+            yield SpecIssue(
+                name, f"forms.{name} is empty: write one sentence with {held[name]}, see recipes/forms/en.yaml", "", ()
+            )
 
     def remarks(self) -> Iterator[SpecIssue]:
         """Which lists of words the language lacks, so that what they find is asked."""

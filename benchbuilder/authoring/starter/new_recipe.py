@@ -107,8 +107,9 @@ def start_recipe(request: CloneRequest, recipes: Sequence[str] | None = None) ->
     check_request(request, library)
     if request.extra_options:
         hint = f"copy a recipe with --from, or choose it later: {request.extra_options[0].replace('/', '=')}"
-        raise RecipeError([Problem("a new recipe has no parts to copy", where=f"--also {request.extra_options[0]}",
-                                   hint=hint)])  # fmt: skip
+        raise RecipeError(
+            [Problem("a new recipe has no parts to copy", where=f"--also {request.extra_options[0]}", hint=hint)]
+        )
     name, arguments = request.name, request.sources or (_DEFAULT_SOURCE,)
     flow = _flow(arguments)
     sources = [_source(argument, name) for argument in arguments]
@@ -180,8 +181,9 @@ def _source(argument: str, recipe: str) -> _SourceText:
         raise RecipeError([Problem("there is no such file", where=where, actual=given)])
     if path.stat().st_size > _MOST_BYTES:
         hint = f"leave out ={given}, and give the path later: paths of your own stand on the command line"
-        raise RecipeError([Problem("this file is too large to copy", where=where, allowed=f"{_MOST_BYTES} bytes",
-                                   hint=hint)])  # fmt: skip
+        raise RecipeError(
+            [Problem("this file is too large to copy", where=where, allowed=f"{_MOST_BYTES} bytes", hint=hint)]
+        )
     place = f"{recipe}/{name}{path.suffix.lower()}"
     files = {f"recipe/{place}": read_given_file(path)}
     text = _PATH.sub(f"path: {place}", text, count=1)

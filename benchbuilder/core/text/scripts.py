@@ -73,8 +73,9 @@ def other_language(texts: Sequence[str], language: str) -> tuple[str, str] | Non
     words = Counter(_WORD.findall(fold_text(" ".join(texts), ("case", "marks"))))
     shares = {
         code: sum(words[word] for word in facts["words"]) / max(words.total(), 1)
-        for code, facts in _known().items() if "words" in facts
-    }  # fmt: skip
+        for code, facts in _known().items()
+        if "words" in facts
+    }
     best = max(shares, key=lambda code: shares[code])
     clear = words.total() >= _FEW_WORDS and shares[best] >= _OTHER
     if foreign:

@@ -26,9 +26,10 @@ _ONE_SIDE = "undefined: only one verdict is expected"
 def ranked_systems(frame: ResultsFrame, measure: ScoredAspect) -> list[EvaluatedSystem]:
     """The systems with scores in `measure`: models, then people, then rules; the best first in each group."""
     means = {
-        system: values for system in frame.run.systems
+        system: values
+        for system in frame.run.systems
         if (values := frame.run.values(measure, system.name).numbers.tolist())
-    }  # fmt: skip
+    }
     places = {group: place for place, group in enumerate(("model", "people", "rule"))}
     return sorted(
         means, key=lambda one: (places[one.group], -measure.sign * sum(means[one]) / len(means[one]), one.name)
@@ -70,7 +71,7 @@ def means_table(frame: ResultsFrame, measure: ScoredAspect, published: Published
         ),
         lines=tuple(lines),
         notes=tuple(notes),
-    )  # fmt: skip
+    )
 
 
 def _columns(frame: ResultsFrame) -> tuple[list[str], frozenset[str]]:
@@ -151,8 +152,9 @@ def _two_means(
     statistic = statistic_of_sums(
         [inside, inside * scores, 1 - inside, (1 - inside) * scores],
         lambda sums: combine(safe_ratio(sums[:, 1], sums[:, 0]), safe_ratio(sums[:, 3], sums[:, 2])),
-        np.ones(len(values), np.bool_), why,
-    )  # fmt: skip
+        np.ones(len(values), np.bool_),
+        why,
+    )
     return estimate_cell(bootstrap_estimate(statistic, frame.run.clusters(values.places), **frame.bootstrap))
 
 

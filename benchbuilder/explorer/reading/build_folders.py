@@ -161,9 +161,10 @@ def _current(found: Mapping[str, Manifest]) -> dict[str, Manifest]:
     current: dict[str, Manifest] = {}
     waiting = dict(found)
     while ready := [
-        name for name, manifest in waiting.items()
+        name
+        for name, manifest in waiting.items()
         if all(up in current and current[up].digest == digest for up, digest in manifest.inputs.items())
-    ]:  # fmt: skip
+    ]:
         current |= {name: waiting.pop(name) for name in ready}
     return current
 
@@ -200,7 +201,7 @@ def is_build(folder: Path) -> bool:
 
 def find_builds(
     folders: Iterable[Path], overrides: Mapping[Path, tuple[str, ...]] | None = None, *, keeps_indexes: bool = True
-) -> list[BuildFolder]:  # fmt: skip
+) -> list[BuildFolder]:
     """The builds in and below `folders`; each has a name of its own, after its folder.
 
     `overrides` are the words of the recipes by the folders that they build into. `keeps_indexes`: see `BuildFolder`.

@@ -79,11 +79,11 @@ def _files(release: SiteRelease, t: PageTexts) -> list[tuple[str, str]]:
         (_MARK, plain_json({"name": release.name, "version": release.version, "items": len(release.items)}) + "\n"),
         ("site.css", "".join(_asset(name) for name in (*_STYLES, "site.css"))),
         ("site.js", _asset("site.js").replace("SIGNS_OF_SCRIPTS", SIGNS.replace("\\", "\\\\"))),
-        ("data/meta.js", f"benchbuilderSite(\"meta\",{plain_json(_meta(release, t))});\n"),
+        ("data/meta.js", f'benchbuilderSite("meta",{plain_json(_meta(release, t))});\n'),
         ("index.html", _render("index.j2", here="items", up="", **shared)),
         ("card.html", _render("card.j2", here="card", up="", card=_card(release.card), **shared)),
         ("items.jsonl", "".join(f"{plain_json(public_fields(item))}\n" for item in release.items)),
-    ]  # fmt: skip
+    ]
     for number, items in enumerate(pages, start=1):
         page = _render("list.j2", here="list", up="../", items=items, number=number, **shared)
         found.append((f"list/{number}.html", page))

@@ -148,9 +148,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
     },
 }  # fmt: skip
 """What the presets of the recipe group `swap` set otherwise than the defaults."""
-_GONE: Mapping[str, str] = {
-    "popular_answer": "bar.cohesion", "plausible": "bar.similar", "general_concept": "bar.kin",
-}  # fmt: skip
+_GONE: Mapping[str, str] = {"popular_answer": "bar.cohesion", "plausible": "bar.similar", "general_concept": "bar.kin"}
 
 
 class ExchangeSpec(FrozenModel):

@@ -75,8 +75,9 @@ class WrongAnswersSpec(StepSpec):
         if unknown := set(self.number_types) - self.rows.question_words.keys():
             raise ValueError(f"number_types: {', '.join(sorted(unknown))} is no type of rows.question_words")
         if "rows" in self.order and not self.rows.question_words:
-            raise ValueError("rows.question_words is empty: write the question words of the language, or leave `rows` "
-                             "out of order")  # fmt: skip
+            raise ValueError(
+                "rows.question_words is empty: write the question words of the language, or leave `rows` out of order"
+            )
         if "model" in self.order and not (self.prompt and self.check and self.denies and self.denial):
             raise ValueError("order names `model`: it needs prompt, check, denies and denial")
         return self
