@@ -84,6 +84,15 @@ def other_language(texts: Sequence[str], language: str) -> tuple[str, str] | Non
     return (best, "latin") if clear and best != language and alone <= _OWN else None
 
 
+def first_language(script: str) -> str:
+    """The language that most texts in a script are in; empty for a script of no known language.
+
+    >>> first_language("CYRILLIC"), first_language("HIRAGANA")
+    ('ru', 'ja')
+    """
+    return next((code for code, facts in _known().items() if script in facts["scripts"]), "")
+
+
 @cache
 def _known() -> dict[str, Any]:
     """The scripts of each language, and the words of those in Latin script."""

@@ -170,7 +170,7 @@ class Joins:
     def _ask_by(self, name: str, rule: AskedJoin, question: str, answer: str) -> FramedText | None:
         """The text by one rule; ``None`` if it does not fit."""
         places = find_all(rule.words, question)
-        if len(places) != 1 or not _lacks(rule.refused, question):
+        if len(places) != 1 or (rule.refused and has_match(rule.refused, question)):
             return None
         word, before, rest = places[0].slice_of(question), question[: places[0].start], question[places[0].end :]
         noun = max((noun for noun in rule.nouns if rest.startswith(noun)), key=len, default="")
@@ -256,7 +256,3 @@ def without_opening(pattern: str, text: str) -> str:
 
 def _fits(pattern: str, text: str) -> bool:
     return not pattern or has_match(pattern, text)
-
-
-def _lacks(pattern: str, text: str) -> bool:
-    return not pattern or not has_match(pattern, text)
