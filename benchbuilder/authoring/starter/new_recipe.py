@@ -119,7 +119,8 @@ def start_recipe(request: CloneRequest, recipes: Sequence[str] | None = None) ->
     values = {
         "name": name, "language": language, "facts": facts, "graph": graph, "flow": flow,
         "sources": "\n\n".join(s.text for s in sources), "sentences": {key: english[key] for key in flow.sentences},
-        "lists": {key: _LISTS[key] for key in flow.lists}, "written": _texts(bundled),
+        "lists": {key: _LISTS[key] for key in flow.lists},
+        "written": {key: value for key, value in bundled.items() if isinstance(value, str)},
         "found": {key: value for key, value in bundled.items() if isinstance(value, list)},
         "quoted": _quoted, "list": _listed,
     }  # fmt: skip
@@ -270,11 +271,6 @@ def _verdict_words(library: RecipeIndex, language: str) -> str:
     """The bundled file of the group `verdicts` for a language, to be checked; empty if there is none."""
     places = library.paths_of(f"verdicts/{language.partition('-')[0]}")
     return f"# check\n{read_given_text(places[0][0])}" if places else ""
-
-
-def _texts(content: Mapping[str, Any]) -> Mapping[str, str]:
-    """The sentences among the values of an option."""
-    return {key: value for key, value in content.items() if isinstance(value, str)}
 
 
 def _quoted(text: str) -> str:

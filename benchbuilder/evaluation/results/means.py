@@ -9,7 +9,7 @@ import numpy as np
 
 from benchbuilder.core import Bools, Floats, bootstrap_estimate, safe_ratio, statistic_of_sums
 from benchbuilder.evaluation.published import PublishedResults, PublishedTable
-from benchbuilder.evaluation.results.columns import ItemValues, TextColumn
+from benchbuilder.evaluation.results.columns import ItemValues
 from benchbuilder.evaluation.results.context import CellValue, ResultsFrame, estimate_cell, table_line
 from benchbuilder.evaluation.results.run import VERDICT, EvaluatedSystem, ScoredAspect
 from benchbuilder.evaluation.results.stated_metrics import VERDICTS
@@ -209,7 +209,7 @@ def _verdict_cells(frame: ResultsFrame, measure: ScoredAspect, model: str) -> li
     right, is_valid = scores.labels.among(["right"]), scores.labels.among(_VALID)
     yes = int(((right == right_yes[scores.places]) & is_valid).sum())
     valid, total = int(is_valid.sum()), len(scores.places)
-    missing = [_count(scores.labels, name) for name in ("invalid", "refused")]
+    missing = [int(scores.labels.among([name]).sum()) for name in ("invalid", "refused")]
     missing.append(total - valid - sum(missing))
     said_yes = TableCell(yes / valid, n=valid) if valid else TableCell(why=frame.t("results.no_verdict"))
     return [
@@ -221,10 +221,6 @@ def _verdict_cells(frame: ResultsFrame, measure: ScoredAspect, model: str) -> li
 
 
 _VALID = ("right", "wrong")
-
-
-def _count(labels: TextColumn, name: str) -> int:
-    return int(labels.among([name]).sum())
 
 
 def _accuracies(frame: ResultsFrame, values: ItemValues) -> list[TableCell]:

@@ -74,7 +74,9 @@ class BuildFolder:
 
     def _as_they_are_now(self, found: Mapping[str, Manifest]) -> dict[str, Manifest]:
         recorded = recorded_steps(self.folder)
-        if recorded and recorded == {name for name in recorded if name in found and _was_recorded(self, found[name])}:
+        if recorded and recorded == {
+            name for name in recorded if name in found and outputs_match(self.folder, found[name])
+        }:
             found = {name: found[name] for name in found if name in recorded}
         return _in_flow_order(_current(found), self.recipe)
 
@@ -150,10 +152,6 @@ def _read_recipe(path: Path) -> Mapping[str, Any]:
         if isinstance(data, dict):
             return data
     return {}
-
-
-def _was_recorded(build: BuildFolder, manifest: Manifest) -> bool:
-    return outputs_match(build.folder, manifest)
 
 
 def _current(found: Mapping[str, Manifest]) -> dict[str, Manifest]:

@@ -156,7 +156,8 @@ def _signed_percent(value: float) -> str:
 def _consistency_table(frame: AnalysisFrame, models: Sequence[ModelConsistency], title: str) -> ResultTable:
     lines = [
         (frame.names[one.model], one.families, one.known, one.half_known, one.contradictory, one.unknown,
-         TableCell(words=_of_both(frame, one)), one.yes_bias, one.form_bias, estimate_cell(one.knowledge))
+         TableCell(words=frame.t("analysis.page.of", n=one.contradictory, of=one.both_verdicts)), one.yes_bias,
+         one.form_bias, estimate_cell(one.knowledge))
         for one in models
     ]  # fmt: skip
     return frame.table(
@@ -167,10 +168,6 @@ def _consistency_table(frame: AnalysisFrame, models: Sequence[ModelConsistency],
         "form_bias:signed=analysis.page.form_bias knowledge=analysis.page.knowledge", lines,
         frame.t("analysis.page.consistency_note"),
     )  # fmt: skip
-
-
-def _of_both(frame: AnalysisFrame, one: ModelConsistency) -> str:
-    return frame.t("analysis.page.of", n=one.contradictory, of=one.both_verdicts)
 
 
 def forms_part(frame: AnalysisFrame) -> AnalysisPart | None:
