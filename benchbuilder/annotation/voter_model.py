@@ -32,9 +32,10 @@ def summarise_voter_model(spec: AnnotationSpec, collected: CollectedVotes) -> di
 
 def _of_question(name: str, question: GuidingQuestion, collected: CollectedVotes) -> dict[str, Any]:
     votes: dict[Subject, Mapping[str, Any]] = {
-        subject: given for subject, request in collected.requests.items()
+        subject: given
+        for subject, request in collected.requests.items()
         if request.question == name and (given := collected.votes.by_subject.get(subject))
-    }  # fmt: skip
+    }
     voters = {voter for given in votes.values() for voter in given}
     shared = sum(len(given) > 1 for given in votes.values())
     counts = {"voters": len(voters), "shared": shared, "shown": is_voter_model_shown(len(voters), shared)}

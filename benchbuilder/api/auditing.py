@@ -84,9 +84,10 @@ def audits_of(
         names = ", ".join(part.task for part in parts)
         raise RecipeError([Problem("a benchmark from elsewhere is of one task", allowed=names, hint="name the task")])
     found = (
-        audits_of_build(list(parts), Path.cwd()) if benchmark is None
+        audits_of_build(list(parts), Path.cwd())
+        if benchmark is None
         else [audit_of_file(parts[0], benchmark, expected, Path.cwd())]
-    )  # fmt: skip
+    )
     for one in found:
         texts = check_texts(one, against, Path.cwd())
         notes = (*one.notes, *texts.sentences())

@@ -44,9 +44,10 @@ class BuildResult(RunResult):
         closed = [task or "the benchmark" for task, audit in self.audits.items() if audit.closed]
         if closed and self.recipe.audit.gate == "build" and not self.waiting:
             raise GateClosed(
-                f"the audit closes the gate of {', '.join(closed)}", where="audit.gate: build",
+                f"the audit closes the gate of {', '.join(closed)}",
+                where="audit.gate: build",
                 next="benchbuild audit with the same arguments says what leaks; audit.allow allows it with a reason",
-            )  # fmt: skip
+            )
 
 
 def build(

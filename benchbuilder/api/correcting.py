@@ -34,9 +34,7 @@ class ErrataLog:
 
     loaded: LoadedRecipe
 
-    def add(
-        self, item: str, kind: str, text: str, *, who: str = "", release: str | Path | None = None
-    ) -> AddedErrata:  # fmt: skip
+    def add(self, item: str, kind: str, text: str, *, who: str = "", release: str | Path | None = None) -> AddedErrata:
         """Report an error in an item.
 
         Args:

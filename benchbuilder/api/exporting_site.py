@@ -60,10 +60,11 @@ def release_of(overrides: list[str], recipes: list[str] | None, cwd: Path) -> Pa
     newest = latest_release(releases)
     if newest is None:
         raise DataError(
-            f"{recipe.benchmark_name} was never released", where=display_path(releases),
+            f"{recipe.benchmark_name} was never released",
+            where=display_path(releases),
             why="the pages show what a release publishes: its checks say what may be public",
             next="make a release first: benchbuild release recipe=NAME version=1.0.0",
-        )  # fmt: skip
+        )
     return newest
 
 
@@ -72,8 +73,9 @@ def _site_item(item: SharedItem) -> SiteItem:
     columns = item.columns
     passages = [
         SitePassage(*(str(passage.get(name) or "") for name in ("title", "document", "base", "text")))
-        for passage in columns.get("evidence") or () if isinstance(passage, Mapping)
-    ]  # fmt: skip
+        for passage in columns.get("evidence") or ()
+        if isinstance(passage, Mapping)
+    ]
     return SiteItem(
         id=item.id, task=item.task, type=item.type, source=item.source, form=str(columns.get("form") or ""),
         language=item.language, split=item.split, expected=item.expected, context=item.context,

@@ -175,6 +175,7 @@ def _library(name: str) -> Any:
         return importlib.import_module(name)
     except ImportError as error:
         raise InstallationError(
-            f"{name} is not installed", why="it is optional, and this table was asked for in its form",
+            f"{name} is not installed",
+            why="it is optional, and this table was asked for in its form",
             next=f"pip install {name}",
-        ) from error  # fmt: skip
+        ) from error

@@ -58,7 +58,8 @@ def render_pairs(shapes: Iterable[QuestionShape], kept: Sequence[StatementPair],
     for number, shape in enumerate(shapes, 1):
         share = round(100 * shape.count / max(total, 1))
         comment = f"shape {number}: {shape.text(unit)} | {count_phrase(shape.count, 'question')}, {share} %"
-        rows = [(fact.question, fact.answer, "") for fact in shape.examples
-                if comparison_form(fact.question) not in known]  # fmt: skip
+        rows = [
+            (fact.question, fact.answer, "") for fact in shape.examples if comparison_form(fact.question) not in known
+        ]
         blocks.append((comment, rows))
     return render_rows(PAIR_COLUMNS, blocks)

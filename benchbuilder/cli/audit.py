@@ -29,8 +29,9 @@ def run(args: argparse.Namespace, console: Console) -> int:
     if args.model:
         return run_exposure(args, console)
     if args.quote:
-        raise RecipeError([Problem("--quote needs --model: the audit alone asks no model",
-                                   where="command line: --quote")])  # fmt: skip
+        raise RecipeError(
+            [Problem("--quote needs --model: the audit alone asks no model", where="command line: --quote")]
+        )
     if args.expected and not args.benchmark:
         raise RecipeError([Problem("--expected needs a benchmark from elsewhere", hint="--benchmark FILE",
                                    where=f"command line: --expected {args.expected}")])  # fmt: skip
@@ -46,9 +47,10 @@ def run(args: argparse.Namespace, console: Console) -> int:
             pages.append(display_path(audit.folder / "audit.html"))
     if closed:
         raise GateClosed(
-            "the audit closes the gate: " + "; ".join(closed), where=", ".join(pages),
+            "the audit closes the gate: " + "; ".join(closed),
+            where=", ".join(pages),
             next=f"repair what leaks, or allow it with a reason (audit.allow): {_GUIDE}",
-        )  # fmt: skip
+        )
     return 0
 
 

@@ -26,8 +26,9 @@ from benchbuilder.core import STATEMENT_FORM, count_phrase, public_path
 from benchbuilder.pipeline import BuildReport, Manifest, graph_lines
 from benchbuilder.steps import TopicSpec, keeps_few
 
-_ASKED = frozenset(f"fact[{kind}]" for kind in ("triple", "choice", "several_choice", "labelled_claim", "procedure",
-                                               "question_answer"))  # fmt: skip
+_ASKED = frozenset(
+    f"fact[{kind}]" for kind in ("triple", "choice", "several_choice", "labelled_claim", "procedure", "question_answer")
+)
 """Rows of sources that questions are made of."""
 _MANY = 500
 """From this many missing judgements on, the report says how to ask for fewer."""

@@ -162,7 +162,8 @@ def _refuse_special_files(args: argparse.Namespace) -> None:
     named = [value for name, values in given.items() if name not in _WRITTEN for value in values]
     problems = [
         Problem(f"this is {kind}, not a file", where=f"command line: {value}", hint=SPECIAL_FILE_HINT)
-        for value in named if isinstance(value, str | Path) and (kind := special_file(Path(value)))
-    ]  # fmt: skip
+        for value in named
+        if isinstance(value, str | Path) and (kind := special_file(Path(value)))
+    ]
     if problems:
         raise RecipeError(problems)

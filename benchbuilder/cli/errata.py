@@ -61,10 +61,11 @@ def _list(log: ErrataLog, names: Sequence[str], args: argparse.Namespace, consol
     states = [name for name in names if name in _STATES]
     items = [name for name in names if name not in _STATES]
     found = [
-        erratum for erratum in log.ls()
+        erratum
+        for erratum in log.ls()
         if (not states or erratum.state in states)
         and (not items or any(name in erratum.item or name in erratum.id for name in items))
-    ]  # fmt: skip
+    ]
     if args.json:
         for erratum in found:
             print_line(console, json.dumps(erratum.model_dump(), ensure_ascii=False))
@@ -97,8 +98,9 @@ def _decide(log: ErrataLog, names: Sequence[str], args: argparse.Namespace, cons
     first, second = (names[1], names[0]) if names[0] in DECISIONS else (names[0], names[1])
     decision: Decision | None = next((one for one in DECISIONS if one == second), None)
     if decision is None:
-        raise RecipeError([Problem(f"{second!r} is no decision", where="command line: errata decide",
-                                   allowed=", ".join(DECISIONS))])  # fmt: skip
+        raise RecipeError(
+            [Problem(f"{second!r} is no decision", where="command line: errata decide", allowed=", ".join(DECISIONS))]
+        )
     texts: dict[str, str] = {}
     for given in args.set:
         name, separator, text = given.partition("=")

@@ -182,9 +182,10 @@ def _submit(
     request = job_request(tuning, folder, files, model.spec.name)
     if args.everything and not (judge.folder / judge.name / "card.json").exists():
         raise DataError(
-            f"the judge {judge.name!r} is not validated yet", where=display_path(judge.folder),
+            f"the judge {judge.name!r} is not validated yet",
+            where=display_path(judge.folder),
             next="submit the job without --everything first: it validates the judge",
-        )  # fmt: skip
+        )
     if not args.yes:
         judge.say(f"nothing was sent. To train {model.spec.name} at {model.endpoint}, add --yes and --budget USD")
         return 0
@@ -226,9 +227,10 @@ def _status(
 ) -> int:  # fmt: skip
     if not last.ident:
         raise ServiceError(
-            "it is unknown whether the service created the job", where=last.endpoint,
+            "it is unknown whether the service created the job",
+            where=last.endpoint,
             next="repeat finetune submit: it looks for the job before it creates one",
-        )  # fmt: skip
+        )
     last = wait_for_job(client, last, args.every, judge.say, time.sleep) if args.wait else client.poll(last)
     judge.say(f"job {last.ident}: {last.message}")
     if not last.has_ended:

@@ -59,11 +59,12 @@ _INFO = {
 }  # fmt: skip
 """What Hydra shows with ``--info``, and what to use instead; empty if ``show`` has it."""
 _COUNTERPARTS = {
-    "--run": "leave it out: benchbuild recipe=NAME builds", "-r": "leave it out: benchbuild recipe=NAME builds",
+    "--run": "leave it out: benchbuild recipe=NAME builds",
+    "-r": "leave it out: benchbuild recipe=NAME builds",
     "--resolve": "benchbuild show --plain recipe=NAME is resolved",
     "--shell-completion": "benchbuild completion bash (or zsh, or fish)",
     "-sc": "benchbuild completion bash (or zsh, or fish)",
-}  # fmt: skip
+}
 
 
 def _value(rest: Iterator[str], flag: str, instead: str) -> str:

@@ -164,9 +164,10 @@ def _open_judge(
     judge = create_from_spec("judge", spec)
     if not isinstance(judge, ScoringJudge):
         raise DataError(
-            f"the judge {name!r} asks a model", why="its requests need the budget and the journal of an evaluation",
+            f"the judge {name!r} asks a model",
+            why="its requests need the budget and the journal of an evaluation",
             next="benchbuild evaluate evaluation.answers=FILE recipe=... scores a file of answers with every judge",
-        )  # fmt: skip
+        )
     judge.ready()
     if not judge.trains:
         judge.open(None)
@@ -177,9 +178,10 @@ def _open_judge(
     )
     if mismatches and not (allow_unvalidated or session.spec.any_rubric):
         raise DataError(
-            f"the judge {name!r} was made for something else", why="; ".join(mismatches),
+            f"the judge {name!r} was made for something else",
+            why="; ".join(mismatches),
             next="train a matching judge, or give --anyway and compare its scores with no others",
-        )  # fmt: skip
+        )
     _warn_of_changes(session, name, spec, card, say)
     if plain_spec(spec) != card["spec"]:
         judge = create_from_spec("judge", judge_spec(card, spec))

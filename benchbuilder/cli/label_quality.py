@@ -97,8 +97,7 @@ def print_quality(names: Sequence[str], args: argparse.Namespace, console: Conso
 def _print_floors(step: str, summary: AnnotationSummary, console: Console) -> None:
     t = page_texts("en")
     print_line(console, f"\n{step}")
-    table = Table("question", "judged", "agree", "alpha", "floor", box=SIMPLE_HEAD, pad_edge=False,
-                  header_style="bold")  # fmt: skip
+    table = Table("question", "judged", "agree", "alpha", "floor", box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
     for row in summary.agreement:
         standing = row.standing
         second = "ac1" if standing is not None and standing.one_sided else "alpha"

@@ -60,8 +60,9 @@ def _check(args: argparse.Namespace, names: list[str]) -> None:
         raise RecipeError([Problem(f"{wrong[0]!r} is not a valid name", where=where,
                                    allowed="up to 60 characters without white space, = and /")])  # fmt: skip
     if not 1 <= args.days <= 3650:
-        raise RecipeError([Problem("--days is a number of days", where=where, actual=str(args.days),
-                                   allowed="1 to 3650")])  # fmt: skip
+        raise RecipeError(
+            [Problem("--days is a number of days", where=where, actual=str(args.days), allowed="1 to 3650")]
+        )
 
 
 def _list(people: list[Person], console: Console) -> None:

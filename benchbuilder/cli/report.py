@@ -52,10 +52,11 @@ def _compare_results(loaded: LoadedRecipe, evaluation: Evaluation, other_folder:
     data = other_folder / own.name if (other_folder / own.name).exists() else next(iter(files), other_folder)
     if not data.is_file():
         raise DataError(
-            f"{display_path(other_folder)} has no results", where="command line: --beside",
+            f"{display_path(other_folder)} has no results",
+            where="command line: --beside",
             why=f"there is no {own.name} in it",
             next="name the folder of an evaluation, for instance builds/care_mi/evaluation",
-        )  # fmt: skip
+        )
     notes = _check_written(data)
     texts = spec.texts({"language": loaded.recipe.language})
     return write_side_by_side(data, own, evaluation.store.folder, texts=texts), notes

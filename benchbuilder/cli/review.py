@@ -66,16 +66,18 @@ def _check_free(host: str, port: int) -> None:
             probe.bind((host, port))
         except OSError as error:
             raise DataError(
-                f"the review app cannot listen at {host}, port {port}", why=str(error),
+                f"the review app cannot listen at {host}, port {port}",
+                why=str(error),
                 next="free the port, or choose another one with --port",
-            ) from error  # fmt: skip
+            ) from error
 
 
 def _served_hosts(args: argparse.Namespace, address: str) -> tuple[tuple[str, ...], bool]:
     """The host names that the app answers to, and whether it is reached by TLS."""
     if not 1 <= args.port <= 65535:
-        raise RecipeError([Problem("--port is a number from 1 to 65535", where="command line: --port",
-                                   actual=str(args.port))])  # fmt: skip
+        raise RecipeError(
+            [Problem("--port is a number from 1 to 65535", where="command line: --port", actual=str(args.port))]
+        )
     if _is_any_address(args.host) and not args.url:
         raise RecipeError([Problem("--url is needed: the name by which people reach the app",
                                    where=f"command line: --host {args.host}", allowed="http://HOST:PORT",

@@ -24,8 +24,9 @@ _SCREENS = ("DISPLAY", "WAYLAND_DISPLAY")
 def run(args: argparse.Namespace, console: Console) -> int:
     """Serve the builds on this machine until Ctrl-C."""
     if not 0 <= args.port <= 65535:
-        raise RecipeError([Problem("--port is a number from 0 to 65535", where="command line: --port",
-                                   actual=str(args.port))])  # fmt: skip
+        raise RecipeError(
+            [Problem("--port is a number from 0 to 65535", where="command line: --port", actual=str(args.port))]
+        )
     if args.export is not None:
         return _export(args, console)
     with imports_of("view", "the explorer"):

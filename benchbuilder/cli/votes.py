@@ -166,8 +166,9 @@ def _write_decisions(names: list[str], args: argparse.Namespace, console: Consol
         decided = row_decisions(annotation.store, project)
         folder = Path(args.output) if args.output else annotation.session.store.workplace / "decisions" / project
     if not decided:
-        raise DataError(f"the project {project!r} has no tasks yet",
-                        next="`benchbuild review` with the same arguments creates them")  # fmt: skip
+        raise DataError(
+            f"the project {project!r} has no tasks yet", next="`benchbuild review` with the same arguments creates them"
+        )
     reports = [report for one in decided for report in error_reports(one, project, ERRATUM_KINDS)]
     done = sum(one.is_complete for one in decided)
     print_line(console, f"{count_phrase(len(decided), 'row')}: {done} decided, {len(decided) - done} waiting for votes")

@@ -207,8 +207,7 @@ def _word_list_key(loaded: LoadedRecipe) -> str:
 def _print_matches(loaded: LoadedRecipe, console: Console) -> int:
     plan = plan_word_list(loaded, {}, None, Path.cwd())
     if plan is None or not plan.topic_steps:
-        raise RecipeError([Problem("this recipe has no word list", key="steps",
-                                   hint="a step of kind `topic` has one")])  # fmt: skip
+        raise RecipeError([Problem("this recipe has no word list", key="steps", hint="a step of kind `topic` has one")])
     by_file: dict[Path, list[TopicStep]] = {}
     for topic in plan.topic_steps:
         if topic.spec.words is not None:

@@ -362,9 +362,10 @@ def without_echoes(problems: Sequence[Problem]) -> list[Problem]:
     """The problems without those that go away with another one: values that refer to a key that must be given."""
     needed = {problem.key for problem in problems if problem.message == _NEEDED}
     return [
-        problem for problem in problems
+        problem
+        for problem in problems
         if problem.message != _ECHO or not needed.intersection(_REFERENCE.findall(problem.actual))
-    ]  # fmt: skip
+    ]
 
 
 def explain_unresolved(value: UnresolvedValue, origins: ValueOrigins) -> Problem:

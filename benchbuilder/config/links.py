@@ -75,7 +75,8 @@ def _check_link(link: Path, inside: Path, folder: Path) -> None:
     instead = f"build with run.dir={target / folder.relative_to(link)}, or " if own else ""
     trust = f"; if you made it yourself: benchbuild trust {shlex.quote(str(target))}" if target.is_dir() else ""
     raise StoreError(
-        f"{display_path(link)} is a link that leads out of this folder", where=display_path(folder),
+        f"{display_path(link)} is a link that leads out of this folder",
+        where=display_path(folder),
         why=f"it leads to {target}; whoever made it would choose what is read or written over there",
         next=f"{instead}remove it{trust}",
-    )  # fmt: skip
+    )

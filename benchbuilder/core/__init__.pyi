@@ -348,6 +348,7 @@ from .text.replies import strip_formatting as strip_formatting
 from .text.replies import strip_reasoning as strip_reasoning
 from .text.replies import strip_reply_framing as strip_reply_framing
 from .text.scripts import ScriptCounts as ScriptCounts
+from .text.scripts import first_language as first_language
 from .text.scripts import other_language as other_language
 from .text.scripts import script_of as script_of
 from .text.sentences import sentence_spans as sentence_spans

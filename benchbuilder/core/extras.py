@@ -95,9 +95,10 @@ def _not_installed(libraries: list[str], user: str, extra: str, where: str, inst
     found = dict.fromkeys(_extra_of(name, extra) or extra for name in libraries)
     enough = [name for name in found if not any({*EXTRAS[name]} < {*EXTRAS[other]} for other in found)]
     return InstallationError(
-        f"{user} needs {names}, which {'is' if len(libraries) == 1 else 'are'} not installed", where=where,
+        f"{user} needs {names}, which {'is' if len(libraries) == 1 else 'are'} not installed",
+        where=where,
         next=_next(extra_advice(*enough), instead),
-    )  # fmt: skip
+    )
 
 
 def _extra_of(library: str, wanted: str) -> str:

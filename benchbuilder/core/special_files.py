@@ -11,9 +11,7 @@ from pathlib import Path
 
 from benchbuilder.core.errors import DataError
 
-_NAMES = {
-    stat.S_IFCHR: "a device", stat.S_IFBLK: "a device", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket",
-}  # fmt: skip
+_NAMES = {stat.S_IFCHR: "a device", stat.S_IFBLK: "a device", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
 
 SPECIAL_FILE_HINT = "put a file there; of a pipe, save what it delivers"
 MOST_BYTES = 4 * 2**30
@@ -52,10 +50,11 @@ def open_given_file(path: Path, *, most_bytes: int | None = MOST_BYTES) -> Buffe
             raise DataError(f"{path.name} is {kind}, not a file", where=str(path), next=SPECIAL_FILE_HINT)
         if most_bytes is not None and status.st_size > most_bytes:
             raise DataError(
-                f"{path.name} is too large to be read at once", where=str(path),
+                f"{path.name} is too large to be read at once",
+                where=str(path),
                 why=f"it has {status.st_size:,} bytes, and {most_bytes:,} are the most",
                 next="give it in several files",
-            )  # fmt: skip
+            )
         return os.fdopen(handle, "rb")
     except BaseException:
         os.close(handle)

@@ -170,10 +170,11 @@ class MicroF1Metric(Metric):
         for row in scores if columns.counts is None else ():
             if len(row.score.counts) != 3:
                 raise DataError(
-                    f"a score of the aspect {self.spec.aspect!r} has no counts", where=row.score.id,
+                    f"a score of the aspect {self.spec.aspect!r} has no counts",
+                    where=row.score.id,
                     why="micro_f1 sums how many are both given and wanted, given, and wanted",
                     next="use a scorer that counts, or another metric: evaluation.metrics",
-                )  # fmt: skip
+                )
         counts = ScoreColumns.of(list(scores)).counts if columns.counts is None else columns.counts
         assert counts is not None, "every score has three"
         present = np.ones(len(scores), np.bool_)

@@ -36,7 +36,8 @@ def _check_task(spec: EvaluationSpec) -> Iterator[Problem]:
             files = [table.file for table in scorer.tables]
             if open_files := [file for file in files if lacks_verdicts(file)]:
                 hint = "write how answers in this language say yes and no, before models are evaluated"
-                yield from (Problem("no word for yes or for no", where=display_path(file), hint=hint)
-                            for file in open_files)  # fmt: skip
+                yield from (
+                    Problem("no word for yes or for no", where=display_path(file), hint=hint) for file in open_files
+                )
             else:
                 verdict_reader(files)

@@ -92,10 +92,7 @@ class _OwnItem:
     def cells(self) -> dict[str, bytes]:
         """The hash of each cell."""
         starts = range(0, len(self.hashes), _HASH_BYTES)
-        return {
-            name: self.hashes[start : start + _HASH_BYTES]
-            for name, start in zip(self.names, starts, strict=True)
-        }  # fmt: skip
+        return {name: self.hashes[start : start + _HASH_BYTES] for name, start in zip(self.names, starts, strict=True)}
 
 
 @cache
@@ -113,10 +110,11 @@ def compare_builds(left: BuiltBenchmark, right: BuiltBenchmark) -> list[Benchmar
     tasks = [task for task in left.items if task in right.items]
     if not tasks:
         raise DataError(
-            "the two benchmarks have no task in common", next="compare builds of the same recipe",
+            "the two benchmarks have no task in common",
+            next="compare builds of the same recipe",
             where=f"{display_path(left.folder)} and {display_path(right.folder)}",
             why=f"{', '.join(left.items)} against {', '.join(right.items)}",
-        )  # fmt: skip
+        )
     keys = tuple(recipe_key_changes(left.recipe_yaml, right.recipe_yaml))
     return [_compare_task(task, left.lineage(task), right.lineage(task), keys) for task in tasks]
 

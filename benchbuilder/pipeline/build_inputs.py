@@ -57,8 +57,9 @@ def kept_checksums(report: BuildReport, store: Store) -> dict[Path, str]:
 
 def _looks_elsewhere(loaded: LoadedRecipe) -> bool:
     """Whether a kind of the recipe is that of a plugin, whose needs nobody knows, or reads more than files."""
-    of_plugins = {kind.name for slot in SLOTS for kind in kinds_of_slot(slot).values()
-                  if kind.distribution != "benchbuilder"}  # fmt: skip
+    of_plugins = {
+        kind.name for slot in SLOTS for kind in kinds_of_slot(slot).values() if kind.distribution != "benchbuilder"
+    }
     return any(spec.kind in of_plugins or spec.looks_elsewhere for spec in list_parts(loaded.whole, KindSpec))
 
 

@@ -317,6 +317,7 @@ def _uncapped_cost(loaded: LoadedRecipe) -> Iterator[Problem]:
     hosted = [step for step, spec in _asked_models(loaded).items() if isinstance(spec, HostedSpec)]
     if hosted:
         yield Problem(
-            f"{', '.join(hosted)}: nothing caps what the calls of models may cost", key="budget",
+            f"{', '.join(hosted)}: nothing caps what the calls of models may cost",
+            key="budget",
             hint="`benchbuild plan` quotes it; budget.usd=5 or budget.tokens=1000000 stops the build there",
-        )  # fmt: skip
+        )

@@ -43,9 +43,10 @@ def relation_warnings(loaded: LoadedRecipe, rows: Mapping[str, Sequence[Row]]) -
         key = f"steps.{step}.relations.functional"
         for source, read in rows.items() if functional else ():
             wrong = [
-                nature for nature in _natures(loaded, read)
+                nature
+                for nature in _natures(loaded, read)
                 if nature.relation in functional and nature.triples >= _SURE and nature.single < _SINGLE
-            ]  # fmt: skip
+            ]
             if wrong:
                 message = f"{count_phrase(len(wrong), 'relation')} of {source} should have one right end a concept"
                 shares = ", ".join(f"{nature.relation} ({nature.single:.0%} of its concepts)" for nature in wrong)

@@ -60,10 +60,11 @@ def check_language(source: Source) -> None:
     key, said = f"sources.{source.name}.language", code or "CODE"
     raise DataError(
         f"is this the right file? {source.name} is taken for {language_name(source.language)}, and its texts {seen}",
-        where=_place(source.spec, rows[0]), why=f"for instance {truncate_text(texts[0], 80)!r}",
+        where=_place(source.spec, rows[0]),
+        why=f"for instance {truncate_text(texts[0], 80)!r}",
         next=f"give the file that is meant; or set {key}={said} if this source alone is in another language, or "
         f"language={said} if the whole recipe is, with sentences and rules in that language",
-    )  # fmt: skip
+    )
 
 
 def _main_text(row: Any) -> str:

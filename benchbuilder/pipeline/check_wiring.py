@@ -95,10 +95,11 @@ class WiringCheck:
                 yield from self._port(step, name, port, step_class)
             elif not port.optional:
                 yield Problem(
-                    f"the port `{name}` is not wired", key=f"steps.{step}.from",
+                    f"the port `{name}` is not wired",
+                    key=f"steps.{step}.from",
                     allowed=f"{name}: a step or source of rows `{row_name(port.row)}`",
                     hint=f"write from: {{{', '.join(f'{port}: ...' for port in step_class.ports)}}}",
-                )  # fmt: skip
+                )
         self.rows[step] = step_row_class(self.recipe, step, wired.get("each", ()), self.rows)
         yield from self._input_problems(step, step_class)
 

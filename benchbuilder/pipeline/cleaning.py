@@ -199,9 +199,8 @@ def _inputs(step: StoredStep, store: Store) -> set[Path]:
     """The folders of the steps that a step was made of."""
     key_inputs = {} if step.manifest is None else step.manifest.key_inputs
     return {
-        store.step_folder(name.removeprefix(_INPUT), key)
-        for name, key in key_inputs.items() if name.startswith(_INPUT)
-    }  # fmt: skip
+        store.step_folder(name.removeprefix(_INPUT), key) for name, key in key_inputs.items() if name.startswith(_INPUT)
+    }
 
 
 def _differences(steps: Sequence[StoredStep], plan: Plan) -> str:

@@ -46,19 +46,21 @@ def check_owner(folder: Path, name: str, *, builds: bool) -> None:
     owner = _owner_of(folder)
     if owner not in ("", name):
         raise StoreError(
-            f"the recipe {owner} built into this folder", where=display_path(folder),
+            f"the recipe {owner} built into this folder",
+            where=display_path(folder),
             why=f"a build of the recipe {name} would replace what is there",
             next=f"build elsewhere with run.dir=FOLDER (evaluate with evaluation.dir=FOLDER); if you renamed {owner}, "
             f"delete {display_path(folder / 'recipe.yaml')} first",
-        )  # fmt: skip
+        )
     for above in folder.absolute().parents:
         owner = _owner_of(above)
         if owner and (builds or owner != name):
             raise StoreError(
-                f"this folder lies within a build of the recipe {owner}", where=display_path(folder),
+                f"this folder lies within a build of the recipe {owner}",
+                where=display_path(folder),
                 why=f"builds do not mix their files; that build is in {display_path(above)}",
                 next="choose a folder outside it: run.dir=FOLDER, or evaluation.dir=FOLDER for an evaluation",
-            )  # fmt: skip
+            )
 
 
 def _owner_of(folder: Path) -> str:

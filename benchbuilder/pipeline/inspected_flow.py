@@ -37,9 +37,10 @@ class InspectedFlow:
         for name, node in plan.nodes.items():
             producer = node.producer
             steps[name] = tuple(
-                PortInput(port, producer.ports[port].mode, names) for port, names in node.inputs.items()
+                PortInput(port, producer.ports[port].mode, names)
+                for port, names in node.inputs.items()
                 if isinstance(producer, Step)
-            )  # fmt: skip
+            )
         items = frozenset(part.items for part in plan.recipe.by_task().values())
         return cls(steps, tuple(plan.recipe.sources), items)
 
@@ -54,8 +55,9 @@ def ports_of_step(manifest: Manifest) -> dict[str, tuple[str, ...]]:
     """The names of the steps behind each port of a committed step, as its key has them."""
     return {
         name.removeprefix(_ORDER): tuple(names.split())
-        for name, names in manifest.key_inputs.items() if name.startswith(_ORDER)
-    }  # fmt: skip
+        for name, names in manifest.key_inputs.items()
+        if name.startswith(_ORDER)
+    }
 
 
 def _ports(manifest: Manifest, manifests: Mapping[str, Manifest]) -> tuple[PortInput, ...]:

@@ -47,7 +47,7 @@ class RowFinder(Protocol):
 
     def places(
         self, manifest: Manifest, column: Literal["id", "row"], ids: Set[str]
-    ) -> Mapping[str, Sequence[tuple[int, int]]] | None:  # fmt: skip
+    ) -> Mapping[str, Sequence[tuple[int, int]]] | None:
         """The parts and lines where a column (``id`` of the rows, ``row`` of the outcomes) has each of these ids.
 
         ``None`` if the step has no index.
@@ -290,7 +290,7 @@ class Inspector:
 
     def _indexed(
         self, name: str, column: Literal["id", "row"], ids: Set[str]
-    ) -> Mapping[str, Sequence[tuple[int, int]]] | None:  # fmt: skip
+    ) -> Mapping[str, Sequence[tuple[int, int]]] | None:
         return None if self._index is None else self._index.places(self.manifests[name], column, ids)
 
     def _unknown_row_error(self, row: str) -> DataError:
@@ -298,7 +298,7 @@ class Inspector:
             f"no row of this build has the id {row!r}",
             why=f"{len(self.manifests)} steps of {self.store.folder} searched",
             next="ids are in items.jsonl, candidates.jsonl and ledger.tsv; a source unit is named FILE:LINE",
-        )  # fmt: skip
+        )
 
 
 def _unit(reference: str) -> tuple[str, int] | None:

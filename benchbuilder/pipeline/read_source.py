@@ -97,16 +97,18 @@ class _UnitBuffer:
         files = _compute.unique(combined_column(origins, "origin.file")).to_pylist() if has_rows else []
         if not kept_lines.equals(row_lines) or any(file != batch.file for file in files):
             raise source_accounting_error(
-                source.name, f"makes rows of other units than those that it keeps, near {batch.file}:{lines[0]}",
+                source.name,
+                f"makes rows of other units than those that it keeps, near {batch.file}:{lines[0]}",
                 "a row names the unit that it was read from",
-            )  # fmt: skip
+            )
         unknown = sorted(set(_compute.unique(reasons.drop_null()).to_pylist()) - set(source.reasons))
         if unknown:
             line = lines[_compute.index(reasons, unknown[0]).as_py()]
             raise source_accounting_error(
-                source.name, f"drops {batch.file}:{line} for the undeclared reason {unknown[0]!r}",
+                source.name,
+                f"drops {batch.file}:{line} for the undeclared reason {unknown[0]!r}",
                 f"declared: {', '.join(source.reasons)}",
-            )  # fmt: skip
+            )
 
 
 def _outcomes(source: Source, batch: SourceBatch) -> pa.Table:

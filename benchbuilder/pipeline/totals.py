@@ -154,13 +154,12 @@ class _SourceFileCounts:
         for file in sorted({*units, *ended, *(ref.path for ref in source.files())} - auxiliary):
             if units[file] != ended.get(file, -1):
                 raise source_accounting_error(
-                    source.name, f"accounts for {units[file]} units of {file}, which has {ended.get(file, 'no end')}",
+                    source.name,
+                    f"accounts for {units[file]} units of {file}, which has {ended.get(file, 'no end')}",
                     "a source must name an outcome for every unit and reach the end of every file",
-                )  # fmt: skip
+                )
             if file in self._unordered and _distinct_units(shards(), file) != units[file]:
-                raise source_accounting_error(
-                    source.name, f"names a unit of {file} twice", "a unit has one outcome"
-                )  # fmt: skip
+                raise source_accounting_error(source.name, f"names a unit of {file} twice", "a unit has one outcome")
 
 
 def _file_runs(outcomes: pa.Table) -> Iterator[tuple[str, Any]]:

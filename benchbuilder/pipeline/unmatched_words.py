@@ -39,7 +39,7 @@ def unmatched_words(loaded: LoadedRecipe, above: Mapping[str, Sequence[Row]]) ->
                 where=f"{display_path(file)}:{lines[missing[0]]}",
                 actual=", ".join(f"{word} (line {lines[word]})" for word in missing[:_MOST]) + rest,
                 hint=f"write them as the sources do, or remove them{plural}",
-            )  # fmt: skip
+            )
 
 
 def _matched(words: Sequence[str], spec: Any, rows: Iterable[Row]) -> set[str]:

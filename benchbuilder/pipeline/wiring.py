@@ -134,12 +134,13 @@ def _missing_sources(readers: Mapping[str, Sequence[str]], recipe: Recipe) -> li
         return [Problem("there is no such source", key=key, actual=first, allowed=", ".join(known), hint=hint)]
     return [
         Problem(
-            "steps read sources that the recipe does not have", key=key,
+            "steps read sources that the recipe does not have",
+            key=key,
             actual="; ".join(f"{ref} in {', '.join(keys)}" for ref, keys in readers.items()),
             allowed=", ".join(known),
             hint=f"choose them in `source: [{', '.join(recipe.sources)}, ...]`, or change `from` of these steps",
         )
-    ]  # fmt: skip
+    ]
 
 
 def _unknown(step: str, port: str, ref: str, recipe: Recipe) -> Problem:

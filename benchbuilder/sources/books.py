@@ -110,10 +110,11 @@ class Books(UnitSource[BooksSpec]):
         suffix = source_file.path.suffix.lower()
         if suffix not in (_PDF, _EPUB, _TEXT):
             raise DataError(
-                f"{self.key('path')}: the format of {source_file.name} is not known", where=source_file.name,
+                f"{self.key('path')}: the format of {source_file.name} is not known",
+                where=source_file.name,
                 why=f"the suffix {source_file.path.suffix!r} is none of {_PDF}, {_EPUB}, {_TEXT}",
                 next="give the file the suffix of what it is, or leave it out by `files`",
-            )  # fmt: skip
+            )
         return suffix
 
     def _printed_pages(self, source_file: SourceFile, max_pages: int | None = None) -> Iterator[Any]:

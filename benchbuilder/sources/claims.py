@@ -152,6 +152,7 @@ class Claims(RowSource[ClaimsSpec]):
         return DataError(
             f'{self.key("labels")}: {count} {"record says" if count == 1 else "records say"} "{label}", which has no '
             "meaning here",
-            where=source_file.name, why=f"the labels with a meaning are {', '.join(self._meanings)}{more}",
+            where=source_file.name,
+            why=f"the labels with a meaning are {', '.join(self._meanings)}{more}",
             next="add it to the labels of true, false, unknown or skip",
-        )  # fmt: skip
+        )

@@ -87,9 +87,10 @@ class HuggingFace(RecordSource[HuggingFaceSpec]):
         if missing := [split for split, read in splits.items() if read and split not in known]:
             raise DataError(
                 f"{self.key('splits')}: there is no split {', '.join(map(repr, missing))}",
-                where=self._location(), why=f"there are: {', '.join(filter(None, known)) or 'none'}",
+                where=self._location(),
+                why=f"there are: {', '.join(filter(None, known)) or 'none'}",
                 next="name existing splits",
-            )  # fmt: skip
+            )
         chosen = [found for found in files if not splits or splits.get(found.labels.get("split", ""), False)]
         if not chosen:
             raise DataError(

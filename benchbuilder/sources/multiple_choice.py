@@ -139,16 +139,18 @@ class MultipleChoice(RowSource[MultipleChoiceSpec]):
             known = {file.labels[label] for file in every if label in file.labels}
             for name in (name for name, read in choice.items() if read and known and name not in known):
                 raise DataError(
-                    f"{self.key('path')}: no file of the {label} {name!r}", where=self.spec.path.path,
+                    f"{self.key('path')}: no file of the {label} {name!r}",
+                    where=self.spec.path.path,
                     why=f"expected {self.spec.files}; found the {label} {', '.join(sorted(known))}",
                     next=f"put the file there, or leave {name} out of what this source reads",
-                )  # fmt: skip
+                )
         if not chosen:
             raise DataError(
-                f"{self.key('path')}: every file is left out by categories and splits", where=self.spec.path.path,
+                f"{self.key('path')}: every file is left out by categories and splits",
+                where=self.spec.path.path,
                 why=f"found: {', '.join(file.name for file in every)}",
                 next="set at least one category and split to true",
-            )  # fmt: skip
+            )
         return chosen, [file for file in every if file not in chosen]
 
     def _check_head(self, head: Sequence[RawRow], source_file: SourceFile) -> None:

@@ -210,7 +210,7 @@ class Rdf(UnitSource[RdfSpec]):
         title = next(iter(self._node_names(subject)), "")
         return Passage.build(
             base=self.name, document=document, title=title, text=text[0], **self.row_header(source_file, line)
-        )  # fmt: skip
+        )
 
     def _literal_text(self, thing: RdfLiteral) -> tuple[str] | Dropped:
         """The text of a literal."""

@@ -191,10 +191,11 @@ class Sql(RecordSource[SqlSpec]):
         spec = self.spec
         if spec.path is None and spec.database_env is None:
             raise DataError(
-                f"sources.{self.name}: no database is named", where=self.key("path"),
+                f"sources.{self.name}: no database is named",
+                where=self.key("path"),
                 next=f"set {self.key('path')} to a file of SQLite, or {self.key('database_env')} to the name of the "
                 "environment variable with its URL",
-            )  # fmt: skip
+            )
         file = spec.path.file if spec.path is not None else None
         if file is not None and not file.is_file():
             raise DataError(

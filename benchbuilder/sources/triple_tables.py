@@ -206,10 +206,11 @@ class TripleTables(Source):
         if not at.is_file():
             here = sorted(path.name for path in folder.file.iterdir()) if folder.file.is_dir() else []
             raise DataError(
-                f"sources.{self.name}.path: {table.file} is missing", where=str(at),
+                f"sources.{self.name}.path: {table.file} is missing",
+                where=str(at),
                 why=f"in the folder: {', '.join(here[:8]) or 'nothing'}" if here else "there is no such folder",
                 next=f"set sources.{self.name}.path to the folder, or sources.{self.name}.{name}.file to its name",
-            )  # fmt: skip
+            )
         return SourceFile(f"{public_path(folder.path)}/{table.file}", at)
 
     def _dialect(self, name: str, table: TableFile) -> TableDialect:
@@ -241,11 +242,12 @@ class TripleTables(Source):
         names = yield from self._auxiliary(name, table, folder, ids, first=first, codes=codes)
         if codes and self.spec.language_code not in codes:
             raise wrong_shape(
-                f"sources.{self.name}.language_code", self._table_file(name, table).name,
+                f"sources.{self.name}.language_code",
+                self._table_file(name, table).name,
                 expected=f"names in the language {self.spec.language_code!r}",
                 found=f"the languages {', '.join(repr(code) for code, _ in codes.most_common(5))}",
                 next="set language_code to one of them, or check the columns of the file in the recipe",
-            )  # fmt: skip
+            )
         return names
 
     def _auxiliary(

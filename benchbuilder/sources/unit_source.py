@@ -297,10 +297,11 @@ class RowSource(UnitSource[T]):
         if form in DELIMITED_FORMATS:
             return delimited_rows(path, name, self.dialect(form), columns)
         raise DataError(
-            f"{key}: the format of {name} is not known", where=name,
+            f"{key}: the format of {name} is not known",
+            where=name,
             why=f"the suffix {path.suffix!r} is unknown to the kind {self.kind!r}",
             next=f"set {self.key('format')}, for instance to jsonl or csv",
-        )  # fmt: skip
+        )
 
     def _reads_by_column(self, columns: Sequence[Column]) -> bool:
         """Whether the cells of tables are the values, without paths into them."""

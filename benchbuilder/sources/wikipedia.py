@@ -241,8 +241,9 @@ class Wikipedia(UnitSource[WikipediaSpec]):
             if problem:
                 raise DamagedFileError(problem)
         except NotADumpError as error:
-            raise wrong_shape(key, source_file.name, expected="a dump of a MediaWiki (XML)", found=str(error),
-                              next=self.shape_hint) from error  # fmt: skip
+            raise wrong_shape(
+                key, source_file.name, expected="a dump of a MediaWiki (XML)", found=str(error), next=self.shape_hint
+            ) from error
         except DamagedFileError as error:
             seen = f"the last page that could be read is number {number}, {last!r}" if number else "no page can be read"
             raise DataError(

@@ -252,8 +252,9 @@ def _indices(positions: NDArray[np.int64]) -> Any:
 
 def _branches(drops: Sequence[Dropped | None], rows: Table[Any]) -> OutcomeBatch:
     """The outcomes of rows: dropped, or the next of `rows`."""
-    columns = zip(*(("kept", "", "") if drop is None else ("dropped", drop.reason, drop.detail) for drop in drops),
-                  strict=True)  # fmt: skip
+    columns = zip(
+        *(("kept", "", "") if drop is None else ("dropped", drop.reason, drop.detail) for drop in drops), strict=True
+    )
     outcomes, reasons, details = (pa.array(texts, pa.string()) for texts in columns)
     return OutcomeBatch(
         _indices(np.arange(len(drops))), constant_column("", len(drops)), outcomes, reasons, details, rows

@@ -32,6 +32,9 @@ from benchbuilder.steps.language.questions import leaks_answer, shown_context
 _NAME = 3
 """An answer of more words than this is more than a name."""
 
+_COLONS = ":：﹕"
+"""Marks at the end of a text that its answer completes, in any language."""
+
 
 class AskPassSpec(StepSpec):
     """What is a question as it stands, and what needs its options."""
@@ -48,8 +51,6 @@ class AskPassSpec(StepSpec):
     """Question marks."""
     blank: Regex = r"[_＿]{2,}|[(（]\s*[)）]|\.{4,}|…{2,}"
     """The place of the answer in a text."""
-    colons: str = ":：﹕"
-    """Marks at the end of a text that its answer completes."""
     options_named: tuple[Regex, ...] | None = ()
     """Patterns of questions that nobody can answer without the options. Without any, no question that has options is
     passed, for nothing would tell those questions from others; ``null``: no fact has options."""
@@ -124,8 +125,8 @@ class AskPass(Map):
             return Dropped("not_a_question", asked)
         if asked.endswith(tuple(self.spec.marks)) or first_match(self.spec.asks, asked) is not None:
             return self._question(statement, payload, "passed", asked)
-        if asked.endswith(tuple(self.spec.colons)):
-            return self._complete(statement, payload, asked.rstrip(self.spec.colons + " "), "")
+        if asked.endswith(tuple(_COLONS)):
+            return self._complete(statement, payload, asked.rstrip(_COLONS + " "), "")
         if asked[-1:].isalnum() or asked[-1:] in ",，、":
             return self._complete(statement, payload, asked.rstrip(",，、 "), "")
         return Dropped("not_a_question", asked)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Annotated, Any, ClassVar, Literal
-
-from pydantic import Field
+from typing import Any, ClassVar, Literal
 
 from benchbuilder.config import AmongSentence, AnswerSentence, StepSpec, VerifySentence
 from benchbuilder.core import (
@@ -26,7 +24,13 @@ from benchbuilder.core import (
 )
 from benchbuilder.steps.base import Map, Port
 from benchbuilder.steps.language.edits import answer_text
-from benchbuilder.steps.language.option_texts import OptionNames, issues_of_payload, stem_size, texts_of_options
+from benchbuilder.steps.language.option_texts import (
+    CASE_SIZE,
+    OptionNames,
+    issues_of_payload,
+    stem_size,
+    texts_of_options,
+)
 from benchbuilder.steps.language.questions import shown_context
 from benchbuilder.steps.language.statement_choice import CHOICE_REASONS, StatementChoice
 
@@ -45,8 +49,8 @@ class AskVerifySpec(StepSpec):
     polarity: Literal["even", "both"] = "even"
     """``even``: a wrong answer is proposed for half of the facts, drawn by seed; ``both``: a right and a wrong one."""
     ranks: tuple[Regex, ...] = ()
-    """Patterns of questions that rank their options (most, best, next). Without a case before them, nobody can judge
-    one answer alone."""
+    """Patterns of questions that rank their options (most, best, next). Without a case before them, which
+    takes 120 letters, nobody can judge one answer alone."""
     options_named: tuple[Regex, ...] | None = ()
     """Patterns of questions that speak of their options (which of these five); ``null``: no fact has options."""
     needs_options: Literal["verify_among", "drop", "verify"] = "verify_among"
@@ -54,8 +58,6 @@ class AskVerifySpec(StepSpec):
     exceptions: tuple[Regex, ...] = ()
     """Patterns of questions that ask for what is not so (all except, which is false). They are not asked: that the
     right answer to them is a wrong statement confuses."""
-    case_size: Annotated[float, Field(ge=0)] = 120
-    """From this number of letters on, a question that ranks holds a case, and one answer can be judged alone."""
     compare: bool = False
     """Whether every question is asked in both forms, to compare them on the same facts."""
 
@@ -92,8 +94,9 @@ class AskVerify(Map):
         missing["verify_among"] = among and not self.spec.verify_among
         held = {"verify": "{question} and {answer}", "verify_among": "{question}, {options} and {answer}"}
         for name in (name for name, is_missing in missing.items() if is_missing):
-            yield SpecIssue(name, f"forms.{name} is empty: write one sentence with {held[name]}, see "
-                            "recipes/forms/en.yaml", "", ())  # fmt: skip
+            yield SpecIssue(
+                name, f"forms.{name} is empty: write one sentence with {held[name]}, see recipes/forms/en.yaml", "", ()
+            )
 
     def remarks(self) -> Iterator[SpecIssue]:
         """Which lists of words the language lacks, so that what they find is asked."""
@@ -126,7 +129,7 @@ class AskVerify(Map):
 
     def _needs_options(self, payload: AnsweredQuestion, text: str) -> Dropped | None:
         """Why one answer to a question cannot be judged alone."""
-        ranks = self.spec.ranks if stem_size(text) < self.spec.case_size else ()
+        ranks = self.spec.ranks if stem_size(text) < CASE_SIZE else ()
         named = self.spec.options_named or () if texts_of_options(payload) else ()
         for reason, patterns in (("ranks_options", ranks), ("speaks_of_options", named)):
             if (found := first_match(patterns, payload.question)) is not None:

@@ -161,8 +161,9 @@ class Assemble(Gather):
             kept = pairs.complete[places] & pairs.chosen[places]
             at = places[kept]
             right, wrong = (take_rows(statements.rows, side[at]) for side in (pairs.right, pairs.wrong))
-            rows = self._candidates(window.arrow.filter(pa.array(kept)), right, wrong,
-                                    statements.families_of(pairs.facts[at]))  # fmt: skip
+            rows = self._candidates(
+                window.arrow.filter(pa.array(kept)), right, wrong, statements.families_of(pairs.facts[at])
+            )
             for name in ("id", "parents"):
                 ids: Any = combined_column(rows.arrow, name)
                 statements.mark_used(ids.flatten() if name == "parents" else ids)

@@ -128,8 +128,9 @@ def unknown_texts(rows: type[Row], fields: Mapping[str, Iterable[str]]) -> Itera
     """Issues of fields, by their keys in the spec, that the rows have no text for."""
     known = text_names(rows)
     for key, names in fields.items():
-        yield from (SpecIssue(key, "the rows have no such text", name, known) for name in names if name not in known
-                    and known)  # fmt: skip
+        yield from (
+            SpecIssue(key, "the rows have no such text", name, known) for name in names if name not in known and known
+        )
 
 
 class Filter(Step):

@@ -95,8 +95,9 @@ class SplitAnswers(Map):
             category=payload.category, split=payload.split,
         )  # fmt: skip
         produced_by = self.produced_by(rule)
-        return Kept(Fact[Choice].child(row, produced_by=produced_by, slot=slot, payload=choice, original=row.original),
-                    slot)  # fmt: skip
+        return Kept(
+            Fact[Choice].child(row, produced_by=produced_by, slot=slot, payload=choice, original=row.original), slot
+        )
 
 
 class CleanChoiceSpec(StepSpec):

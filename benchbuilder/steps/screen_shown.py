@@ -24,6 +24,7 @@ from benchbuilder.core import (
 )
 from benchbuilder.steps.base import Filter, Port
 from benchbuilder.steps.language.option_texts import (
+    CASE_SIZE,
     CatchAllSpec,
     OptionNames,
     issues_of_payload,
@@ -35,6 +36,9 @@ from benchbuilder.steps.language.questions import CONTEXT_REMARK
 _COMMON, _OFTEN = 0.5, 10
 """A word in more than this share of the questions, and in more than so many, says nothing of what one of them asks. Of
 two words that tell questions apart, as *children* and *adults*, one is always in less than half of them."""
+_SHARED_STEM = 40
+"""A question that shares its options and its right answer with another one needs more letters than this. A shorter one
+has no place for what it asks about: *which of these is true?*"""
 
 
 class ScreenShownSpec(StepSpec):
@@ -48,11 +52,7 @@ class ScreenShownSpec(StepSpec):
     changed_by_spreadsheet: Regex = r"\A\s*(?:\d+ days?, )?\d{1,3}:\d\d:00\s*\Z"
     """A pattern of options that were ratios (30:2) before a spreadsheet took them for times of day; empty: none."""
     needs_case: tuple[Regex, ...] = ()
-    """Patterns of questions about a case (the next step, this patient)."""
-    case_size: Annotated[float, Field(ge=0)] = 120
-    """From this number of letters on, a question holds a case."""
-    shared_stem: Annotated[float, Field(ge=0)] = 40
-    """A question that shares its options and its right answer with another one needs more letters than this."""
+    """Patterns of questions about a case (the next step, this patient), where fewer than 120 letters hold none."""
     repeated: Annotated[int, Field(ge=2)] | None = 3
     """From this number on, questions of the same words with the same right answer count as one, in whatever order and
     apart from words that many questions have; ``null``: never."""
@@ -132,12 +132,12 @@ class ScreenShown(Filter):
         for reason, patterns, searched in (
             ("needs_picture", self.spec.needs_picture, text),
             ("context_dependent", () if payload.context else self.spec.context_dependent, payload.question.strip()),
-            ("no_case", self.spec.needs_case if size < self.spec.case_size else (), payload.question),
+            ("no_case", self.spec.needs_case if size < CASE_SIZE else (), payload.question),
         ):
             if (found := first_match(patterns, searched)) is not None:
                 return reason, found
         listed = getattr(payload, "options", None) is not None
-        if listed and self._shown[_shown_key(options, answer)] > 1 and size <= self.spec.shared_stem:
+        if listed and self._shown[_shown_key(options, answer)] > 1 and size <= _SHARED_STEM:
             return "shared_options", " | ".join(options)
         first = self._repeated.get(name)
         return (None, "") if first is None else ("repeated_question", first)

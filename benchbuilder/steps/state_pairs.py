@@ -112,8 +112,9 @@ class StatePairs(Map):
         file, rules, accepted = self._read_file(), self._read_rules(()), self._read_accepted()
         name = display_path(spec.pairs.file)
         for first, second in file.repeated:
-            yield SpecIssue("pairs", f"{name}:{first} and :{second} write the same question in two ways; the first "
-                            "counts", "", ())  # fmt: skip
+            yield SpecIssue(
+                "pairs", f"{name}:{first} and :{second} write the same question in two ways; the first counts", "", ()
+            )
         waiting = [(n, rule) for n, rule in enumerate(rules.rules, 1) if rule.digest not in accepted]
         if waiting and len(waiting) == len(rules.rules):
             yield SpecIssue("accepted", f"no rule of {name} was accepted, so it makes no statement", "", ())
@@ -127,8 +128,9 @@ class StatePairs(Map):
             yield SpecIssue("pairs", f"{name}:{pair.line}: without this pair the others {what}", pair.statement, ())
         if left_out:
             said = f"{len(file.pairs) - len(left_out)} of {count_phrase(len(file.pairs), 'pair')}"
-            yield SpecIssue("pairs", f"{said} are what the others make, too; two pairs a shape confirm each other",
-                            "", ())  # fmt: skip
+            yield SpecIssue(
+                "pairs", f"{said} are what the others make, too; two pairs a shape confirm each other", "", ()
+            )
 
     def _read_file(self) -> PairsFile:
         spec: StatePairsSpec = self.spec

@@ -121,10 +121,11 @@ class Topic(Filter):
             kept = reasons.null_count
             if keeps_few(kept, len(same)):
                 yield SpecIssue(
-                    "words", f"the topic filter keeps {kept} of the first {len(same)} rows of {partition}",
+                    "words",
+                    f"the topic filter keeps {kept} of the first {len(same)} rows of {partition}",
                     self.spec.words.path,
                     ("look at the word list, its `match` and `groups`; `words: null` keeps every row",),
-                )  # fmt: skip
+                )
 
     def screen(self, table: Table[Any]) -> FilterResult:
         """The result for every row, and the tally of the words."""

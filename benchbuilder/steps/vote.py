@@ -141,8 +141,9 @@ class VoteOnRows(ReviewStep):
         yield from self._issues_of_agreement(annotation, rows)
         rated = [name for name, q in annotation.questions_about("claim").items() if q.required and q.answer != "text"]
         if self.spec.choose is not None and self.spec.choose.question not in rated:
-            yield SpecIssue("choose.question", "everybody must answer it with a number", self.spec.choose.question,
-                            tuple(rated))  # fmt: skip
+            yield SpecIssue(
+                "choose.question", "everybody must answer it with a number", self.spec.choose.question, tuple(rated)
+            )
 
     def _issues_of_agreement(self, annotation: AnnotationSpec, rows: Mapping[str, type[Row]]) -> Iterable[SpecIssue]:
         """Questions that everybody does not answer with yes or no, and unknown columns."""

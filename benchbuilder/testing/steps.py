@@ -181,9 +181,10 @@ def _check_ports(step: Step, tables: PortTables, who: str) -> None:
 def _check_empty(step: Step, tables: PortTables, output: type[Row], who: str) -> None:
     empty = {
         port: Table(schema_of(table.row).empty_table(), table.row)
-        if step.ports[port].mode in ("each", "whole") else table
+        if step.ports[port].mode in ("each", "whole")
+        else table
         for port, table in tables.items()
-    }  # fmt: skip
+    }
     shard = _run(step, empty, output)
     require(len(shard.rows) == 0 and len(shard.outcomes) == 0, f"{who} makes rows or outcomes of no rows")
     check_table(who, shard.rows, output)

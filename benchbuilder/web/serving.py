@@ -119,7 +119,8 @@ def _listen(host: str, port: int) -> socket.socket:
     except (OSError, OverflowError) as error:
         listening.close()
         raise ServiceError(
-            f"The pages cannot be served at {host}, port {port}", why=str(error),
+            f"The pages cannot be served at {host}, port {port}",
+            why=str(error),
             next="Stop what uses the port, or choose another one.",
-        ) from error  # fmt: skip
+        ) from error
     return listening

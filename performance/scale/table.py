@@ -62,10 +62,6 @@ def _tokens(tasks: Tasks) -> Iterator[Line]:
         same = plain["digest"] == ours["digest"]
         what = f"tokenising {plain['texts']:,} paragraphs (tokens {'equal' if same else 'NOT equal'})"
         yield _times(what, plain["seconds"], ours["seconds"], "tokens", same=same)
-        if "together_s" in ours:
-            same = plain["digest"] == ours["together_digest"]
-            what = f"the same, thousands of paragraphs together (tokens {'equal' if same else 'NOT equal'})"
-            yield _times(what, plain["seconds"], ours["together_s"], "", same=same)
 
 
 def _topic(tasks: Tasks) -> Iterator[Line]:

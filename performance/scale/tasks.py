@@ -18,8 +18,6 @@ from typing import Any
 from scale.sizes import BIOS_SHARE, EACH_PARAGRAPH, Sizes
 
 Found = dict[str, Any]
-TOGETHER = 4_096
-"""Paragraphs that are cut together, as for an index."""
 
 
 @dataclass(frozen=True)
@@ -103,21 +101,14 @@ def tokens_plain(place: Place) -> Found:
 
 
 def tokens_ours(place: Place) -> Found:
-    """The recipe's tokenizer, text by text and many texts together, on one core."""
+    """The recipe's tokenizer, text by text, on one core."""
     from scale import ours
 
     texts = ours.Texts(place.texts(place.sizes.tokens))[:]
     tokenizer = ours.tokenizer()
     opened, _ = clock(tokenizer.open)
     took, found = clock(lambda: [tokenizer.tokens(text) for text in texts])
-    together = ours.tokenizer()
-    together.token_columns(texts[:TOGETHER])  # makes its tables
-    slices = range(0, len(texts), TOGETHER)
-    cut, columns = clock(lambda: [together.token_columns(texts[at : at + TOGETHER]) for at in slices])
-    return {
-        "seconds": took, "open_s": opened, "texts": len(texts), "digest": _digest(found), "together_s": cut,
-        "together_digest": _digest([tokens for some in columns for tokens in ours.tokens_of(some)]),
-    }  # fmt: skip
+    return {"seconds": took, "open_s": opened, "texts": len(texts), "digest": _digest(found)}
 
 
 def _digest(found: Any) -> str:

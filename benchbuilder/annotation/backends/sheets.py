@@ -146,16 +146,18 @@ class SheetsBackend(AnnotationBackend):
         reading = self._read(workplace)
         votes = self._count_votes(reading, subjects)
         raise_row_errors(
-            reading.problems, "the annotation sheets cannot be used",
+            reading.problems,
+            "the annotation sheets cannot be used",
             "correct the cells or remove the files, then run the same command again; no vote was counted",
-        )  # fmt: skip
+        )
         return votes
 
     def _read(self, workplace: Path) -> SheetContents:
         """What is in the files; they are read again only when one of them changed."""
         files = tuple(self._files(workplace))
-        stamps = tuple((name, mark.st_size, mark.st_mtime_ns, mark.st_ino) for name, path in files
-                       for mark in [path.stat()])  # fmt: skip
+        stamps = tuple(
+            (name, mark.st_size, mark.st_mtime_ns, mark.st_ino) for name, path in files for mark in [path.stat()]
+        )
         if self._kept is None or self._kept[0] != stamps:
             questions = {wording_key(q): q for q in self.spec.questions_about().values()}
             reading = SheetContents(self.spec.people(), questions)
@@ -270,9 +272,10 @@ def _refuse_unreadable(name: str, path: Path, kind: str) -> None:
     """DataError for what would be passed over in silence: a pipe, a bad link, a folder with the name of a sheet."""
     if kind:
         raise DataError(
-            f"{name} could not be read: it is {kind}", where=str(path),
+            f"{name} could not be read: it is {kind}",
+            where=str(path),
             next="put the sheet itself there, or remove it; no vote was counted",
-        )  # fmt: skip
+        )
 
 
 def _misplaced_keys(contents: SheetContents, subjects: Collection[Subject]) -> list[str]:

@@ -49,8 +49,7 @@ def count_waiting(connection: Connection, project: str, person: Person | None = 
     if person is None or not waiting:
         return waiting
     named = query.with_only_columns(tasks.c.about).where(tasks.c.about.contains(f'"{VOTERS}"'))
-    return waiting - sum(is_barred(load_json(about), person.code, person.name)
-                         for about in connection.scalars(named))  # fmt: skip
+    return waiting - sum(is_barred(load_json(about), person.code, person.name) for about in connection.scalars(named))
 
 
 class DisputedTask(NamedTuple):
@@ -66,9 +65,9 @@ class DisputedTask(NamedTuple):
     agreement: float
 
 
-def find_disputed_task(connection: Connection, person: Person, project: str, task_id: int, *, lock: bool = False) -> (
-    DisputedTask | None
-):  # fmt: skip
+def find_disputed_task(
+    connection: Connection, person: Person, project: str, task_id: int, *, lock: bool = False
+) -> DisputedTask | None:
     """A task that waits or that `person` decided; ``None`` otherwise, or if they are not an adjudicator of it."""
     query = select(tasks).join(projects, projects.c.id == tasks.c.project_id)
     query = query.where(tasks.c.id == bounded_number(task_id), tasks.c.live)

@@ -59,7 +59,7 @@ def _if_member(row: Any | None) -> Any | None:
 
 def find_by_number(
     connection: Connection, person: Person, project: str, number: int, *, lock: bool = False
-) -> Any | None:  # fmt: skip
+) -> Any | None:
     """The assignment with `number` in `project`, as `find_by_task` returns it."""
     query = (_LOCK_QUERIES if lock else _FIND_QUERIES)["number"]
     named = {"person": person.id, "project": project, "number": bounded_number(number)}

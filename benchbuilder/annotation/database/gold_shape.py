@@ -18,9 +18,7 @@ class TaskShape:
         self._pool = {paragraph.text: paragraph for task in tasks for paragraph in task.paragraphs}
         self._titled = bool(self._pool) and all(paragraph.title for paragraph in self._pool.values())
         self._filled = {name for task in tasks for name, text in task.fields if text}
-        self._always = self._filled.intersection(
-            *({name for name, text in task.fields if text} for task in tasks)
-        )  # fmt: skip
+        self._always = self._filled.intersection(*({name for name, text in task.fields if text} for task in tasks))
 
     def fit(self, task: Task) -> Task:
         """`task` with as many paragraphs as another task has: paragraphs of other tasks are mixed in.

@@ -100,7 +100,7 @@ def _id(project: str) -> Any:
 
 def _pages(
     transactions: Transactions, query: Select[Any], id_: Any, since: int, make: Callable[[Any], Any]
-) -> Iterator[Any]:  # fmt: skip
+) -> Iterator[Any]:
     """Rows by id, in pages of a few thousand, so that reading never blocks writers."""
     while True:
         with transactions.reading() as connection:

@@ -200,7 +200,7 @@ def _outdated_subjects(connection: Connection, batch: VoteBatch) -> set[Subject]
 
 def _sort_votes(
     connection: Connection, project: ProjectRef, imported: Sequence[ImportedVote], tasks: AskedTasks
-) -> SortedVotes:  # fmt: skip
+) -> SortedVotes:
     people = {person.name: person for person in list_people(connection)}
     questions = project.spec.questions_about()
     sorting = SortedVotes(imported)

@@ -121,7 +121,7 @@ def staff_progress(connection: Connection, project: ProjectRef, now: datetime) -
 
 def _person_progress(
     connection: Connection, project: ProjectRef, person: Person, gold: list[Task], gold_votes: Votes, may_enter: bool
-) -> PersonProgress:  # fmt: skip
+) -> PersonProgress:
     query = select(assignments.c.seconds).where(
         assignments.c.person_id == person.id, assignments.c.project_id == project.id, assignments.c.live,
         assignments.c.state == "done",

@@ -99,9 +99,10 @@ def add_gold_tasks(tasks: Sequence[Task], spec: ProjectSpec) -> list[Task]:
             problems.append(f"{where}: this task is asked anyway; use another one")
         gold_tasks[task.key] = task
     raise_row_errors(
-        problems, "gold tasks cannot be used",
+        problems,
+        "gold tasks cannot be used",
         'a line is {"fields": {"text": "..."}, "expected": {"QUESTION": ANSWER}}, and maybe "paragraphs"',
-    )  # fmt: skip
+    )
     return [*tasks, *gold_tasks.values()]
 
 

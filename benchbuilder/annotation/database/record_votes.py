@@ -62,9 +62,7 @@ def load_values(connection: Connection, assignment: AssignmentKey, *, channel: s
     return {Subject(row.key, row.wording): load_json(row.value) for row in rows}
 
 
-def load_values_of(
-    connection: Connection, task_ids: Iterable[int]
-) -> dict[tuple[int, int], dict[Subject, Value]]:  # fmt: skip
+def load_values_of(connection: Connection, task_ids: Iterable[int]) -> dict[tuple[int, int], dict[Subject, Value]]:
     """The votes on tasks that count, by task and person."""
     values: dict[tuple[int, int], dict[Subject, Value]] = {}
     for ids in bulk.some_at_a_time(dict.fromkeys(task_ids)):
@@ -139,7 +137,7 @@ def load_votes(connection: Connection, condition: Any) -> Votes:
 
 def _outdated_decisions(
     connection: Connection, decisions: Mapping[Subject, Any], later: Mapping[Subject, list[Any]]
-) -> list[Subject]:  # fmt: skip
+) -> list[Subject]:
     """Subjects whose decision is about votes that changed; `later` are the votes after each decision."""
     if not later:
         return []

@@ -97,7 +97,8 @@ def _text_keys(*names: str) -> list[Column[Any]]:
 
 
 people = Table(
-    "people", metadata,
+    "people",
+    metadata,
     _id(),
     Column("name", StorableText, nullable=False, unique=True),
     *_required(StorableText, "role"),
@@ -108,37 +109,41 @@ people = Table(
     _default(Boolean, "revoked", False),
     *_optional(UtcDateTime, "seen_at"),
     _default(StorableText, "projects", "[]"),
-)  # fmt: skip
+)
 
 sessions = Table(
-    "sessions", metadata,
+    "sessions",
+    metadata,
     *_text_keys("hash"),
     _ref(people.c.id, "person_id"),
     _default(StorableText, "language", ""),
     *_required(UtcDateTime, "started_at", "seen_at"),
     Index("sessions_of_person", "person_id"),
-)  # fmt: skip
+)
 
 projects = Table(
-    "projects", metadata,
+    "projects",
+    metadata,
     _id(),
     Column("name", StorableText, nullable=False, unique=True),
     *_required(StorableText, "spec", "guideline", "language"),
     *_required(BigInteger, "seed"),
     _default(StorableText, "benchmark", ""),
     _default(Boolean, "live", True),
-)  # fmt: skip
+)
 
 wordings = Table(
-    "wordings", metadata,
+    "wordings",
+    metadata,
     _ref(projects.c.id, "project_id", primary_key=True),
     *_text_keys("wording", "question"),
     *_required(StorableText, "definition"),
     *_required(UtcDateTime, "since"),
-)  # fmt: skip
+)
 
 tasks = Table(
-    "tasks", metadata,
+    "tasks",
+    metadata,
     _id(),
     _ref(projects.c.id, "project_id"),
     *_required(StorableText, "key"),
@@ -149,7 +154,7 @@ tasks = Table(
     _default(Float, "agreement", 1.0),
     UniqueConstraint("project_id", "key"),
     sqlite_autoincrement=True,
-)  # fmt: skip
+)
 
 IS_DISPUTED = tasks.c.open_disputes > literal_column("0")
 """Whether a task waits for an adjudicator, worded so that the database uses its partial index."""
@@ -165,7 +170,8 @@ def _person_and_task() -> list[Column[Any]]:
 
 
 assignments = Table(
-    "assignments", metadata,
+    "assignments",
+    metadata,
     _id(),
     *_person_and_task(),
     *_optional(Integer, "place"),
@@ -184,7 +190,7 @@ assignments = Table(
     Index("assignments_done", "person_id", "project_id", "done_event"),
     Index("assignments_of_project", "project_id"),
     sqlite_autoincrement=True,
-)  # fmt: skip
+)
 
 IS_FLAGGED = assignments.c.flagged.is_(True)
 """Whether a task is flagged, worded so that the database uses its partial index."""
@@ -195,14 +201,16 @@ Index(
 
 _ASSIGNMENT = ForeignKey(assignments.c.id, ondelete="CASCADE")
 drafts = Table(
-    "drafts", metadata,
+    "drafts",
+    metadata,
     Column("assignment_id", IdInteger, _ASSIGNMENT, primary_key=True, autoincrement=False),
     *_required(StorableText, "data"),
     *_required(UtcDateTime, "saved_at"),
-)  # fmt: skip
+)
 
 events = Table(
-    "events", metadata,
+    "events",
+    metadata,
     _id(),
     *_person_and_task(),
     *_required(StorableText, "kind"),
@@ -211,10 +219,11 @@ events = Table(
     _default(StorableText, "detail", "{}"),
     Index("events_of_project", "project_id", "id"),
     sqlite_autoincrement=True,
-)  # fmt: skip
+)
 
 votes = Table(
-    "votes", metadata,
+    "votes",
+    metadata,
     _id(),
     *_person_and_task(),
     _ref(events.c.id, "event_id"),
@@ -226,10 +235,11 @@ votes = Table(
     Index("votes_of_event", "event_id"),
     Index("votes_of_task", "task_id"),
     sqlite_autoincrement=True,
-)  # fmt: skip
+)
 
 current_votes = Table(
-    "current_votes", metadata,
+    "current_votes",
+    metadata,
     _ref(tasks.c.id, "task_id", primary_key=True),
     _ref(people.c.id, "person_id", primary_key=True),
     *_text_keys("key", "wording"),
@@ -237,7 +247,7 @@ current_votes = Table(
     *_required(StorableText, "value"),
     *_required(IdInteger, "vote_id"),
     Index("current_of_project", "project_id"),
-)  # fmt: skip
+)
 
 
 def bounded_number(number: int) -> int:

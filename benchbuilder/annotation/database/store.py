@@ -27,7 +27,7 @@ from benchbuilder.annotation.database.models import (
     Role,
     StaffProgress,
     VoteEvent,
-)  # fmt: skip
+)
 from benchbuilder.annotation.database.users import SessionStore
 from benchbuilder.annotation.spool import Spool
 from benchbuilder.core import DataError
@@ -177,7 +177,7 @@ class AnnotationStore(SessionStore, AnnotatorStore, AdjudicatorStore):
 
     def import_votes(
         self, project: str, votes: Iterable[ImportedVote], channel: str, *, strict: bool = False
-    ) -> ImportReport:  # fmt: skip
+    ) -> ImportReport:
         """Add votes from another tool, all or none.
 
         A repeated value counts once. Another value replaces the former one, or is an error with `strict`.

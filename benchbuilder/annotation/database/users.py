@@ -94,7 +94,7 @@ def _projects_json(projects: Sequence[str]) -> str:
 
 def add_person(
     connection: Connection, name: str, role: Role, days: int, now: datetime, projects: Sequence[str] = ()
-) -> tuple[Person, str]:  # fmt: skip
+) -> tuple[Person, str]:
     """Add a person and make their token; DataError if the name is taken or not allowed."""
     normal_name = normalise_name(name)
     if not normal_name or len(normal_name) > _LONGEST_NAME or _has_invisible_characters(normal_name):

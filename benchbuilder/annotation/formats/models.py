@@ -232,9 +232,10 @@ class ParsedVotes:
     def votes_or_raise(self) -> Sequence[ImportedVote]:
         """The votes; DataError if there are problems, listing the first ones."""
         raise_row_errors(
-            self.problems, "the imported votes cannot be used",
+            self.problems,
+            "the imported votes cannot be used",
             "correct them, then run the same command again; no vote was counted",
-        )  # fmt: skip
+        )
         return self.votes
 
 

@@ -50,7 +50,7 @@ class VoteCollector:
 
     def add_answer(
         self, rater: Rater, subject: Subject, raw: object, *, where: str, label: str, **details: Any
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Add `raw` as the answer of `rater` about `subject`; an empty value is not an answer.
 
         `label` names the answer in messages; `details` are further fields of the imported vote.

@@ -335,7 +335,7 @@ def table_workbook_bytes(title: str, lines: Iterable[Sequence[str]], freeze: str
 
 def write_table_workbook(
     file: IO[bytes], title: str, lines: Iterable[Sequence[str | float]], freeze: str = "A2"
-) -> None:  # fmt: skip
+) -> None:
     """Write a workbook of one sheet with `lines`, the first its header. Cells are texts or numbers.
 
     Rows above and columns left of the cell `freeze` stay visible. Characters that XLSX cannot hold are replaced.

@@ -132,8 +132,9 @@ def check_request(request: CloneRequest, library: RecipeIndex) -> None:
         allowed = "a-z, 0-9 and _, beginning with a letter"
         problems.append(Problem("this is not a valid name for a recipe", where=f"new {request.name}", allowed=allowed))
     elif is_reserved_name(request.name):
-        problems.append(Problem("Windows cannot have a file of this name", where=f"new {request.name}",
-                                hint="choose another name"))  # fmt: skip
+        problems.append(
+            Problem("Windows cannot have a file of this name", where=f"new {request.name}", hint="choose another name")
+        )
     elif places := [place for group in _GROUPS for place in library.paths_of(f"{group}/{request.name}")]:
         files = ", ".join(display_path(path) for path, _ in places)
         what = "a recipe of this name exists" if library.paths_of(f"recipe/{request.name}") else "files have this name"

@@ -92,8 +92,9 @@ class CopiedFiles:
     def _assign_place(self, path: Path, top: str, wanted: PurePosixPath, root: Path) -> None:
         """Give a file the path `wanted` below `top`, or one with a number if another file of the copy has it."""
         if path.stat().st_size > _MOST_BYTES:
-            raise RecipeError([Problem("this file is too large to copy", where=str(path),
-                                       allowed=f"{_MOST_BYTES} bytes")])  # fmt: skip
+            raise RecipeError(
+                [Problem("this file is too large to copy", where=str(path), allowed=f"{_MOST_BYTES} bytes")]
+            )
         taken, number, place = set(self.places.values()), 1, PurePosixPath(top, wanted)
         while place in taken:
             number += 1

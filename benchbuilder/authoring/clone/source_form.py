@@ -46,8 +46,9 @@ def source_template(source_argument: str, folder: str) -> tuple[str, str]:
     if "=" in kind:
         kind, _, path = kind.partition("=")
         hint = f"give `--source {name}:{kind}`, put {path} beside the recipe and name it there; or leave --from out"
-        problem = Problem("a file is copied only into a new recipe, not with --from",
-                          where=f"--source {source_argument}", hint=hint)  # fmt: skip
+        problem = Problem(
+            "a file is copied only into a new recipe, not with --from", where=f"--source {source_argument}", hint=hint
+        )
         raise RecipeError([problem])
     source: Any = find_kind("source", kind).load()
     spec: type[BaseModel] = source.spec_class
@@ -110,11 +111,12 @@ def unread_sources(source_arguments: Sequence[str], loaded: LoadedRecipe) -> Ite
         if f"sources.{name}" in refs or _fits(kind, refs):
             continue
         yield Problem(
-            f"no step of {loaded.recipe.name} reads a source of this kind", where=f"--source {argument}",
+            f"no step of {loaded.recipe.name} reads a source of this kind",
+            where=f"--source {argument}",
             actual=f"the steps read {', '.join(refs)}",
             allowed=", ".join(name for name in kinds_of_slot("source") if _fits(name, refs, unsure=False)),
             hint="take one of these kinds, copy another recipe, or change `from` of the steps",
-        )  # fmt: skip
+        )
 
 
 def _fits(kind: str, refs: Sequence[str], *, unsure: bool = True) -> bool:

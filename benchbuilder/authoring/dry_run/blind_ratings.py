@@ -87,10 +87,11 @@ def read_blind_ratings(folder: Path) -> BlindRatings:
     if problems:
         more = len(problems) - _MOST_PROBLEMS
         raise DataError(
-            f"{len(problems)} places in the sheets cannot be read", where=str(folder),
+            f"{len(problems)} places in the sheets cannot be read",
+            where=str(folder),
             why="; ".join(problems[:_MOST_PROBLEMS]) + (f"; {more} more" if more > 0 else ""),
             next="a criterion is 0, 1 or empty, and the other columns stay as they are; correct this and run again",
-        )  # fmt: skip
+        )
     return ratings
 
 

@@ -98,9 +98,10 @@ def _question(cells: Cells, used: Sequence[Any], key: str | int) -> str | int:
     """The column of the question: neither options nor key, and not inside them but by its name."""
     roots = {_root(name) for name in used}
     left = [
-        name for name in text_columns(cells)
+        name
+        for name in text_columns(cells)
         if name not in used and name != key and (_root(name) not in roots or QUESTION.search(str(name)))
-    ]  # fmt: skip
+    ]
     places = [name for name in used if isinstance(name, int)]
     if places and all(isinstance(name, int) for name in left):  # without names: before the options
         left = [name for name in left if isinstance(name, int) and name < min(places)] or left
@@ -167,7 +168,7 @@ def _labelled(inside: str, values: Sequence[Any], lists: Sequence[Mapping[str, A
         for name in lists[0]
         if all(_is_list_of_texts(row.get(name)) for row in lists)
         and max(len(o) for row in lists for o in row[name]) > 3
-    ]  # fmt: skip
+    ]
     if len(texts) != 1:
         return None
     rows = [row[texts[0]] for row in lists]

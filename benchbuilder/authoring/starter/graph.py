@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchbuilder.config import OPEN_PLACE, RecipeIndex
-from benchbuilder.core import ScriptCounts, Triple, has_match, read_given_text
+from benchbuilder.core import ScriptCounts, Triple, first_language, has_match, read_given_text
 from benchbuilder.pipeline import relation_words
 from benchbuilder.steps import (
     RELATION_COLUMNS,
@@ -19,11 +19,6 @@ from benchbuilder.steps import (
     relation_natures,
 )
 
-_SCRIPTS = {
-    "CJK": "zh", "HIRAGANA": "ja", "KATAKANA": "ja", "HANGUL": "ko", "ARABIC": "ar", "DEVANAGARI": "hi",
-    "CYRILLIC": "ru", "GREEK": "el", "HEBREW": "he", "THAI": "th", "BENGALI": "bn", "TAMIL": "ta", "ETHIOPIC": "am",
-}  # fmt: skip
-"""The language that most graphs in a script are in; Latin letters are told by the names of relations."""
 _KANA = ("HIRAGANA", "KATAKANA")
 _LATIN = "en"
 _READ = 20_000
@@ -84,8 +79,8 @@ def language_of(triples: Sequence[Triple], library: RecipeIndex) -> str:
     counts = ScriptCounts(text for triple in triples[:_READ] for text in (triple.relation, triple.tail))
     kana = next((script for script in _KANA if counts.letters[script]), "")
     script = kana or counts.main_script
-    if script != "LATIN":
-        return _SCRIPTS.get(script, _LATIN)
+    if script != "LATIN":  # Latin letters are told by the names of relations
+        return first_language(script) or _LATIN
     names = {triple.relation for triple in triples[:_READ]}
 
     def known(option: str) -> int:

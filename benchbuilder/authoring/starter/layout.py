@@ -126,9 +126,10 @@ def _labelled_claims(cells: Cells) -> Layout:
     meaning = {word: means for means, words in _MEANS.items() for word in words}
     words = {name: {_label(value).strip().lower() for value in values} for name, values in cells.items()}
     labels = [
-        name for name, found in words.items()
+        name
+        for name, found in words.items()
         if len(found) > 1 and found <= meaning.keys() and is_full(cells[name]) and not _NOT_GOLD.search(str(name))
-    ]  # fmt: skip
+    ]
     if not labels:
         zero = [name for name, found in words.items() if found == {"0", "1"} and GOLD.search(str(name))]
         raise UnclearLayoutError(f"{zero[0]} is 0 or 1: which means true" if zero else "the label: no column fits")

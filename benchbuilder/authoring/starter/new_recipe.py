@@ -107,8 +107,9 @@ def start_recipe(request: CloneRequest, recipes: Sequence[str] | None = None) ->
     check_request(request, library)
     if request.extra_options:
         hint = f"copy a recipe with --from, or choose it later: {request.extra_options[0].replace('/', '=')}"
-        raise RecipeError([Problem("a new recipe has no parts to copy", where=f"--also {request.extra_options[0]}",
-                                   hint=hint)])  # fmt: skip
+        raise RecipeError(
+            [Problem("a new recipe has no parts to copy", where=f"--also {request.extra_options[0]}", hint=hint)]
+        )
     name, arguments = request.name, request.sources or (_DEFAULT_SOURCE,)
     flow = _flow(arguments)
     sources = [_source(argument, name) for argument in arguments]
@@ -118,7 +119,8 @@ def start_recipe(request: CloneRequest, recipes: Sequence[str] | None = None) ->
     values = {
         "name": name, "language": language, "facts": facts, "graph": graph, "flow": flow,
         "sources": "\n\n".join(s.text for s in sources), "sentences": {key: english[key] for key in flow.sentences},
-        "lists": {key: _LISTS[key] for key in flow.lists}, "written": _texts(bundled),
+        "lists": {key: _LISTS[key] for key in flow.lists},
+        "written": {key: value for key, value in bundled.items() if isinstance(value, str)},
         "found": {key: value for key, value in bundled.items() if isinstance(value, list)},
         "quoted": _quoted, "list": _listed,
     }  # fmt: skip
@@ -180,8 +182,9 @@ def _source(argument: str, recipe: str) -> _SourceText:
         raise RecipeError([Problem("there is no such file", where=where, actual=given)])
     if path.stat().st_size > _MOST_BYTES:
         hint = f"leave out ={given}, and give the path later: paths of your own stand on the command line"
-        raise RecipeError([Problem("this file is too large to copy", where=where, allowed=f"{_MOST_BYTES} bytes",
-                                   hint=hint)])  # fmt: skip
+        raise RecipeError(
+            [Problem("this file is too large to copy", where=where, allowed=f"{_MOST_BYTES} bytes", hint=hint)]
+        )
     place = f"{recipe}/{name}{path.suffix.lower()}"
     files = {f"recipe/{place}": read_given_file(path)}
     text = _PATH.sub(f"path: {place}", text, count=1)
@@ -268,11 +271,6 @@ def _verdict_words(library: RecipeIndex, language: str) -> str:
     """The bundled file of the group `verdicts` for a language, to be checked; empty if there is none."""
     places = library.paths_of(f"verdicts/{language.partition('-')[0]}")
     return f"# check\n{read_given_text(places[0][0])}" if places else ""
-
-
-def _texts(content: Mapping[str, Any]) -> Mapping[str, str]:
-    """The sentences among the values of an option."""
-    return {key: value for key, value in content.items() if isinstance(value, str)}
 
 
 def _quoted(text: str) -> str:

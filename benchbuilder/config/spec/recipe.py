@@ -210,9 +210,9 @@ class Recipe(Spec):
         outputs = {name: spec for name, spec in {**self.outputs, **task.outputs}.items() if spec is not None}
         own = {} if task.illustrative is None else {"illustrative": task.illustrative}
         card = self.card.model_copy(update={"title": f"{self.card.title}: {task.title or name}", **own})
-        return self.model_copy(update={
-            "card": card, "items": task.items, "evaluation": task.evaluation, "outputs": outputs, "tasks": {},
-        })  # fmt: skip
+        return self.model_copy(
+            update={"card": card, "items": task.items, "evaluation": task.evaluation, "outputs": outputs, "tasks": {}}
+        )
 
     def by_task(self) -> dict[str, Recipe]:
         """The recipe of each task by name; without tasks the recipe itself, under an empty name."""

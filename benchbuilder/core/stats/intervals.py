@@ -142,9 +142,7 @@ def _resampled(statistics: Sequence[Statistic], codes: NDArray[np.intp], samples
     return [np.concatenate(values) for values in zip(*drawn, strict=True)]
 
 
-def _percentile_estimate(
-    statistic: Statistic, codes: NDArray[np.intp], values: Floats, level: float
-) -> Estimate:  # fmt: skip
+def _percentile_estimate(statistic: Statistic, codes: NDArray[np.intp], values: Floats, level: float) -> Estimate:
     """The estimate from the `values` of all draws; `codes` are the clusters of the rows that are present."""
     n, many = len(codes), int(codes.max()) + 1 if len(codes) else 0
     if not n:

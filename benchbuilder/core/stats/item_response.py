@@ -106,9 +106,9 @@ class _Fit:
             self._maximise(right, asked)
         self._rescale()
         self._belief = self._expectation()
-        changes = (np.abs(now - then).max() for now, then in zip(
-            (self._log_a, self._b, self._spread), before, strict=True
-        ))  # fmt: skip
+        changes = (
+            np.abs(now - then).max() for now, then in zip((self._log_a, self._b, self._spread), before, strict=True)
+        )
         return float(max(changes))
 
     def _rescale(self) -> None:

@@ -73,14 +73,24 @@ def other_language(texts: Sequence[str], language: str) -> tuple[str, str] | Non
     words = Counter(_WORD.findall(fold_text(" ".join(texts), ("case", "marks"))))
     shares = {
         code: sum(words[word] for word in facts["words"]) / max(words.total(), 1)
-        for code, facts in _known().items() if "words" in facts
-    }  # fmt: skip
+        for code, facts in _known().items()
+        if "words" in facts
+    }
     best = max(shares, key=lambda code: shares[code])
     clear = words.total() >= _FEW_WORDS and shares[best] >= _OTHER
     if foreign:
         return best if clear else "", "latin"
     alone = sum(words[word] for word in set(own["words"]) - set(_known()[best]["words"])) / max(words.total(), 1)
     return (best, "latin") if clear and best != language and alone <= _OWN else None
+
+
+def first_language(script: str) -> str:
+    """The language that most texts in a script are in; empty for a script of no known language.
+
+    >>> first_language("CYRILLIC"), first_language("HIRAGANA")
+    ('ru', 'ja')
+    """
+    return next((code for code, facts in _known().items() if script in facts["scripts"]), "")
 
 
 @cache

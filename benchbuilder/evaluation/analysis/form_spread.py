@@ -69,8 +69,9 @@ class FormSpread(AnalysisSection):
 
     def model_columns(self) -> Mapping[str, Any]:
         """The spread of each model."""
-        return {f"spread_{group.by}": dict(zip(group.names, group.spread.tolist(), strict=True))
-                for group in self.groups}  # fmt: skip
+        return {
+            f"spread_{group.by}": dict(zip(group.names, group.spread.tolist(), strict=True)) for group in self.groups
+        }
 
 
 def form_spread(answered: AnsweredItems, settings: AnalysisSettings) -> FormSpread:

@@ -88,9 +88,9 @@ def group_differences(answered: AnsweredItems, settings: AnalysisSettings) -> Gr
         first, other = (_members(models, names) for names in (pair.one, pair.other))
         fewest = min(int(first.sum()), int(other.sum()))
         if fewest < FEWEST_MODELS:
-            skipped.append(AnalysisNote(
-                "analysis.group_small", {"title": pair.title, "n": fewest, "least": FEWEST_MODELS}
-            ))  # fmt: skip
+            skipped.append(
+                AnalysisNote("analysis.group_small", {"title": pair.title, "n": fewest, "least": FEWEST_MODELS})
+            )
             continue
         found = list(_compared(models.of_systems(first | other), pair, settings))
         adjusted = benjamini_hochberg(np.array([comparison.p for *_, comparison in found]))

@@ -70,8 +70,9 @@ def read_request(text: str, level: float) -> PlanRequest:
     parts = [part.strip().partition("=") for part in text.split(",")]
     given = {name: value for name, _, value in parts}
     try:
-        request: PlanRequest | None = PlanRequest(float(given.pop("difference")), int(given.pop("models", "2")),
-                              float(given.pop("power", "0.8")), level)  # fmt: skip
+        request: PlanRequest | None = PlanRequest(
+            float(given.pop("difference")), int(given.pop("models", "2")), float(given.pop("power", "0.8")), level
+        )
     except (KeyError, ValueError):
         request = None
     known = request is not None and not given and len({name for name, _, _ in parts}) == len(parts)

@@ -26,13 +26,13 @@ def text_column(texts: Sequence[Any]) -> Texts:
 def item_columns(items: Table[Item[Any]], built: Store) -> ItemColumns:
     """The columns of `items`; `built` is the store of the build, for relations and negations."""
     ids, facts, sources = items.ids(), items.column("fact"), items.column("partition")
-    families = [family or fact or name
-                for family, fact, name in zip(items.column("family"), facts, ids, strict=True)]  # fmt: skip
+    families = [family or fact or name for family, fact, name in zip(items.column("family"), facts, ids, strict=True)]
     options = _payload_column(items, "options")
     contexts, questions = _payload_column(items, "context"), _payload_column(items, "question")
     relations = _values(built, "fact[triple]", facts, "payload.relation")
-    in_relation = [f"{source}: {relations[fact]}" if fact in relations else ""
-                   for source, fact in zip(sources, facts, strict=True)]  # fmt: skip
+    in_relation = [
+        f"{source}: {relations[fact]}" if fact in relations else "" for source, fact in zip(sources, facts, strict=True)
+    ]
     questions = [f"{context or ''}{question or ''}" for context, question in zip(contexts, questions, strict=True)]
     candidates = items.column("candidate")
     negations = _values(built, "candidate", candidates, "negated")
@@ -53,7 +53,7 @@ def item_columns(items: Table[Item[Any]], built: Store) -> ItemColumns:
         keys=text_column(_payload_column(items, "answer_key")),
         scorers=text_column([""] * len(ids)),
         aspects=text_column([""] * len(ids)),
-    )  # fmt: skip
+    )
 
 
 def family_codes(families: Sequence[str]) -> Codes:

@@ -120,10 +120,11 @@ def scoreboard(answered: AnsweredItems, *, samples: int, level: float, seed: int
     for place, system in enumerate(answered.systems):
         values = answered.scores[place]
         means = {
-            name: mean_estimate(np.where(items.types == name, values, np.nan), clusters, samples=samples, level=level,
-                                seed=seed)
+            name: mean_estimate(
+                np.where(items.types == name, values, np.nan), clusters, samples=samples, level=level, seed=seed
+            )
             for name in types
-        }  # fmt: skip
+        }
         asked = ~np.isnan(values)
         if asked.any():
             scores.append(SystemScore(

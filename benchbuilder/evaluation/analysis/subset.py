@@ -53,9 +53,10 @@ class ItemSubset(AnalysisSection):
             return [self.why.text(t)]
         if not len(self.ids):
             return []
-        figures = {name: f"{getattr(self, name):.2f}" for name in (
-            "tau", "low", "high", "random_tau", "random_low", "random_high"
-        )}  # fmt: skip
+        figures = {
+            name: f"{getattr(self, name):.2f}"
+            for name in ("tau", "low", "high", "random_tau", "random_low", "random_high")
+        }
         return [t("analysis.subset", n=len(self.ids), of=self.of, models=self.models, splits=self.splits, **figures)]
 
     def item_columns(self) -> Mapping[str, Any]:

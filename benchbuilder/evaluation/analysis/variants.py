@@ -26,7 +26,7 @@ def tried_variants(store: Store) -> Mapping[str, int]:
             if _MODEL[0] in parts:
                 model = tuple(parts.get(name, "") for name in _MODEL)
                 models[path.name.removeprefix(f"{ANSWER}.")] = model
-                settings[model].add(tuple(sorted(
-                    (name, part) for name, part in parts.items() if not name.startswith(_NO_SETTINGS)
-                )))  # fmt: skip
+                settings[model].add(
+                    tuple(sorted((name, part) for name, part in parts.items() if not name.startswith(_NO_SETTINGS)))
+                )
     return {name: len(settings[model]) for name, model in models.items()}

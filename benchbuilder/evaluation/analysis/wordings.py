@@ -255,6 +255,7 @@ def _signs(means: Floats) -> Floats:
 def _mean_tau(means: Floats) -> Floats:
     upper = np.triu_indices(means.shape[1], 1)
     signs = _signs(means)[:, upper[0], upper[1], :]
-    agreements = [(signs[:, :, one] * signs[:, :, other]).mean(axis=1)
-                  for one, other in combinations(range(means.shape[2]), 2)]  # fmt: skip
+    agreements = [
+        (signs[:, :, one] * signs[:, :, other]).mean(axis=1) for one, other in combinations(range(means.shape[2]), 2)
+    ]
     return np.mean(agreements, axis=0)

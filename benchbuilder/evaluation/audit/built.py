@@ -81,9 +81,10 @@ def audit_of_file(part: LoadedRecipe, path: str, expected: str | None, cwd: Path
     """
     file = cwd / path
     data: dict[str, Any] = {
-        "kind": BENCHMARK, "path": {"path": path, "resolved_path": str(file)},
+        "kind": BENCHMARK,
+        "path": {"path": path, "resolved_path": str(file)},
         **({"expected": expected} if expected else {}),
-    }  # fmt: skip
+    }
     source: Source = create_from_spec("source", read_kind_spec("source", data), BENCHMARK, part.recipe.language)
     source.check()
     units = [unit for unit in source.read() if isinstance(unit, SourceUnit)]

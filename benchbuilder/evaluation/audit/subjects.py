@@ -196,7 +196,7 @@ def _grouped(found: AuditedBenchmark, entries: Sequence[_AuditedEntry]) -> Audit
 
 def family_of(row: Row) -> str:
     """The item family of an item or a candidate."""
-    return str(getattr(row, "family_name", "") or getattr(row, "family", "") or getattr(row, "fact", "") or row.id)
+    return str(getattr(row, "family", "") or getattr(row, "fact", "") or row.id)
 
 
 def sample_of_families(rows: Sequence[Row], most: int, seed: int) -> list[Row]:

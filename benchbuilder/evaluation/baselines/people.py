@@ -109,10 +109,11 @@ class PeopleAnswers(Baseline):
         if self._sheet and len(fitting) < len(bound):
             other = next(candidate for candidate in bound if candidate not in fitting)
             raise DataError(
-                f"the answer to {item.id} is for another question", where=other.where,
+                f"the answer to {item.id} is for another question",
+                where=other.where,
                 why=f"the item asks {question!r}, and the row answers {other.question!r}",
                 next="correct the id or the question of this row, or leave one of them empty",
-            )  # fmt: skip
+            )
         fitting = fitting or self._by_question.get(question, [])
         if not fitting:
             return "", "missing"

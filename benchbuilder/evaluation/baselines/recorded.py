@@ -92,9 +92,10 @@ class RecordedAnswers(Baseline):
     def _conflict(self, row: RecordedAnswerRow, why: str) -> DataError:
         return DataError(
             f"{self.spec.file.path} has conflicting answers of {row.model!r} for an item",
-            where=f"{self.spec.file.path}:{row.line}", why=why,
+            where=f"{self.spec.file.path}:{row.line}",
+            why=why,
             next="correct the ids of the file, or leave them out if each question occurs once",
-        )  # fmt: skip
+        )
 
 
 def _read(file: Path) -> list[RecordedAnswerRow]:

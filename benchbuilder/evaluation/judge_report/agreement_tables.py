@@ -44,9 +44,7 @@ _AGREEMENT: Mapping[str, Measure] = {
     "pearson": pearson_statistic, "spearman": spearman_statistic, "kendall": kendall_statistic, "mae": mae_statistic,
     "rmse": rmse_statistic, "bias": bias_statistic, "kappa": quadratic_weighted_kappa_statistic,
 }  # fmt: skip
-_MEASURES: Mapping[str, Measure] = {
-    "pearson": pearson_statistic, "accuracy": accuracy_statistic, "mae": mae_statistic,
-}  # fmt: skip
+_MEASURES: Mapping[str, Measure] = {"pearson": pearson_statistic, "accuracy": accuracy_statistic, "mae": mae_statistic}
 
 
 def _positive_proportion(answers: HeldOutAnswers) -> float:

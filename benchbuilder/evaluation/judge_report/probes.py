@@ -66,7 +66,7 @@ def _rank(text: str) -> bytes:
 
 def _changed_case(
     change: Any, example: Example, held_out: Sequence[Example], file: spec.ProbesSpec, rng: random.Random
-) -> ProbePair | None:  # fmt: skip
+) -> ProbePair | None:
     case = example.case
     if isinstance(change, spec.FalseStatementChange):
         return _false_statement(change, example, file)
@@ -99,7 +99,7 @@ def _negated(case: Case, file: spec.ProbesSpec) -> bool:
 
 def _evidence(
     change: spec.EvidenceChange, example: Example, held_out: Sequence[Example], rng: random.Random
-) -> tuple[str, ...] | None:  # fmt: skip
+) -> tuple[str, ...] | None:
     """The paragraphs after the change; ``None`` if there is nothing to change."""
     known = example.case.evidence
     if not known:

@@ -48,9 +48,10 @@ _AGREEMENT_TABLES = (
     measures.ablation_table, measures.calibration_table,
 )  # fmt: skip
 _GROUPS: Mapping[str, Callable[[Prediction], str]] = {
-    "source": lambda row: row.example.source, "type": lambda row: row.example.case.type,
+    "source": lambda row: row.example.source,
+    "type": lambda row: row.example.case.type,
     "model": lambda row: row.example.model,
-}  # fmt: skip
+}
 
 
 def write_judge_report(
@@ -76,8 +77,9 @@ def write_judge_report(
     if file is not None and file.language != language:
         raise DataError(
             f"these probes are for answers in {file.language!r}, and the benchmark is in {language!r}",
-            where=str(probes), next=f"use probes for {language!r}, or none",
-        )  # fmt: skip
+            where=str(probes),
+            next=f"use probes for {language!r}, or none",
+        )
     frame = JudgeReportFrame(
         page_texts(texts), texts, spec, file,
         read_yaml(published, PublishedJudges, "file of published figures") if published is not None else None,

@@ -127,9 +127,10 @@ def job_request(tuning: FineTuning, place: Path, files: Sequence[TrainingFileChe
         ) from error
     if exported != tuning.data:
         raise DataError(
-            "ratings or settings have changed since the training files were written", where=str(place),
+            "ratings or settings have changed since the training files were written",
+            where=str(place),
             next="write them again: benchbuild finetune export",
-        )  # fmt: skip
+        )
     spec = tuning.judge.spec.tuning
     given = {"n_epochs": spec.epochs, "batch_size": spec.batch_size}
     given["learning_rate_multiplier"] = spec.learning_rate_multiplier  # pyright: ignore[reportArgumentType]
@@ -158,7 +159,7 @@ def adopt_finetuned_model(tuning: FineTuning, job: JobStatus, folder: Path, gate
         raise DataError(
             f"ratings or settings have changed since the job {job.ident} was made",
             next="restore them, or export and submit again",
-        )  # fmt: skip
+        )
     about = {"job": job.ident, "endpoint": job.endpoint, "trained_tokens": job.trained_tokens}
     if job.details["part"] == ALL_PART:
         _replace_final(tuning, job, folder, about)
@@ -185,16 +186,18 @@ def _write_validation_run(
     if not predictions:
         first = next(reply for reply in replies if isinstance(reply, Dropped))
         raise DataError(
-            "the trained model gave no held-out answer a score", why=f"{first.reason}: {first.detail[:200]}",
+            "the trained model gave no held-out answer a score",
+            why=f"{first.reason}: {first.detail[:200]}",
             next="check the training file, or use another model",
-        )  # fmt: skip
+        )
     unscored = len(replies) - len(predictions)
     if unscored:
         note(f"{count_phrase(unscored, 'held-out answer')} got no readable score, and do not count in any figure")
     note_figures(predictions, note)
     facts = {
-        "held_out": {**job_facts, "unscored": unscored}, "final": {**job_facts, "learned_from": HELD_OUT_PART},
-    }  # fmt: skip
+        "held_out": {**job_facts, "unscored": unscored},
+        "final": {**job_facts, "learned_from": HELD_OUT_PART},
+    }
     write_validated_judge(draft, plan.card(predictions, facts), predictions, plan.split.training, {})
 
 

@@ -184,9 +184,10 @@ class JobClient:
                 return last
             if not retry:
                 raise ServiceError(
-                    f"the job {last.ident} for these files has {last.message}", where=last.endpoint,
+                    f"the job {last.ident} for these files has {last.message}",
+                    where=last.endpoint,
                     next="correct what it says, or give --again to make another job of the same files",
-                )  # fmt: skip
+                )
             return self._create(request, self._log_intention(request, last.attempt + 1))
 
     def _poll_or_gone(self, job: JobStatus) -> JobStatus:

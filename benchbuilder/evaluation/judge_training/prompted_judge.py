@@ -51,8 +51,9 @@ class GatewayJudge(ScoringJudge):
         if len(scores) < len(replies):
             first = next(reply for reply in replies if isinstance(reply, Dropped))
             raise DataError(
-                f"{len(replies) - len(scores)} of {len(replies)} cases got no score", where=self._step,
+                f"{len(replies) - len(scores)} of {len(replies)} cases got no score",
+                where=self._step,
                 why=": ".join(filter(None, (first.reason, first.detail[:200]))),
                 next="see evaluation.judges: more repair_rounds, or another model",
-            )  # fmt: skip
+            )
         return scores

@@ -164,9 +164,10 @@ def load_validation_run(
     file = folder / name / PREDICTIONS
     if card.get(FILE_DIGESTS[PREDICTIONS], digest := file_digest(file)) != digest:
         raise DataError(
-            f"the predictions of the judge {name!r} changed since it was trained", where=str(file),
+            f"the predictions of the judge {name!r} changed since it was trained",
+            where=str(file),
             next=f"train it again: benchbuild judge train {name} recipe=...",
-        )  # fmt: skip
+        )
     predictions = read_predictions(file)
     held_out = tuple(prediction for prediction in predictions if prediction.side == "held_out")
     left_out = tuple(prediction for prediction in predictions if prediction.side != "held_out")

@@ -201,9 +201,7 @@ def changed_settings(card: Mapping[str, Any], spec: BaseModel, evaluation: Evalu
     keys = _changed_keys(f"evaluation.judges.{name}", card.get("spec"), plain_spec(spec))
     now = plain_spec(training) if training is not None else {}
     before: Any = card.get("training") or {}
-    keys += [
-        key for key in _changed_keys("evaluation.training", before, now) if key != "evaluation.training.ablations"
-    ]  # fmt: skip
+    keys += [key for key in _changed_keys("evaluation.training", before, now) if key != "evaluation.training.ablations"]
     pairs = {
         "evaluation.rubric": (card.get("rubric_sha256"), rubric_digest(evaluation.rubric)),
         "evaluation.bootstrap.level": (card.get("level"), evaluation.bootstrap.level),

@@ -199,7 +199,7 @@ class _Decoder(AdapterLearner):
 
     def _logits(
         self, model: Any, lists: Sequence[Sequence[int]], positions: Sequence[Sequence[int]], width: int
-    ) -> Any:  # fmt: skip
+    ) -> Any:
         """The logits of the tokens that follow `positions` of each list, as float32 (lists, positions, vocabulary).
 
         Rows are padded on the right, where a causal model does not look. So no mask is needed, and attention is fast.

@@ -53,9 +53,7 @@ class EncoderJudge(NeuralJudge):
 
 
 class _Encoder(Learner):
-    def __init__(
-        self, base: BaseModelSource, place: ComputePlace, max_length: int | None, *, new_head: bool
-    ) -> None:  # fmt: skip
+    def __init__(self, base: BaseModelSource, place: ComputePlace, max_length: int | None, *, new_head: bool) -> None:
         self.place = place
         torch, transformers = torch_and_transformers()
         with explain_load_errors(f"the encoder {base.label} cannot be loaded", base.place, base.load_advice):

@@ -166,8 +166,9 @@ class TfidfRidgeJudge(TrainedJudge):
         values: list[float] = list((np.array(features.relations) - self._centre) / self._width)
         for name in _BLOCKS:
             block, weight = self._blocks[name], self.spec.weights.get(name, 1.0)
-            counts = sorted((block.places[gram], count) for gram, count in features.blocks[name].items()
-                           if gram in block.places)  # fmt: skip
+            counts = sorted(
+                (block.places[gram], count) for gram, count in features.blocks[name].items() if gram in block.places
+            )
             rows = [(1 + math.log(count)) * float(block.rarity[place]) for place, count in counts]
             norm = math.sqrt(math.fsum(value * value for value in rows)) or 1.0
             places += [block.start + place for place, _ in counts]

@@ -69,8 +69,9 @@ class AskedItems:
         for _, window in table.windows(_WINDOW):
             texts = [_texts_of(entry_of(row)) for row in window]
             ids += [text[0] for text in texts]
-            known = [[seen.setdefault(one, len(seen)) for seen, one in zip(numbers, text[1:], strict=True)]
-                     for text in texts]  # fmt: skip
+            known = [
+                [seen.setdefault(one, len(seen)) for seen, one in zip(numbers, text[1:], strict=True)] for text in texts
+            ]
             codes.append(np.array(known, np.int32).reshape(-1, len(numbers)))
         joined = np.concatenate([np.zeros((0, len(numbers)), np.int32), *codes])
         return cls(ids, *(TextColumn(joined[:, at].copy(), list(seen)) for at, seen in enumerate(numbers)))

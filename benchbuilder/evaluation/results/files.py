@@ -186,7 +186,7 @@ def _scores(run: EvaluationRun) -> Iterator[list[object]]:
 
 def _scores_of(
     run: EvaluationRun, measure: ScoredAspect, system: EvaluatedSystem, scores: ItemScores
-) -> Iterator[list[object]]:  # fmt: skip
+) -> Iterator[list[object]]:
     items, answers = run.items, run.answers.get(system.name)
     for at, place in enumerate(scores.places.tolist()):
         number = float(scores.numbers[at])

@@ -9,7 +9,7 @@ import numpy as np
 
 from benchbuilder.core import Bools, Floats, bootstrap_estimate, safe_ratio, statistic_of_sums
 from benchbuilder.evaluation.published import PublishedResults, PublishedTable
-from benchbuilder.evaluation.results.columns import ItemValues, TextColumn
+from benchbuilder.evaluation.results.columns import ItemValues
 from benchbuilder.evaluation.results.context import CellValue, ResultsFrame, estimate_cell, table_line
 from benchbuilder.evaluation.results.run import VERDICT, EvaluatedSystem, ScoredAspect
 from benchbuilder.evaluation.results.stated_metrics import VERDICTS
@@ -26,9 +26,10 @@ _ONE_SIDE = "undefined: only one verdict is expected"
 def ranked_systems(frame: ResultsFrame, measure: ScoredAspect) -> list[EvaluatedSystem]:
     """The systems with scores in `measure`: models, then people, then rules; the best first in each group."""
     means = {
-        system: values for system in frame.run.systems
+        system: values
+        for system in frame.run.systems
         if (values := frame.run.values(measure, system.name).numbers.tolist())
-    }  # fmt: skip
+    }
     places = {group: place for place, group in enumerate(("model", "people", "rule"))}
     return sorted(
         means, key=lambda one: (places[one.group], -measure.sign * sum(means[one]) / len(means[one]), one.name)
@@ -70,7 +71,7 @@ def means_table(frame: ResultsFrame, measure: ScoredAspect, published: Published
         ),
         lines=tuple(lines),
         notes=tuple(notes),
-    )  # fmt: skip
+    )
 
 
 def _columns(frame: ResultsFrame) -> tuple[list[str], frozenset[str]]:
@@ -151,8 +152,9 @@ def _two_means(
     statistic = statistic_of_sums(
         [inside, inside * scores, 1 - inside, (1 - inside) * scores],
         lambda sums: combine(safe_ratio(sums[:, 1], sums[:, 0]), safe_ratio(sums[:, 3], sums[:, 2])),
-        np.ones(len(values), np.bool_), why,
-    )  # fmt: skip
+        np.ones(len(values), np.bool_),
+        why,
+    )
     return estimate_cell(bootstrap_estimate(statistic, frame.run.clusters(values.places), **frame.bootstrap))
 
 
@@ -207,7 +209,7 @@ def _verdict_cells(frame: ResultsFrame, measure: ScoredAspect, model: str) -> li
     right, is_valid = scores.labels.among(["right"]), scores.labels.among(_VALID)
     yes = int(((right == right_yes[scores.places]) & is_valid).sum())
     valid, total = int(is_valid.sum()), len(scores.places)
-    missing = [_count(scores.labels, name) for name in ("invalid", "refused")]
+    missing = [int(scores.labels.among([name]).sum()) for name in ("invalid", "refused")]
     missing.append(total - valid - sum(missing))
     said_yes = TableCell(yes / valid, n=valid) if valid else TableCell(why=frame.t("results.no_verdict"))
     return [
@@ -219,10 +221,6 @@ def _verdict_cells(frame: ResultsFrame, measure: ScoredAspect, model: str) -> li
 
 
 _VALID = ("right", "wrong")
-
-
-def _count(labels: TextColumn, name: str) -> int:
-    return int(labels.among([name]).sum())
 
 
 def _accuracies(frame: ResultsFrame, values: ItemValues) -> list[TableCell]:

@@ -59,14 +59,15 @@ def write_side_by_side(
     context: dict[str, Any] = {
         "t": t,
         "language": t.language,
-        "title": first["title"] if first["title"] == second["title"]
+        "title": first["title"]
+        if first["title"] == second["title"]
         else t("side_by_side.title", left=first["title"], right=second["title"]),
         "notes": _notes(first, second, t),
         "runs": runs,
         "scores": scores,
         "others": [_sheet(title, rows, t) for title, rows in changes.items()],
         **PAGE_FUNCTIONS,
-    }  # fmt: skip
+    }
     files = {
         f"{file}.html": render_html("side_by_side.html.j2", PACKAGES, **context),
         f"{file}.md": render_markdown("side_by_side.md.j2", PACKAGES, **context),
@@ -157,9 +158,7 @@ def _comparison_line(
         return table_line(name, *whole, None, None, None, None, 0, tag="" if first and second else tag)
     left, right = [first[item] for item in common], [second[item] for item in common]
     difference = paired_mean_difference(right, left, [facts[item] for item in common], **bootstrap)
-    return table_line(
-        name, *whole, fmean(left), fmean(right), estimate_cell(difference), difference.p, len(common)
-    )  # fmt: skip
+    return table_line(name, *whole, fmean(left), fmean(right), estimate_cell(difference), difference.p, len(common))
 
 
 class ValueChange(NamedTuple):

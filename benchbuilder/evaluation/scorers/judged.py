@@ -106,9 +106,10 @@ class JudgedScorer(Scorer):
         mismatches = judge_mismatches(card, language=self.spec.language, rubric=rubric_digest(self.spec.rubric))
         if mismatches and not self.spec.anyway:
             raise DataError(
-                f"the judge {name!r} was not made for this benchmark", why="; ".join(mismatches),
+                f"the judge {name!r} was not made for this benchmark",
+                why="; ".join(mismatches),
                 next="train one for it, or set evaluation.any_rubric=true and do not compare the scores with others",
-            )  # fmt: skip
+            )
         return card
 
     def open(self) -> None:

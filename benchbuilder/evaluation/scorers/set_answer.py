@@ -141,7 +141,7 @@ def _marks(sets: Sets, reading: SetReading, label: str, *, is_open: bool, is_loo
     return tuple(
         AspectScore(aspect, value, label or whys.get(aspect, ""), details[aspect], counts=counts.get(aspect, ()))
         for aspect, value in figures.items()
-    )  # fmt: skip
+    )
 
 
 def _detail(members: Sequence[Sequence[str]], found: Mapping[int, float]) -> str:

@@ -62,11 +62,12 @@ class Reword(Gather):
         unfit = sum(isinstance(found, Dropped) for found in sorted_out)
         if unfit and not families:
             raise DataError(
-                "no question can be asked in every wording", where="evaluation.wordings",
+                "no question can be asked in every wording",
+                where="evaluation.wordings",
                 why=f"no frame fits any of {unfit:,} true/false questions, and a sentence needs their claim",
                 next="add a frame that fits, or remove the sentences with {claim}: "
-                     "evaluation.wordings.sentences.NAME=null",
-            )  # fmt: skip
+                "evaluation.wordings.sentences.NAME=null",
+            )
         return GatherStream(self._pieces(tables["each"], sorted_out, self._drawn(families)))
 
     def _family_or_reason(self, row: Item[Any]) -> str | Dropped | NotApplicable:

@@ -113,7 +113,7 @@ def _step(score: float | None) -> int:
 
 def _lines(
     build: BuildFolder, task: str, answers: ScoredAnswers, measure: MeasuredScores, places: Any, pair: Sequence[str]
-) -> list[ScoredLine]:  # fmt: skip
+) -> list[ScoredLine]:
     ids = [answers.ids[place] for place in places]
     items = _items(build, task)
     back = experts_list(build.folder, task)

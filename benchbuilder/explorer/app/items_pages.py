@@ -76,7 +76,7 @@ def items_page(request: Request, name: str) -> Response:
     wanted = ItemFilter(
         q=asked.get("q", "")[:_LONGEST_QUERY],
         **{facet: asked.get(facet, "") for facet in ("source", "type", "form", "expected", "reviewed", "tag")},
-    )  # fmt: skip
+    )
     numbers = items.matching(wanted)
     start = min(whole_number(page, "at"), max(len(numbers) - 1, 0))
     listed = items.listed([int(number) for number in numbers[start : start + _PAGE]])
@@ -162,9 +162,9 @@ def _asked(row: Any, cells: Mapping[str, str], audit: AuditOfItems | None) -> tu
     words = [word for word in audit.words if word.leaks or word.allowed] if audit else []
 
     def marked(text: str) -> list[TextPiece]:
-        return marked_pieces(text, [
-            span for word in words for span in occurrences(text, word.text, "leak" if word.leaks else "allowed")
-        ])  # fmt: skip
+        return marked_pieces(
+            text, [span for word in words for span in occurrences(text, word.text, "leak" if word.leaks else "allowed")]
+        )
 
     return marked(context), marked(question)
 

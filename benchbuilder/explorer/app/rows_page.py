@@ -114,9 +114,10 @@ def _lines(build: BuildFolder, rows: tuple[BranchRow, ...]) -> dict[tuple[str, i
     for row in rows:
         by_file.setdefault(row.file, set()).add(row.unit)
     return {
-        (file, number): line for file, numbers in by_file.items()
+        (file, number): line
+        for file, numbers in by_file.items()
         for number, line in source_lines(build.folder, file, numbers).items()
-    }  # fmt: skip
+    }
 
 
 def columns_of(parts: StepParts, rows: tuple[BranchRow, ...]) -> list[str]:

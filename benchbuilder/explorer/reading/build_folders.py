@@ -74,7 +74,9 @@ class BuildFolder:
 
     def _as_they_are_now(self, found: Mapping[str, Manifest]) -> dict[str, Manifest]:
         recorded = recorded_steps(self.folder)
-        if recorded and recorded == {name for name in recorded if name in found and _was_recorded(self, found[name])}:
+        if recorded and recorded == {
+            name for name in recorded if name in found and outputs_match(self.folder, found[name])
+        }:
             found = {name: found[name] for name in found if name in recorded}
         return _in_flow_order(_current(found), self.recipe)
 
@@ -152,18 +154,15 @@ def _read_recipe(path: Path) -> Mapping[str, Any]:
     return {}
 
 
-def _was_recorded(build: BuildFolder, manifest: Manifest) -> bool:
-    return outputs_match(build.folder, manifest)
-
-
 def _current(found: Mapping[str, Manifest]) -> dict[str, Manifest]:
     """The manifests that were made of each other as they are now."""
     current: dict[str, Manifest] = {}
     waiting = dict(found)
     while ready := [
-        name for name, manifest in waiting.items()
+        name
+        for name, manifest in waiting.items()
         if all(up in current and current[up].digest == digest for up, digest in manifest.inputs.items())
-    ]:  # fmt: skip
+    ]:
         current |= {name: waiting.pop(name) for name in ready}
     return current
 
@@ -200,7 +199,7 @@ def is_build(folder: Path) -> bool:
 
 def find_builds(
     folders: Iterable[Path], overrides: Mapping[Path, tuple[str, ...]] | None = None, *, keeps_indexes: bool = True
-) -> list[BuildFolder]:  # fmt: skip
+) -> list[BuildFolder]:
     """The builds in and below `folders`; each has a name of its own, after its folder.
 
     `overrides` are the words of the recipes by the folders that they build into. `keeps_indexes`: see `BuildFolder`.

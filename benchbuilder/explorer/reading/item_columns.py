@@ -20,9 +20,10 @@ from benchbuilder.pipeline import Manifest, count_rows, read_columns, read_slice
 _compute: Any = pc
 _HEADER = ("id", "partition", "form", "family", "fact", "reviewed", "tags")
 _PAYLOAD = ("type", "expected", "context", "question", "answer", "answer_wrong")
-_LISTED = {"source": "partition", **{name: name for name in (
-    "id", "family", "type", "form", "expected", "context", "question", "answer",
-)}}  # fmt: skip
+_LISTED = {
+    "source": "partition",
+    **{name: name for name in ("id", "family", "type", "form", "expected", "context", "question", "answer")},
+}
 """The column of each text of an item in a list."""
 _SEARCHED = ("context", "question", "answer", "answer_wrong")
 _KEPT_TABLES = 2

@@ -73,7 +73,7 @@ def _part_with_row(places: tuple[tuple[StepParts, int], ...], row: int) -> tuple
 
 def _are_in_order(
     parts: StepParts, part: int, places: tuple[tuple[StepParts, int], ...], near: int, offset: int
-) -> bool:  # fmt: skip
+) -> bool:
     """Whether branch n of a part is of row `offset` + n of the part `near`, for every n."""
     count = parts.outcome_start(part + 1) - parts.outcome_start(part)
     if not places or offset < 0:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -16,7 +15,7 @@ from markupsafe import Markup
 
 from benchbuilder.config import display_path
 from benchbuilder.core import DataError, PageTexts, make_folder_beside, move_into_place, show_invisible
-from benchbuilder.explorer.site.content import SiteItem, SiteRelease
+from benchbuilder.explorer.site.content import SiteRelease
 from benchbuilder.explorer.site.data_files import (
     FACETS,
     LIST_SIZE,
@@ -73,26 +72,21 @@ def write_site(release: SiteRelease, folder: Path, t: PageTexts) -> WrittenSite:
 
 def _files(release: SiteRelease, t: PageTexts) -> list[tuple[str, str]]:
     """Every file of the site as its name and its text."""
-    pages = _list_pages(release)
+    pages = [release.items[start : start + LIST_SIZE] for start in range(0, len(release.items), LIST_SIZE)]
     shared: dict[str, Any] = {"t": t, "release": release, "pages": pages}
     found = [
         (_MARK, plain_json({"name": release.name, "version": release.version, "items": len(release.items)}) + "\n"),
         ("site.css", "".join(_asset(name) for name in (*_STYLES, "site.css"))),
         ("site.js", _asset("site.js").replace("SIGNS_OF_SCRIPTS", SIGNS.replace("\\", "\\\\"))),
-        ("data/meta.js", f"benchbuilderSite(\"meta\",{plain_json(_meta(release, t))});\n"),
+        ("data/meta.js", f'benchbuilderSite("meta",{plain_json(_meta(release, t))});\n'),
         ("index.html", _render("index.j2", here="items", up="", **shared)),
         ("card.html", _render("card.j2", here="card", up="", card=_card(release.card), **shared)),
         ("items.jsonl", "".join(f"{plain_json(public_fields(item))}\n" for item in release.items)),
-    ]  # fmt: skip
+    ]
     for number, items in enumerate(pages, start=1):
         page = _render("list.j2", here="list", up="../", items=items, number=number, **shared)
         found.append((f"list/{number}.html", page))
     return [*found, *data_files(release)]
-
-
-def _list_pages(release: SiteRelease) -> list[Sequence[SiteItem]]:
-    """The items of each page that needs no script."""
-    return [release.items[start : start + LIST_SIZE] for start in range(0, len(release.items), LIST_SIZE)]
 
 
 def _meta(release: SiteRelease, t: PageTexts) -> dict[str, Any]:

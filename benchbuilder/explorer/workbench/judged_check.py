@@ -66,7 +66,8 @@ def check_judged(loaded: LoadedRecipe) -> list[JudgedSet]:
             continue
         producer.open({})
         cls, opened = producer.ports["each"].row, producer
-        results = judge_again(rows, lambda judged, opened=opened, cls=cls: tried_row(
-            rule_outcomes(opened, row_of(judged, cls), {})))  # fmt: skip
+        results = judge_again(
+            rows, lambda judged, opened=opened, cls=cls: tried_row(rule_outcomes(opened, row_of(judged, cls), {}))
+        )
         found.append(JudgedSet(step, judged_file(loaded, rules), tuple(results)))
     return found

@@ -64,6 +64,7 @@ def run_later_steps(
 def _reasons(step: Map, outcomes: Sequence[Outcome]) -> tuple[tuple[str, str, int], ...]:
     counts = Counter(
         outcome.error if isinstance(outcome, Failed) else outcome.reason
-        for outcome in outcomes if isinstance(outcome, Dropped | NotApplicable | Failed)
-    )  # fmt: skip
+        for outcome in outcomes
+        if isinstance(outcome, Dropped | NotApplicable | Failed)
+    )
     return tuple((reason, step.reasons.get(reason, ""), count) for reason, count in counts.most_common())

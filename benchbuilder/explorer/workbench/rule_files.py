@@ -93,9 +93,10 @@ def files_of_steps(loaded: LoadedRecipe) -> dict[str, tuple[Path, ...]]:
         if not issubclass(kind, Map) or issubclass(kind, Gather):
             continue
         counts = Counter(
-            origin.file for key, origin in loaded.origins.entries.items()
+            origin.file
+            for key, origin in loaded.origins.entries.items()
             if key[:2] == ("steps", name) and len(key) >= 3 and origin.group == _GROUP and origin.file is not None
-        )  # fmt: skip
+        )
         if counts:
             found[name] = tuple(sorted(counts, key=lambda file: (-counts[file], str(file))))
     return found

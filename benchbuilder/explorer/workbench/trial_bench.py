@@ -115,8 +115,9 @@ class TrialBench:
         self.store, self.step = Store(folder), step
         self.plan: Plan = make_plan(self.loaded.recipe, self.store, Checksums(self.store.checksums).sha256_of)
         if step not in self.plan.nodes:
-            raise DataError(f"no rows reach {step!r}", why="none of the chosen sources leads to it",
-                            next="choose another step")  # fmt: skip
+            raise DataError(
+                f"no rows reach {step!r}", why="none of the chosen sources leads to it", next="choose another step"
+            )
         self.node = self.plan.nodes[step]
         self.manifests = self._manifests()
         self.total, self.rows = self._drawn_rows()

@@ -17,7 +17,6 @@ from typing import Any
 
 from benchbuilder.core import StoreError
 from benchbuilder.models.base import ReplyOutcome, Request
-from benchbuilder.models.gateway.bloom_filter import BloomFilter
 from benchbuilder.models.gateway.journal_file import (
     DAMAGE,
     JournalReader,
@@ -77,13 +76,13 @@ class Journal:
         self._writer: threading.Thread | None = None
         self._failed: StoreError | None = None
         self._is_reported = False
-        self._known: BloomFilter | None = None
+        self._known: set[int] | None = None
 
     # reading
 
     def find(self, key: str) -> JournaledReply | None:
         """The reply to the request with this key; ``None`` if there is none, or only a damaged one."""
-        if key not in self._keys():
+        if hash(key) not in self._keys():
             return None
         found = self._replies("key = ?", key)
         return found[0].reply if found else None
@@ -173,13 +172,13 @@ class Journal:
                 "its request counts as new, under the quote and the budget"
             )
 
-    def _keys(self) -> BloomFilter:
-        """The keys that may be stored. Most requests are new, and a query of the file is the most expensive part.
+    def _keys(self) -> set[int]:
+        """The hashes of the stored keys. Most requests are new, and a query of the file is the most expensive part.
 
-        They are read from the table and from its index, so that no damaged key makes a paid reply disappear.
+        The keys are read from the table and from its index, so that no damaged key makes a paid reply disappear.
         """
         if self._known is None:
-            known, sums = BloomFilter(), [0, 0]
+            known, sums = set[int](), [0, 0]
             problems: list[str] = []
             with self._reading:
                 try:
@@ -192,7 +191,7 @@ class Journal:
                         keys = reader.connection.execute(f"{scan} INDEXED BY sqlite_autoindex_replies_1").fetchall()
                         sums[1] = sum(map(hash, keys))
                         if sums[0] == sums[1]:  # equal sums, equal keys
-                            known.add_all(key for (key,) in keys)
+                            known.update(hash(key) for (key,) in keys)
                         problems = list(row_problems(reader.connection)) if reader.version > 1 else []
                         reader.connection.execute("COMMIT")
                 except DAMAGE as error:
@@ -255,7 +254,11 @@ class Journal:
                 connection = open_writer(self.file, self._owner)
             except DAMAGE as error:
                 raise journal_error(self.file, error) from error
-            connection.create_function("note_key", 1, known.add)
+
+            def note_key(key: str) -> None:
+                known.add(hash(key))
+
+            connection.create_function("note_key", 1, note_key)
             connection.execute(
                 "CREATE TEMP TRIGGER note_keys AFTER INSERT ON main.replies BEGIN SELECT note_key(new.key); END"
             )

@@ -178,11 +178,12 @@ def _check(connection: sqlite3.Connection, file: Path, *, has_log: bool) -> int:
         owners = connection.execute("SELECT owner FROM writers").fetchall()
         if owners and not any(is_owner_alive(owner) for (owner,) in owners):
             raise StoreError(
-                "the journal of replies has lost its newest replies", where=str(file),
+                "the journal of replies has lost its newest replies",
+                where=str(file),
                 why=f"a command was killed while it wrote, and {write_ahead_log(file).name} is missing",
                 next=f"put {write_ahead_log(file).name} back beside it; or give up what is in it: `benchbuild salvage "
                 f"{file}`",
-            )  # fmt: skip
+            )
     return version
 
 

@@ -58,7 +58,7 @@ def keep_checksums(connection: sqlite3.Connection) -> None:
             (f"UPDATE OF {', '.join(columns)}", f"WHEN old.checksum = {old}", fit),
             ("UPDATE OF checksum", "", count.format("+ 0", f"+ (new.checksum & {_LOW}) - (old.checksum & {_LOW})")),
             ("DELETE", "", count.format("- 1", f"- (old.checksum & {_LOW})")),
-        ):  # fmt: skip
+        ):
             name = f"sum_{table}_{event.split()[0]}{'_own' if event.endswith('checksum') else ''}"
             connection.execute(f"CREATE TEMP TRIGGER {name} AFTER {event} ON main.{table} {when} BEGIN {then}; END")
 

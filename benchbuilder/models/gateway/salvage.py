@@ -45,8 +45,9 @@ def salvage_journal(file: Path) -> SalvageReport:
         DataError: There is no such file, or nothing in it is readable.
     """
     if not file.is_file():
-        raise DataError("there is no such file", where=str(file), next="name the journal, for instance builds/NAME/"
-                        "replies.sqlite")  # fmt: skip
+        raise DataError(
+            "there is no such file", where=str(file), next="name the journal, for instance builds/NAME/replies.sqlite"
+        )
     with tempfile.TemporaryDirectory(prefix=".salvage-", dir=file.parent) as folder:
         new, copy = Path(folder) / "new.sqlite", Path(folder) / "copy.sqlite"
         make_tables(new)

@@ -132,8 +132,9 @@ class LocalEngine:
             replies: list[list[int]] = self.model.generate(
                 input_ids=torch.tensor(ids, device=self.device),
                 attention_mask=torch.tensor(mask, device=self.device),
-                generation_config=config, **stop,
-            ).tolist()  # fmt: skip
+                generation_config=config,
+                **stop,
+            ).tolist()
         return [self._trim(row[width if causal else 1 :], stops=bool(stop)) for row in replies]
 
     def _settings(self, sampling: Mapping[str, Any], *, sample: bool) -> dict[str, Any]:

@@ -284,10 +284,11 @@ class OpenAIModel(HostedModel):
             key = os.environ.get(self.key_env, "").strip()
             if not key and (self.spec.api_key_env is not None or self.endpoint == OFFICIAL):
                 raise ServiceError(
-                    f"there is no key for {self.spec.name!r}", where=self.endpoint,
+                    f"there is no key for {self.spec.name!r}",
+                    where=self.endpoint,
                     why=f"the environment variable {self.key_env} is not set",
                     next=f"export {self.key_env}=..., or name another variable in model.api_key_env",
-                )  # fmt: skip
+                )
             if not key.isascii() or not key.isprintable():
                 raise ServiceError(
                     f"the content of {self.key_env} is not a key", where=self.endpoint,

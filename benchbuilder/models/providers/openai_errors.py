@@ -135,10 +135,11 @@ def _by_status(failure: ErrorResponse) -> TransientError | RefusedRequestError |
         return _service_error(failure, f"the address redirects to {to}", "set model.base_url to where the service is")
     if status in (401, 403) and not failure.with_key:
         return ServiceError(
-            f"the service wants a key, and {failure.key_env} is not set", where=failure.endpoint,
+            f"the service wants a key, and {failure.key_env} is not set",
+            where=failure.endpoint,
             why=f"it answers with {status}",
             next=f"export {failure.key_env}=..., or name another variable in model.api_key_env",
-        )  # fmt: skip
+        )
     if status == 401:
         return _service_error(failure, f"the service does not accept the key read from {failure.key_env}",
                         f"set {failure.key_env} to a key of this service, or name another variable in "
@@ -171,8 +172,9 @@ def _not_found(failure: ErrorResponse) -> ServiceError:
         hints.insert(0, f"most services have it under /v1: does model.base_url have to be {failure.endpoint}/v1?")
     if failure.has_code("model_not_found") or "model" in failure.service_message:
         return _service_error(failure, f"the service has no model {failure.model!r}", "; ".join(hints[::-1]))
-    return _service_error(failure, f"there are no chat completions at this address, or no model {failure.model!r}",
-                    "; ".join(hints))  # fmt: skip
+    return _service_error(
+        failure, f"there are no chat completions at this address, or no model {failure.model!r}", "; ".join(hints)
+    )
 
 
 def _refused_request(failure: ErrorResponse) -> RefusedRequestError | ServiceError:

@@ -57,9 +57,10 @@ class LocalExecutor(Executor):
             if self._context.unguarded():
                 raise _unguarded_script() from None
             raise ServiceError(
-                f"a worker process of step {work.step!r} died", why="usually the machine ran out of memory",
+                f"a worker process of step {work.step!r} died",
+                why="usually the machine ran out of memory",
                 next="give the same command again, it continues; with run.workers=1 it needs less memory",
-            ) from error  # fmt: skip
+            ) from error
 
     def processes(self) -> tuple[int, ...]:
         """The ids of the worker processes."""
@@ -107,18 +108,20 @@ def _require_script_in_file() -> None:
     script: str | None = getattr(sys.modules.get("__main__"), "__file__", None)
     if script is not None and not Path(script).exists():
         raise InstallationError(
-            "a script without a file cannot build with several workers", where=script,
+            "a script without a file cannot build with several workers",
+            where=script,
             why="each worker is a new interpreter, which imports the script",
             next="write the script to a file, or build with run.workers=1",
-        )  # fmt: skip
+        )
 
 
 def _unguarded_script() -> InstallationError:
     return InstallationError(
-        "this script cannot build with several workers", where=str(getattr(sys.modules["__main__"], "__file__", "")),
+        "this script cannot build with several workers",
+        where=str(getattr(sys.modules["__main__"], "__file__", "")),
         why="each worker is a new interpreter, which imports the script and would build again",
-        next="put the calls of the script below `if __name__ == \"__main__\":`, or build with run.workers=1",
-    )  # fmt: skip
+        next='put the calls of the script below `if __name__ == "__main__":`, or build with run.workers=1',
+    )
 
 
 def _shard_result(index: int, future: Future[None]) -> int:

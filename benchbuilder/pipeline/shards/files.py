@@ -69,8 +69,9 @@ def write_shard(folder: Path, index: int, shard: Shard) -> tuple[str, ...]:
         # ids and texts are all different: dictionaries would make the files larger, and slower to write and to read
         with atomic_path(folder / name, sync=False) as path:
             dictionary: Any = [_PARTITION]
-            pq.write_table(table, path, _group_rows(table), compression="lz4", use_dictionary=dictionary,
-                           write_page_checksum=True)  # fmt: skip
+            pq.write_table(
+                table, path, _group_rows(table), compression="lz4", use_dictionary=dictionary, write_page_checksum=True
+            )
             checksums[name] = file_checksum(path)
     tallies = [[*names, n] for names, n in sorted(shard.tallies.items())]
     counts = [[*names, n] for names, n in sorted(shard.counts().items())]
@@ -135,9 +136,7 @@ def _open(path: Path, **options: Any) -> pq.ParquetFile:
     return pq.ParquetFile(path, memory_map=True, page_checksum_verification=True, **options)
 
 
-def read_slice(
-    path: Path, schema: pa.Schema, start: int, count: int, names: Sequence[str] | None = None
-) -> pa.Table:  # fmt: skip
+def read_slice(path: Path, schema: pa.Schema, start: int, count: int, names: Sequence[str] | None = None) -> pa.Table:
     """Consecutive rows of a Parquet file; of the row groups that hold them, no more is read than up to the last one.
 
     With `names`, only these columns of the schema. DamagedError if it is damaged.

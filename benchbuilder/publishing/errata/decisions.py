@@ -153,8 +153,9 @@ def _text_of_item(name: str, text: str) -> str:
 
 def _check_fix(before: ItemTexts, after: ItemTexts, decision: str) -> None:
     if after == before:
-        raise _problem("the fix changes nothing", f"errata decide {decision}",
-                       hint="--set FIELD=TEXT, or for a wrong key --swap")  # fmt: skip
+        raise _problem(
+            "the fix changes nothing", f"errata decide {decision}", hint="--set FIELD=TEXT, or for a wrong key --swap"
+        )
     for name in ("question", "answer", "answer_wrong"):
         if not getattr(after, name).strip():
             raise _problem(f"the {name} would be empty", f"--set {name}", hint="withdraw the item instead")

@@ -106,8 +106,9 @@ def find_item(items: Sequence[KnownItem], named: str, version: str = "") -> Know
         hint = did_you_mean(named, [item.id for item in pool]) or "ids are in the column id of the items"
         raise RecipeError([Problem(f"no item{of_version} is called {named!r}", where=where, hint=hint)])
     listed = ", ".join(item.id for item in found[:_LISTED]) + (", ..." if len(found) > _LISTED else "")
-    raise RecipeError([Problem(f"{len(found)} items begin with {named!r}", where=where, allowed=listed,
-                               hint="give more of the id")])  # fmt: skip
+    raise RecipeError(
+        [Problem(f"{len(found)} items begin with {named!r}", where=where, allowed=listed, hint="give more of the id")]
+    )
 
 
 def _begins(name: str, start: str) -> bool:

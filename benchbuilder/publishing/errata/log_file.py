@@ -101,7 +101,8 @@ def mark_released(file: Path, releases: Path) -> list[Erratum]:
     def change(errata: dict[str, Erratum]) -> list[Erratum]:
         return [
             erratum.model_copy(update={"state": "released", "released": versions[erratum.id]})
-            for erratum in errata.values() if erratum.state == "decided" and erratum.id in versions
-        ]  # fmt: skip
+            for erratum in errata.values()
+            if erratum.state == "decided" and erratum.id in versions
+        ]
 
     return append_errata(file, change)

@@ -32,7 +32,7 @@ class ErrataRelease:
 
 def release_errata(
     loaded: LoadedRecipe, cwd: Path, *, design: bool = False, despite: str = "", note: str = "", on: date | None = None
-) -> ErrataRelease:  # fmt: skip
+) -> ErrataRelease:
     """Release the build, which follows the decisions, as the next version after the latest release.
 
     A changed key, and an item that is new or gone, raise the second number. Corrected texts alone raise the third. The

@@ -32,8 +32,9 @@ _SET_NOTE = (
     "It does not show set_precision, which many replies have not got: score_set of verdict_reader.py gives it"
 )
 _FIGURES: Mapping[Scoring, tuple[str, str]] = {
-    "open": ("chrf_right", "chrf_difference"), "set": ("set_recall", "set_contradiction"),
-}  # fmt: skip
+    "open": ("chrf_right", "chrf_difference"),
+    "set": ("set_recall", "set_contradiction"),
+}
 
 
 @dataclass(frozen=True)

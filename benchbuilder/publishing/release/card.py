@@ -91,8 +91,9 @@ def texts_of_card(material: ReleaseMaterial) -> PageTexts:
 def _card_spec(task: TaskMaterial) -> DatasetCardSpec:
     """The settings of the recipe's card, or those of a plain one."""
     cards = [spec for spec in task.loaded.recipe.outputs.values() if isinstance(spec, DatasetCardSpec)]
-    plain = DatasetCardSpec(kind="card", file="README.md", language="en", tags=(), cue_words=(),
-                            task_categories=("question-answering",))  # fmt: skip
+    plain = DatasetCardSpec(
+        kind="card", file="README.md", language="en", tags=(), cue_words=(), task_categories=("question-answering",)
+    )
     return cards[0] if cards else plain
 
 
@@ -122,5 +123,5 @@ def _front_matter(record: ReleaseRecord, columns: CardColumns, spec: DatasetCard
     data["dataset_info"] = [
         {"config_name": config.name, "features": [feature(field) for field in columns.by_config[config.name]]}
         for config in record.configs
-    ]  # fmt: skip
+    ]
     return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=10_000)

@@ -22,7 +22,7 @@ _ERRATA_FILE = "errata.json"
 
 def write_changes(
     folder: Path, before: Path | None, record: ReleaseRecord, changes: ChangedItems, t: PageTexts
-) -> None:  # fmt: skip
+) -> None:
     """Write ``CHANGES.md``: a section for this version, then those of the versions before.
 
     Reasons are published. Reports and the names of people are not.

@@ -61,8 +61,9 @@ class Filled:
             return
         make_private(folder.parent)
         make_private(folder)
-        names = {task: dict(zip(table.ids(), published, strict=True))
-                 for task, (table, published) in self.withheld.items()}  # fmt: skip
+        names = {
+            task: dict(zip(table.ids(), published, strict=True)) for task, (table, published) in self.withheld.items()
+        }
         (folder / "names.json").write_text(json.dumps(names, indent=1), encoding="utf-8", newline="\n")
         for task, (table, _) in self.withheld.items():
             _write_parquet(folder / f"{task or 'items'}.parquet", table)
@@ -104,14 +105,13 @@ def fill_release(
     ))  # fmt: skip
     schema = flat_record_schema(items_of_task(material.tasks[0]).row)
     return Filled(
-        configs=tuple(writer.configs.values()), schemas=writer.schemas,
+        configs=tuple(writer.configs.values()),
+        schemas=writer.schemas,
         columns=(*released_columns(schema), CANARY, "licence", *([REPLACES] if replaced else [])),
         uses={names[key.id]: used[key.id] for key in keys},
         public=frozenset(public),
-        withheld={
-            task.loaded.task: _withheld(task, names, withheld) for task in material.tasks
-        } if withheld else {},
-    )  # fmt: skip
+        withheld={task.loaded.task: _withheld(task, names, withheld) for task in material.tasks} if withheld else {},
+    )
 
 
 def _noted(items: Iterable[SharedItem], keys: list[ItemKey]) -> Iterator[SharedItem]:
@@ -172,7 +172,7 @@ class _Writer:
 
     def write_items(
         self, items: Iterable[SharedItem], schemas: Mapping[str, pa.Schema], used: Mapping[str, Use]
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Write public items, one file for each configuration and split, and every paragraph as a row of its own.
 
         `schemas` has the columns of each task. Configurations of true/false questions come first.

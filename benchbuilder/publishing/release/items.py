@@ -221,9 +221,10 @@ def _built_items(part: LoadedRecipe, cwd: Path) -> Iterator[SharedItem]:
     if part.recipe.items not in finished.tables:
         raise DataError(
             f"{display_path(store.folder)} has no {part.recipe.items} of this recipe",
-            where=f"the step {part.recipe.items!r}", why="it is not built, or was built with other settings",
+            where=f"the step {part.recipe.items!r}",
+            why="it is not built, or was built with other settings",
             next="build the benchmark first, with the same arguments",
-        )  # fmt: skip
+        )
     for record in flat_records(finished.tables[part.recipe.items]):
         yield shared_item({name.replace("-", "_"): value for name, value in record.items()}, part.task, TEST)
 

@@ -42,13 +42,13 @@ _NC_ND: _Terms = ("no", "no", "yes", "no")
 _TERMS: dict[_Terms, str] = {
     _FREE: "CC0-1.0 PDDL-1.0 Unlicense 0BSD",
     _NAMED: "CC-BY-2.0 CC-BY-2.5 CC-BY-3.0 CC-BY-4.0 ODC-By-1.0 CDLA-Permissive-1.0 CDLA-Permissive-2.0 Apache-2.0 MIT "
-            "BSD-2-Clause BSD-3-Clause ISC OGL-UK-3.0",
+    "BSD-2-Clause BSD-3-Clause ISC OGL-UK-3.0",
     _ALIKE: "CC-BY-SA-2.0 CC-BY-SA-2.5 CC-BY-SA-3.0 CC-BY-SA-4.0 ODbL-1.0 CDLA-Sharing-1.0 GFDL-1.3-or-later",
     _NC: "CC-BY-NC-2.0 CC-BY-NC-2.5 CC-BY-NC-3.0 CC-BY-NC-4.0",
     _NC_ALIKE: "CC-BY-NC-SA-2.0 CC-BY-NC-SA-2.5 CC-BY-NC-SA-3.0 CC-BY-NC-SA-4.0",
     _ND: "CC-BY-ND-2.0 CC-BY-ND-2.5 CC-BY-ND-3.0 CC-BY-ND-4.0",
     _NC_ND: "CC-BY-NC-ND-2.0 CC-BY-NC-ND-2.5 CC-BY-NC-ND-3.0 CC-BY-NC-ND-4.0",
-}  # fmt: skip
+}
 """Licences by (change, commercial, name_source, same_licence); all of them let copies be passed on."""
 _KNOWN = {name.lower(): (name, terms) for terms, names in _TERMS.items() for name in names.split()}
 _OTHER_NAMES = {"odbl": "odbl-1.0", "odc-by": "odc-by-1.0", "pddl": "pddl-1.0", "cc0": "cc0-1.0"}

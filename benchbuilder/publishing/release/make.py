@@ -120,10 +120,11 @@ def make_release(request: ReleaseRequest) -> Release:
             return _make_release(request, releases)
     except Timeout as error:
         raise StoreError(
-            f"another release of {recipe.benchmark_name} is being made", where=display_path(releases),
+            f"another release of {recipe.benchmark_name} is being made",
+            where=display_path(releases),
             why="both would make a secret of their own, and private questions of one be public in the other",
             next="wait for it to end",
-        ) from error  # fmt: skip
+        ) from error
 
 
 def _make_release(request: ReleaseRequest, releases: Path) -> Release:

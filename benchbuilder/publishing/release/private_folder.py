@@ -74,6 +74,7 @@ def open_private_folder(releases: Path, *, released_before: bool) -> PrivateFold
         why, cause = "it is damaged", error
     raise DataError(
         f"{display_path(folder / _STATE)} cannot be used: it holds the secret of all earlier releases",
-        where=display_path(folder), why=why,
+        where=display_path(folder),
+        why=why,
         next="bring it back from a copy; without it, private questions would get other names and labels could leak",
-    ) from cause  # fmt: skip
+    ) from cause

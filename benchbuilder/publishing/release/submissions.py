@@ -90,9 +90,10 @@ def score_submission(
     release = releases / str(parse_version(version)) if version else latest_release(releases)
     if release is None:
         raise DataError(
-            f"{display_path(releases)} holds no release", where=display_path(releases),
+            f"{display_path(releases)} holds no release",
+            where=display_path(releases),
             next="give the recipe and the release.dir that the release was made with",
-        )  # fmt: skip
+        )
     record = read_record(release)
     private = releases / PRIVATE_FOLDER / release.name
     names = _read_names(private, record)

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 from operator import add
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from benchbuilder.retrieval.tokenizers.jieba_data import UNSEEN, unknown_words_model
 
-FIRST_SIGN, LAST_SIGN = 0x4E00, 0x9FD5
-"""The range of Chinese characters that jieba guesses about."""
-_SCRIPT = re.compile(f"([{chr(FIRST_SIGN)}-{chr(LAST_SIGN)}]+)")
+_SCRIPT = re.compile("([\u4e00-\u9fd5]+)")
+"""Runs of the Chinese characters that jieba guesses about."""
 _LETTERS = re.compile(r"([a-zA-Z0-9]+(?:\.\d+)?%?)")
 _BEGIN, _MIDDLE, _END, _SINGLE = range(4)
 
@@ -65,51 +59,3 @@ def _states(run: str) -> list[int]:
         states.append(origins[states[-1]])
     states.reverse()
     return states
-
-
-@cache
-def _emissions() -> NDArray[np.float64]:
-    """The log probability of each Chinese character in each state, shape (states, characters)."""
-    table = unknown_words_model()[2]
-    return np.array([table.get(chr(code), UNSEEN) for code in range(FIRST_SIGN, LAST_SIGN + 1)]).T.copy()
-
-
-def later_words(points: NDArray[Any], starts: NDArray[Any], ends: NDArray[Any]) -> NDArray[Any]:
-    """The positions in runs of Chinese characters where words after the first begin, as `guess_words` cuts them.
-
-    Args:
-        points: Code points of a text.
-        starts: Where the runs begin.
-        ends: Where they end.
-
-    The runs are gone through at the same time. Sums and ties are those of `_states`.
-    """
-    order = np.argsort(starts - ends, kind="stable")
-    starts, sizes = starts[order], (ends - starts)[order]
-    running = len(sizes) - np.searchsorted(sizes[::-1], np.arange(2, int(sizes[0]) + 1 if len(sizes) else 2))
-    first, steps, _ = unknown_words_model()
-    end_begin, single_begin, begin_middle, middle_middle, begin_end, middle_end, end_single, single_single = steps
-    shown = _emissions()[:, points[starts] - FIRST_SIGN]
-    b, m, e, s = (first[state] + shown[state] for state in range(4))
-    states = np.where(s >= e, _SINGLE, _END)
-    came: list[NDArray[Any]] = []
-    for at, count in enumerate(running.tolist(), 1):
-        b, m, e, s = b[:count], m[:count], e[:count], s[:count]
-        as_begin, as_middle, as_end, as_single = _emissions()[:, points[starts[:count] + at] - FIRST_SIGN]
-        e_begin, s_begin = e + end_begin + as_begin, s + single_begin + as_begin
-        b_middle, m_middle = b + begin_middle + as_middle, m + middle_middle + as_middle
-        b_end, m_end = b + begin_end + as_end, m + middle_end + as_end
-        e_single, s_single = e + end_single + as_single, s + single_single + as_single
-        came.append(np.stack([
-            np.where(s_begin >= e_begin, _SINGLE, _END), np.where(m_middle >= b_middle, _MIDDLE, _BEGIN),
-            np.where(m_end >= b_end, _MIDDLE, _BEGIN), np.where(s_single >= e_single, _SINGLE, _END),
-        ]))  # fmt: skip
-        b, m = np.maximum(s_begin, e_begin), np.maximum(m_middle, b_middle)
-        e, s = np.maximum(m_end, b_end), np.maximum(s_single, e_single)
-        states[:count] = np.where(s >= e, _SINGLE, _END)
-    found: list[NDArray[Any]] = [np.zeros(0, np.int64)]
-    for at in range(len(came), 0, -1):
-        count = came[at - 1].shape[1]
-        states[:count] = came[at - 1][states[:count], np.arange(count)]
-        found.append(starts[:count][states[:count] >= _END] + at)
-    return np.concatenate(found)

@@ -120,9 +120,10 @@ def _load(source: str, revision: str | None, local: bool) -> Any:
         raise DataError("the tokenizer cannot be loaded", where=source, why=why, next=_NEXT) from error
     if not tokenizer.is_fast:
         raise DataError(
-            "the tokenizer does not report the offsets of its pieces", where=source,
+            "the tokenizer does not report the offsets of its pieces",
+            where=source,
             next="use a tokenizer with a tokenizer.json",
-        )  # fmt: skip
+        )
     return tokenizer.backend_tokenizer
 
 

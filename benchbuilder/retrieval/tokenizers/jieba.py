@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 from benchbuilder.config import FileRef, KindSpec, RuntimeOption
 from benchbuilder.core import DataError, InstallationError, load_words, read_given_text
-from benchbuilder.retrieval.base import TokenColumns, Tokenizer
-from benchbuilder.retrieval.tokenizers.jieba_compiled import column_cut, compiled_cut, interpreted_cut
+from benchbuilder.retrieval.base import Tokenizer
+from benchbuilder.retrieval.tokenizers.jieba_compiled import compiled_cut, interpreted_cut
 from benchbuilder.retrieval.tokenizers.jieba_data import JIEBA, is_jieba_installed, jieba_module
 from benchbuilder.retrieval.tokenizers.jieba_words import CutFunction, OwnWords, may_be_a_word
 
 Implementation = Literal["auto", "compiled", "pure"]
 
 _SHORT = 200
-_COLUMNS_FROM = 1 << 18
-"""Characters that are cut text by text before texts are cut together: its tables take as long to make as so many."""
 _CACHE_SIZE = 4096
 
 
@@ -37,8 +35,7 @@ class JiebaSpec(KindSpec):
     hmm: bool = True
     implementation: Annotated[Implementation, RuntimeOption()] = "auto"
     """The code that cuts: ``compiled``, or jieba itself (``pure``, the extra `jieba`); the tokens are the same.
-    ``auto`` is the compiled code, unless it is missing or disagrees with jieba's dictionary. It cuts many texts
-    together with NumPy, which takes half as long."""
+    ``auto`` is the compiled code, unless it is missing or disagrees with jieba's dictionary."""
 
 
 class JiebaTokenizer(Tokenizer):
@@ -56,10 +53,9 @@ class JiebaTokenizer(Tokenizer):
     def __init__(self, spec: Any) -> None:
         super().__init__(spec)
         self._cut: Any = None
-        self._characters = 0
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_cut": None, "_characters": 0}
+        return {**self.__dict__, "_cut": None}
 
     def fingerprint(self) -> Mapping[str, str]:
         """The version of jieba whose tokens are made, and checksums of the recipe's own words.
@@ -84,13 +80,6 @@ class JiebaTokenizer(Tokenizer):
         """The tokens of `text`, in order; joined, they are the text."""
         self.open()
         return list(self._cut(text))
-
-    def token_columns(self, texts: Sequence[str]) -> TokenColumns:
-        """The tokens of many texts: together, once there are so many that this is sooner done."""
-        self._characters += sum(map(len, texts))
-        together = self._characters >= _COLUMNS_FROM and self.spec.hmm and self.spec.implementation == "auto"
-        found = column_cut(self._own())(texts) if together else None
-        return super().token_columns(texts) if found is None else found
 
     def _own(self) -> OwnWords:
         """The words of the recipe; the user dictionary takes precedence over the word list."""

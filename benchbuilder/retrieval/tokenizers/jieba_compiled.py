@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Sequence
 from functools import cache, lru_cache, partial
 from itertools import islice
 from typing import Any
 
-from benchbuilder.retrieval.base import TokenColumns
 from benchbuilder.retrieval.tokenizers.hidden_states import guess_words
 from benchbuilder.retrieval.tokenizers.jieba_words import (
     BestRoute,
@@ -45,15 +43,6 @@ def interpreted_cut(own_words: OwnWords, hmm: bool) -> CutFunction:
     """The same function without the compiled search: slower, and there for every dictionary."""
     words = jieba_dictionary().with_words(own_words)
     return _cut_along(partial(words.route, max_word_length=words.longest), words, hmm)
-
-
-@lru_cache(maxsize=4)
-def column_cut(own_words: OwnWords) -> Callable[[Sequence[str]], TokenColumns | None]:
-    """The function that cuts many texts together, with guesses; it makes nothing of texts that it is not good at."""
-    from benchbuilder.retrieval.tokenizers.jieba_columns import ColumnCutter  # for many texts only
-
-    words = jieba_dictionary().with_words(own_words)
-    return ColumnCutter(words).cut if words.total <= _EXACT else lambda _: None
 
 
 def _cut_along(route: BestRoute, words: JiebaDictionary, hmm: bool) -> CutFunction:

@@ -99,7 +99,8 @@ def _imported(name: str) -> Any:
 
 def _missing(what: str) -> InstallationError:
     return InstallationError(
-        f"the tokenizer jieba has no {what}", where="tokenizer",
+        f"the tokenizer jieba has no {what}",
+        where="tokenizer",
         why=f"neither jieba-next nor jieba is installed, or it does not have the {what} of jieba {JIEBA}",
         next=extra_advice("jieba"),
-    )  # fmt: skip
+    )

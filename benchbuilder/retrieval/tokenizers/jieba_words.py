@@ -23,11 +23,6 @@ pieces: Callable[[str], list[str]] = re.compile(rf"{_JOINED}|\r\n|.", re.DOTALL)
 """Split a text as jieba does before it looks for words: runs of joinable characters, and single others."""
 
 
-def joins(character: str) -> bool:
-    """Whether a character can be part of a longer word."""
-    return _WORD.fullmatch(character) is not None
-
-
 def may_be_a_word(text: str) -> bool:
     """Whether jieba can ever make one token of `text`.
 

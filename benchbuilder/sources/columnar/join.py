@@ -136,9 +136,9 @@ def _drop_empty(drops: Drops, places: Places, *cells: Cells) -> Mask:
     """Drop relations without an end or a name."""
     empty = dict(zip(("head", "relation", "tail"), (column.is_empty for column in cells), strict=True))
     wrong = empty["head"] | empty["relation"] | empty["tail"]
-    return _drop_where(drops, places, wrong, "missing_field", lambda row: " ".join(
-        name for name, mask in empty.items() if mask[row]
-    ))  # fmt: skip
+    return _drop_where(
+        drops, places, wrong, "missing_field", lambda row: " ".join(name for name, mask in empty.items() if mask[row])
+    )
 
 
 def _drop_where(drops: Drops, places: Places, wrong: Mask, reason: str, detail: Callable[[int], str]) -> Mask:

@@ -207,10 +207,11 @@ def check_names(records: Sequence[Any], columns: Sequence[Column], key: str, nam
     for column in columns:
         if str(column) not in known:
             raise DataError(
-                f"{key}: none of the first {len(records)} records has a field {column}", where=name,
+                f"{key}: none of the first {len(records)} records has a field {column}",
+                where=name,
                 why=f"the fields there are {', '.join([*known][:20])}".encode(errors="backslashreplace").decode(),
                 next="name a field of these records, or leave the column out",
-            )  # fmt: skip
+            )
 
 
 def _check_path(head: Sequence[RecordUnit], column: str, key: str, name: str) -> None:
@@ -219,10 +220,11 @@ def _check_path(head: Sequence[RecordUnit], column: str, key: str, name: str) ->
         return
     if fields := next(filter(None, (_fields_near(levels, column) for levels in records)), None):
         raise DataError(
-            f"{key}: {column} finds nothing in the first {len(records)} records", where=name,
+            f"{key}: {column} finds nothing in the first {len(records)} records",
+            where=name,
             why=f"the fields there are {', '.join(fields[:20])}".encode(errors="backslashreplace").decode(),
             next="name a path of these records",
-        )  # fmt: skip
+        )
 
 
 def _fields_near(levels: RecordLevels, column: str) -> list[str]:

@@ -19,7 +19,7 @@ _FIRST = re.compile(rb"<page\s*>|</mediawiki\s*>")
 _FIELDS: dict[tuple[str, ...], tuple[str, ...]] = {
     ("page",): ("title", "ns", "id"),
     ("page", "revision"): ("text", "model"),
-}  # fmt: skip
+}
 
 
 class NotADumpError(Exception):

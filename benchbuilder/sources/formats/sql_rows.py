@@ -88,9 +88,10 @@ class SourceDatabase:
         except (ModuleNotFoundError, NoSuchModuleError, ArgumentError) as error:
             raise DataError(
                 f"{self.key}: the database cannot be reached without its driver",
-                where=f"the environment variable {self.env}", why=f"there is none for {backend}",
+                where=f"the environment variable {self.env}",
+                why=f"there is none for {backend}",
                 next="install the driver that SQLAlchemy names for your database",
-            ) from error  # fmt: skip
+            ) from error
 
     def _url(self) -> URL:
         from sqlalchemy.engine import make_url
@@ -99,10 +100,11 @@ class SourceDatabase:
         value = os.environ.get(str(self.env), "")
         if not value:
             raise DataError(
-                f"the environment variable {self.env} is not set", where=self.key,
+                f"the environment variable {self.env} is not set",
+                where=self.key,
                 why="database_env names it as the source of the URL",
                 next=f"export {self.env}=postgresql://USER@HOST/DATABASE",
-            )  # fmt: skip
+            )
         try:
             url = make_url(value)
             url.get_backend_name()
@@ -191,9 +193,9 @@ _SKIPPED = re.compile(
     r"""--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\[[^\]\[]*\]|\$(\w*)\$.*?\$\1\$""", re.DOTALL
 )
 _TOKEN = re.compile(r"[A-Za-z_]\w*|[();]")
-_WRITING = frozenset({
-    "alter", "attach", "create", "delete", "drop", "grant", "insert", "into", "merge", "pragma", "truncate", "update",
-})  # fmt: skip
+_WRITING = frozenset(
+    {"alter", "attach", "create", "delete", "drop", "grant", "insert", "into", "merge", "pragma", "truncate", "update"}
+)
 _BIND = re.compile(r"(?<![:\w\\]):(?=\w)")
 
 

@@ -42,8 +42,9 @@ def _sheet_rows(path: Path, name: str, dialect: TableDialect, sheet: str, least:
                     unclear = {place: cell.why for place, cell in enumerate(cells) if isinstance(cell, UnclearCell)}
                     yield RowCells(number, [*cells, *[""] * (width - len(cells))][:width], unclear=unclear)
     except UnreadableWorkbookError as error:
-        raise wrong_shape(dialect.key, name, expected="an XLSX file", found=str(error),
-                          next="save it as XLSX, without a password") from error  # fmt: skip
+        raise wrong_shape(
+            dialect.key, name, expected="an XLSX file", found=str(error), next="save it as XLSX, without a password"
+        ) from error
     except NoSuchWorksheetError as error:
         raise wrong_shape(
             dialect.key, name, expected=f"the worksheet {sheet!r}", found=f"the worksheets {error}",

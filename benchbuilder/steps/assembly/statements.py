@@ -54,8 +54,9 @@ def fact_codes(tables: Iterable[Table[Any]]) -> tuple[list[Numbers], int]:
 
 
 def _chunked(table: Table[Any], name: str) -> pa.ChunkedArray[Any]:
-    return pa.chunked_array([chunk for batch in table.batches([name]) for chunk in batch.column(name).chunks],
-                            pa.string())  # fmt: skip
+    return pa.chunked_array(
+        [chunk for batch in table.batches([name]) for chunk in batch.column(name).chunks], pa.string()
+    )
 
 
 @dataclass

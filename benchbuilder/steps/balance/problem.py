@@ -202,8 +202,9 @@ def _form_rows(variants: Sequence[Variant], groups: Sequence[str]) -> _Rows:
     numbers = {group: at for at, group in enumerate(name for name, found in forms.items() if len(found) > 1)}
     entries = [
         (at, numbers[group], -1 if variant.negated else 1)
-        for at, (variant, group) in enumerate(zip(variants, groups, strict=True)) if group in numbers
-    ]  # fmt: skip
+        for at, (variant, group) in enumerate(zip(variants, groups, strict=True))
+        if group in numbers
+    ]
     columns, rows, values = np.array(entries, np.int64).reshape(-1, 3).T
     return (columns, rows, values.astype(float)), np.ones(len(numbers))
 

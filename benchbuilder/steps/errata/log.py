@@ -104,10 +104,11 @@ def read_errata(path: Path) -> dict[str, Erratum]:
 def _rows(path: Path) -> Iterable[tuple[int, Mapping[str, Any]]]:
     if not path.is_file():
         raise DataError(
-            f"{display_path(path)} does not exist", where="errata of the step that corrects",
+            f"{display_path(path)} does not exist",
+            where="errata of the step that corrects",
             why="the log of errata is named by the recipe, and decisions in it may not be left out silently",
             next="correct the path, or begin a log: benchbuild errata add",
-        )  # fmt: skip
+        )
     if path.suffix != ".jsonl":
         raise DataError(f"{display_path(path)} is no log of errata", where=display_path(path),
                         why="its name does not end in .jsonl", next="name it errata.jsonl")  # fmt: skip

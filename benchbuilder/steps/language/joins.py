@@ -101,8 +101,6 @@ class AskedJoin(Spec):
     """A pattern that the text before the question word must match (empty: any text)."""
     refused: Regex = ""
     """A pattern of questions that are left alone (empty: none)."""
-    rest_not: Regex = ""
-    """A pattern of what stands behind question word and noun, where it is left alone (empty: none)."""
     answer: Regex = ""
     """A pattern that the answer must match (empty: any answer)."""
     answer_not: Patterns = ()
@@ -172,12 +170,12 @@ class Joins:
     def _ask_by(self, name: str, rule: AskedJoin, question: str, answer: str) -> FramedText | None:
         """The text by one rule; ``None`` if it does not fit."""
         places = find_all(rule.words, question)
-        if len(places) != 1 or not _lacks(rule.refused, question):
+        if len(places) != 1 or (rule.refused and has_match(rule.refused, question)):
             return None
         word, before, rest = places[0].slice_of(question), question[: places[0].start], question[places[0].end :]
         noun = max((noun for noun in rule.nouns if rest.startswith(noun)), key=len, default="")
         rest = rest.removeprefix(noun)
-        if not before or not _fits(rule.before, before) or not self._fits_asked(rule, word, noun, rest, answer):
+        if not before or not _fits(rule.before, before) or not self._fits_asked(rule, word, noun, answer):
             return None
         end = longest_end(before, self._seams)
         if len(end) > 1 and end in answer:  # the answer brings the verb once more
@@ -229,15 +227,13 @@ class Joins:
         start += len(self._joiner) if start == len(question) else 0
         return FramedText(f"{_NAME}{name}", text, place, Span(start=start, end=len(before)))
 
-    def _fits_asked(self, rule: AskedJoin, word: str, noun: str, rest: str, answer: str) -> bool:
-        """Whether the answer can replace `word` and `noun`, with `rest` behind it."""
+    def _fits_asked(self, rule: AskedJoin, word: str, noun: str, answer: str) -> bool:
+        """Whether the answer can replace `word` and `noun`."""
         if rule.needs_noun and not noun:
             return False
         if rule.counting and has_match(rule.counting, word):
             return has_match(rule.number, answer)
-        if not _lacks(rule.rest_not, rest) or not _fits(rule.answer, answer):
-            return False
-        if first_match(rule.answer_not, answer) is not None:
+        if not _fits(rule.answer, answer) or first_match(rule.answer_not, answer) is not None:
             return False
         ends_in_noun = bool(noun) and answer.endswith(noun)
         return rule.clause or ends_in_noun or first_match(self._rules.clauses, answer) is None
@@ -260,7 +256,3 @@ def without_opening(pattern: str, text: str) -> str:
 
 def _fits(pattern: str, text: str) -> bool:
     return not pattern or has_match(pattern, text)
-
-
-def _lacks(pattern: str, text: str) -> bool:
-    return not pattern or not has_match(pattern, text)

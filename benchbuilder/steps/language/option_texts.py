@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, Any
+from typing import Any
 
 import regex
-from pydantic import Field
 
 from benchbuilder.config import Spec
 from benchbuilder.core import Regex, Row, SpecIssue, equality_key, first_match
@@ -15,6 +14,8 @@ from benchbuilder.core import Regex, Row, SpecIssue, equality_key, first_match
 _MOST_WORDS = 6
 _SHORT_WORD = 5
 _SAME_SHAPE = 3
+_IN_QUESTIONS, _LAST = 3, 0.75
+"""The fewest questions with an option about all others, and the smallest share of them in which it comes last."""
 _DISTINCT = 0.9
 """The smallest share of different texts among the options beside one that is about all others."""
 _POOL = 0.5
@@ -30,6 +31,9 @@ _ABBREVIATION = regex.compile(r"\b[A-E]\.\s*\p{Ll}{3,}")
 _WIDE = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}]")
 _WIDE_SIZE = 40 / 15
 """What a letter of a script without spaces counts for: 15 of them say as much as 40 letters."""
+
+CASE_SIZE = 120
+"""From this number of letters on, a question holds a case: a few sentences that say who comes with what."""
 
 
 def texts_of_options(payload: Any) -> tuple[str, ...]:
@@ -101,14 +105,11 @@ class CatchAlls:
         option_lists: The options of each question, in order.
         patterns: Further forms of such options.
         known_not: Options that a person has found to be none.
-        least: The smallest number of questions with the option.
-        last: The smallest share of these in which it comes last.
     """
 
     def __init__(
-        self, option_lists: Iterable[Sequence[str]], patterns: Sequence[Regex] = (), known_not: Collection[str] = (),
-        *, least: int = 3, last: float = 0.75,
-    ) -> None:  # fmt: skip
+        self, option_lists: Iterable[Sequence[str]], patterns: Sequence[Regex] = (), known_not: Collection[str] = ()
+    ) -> None:
         places: defaultdict[str, list[bool]] = defaultdict(list)
         beside: defaultdict[str, list[str]] = defaultdict(list)
         for options in option_lists:
@@ -119,9 +120,9 @@ class CatchAlls:
         known = set(map(equality_key, known_not))
         self._keys = {
             key for key, ends in places.items()
-            if key and key not in known and len(ends) >= least and sum(ends) >= last * len(ends)
+            if key and key not in known and len(ends) >= _IN_QUESTIONS and sum(ends) >= _LAST * len(ends)
             and not any(mark.isdigit() for mark in key) and len(set(beside[key])) >= _DISTINCT * len(beside[key])
-            and sum(len(places[other]) >= least for other in beside[key]) <= _POOL * len(beside[key])
+            and sum(len(places[other]) >= _IN_QUESTIONS for other in beside[key]) <= _POOL * len(beside[key])
         }  # fmt: skip
         self._patterns = tuple(patterns)
         self._known = known
@@ -135,10 +136,6 @@ class CatchAlls:
 class CatchAllSpec(Spec):
     """Which options count as one about all others."""
 
-    least: Annotated[int, Field(ge=2)] = 3
-    """The smallest number of questions that have it."""
-    last: Annotated[float, Field(gt=0, le=1)] = 0.75
-    """The smallest share of these in which it comes last."""
     patterns: tuple[Regex, ...] = ()
     """Further forms, found wherever they are."""
     not_catch_all: tuple[str, ...] = ()
@@ -147,7 +144,7 @@ class CatchAllSpec(Spec):
     def find(self, payloads: Iterable[Any]) -> CatchAlls:
         """Such options of all questions of `payloads`."""
         lists = (texts_of_options(payload) for payload in payloads if getattr(payload, "options", None) is not None)
-        return CatchAlls(lists, self.patterns, self.not_catch_all, least=self.least, last=self.last)
+        return CatchAlls(lists, self.patterns, self.not_catch_all)
 
 
 def issues_of_payload(rows: Mapping[str, type[Row]], port: str = "each") -> Iterator[SpecIssue]:

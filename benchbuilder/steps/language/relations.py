@@ -147,11 +147,12 @@ class RelationStep(Map):
             of = {relation: n for (name, relation), n in unstated.most_common() if name == partition}
             named = ", ".join(f"{relation} ({n})" for relation, n in list(of.items())[:_NAMED])
             yield SpecIssue(
-                "relations", f"no sentence for {count_phrase(len(of), 'relation')} of {partition}: "
+                "relations",
+                f"no sentence for {count_phrase(len(of), 'relation')} of {partition}: "
                 f"{lost[partition]} of its first {triples[partition]} triples are dropped",
                 named + (f" and {len(of) - _NAMED} more" if len(of) > _NAMED else ""),
                 ("add a row for each to the table, or a row for `*`",),
-            )  # fmt: skip
+            )
 
     def _read_tables(self) -> RelationTables:
         return read_tables(self.spec)

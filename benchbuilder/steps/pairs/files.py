@@ -85,8 +85,9 @@ def _table(path: Path, columns: Sequence[str]) -> list[tuple[int, tuple[str, ...
     except (OSError, UnicodeDecodeError) as error:
         hint = "`benchbuild shapes recipe=NAME` writes it"
         raise DataError("the file of pairs cannot be read", where=str(path), why=str(error), next=hint) from error
-    lines = [(number, line) for number, line in enumerate(text.splitlines(), 1)
-             if line.strip() and not line.startswith("# ")]  # fmt: skip
+    lines = [
+        (number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip() and not line.startswith("# ")
+    ]
     rows = [row for _, line in lines for row in csv.reader([line], delimiter="\t")]
     if not rows:
         return []

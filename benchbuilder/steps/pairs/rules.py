@@ -86,8 +86,9 @@ class PairRule:
     def pattern(self) -> re.Pattern[str]:
         """Matches the tokens of a question, one a line; a group a variable."""
         kinds = {"slot": r"w[^\n]*\n", "var": r"((?:[^\n]+\n)+?)"}
-        return re.compile("".join(kinds.get(part.sort) or re.escape(f"{part.sort[0]}{part.text}\n")
-                                  for part in self.question))  # fmt: skip
+        return re.compile(
+            "".join(kinds.get(part.sort) or re.escape(f"{part.sort[0]}{part.text}\n") for part in self.question)
+        )
 
     @property
     def dropped_words(self) -> frozenset[str]:
@@ -185,8 +186,9 @@ def _variables(blocks: Sequence[_SharedRun]) -> list[_SharedRun]:
     longest = max(block.size for block in blocks)
     chosen: list[_SharedRun] = []
     for block in sorted(blocks, key=lambda block: -block.size):
-        beside = any(block.asked == other.asked + other.size or other.asked == block.asked + block.size
-                     for other in chosen)  # fmt: skip
+        beside = any(
+            block.asked == other.asked + other.size or other.asked == block.asked + block.size for other in chosen
+        )
         if block.size >= min(2, longest) and not beside and len(chosen) < _MOST_VARIABLES:
             chosen.append(block)
     return sorted(chosen, key=lambda block: block.asked)

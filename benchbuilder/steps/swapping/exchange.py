@@ -40,8 +40,9 @@ class FactExchange:
         self._spec, self._facts, self._seed = spec, facts, seed
         self.bars = FactBars(spec, forms)
         keys = {key for fact in facts for key in (fact.concept_key, fact.answer_key)}
-        self.known = known_world(spec, forms, (tables["known"], tables["fact"]), keys, tables.get("passages"),
-                                 self._chains())  # fmt: skip
+        self.known = known_world(
+            spec, forms, (tables["known"], tables["fact"]), keys, tables.get("passages"), self._chains()
+        )
 
     def pair(self, partners: NDArray[Any], outcomes: list[Dropped | NotApplicable | None]) -> None:
         """Write the partner of each fact, or why it has none, at the position of its statement."""

@@ -15,8 +15,9 @@ class Pairing:
     number the ends of the rows; `relatedness` is that of concepts. `mate` has the partner of each row, or -1.
     """
 
-    def __init__(self, allowed: Any, concepts: Any, answers: Any, relatedness: Any,
-                 partner: Literal["far", "any", "near"]) -> None:  # fmt: skip
+    def __init__(
+        self, allowed: Any, concepts: Any, answers: Any, relatedness: Any, partner: Literal["far", "any", "near"]
+    ) -> None:
         self._allowed = allowed
         self._concepts, self._answers = concepts, answers
         self.degrees = allowed.sum(axis=1)

@@ -43,8 +43,9 @@ class SimilarConcepts:
                 directed, synonyms, wanted = _read_relations(piece, rule, left_out, self._relations)
                 numbers.append(np.where(synonyms, -1, directed)[wanted])
                 mask = pa.array(wanted)
-                ends += [comparison_keys(combined_column(piece, end), rule.ignore).filter(mask)
-                         for end in ("head", "tail")]  # fmt: skip
+                ends += [
+                    comparison_keys(combined_column(piece, end), rule.ignore).filter(mask) for end in ("head", "tail")
+                ]
         encoded: Any = pa.chunked_array(ends, pa.string()).combine_chunks().dictionary_encode()
         self._names: Any = encoded.dictionary
         codes, start = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64), 0

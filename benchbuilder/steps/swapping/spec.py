@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
+import yaml
 from pydantic import Field, field_validator
 
-from benchbuilder.config import StepSpec
+from benchbuilder.config import StepSpec, bundled_folder
 from benchbuilder.core import FrozenModel, LengthUnit, Regex
 from benchbuilder.steps.language.known_edges import KnownRule
 from benchbuilder.steps.swapping.names import Nearness
@@ -136,21 +137,9 @@ class SwapBars(FrozenModel):
     """`generic_answer`: patterns of answers that fit almost any concept. Bars the fact."""
 
 
-PRESETS: Mapping[str, Mapping[str, Any]] = {
-    "strict": {},
-    "balanced": {
-        "kin": "contained", "similar": SimilarBar(lift=1.0, share=0.2), "cohesion": CohesionBar(holders=5, least=0.01),
-        "spread": None, "related": None, "shared_letters": "balanced",
-    },
-    "loose": {
-        "kin": "none", "near_known": "contained", "similar": None, "cohesion": None, "spread": None, "together": False,
-        "alike": 2, "related": None, "shared_letters": "balanced",
-    },
-}  # fmt: skip
-"""What the presets of the recipe group `swap` set otherwise than the defaults."""
-_GONE: Mapping[str, str] = {
-    "popular_answer": "bar.cohesion", "plausible": "bar.similar", "general_concept": "bar.kin",
-}  # fmt: skip
+PRESETS = ("strict", "balanced", "loose")
+"""The options of the recipe group `swap`; ``strict`` is what a recipe without one gets."""
+_GONE: Mapping[str, str] = {"popular_answer": "bar.cohesion", "plausible": "bar.similar", "general_concept": "bar.kin"}
 
 
 class ExchangeSpec(FrozenModel):
@@ -177,9 +166,10 @@ class ExchangeSpec(FrozenModel):
         return bar
 
     def with_preset(self, name: str) -> Self:
-        """The same settings with the bars of a preset."""
-        strict = {field: SwapBars.model_fields[field].get_default() for bars in PRESETS.values() for field in bars}
-        return self.model_copy(update={"bar": self.bar.model_copy(update={**strict, **PRESETS[name]})})
+        """The same settings with the bars that the bundled option `name` of the recipe group `swap` sets."""
+        file = bundled_folder("recipes") / "swap" / f"{name}.yaml"
+        preset = yaml.safe_load(file.read_text(encoding="utf-8"))
+        return self.model_copy(update={"bar": SwapBars.model_validate({**self.bar.model_dump(), **preset})})
 
     @property
     def known_rule(self) -> KnownRule:

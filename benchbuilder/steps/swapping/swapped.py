@@ -67,10 +67,11 @@ class SwappedStatements:
         constants = {"polarity": "false", "joined": "replacement", "form": STATEMENT_FORM, "wrong_from": ""}
         made |= {name: constant_column(value, count) for name, value in constants.items()}
         made |= {
-            "seam": pa.array([None] * count, schema.field("seam").type), "negated": pa.array(np.zeros(count, bool)),
+            "seam": pa.array([None] * count, schema.field("seam").type),
+            "negated": pa.array(np.zeros(count, bool)),
             "checks": pa.array([list(self._checks(place)) for place in places.tolist()], schema.field("checks").type),
             "tags": pa.array([[]] * count, schema.field("tags").type),
-        }  # fmt: skip
+        }
         slots, lineage = constant_column("", count), joined_ancestors(true, partner)
         return child_rows(Statement, true, self._produced_by, slots, made, lineage)
 

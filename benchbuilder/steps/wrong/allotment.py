@@ -78,8 +78,7 @@ class Allotment:
     def fits(self, fact: _Row, proposal: str) -> bool:
         """Whether a model's answer looks like the right one, and neither the known answers nor the evidence hold it."""
         row, key = self._answered(fact), answer_key(proposal)
-        alike = not self._spec.rows.shape or answer_shape(proposal) == row.shape
-        if not alike or not same_length_class(row.answer, proposal):
+        if answer_shape(proposal) != row.shape or not same_length_class(row.answer, proposal):
             return False
         return key not in row.evidence and key not in row.asked and not self._known.says(row, key)
 

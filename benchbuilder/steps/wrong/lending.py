@@ -77,7 +77,7 @@ class Lending:
         thing = row.thing
         if thing is None:
             raise TypeError(f"{row.id} asks for nothing that is known")
-        return (thing.type, thing.head if self._rules.same_head_noun else "", row.shape if self._rules.shape else "")
+        return (thing.type, thing.head, row.shape)
 
     def _drawn(self, row: AnsweredRow) -> bytes:
         return hashlib.blake2b(f"{self._seed}:{row.id}".encode(), digest_size=16).digest()
@@ -105,9 +105,7 @@ class Lending:
 
     def _fits(self, row: AnsweredRow, other: AnsweredRow) -> bool:
         """Whether length and document of another row are such that it may lend."""
-        if self._rules.other_document and not row.gold.isdisjoint(other.gold):
-            return False
-        return same_length_class(row.answer, other.answer)
+        return row.gold.isdisjoint(other.gold) and same_length_class(row.answer, other.answer)
 
     def _bar(self, row: AnsweredRow, other: AnsweredRow) -> str | None:
         """Why the answer of another row may be right, or give itself away; ``None`` if nothing says so."""

@@ -16,7 +16,9 @@ WrongSource = Literal["listed", "number", "rows", "model"]
 class RowLoan(Spec):
     """Which question lends its answer to which. The patterns are data of the language.
 
-    Two questions must be of the same type. Of the questions that may lend, the `nearest` in wording are considered.
+    Two questions must be of the same type, have the same ``head``, and rest on different passages (`gold`). Their
+    answers must have the same quotation marks, scripts, name dots and capital at the start. Of the questions that may
+    lend, the `nearest` in wording are considered.
     """
 
     question_words: dict[str, tuple[Regex, ...]] = {}
@@ -24,17 +26,11 @@ class RowLoan(Spec):
     group ``head``, if a pattern has one, is the noun that the question word belongs to."""
     not_questions: tuple[Regex, ...] = ()
     """Patterns of questions that neither lend nor borrow: those for reasons, ways and accounts."""
-    same_head_noun: bool = True
-    """Whether both questions must have the same ``head``."""
-    shape: bool = True
-    """Whether both answers must have the same quotation marks, scripts, name dots and capital at the start."""
     nearest: Annotated[int, Field(ge=1, le=50)] = 4
     max_question_similarity: Annotated[float, Field(gt=0, le=1)] = 0.85
     """Questions this alike may be the same question: neither lends its answer to the other, or to one like it."""
     max_answer_similarity: Annotated[float, Field(gt=0, le=1)] = 0.6
     """Answers this alike may say the same."""
-    other_document: bool = True
-    """Whether both questions must rest on different passages (`gold`)."""
     uses: Annotated[int, Field(ge=1)] = 1
     """How often one text may be a wrong answer."""
 
@@ -75,8 +71,9 @@ class WrongAnswersSpec(StepSpec):
         if unknown := set(self.number_types) - self.rows.question_words.keys():
             raise ValueError(f"number_types: {', '.join(sorted(unknown))} is no type of rows.question_words")
         if "rows" in self.order and not self.rows.question_words:
-            raise ValueError("rows.question_words is empty: write the question words of the language, or leave `rows` "
-                             "out of order")  # fmt: skip
+            raise ValueError(
+                "rows.question_words is empty: write the question words of the language, or leave `rows` out of order"
+            )
         if "model" in self.order and not (self.prompt and self.check and self.denies and self.denial):
             raise ValueError("order names `model`: it needs prompt, check, denies and denial")
         return self

@@ -91,8 +91,9 @@ def _with_texts(column: Any, fields: Collection[str], texts: Iterator[Any]) -> A
     inner = _by_head(fields)
     parts = [
         _with_texts(part, inner[field.name], texts) if field.name in inner else part
-        for field in column.type for part in [_compute.struct_field(column, field.name)]
-    ]  # fmt: skip
+        for field in column.type
+        for part in [_compute.struct_field(column, field.name)]
+    ]
     return pa.StructArray.from_arrays(parts, fields=list(column.type))
 
 

@@ -74,8 +74,9 @@ def hold_to_floor(
     bounds: dict[str, Mapping[str, Any]] = {name: result.get(name, {}) for name in wanted}
     checks = tuple(FloorCheck(name, bounds[name].get("low"), floor) for name, floor in wanted.items())
     needed = max(_least_units(floor, level) for floor in wanted.values())
-    return FloorStanding(_word(checks, bounds, result["clusters"] >= needed), checks, result["clusters"], needed,
-                         base_rate)  # fmt: skip
+    return FloorStanding(
+        _word(checks, bounds, result["clusters"] >= needed), checks, result["clusters"], needed, base_rate
+    )
 
 
 def _word(checks: tuple[FloorCheck, ...], bounds: Mapping[str, Mapping[str, Any]], enough: bool) -> FloorWord:

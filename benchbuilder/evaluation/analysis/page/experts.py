@@ -147,8 +147,9 @@ def wrong_answers_part(frame: AnalysisFrame) -> AnalysisPart | None:
     heading = t("analysis.page.attracting_chart")
     ticks = {part / 4: f"{part * 25} %" for part in range(5)}
     figure = AnalysisFigure(
-        heading, row_chart(rows, heading, ticks, margin=18, label=20.0),
+        heading,
+        row_chart(rows, heading, ticks, margin=18, label=20.0),
         frame.caption(found.items, frame.models.families_of(found.ids), len(frame.models.systems)),
         legend=(("c5", t("analysis.page.says_wrong")), ("c2", t("analysis.page.says_right"))),
-    )  # fmt: skip
+    )
     return AnalysisPart("wrong-answers", title, t("analysis.page.wrong_answers_lead"), found.sentences(t), [figure])

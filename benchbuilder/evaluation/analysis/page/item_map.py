@@ -77,8 +77,9 @@ class ItemMap:
             "svg",
             svg_element("g", *drawn, role="img", aria_label=texts.title),
             svg_element("g", *links, *badges, aria_hidden="true"),
-            class_="chart large", viewBox=f"0 0 {CHART_WIDTH} {height:g}",
-        )  # fmt: skip
+            class_="chart large",
+            viewBox=f"0 0 {CHART_WIDTH} {height:g}",
+        )
 
     @property
     def _low(self) -> float:
@@ -198,8 +199,9 @@ class ItemMap:
             yield svg_element("text", f"{percent} %", x=self._at_x(percent / 100), y=bottom + _GAP + _STRIP + 15,
                               text_anchor="middle", class_="t s")  # fmt: skip
         middle = _TOP + _HEIGHT / 2
-        yield svg_element("text", texts.x, x=_LEFT + _WIDTH / 2, y=bottom + _GAP + _STRIP + 34, text_anchor="middle",
-                          class_="t s")  # fmt: skip
+        yield svg_element(
+            "text", texts.x, x=_LEFT + _WIDTH / 2, y=bottom + _GAP + _STRIP + 34, text_anchor="middle", class_="t s"
+        )
         yield svg_element("text", texts.y, x=11.0, y=middle, text_anchor="middle", class_="t s",
                           transform=f"rotate(-90 11 {middle:g})")  # fmt: skip
         yield svg_element(
@@ -219,8 +221,9 @@ def _badge_places(dots: Sequence[tuple[float, float]]) -> list[tuple[float, floa
     for x, y in dots[:_NAMED]:
         around = [
             (x + distance * cos(2 * pi * turn / _ANGLES), y + distance * sin(2 * pi * turn / _ANGLES))
-            for distance in _DISTANCES for turn in range(_ANGLES)
-        ]  # fmt: skip
+            for distance in _DISTANCES
+            for turn in range(_ANGLES)
+        ]
         inside = [place for place in around if _LEFT + _BADGE < place[0] < _LEFT + _WIDTH + _GAP - _BADGE]
         place = min(inside or around, key=lambda one: sum(
             max(0.0, _BADGE + radius + 1 - hypot(one[0] - a, one[1] - b)) for a, b, radius in taken))  # fmt: skip

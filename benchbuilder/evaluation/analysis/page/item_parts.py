@@ -38,8 +38,9 @@ def map_part(frame: AnalysisFrame, returned: Sequence[ReturnedItem]) -> Analysis
     caption = frame.caption(len(found.ids), found.families, found.models)
     if found.why is not None:
         figure = AnalysisFigure(t("analysis.page.share_right"), _histogram(frame, found), caption)
-        return AnalysisPart("items", t("analysis.page.items"), t("analysis.page.items_lead"),
-                            [*said, found.why.text(t)], [figure])  # fmt: skip
+        return AnalysisPart(
+            "items", t("analysis.page.items"), t("analysis.page.items_lead"), [*said, found.why.text(t)], [figure]
+        )
     counts = {flag: int((found.flags == flag).sum()) for flag in FLAGS}
     said += [t("analysis.flags", **counts),
              t("analysis.least_correlation", n=found.models, r=f"{found.least_correlation:.2f}")]  # fmt: skip
@@ -59,8 +60,9 @@ def map_part(frame: AnalysisFrame, returned: Sequence[ReturnedItem]) -> Analysis
     legend = (("c0", items), ("c1", t("analysis.page.legend_back")),
               ("band", t("analysis.page.legend_band", r=f"{found.least_correlation:.2f}")))  # fmt: skip
     figure = AnalysisFigure(t("analysis.page.map_title"), chart, caption, t("analysis.page.map_note"), legend)
-    return AnalysisPart("items", t("analysis.page.items"), t("analysis.page.items_lead"), said, [figure],
-                        [_cross_table(frame, found)])  # fmt: skip
+    return AnalysisPart(
+        "items", t("analysis.page.items"), t("analysis.page.items_lead"), said, [figure], [_cross_table(frame, found)]
+    )
 
 
 def _histogram(frame: AnalysisFrame, found: ItemTable) -> Markup:
@@ -138,11 +140,12 @@ def groups_part(frame: AnalysisFrame) -> AnalysisPart | None:
     models = max(one.models for one in ordered)
     heading = t("analysis.page.groups_chart")
     figure = AnalysisFigure(
-        heading, row_chart(rows, heading, ticks, margin=44, zero="base"),
+        heading,
+        row_chart(rows, heading, ticks, margin=44, zero="base"),
         frame.caption(len(frame.models.items), frame.models.family_count, models),
         frame.shown_note(len(ordered)),
         (("fail", t("analysis.page.differs")), ("all", t("analysis.page.differs_not"))),
-    )  # fmt: skip
+    )
     lines = [
         (one.title, t(f"analysis.by_{one.by}"), _value(frame, one), one.items, one.families, one.models, one.odds_ratio,
          one.p_adjusted, t("analysis.page.differs" if one.differs else "analysis.page.differs_not"))

@@ -43,14 +43,15 @@ def ranks_part(frame: AnalysisFrame) -> AnalysisPart | None:
     if found.why is not None:
         return AnalysisPart("ranks", title, sentences=found.sentences(t))
     count, places = len(found.names), found.place.tolist()
-    texts = [t("analysis.page.shared_place", place=place) if places.count(place) > 1 else str(place)
-             for place in places]  # fmt: skip
+    texts = [
+        t("analysis.page.shared_place", place=place) if places.count(place) > 1 else str(place) for place in places
+    ]
     rows = [
         ChartRow(frame.names[name], [ChartDot(rank + 1.0, float(low), float(high), "c2" if place == 1 else "c0")], text)
         for rank, (name, low, high, place, text) in enumerate(
             zip(found.names, found.low, found.high, places, texts, strict=True)
         )
-    ]  # fmt: skip
+    ]
     worst = max([min(count, MOST_ROWS), *found.high[:MOST_ROWS].tolist()])
     ticks = {float(rank): str(rank) for rank in _rank_ticks(worst)}
     heading = t("analysis.page.ranks_chart", n=count)
@@ -58,8 +59,9 @@ def ranks_part(frame: AnalysisFrame) -> AnalysisPart | None:
     lines = [
         (frame.names[name], text, float(mean), f"{low} – {high}" if low != high else str(low), float(best))
         for name, text, mean, low, high, best in zip(
-            found.names, texts, found.means, found.low, found.high, found.best, strict=True)
-    ]  # fmt: skip
+            found.names, texts, found.means, found.low, found.high, found.best, strict=True
+        )
+    ]
     table = frame.table(
         "model_ranks", title, "model:words=common.model place:words=analysis.page.place mean=analysis.page.mean "
         "rank:words=analysis.page.rank best:percent=analysis.page.best", lines,
@@ -88,8 +90,9 @@ def consistency_part(frame: AnalysisFrame) -> AnalysisPart | None:
     families, items = _consistency_basis(frame)
     caption, note = frame.caption(items, families, len(models)), frame.shown_note(len(models))
     shown = models[:MOST_ROWS]
-    rows = [StackedRow(frame.names[one.model], _parts(one), t.percent(one.known / max(one.families, 1)))
-            for one in shown]  # fmt: skip
+    rows = [
+        StackedRow(frame.names[one.model], _parts(one), t.percent(one.known / max(one.families, 1))) for one in shown
+    ]
     legend = tuple((css, t(f"analysis.page.{name}")) for name, css in _ANSWERED.items())
     heading = t("analysis.page.consistency_chart")
     figures = [AnalysisFigure(heading, stacked_bar_chart(rows, heading), caption, note, legend)]
@@ -153,7 +156,8 @@ def _signed_percent(value: float) -> str:
 def _consistency_table(frame: AnalysisFrame, models: Sequence[ModelConsistency], title: str) -> ResultTable:
     lines = [
         (frame.names[one.model], one.families, one.known, one.half_known, one.contradictory, one.unknown,
-         TableCell(words=_of_both(frame, one)), one.yes_bias, one.form_bias, estimate_cell(one.knowledge))
+         TableCell(words=frame.t("analysis.page.of", n=one.contradictory, of=one.both_verdicts)), one.yes_bias,
+         one.form_bias, estimate_cell(one.knowledge))
         for one in models
     ]  # fmt: skip
     return frame.table(
@@ -164,10 +168,6 @@ def _consistency_table(frame: AnalysisFrame, models: Sequence[ModelConsistency],
         "form_bias:signed=analysis.page.form_bias knowledge=analysis.page.knowledge", lines,
         frame.t("analysis.page.consistency_note"),
     )  # fmt: skip
-
-
-def _of_both(frame: AnalysisFrame, one: ModelConsistency) -> str:
-    return frame.t("analysis.page.of", n=one.contradictory, of=one.both_verdicts)
 
 
 def forms_part(frame: AnalysisFrame) -> AnalysisPart | None:

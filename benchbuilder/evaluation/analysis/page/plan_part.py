@@ -22,8 +22,9 @@ def plan_part(frame: AnalysisFrame) -> AnalysisPart | None:
         t("analysis.page.plan_basis", mean=t.percent(first.mean), correlation=f"{first.correlation:.2f}",
           likeness=f"{first.likeness:.2f}"),
     ]  # fmt: skip
-    lines = [(t("analysis.page.points", n=round(plan.request.difference * 100)), plan.items, plan.families)
-             for plan in plans]  # fmt: skip
+    lines = [
+        (t("analysis.page.points", n=round(plan.request.difference * 100)), plan.items, plan.families) for plan in plans
+    ]
     table = frame.table(
         "item_plan", t("analysis.page.plan_table"), "difference:words=analysis.page.difference "
         "items:count=analysis.page.items_needed families:count=analysis.page.families_needed", lines,

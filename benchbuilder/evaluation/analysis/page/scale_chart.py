@@ -68,8 +68,9 @@ def curve_chart(x: Sequence[float], y: Sequence[float], title: str, axis: str) -
         level = at(low, number * step)[1]
         css = "grid" if number else "base"
         drawn.append(svg_element("line", x1=_LEFT, x2=_RIGHT, y1=level, y2=level, class_=css))
-        drawn.append(svg_element("text", f"{number * step:g}", x=_LEFT - 6, y=level + 4, text_anchor="end",
-                                 class_="t s"))  # fmt: skip
+        drawn.append(
+            svg_element("text", f"{number * step:g}", x=_LEFT - 6, y=level + 4, text_anchor="end", class_="t s")
+        )
     for tick in range(ceil(low), floor(high) + 1):
         text = f"{tick:g}".replace("-", "\N{MINUS SIGN}")
         drawn.append(svg_element("text", text, x=at(tick, 0)[0], y=bottom + 15, text_anchor="middle", class_="t s"))

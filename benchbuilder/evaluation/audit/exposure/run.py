@@ -123,8 +123,9 @@ def plan_exposure(part: LoadedRecipe, items: Sequence[Item[Any]], choices: Mappi
         skipped[CANARY] = "the recipe names no audit.canary"
     else:
         tasks[CANARY] = canary_tasks(material, spec.canary)
-    return ExposurePlan(_models(part), {test: found for test, found in tasks.items() if found}, skipped, spec,
-                        recipe.seed)  # fmt: skip
+    return ExposurePlan(
+        _models(part), {test: found for test, found in tasks.items() if found}, skipped, spec, recipe.seed
+    )
 
 
 def _models(part: LoadedRecipe) -> dict[str, KindSpec]:

@@ -122,8 +122,9 @@ class Matcher:
         hits, inside = RunHits(*(part[whole] for part in hits)), inside[whole]
         edges = np.concatenate(([-1], bounds, [len(corpus.text)]))
         for document, number, runs in _groups(hits, inside):
-            match = self._match(number, batch[document], corpus, (int(edges[document]) + 1, int(edges[document + 1])),
-                                runs)  # fmt: skip
+            match = self._match(
+                number, batch[document], corpus, (int(edges[document]) + 1, int(edges[document + 1])), runs
+            )
             if match is not None:
                 yield number, match
 

@@ -78,9 +78,9 @@ class TruncatingTokenizer:
 
     def _shortened(self, text: str, room: int, part: Callable[[Sequence[tuple[int, int]], int], str]) -> str:
         """`text` if it has at most `room` tokens; else the longest `part` that does."""
-        spans: list[tuple[int, int]] = self.tokenizer(
-            text, add_special_tokens=False, return_offsets_mapping=True
-        )["offset_mapping"]  # fmt: skip
+        spans: list[tuple[int, int]] = self.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)[
+            "offset_mapping"
+        ]
         if len(spans) <= room:
             return text
         keep = room

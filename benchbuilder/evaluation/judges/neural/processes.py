@@ -39,9 +39,10 @@ def train_together(judge: TrainedJudge, arguments: tuple[Any, ...], count: int) 
         elastic_launch(config, _train)(judge, arguments)
     except ChildFailedError as error:
         raise ServiceError(
-            f"the training on {count} devices broke off", why=str(error.get_first_failure()[1].message),
+            f"the training on {count} devices broke off",
+            why=str(error.get_first_failure()[1].message),
             next="correct the cause; the same command then resumes after the last complete epoch",
-        ) from error  # fmt: skip
+        ) from error
 
 
 def _train(judge: TrainedJudge, arguments: tuple[Any, ...]) -> None:

@@ -36,9 +36,10 @@ class ScoreGrid:
         self.tokens: tuple[Tokens, ...] = tuple((*value, end) for value in tokens)
         if len(set(self.tokens)) < len(self.tokens):
             raise DataError(
-                "two values of the grid have the same tokens", why=f"grid: {', '.join(texts)}",
+                "two values of the grid have the same tokens",
+                why=f"grid: {', '.join(texts)}",
                 next="write the values in another way, or use another model",
-            )  # fmt: skip
+            )
         following: dict[Tokens, set[int]] = {}
         for value in self.tokens:
             for index, token in enumerate(value):

@@ -246,9 +246,10 @@ class _Trainer(Trainer):
         super().log(logs, start_time)
         if not math.isfinite(logs.get("loss", 0.0)):
             raise ServiceError(
-                f"the training broke off in epoch {round(self.state.epoch or 0)}", why="the loss is no longer a number",
+                f"the training broke off in epoch {round(self.state.epoch or 0)}",
+                why="the loss is no longer a number",
                 next="set a lower learning_rate, a longer warm_up, or dtype: float32",
-            )  # fmt: skip
+            )
         if "loss" in logs and not self._choosing.rows:
             self._note_epoch("")
 

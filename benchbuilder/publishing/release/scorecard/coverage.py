@@ -98,8 +98,9 @@ def _facts_by_source(table: Table[Any], wanted: pa.Array[Any]) -> dict[str, _Sou
         }
         columns["relation"] = (
             _compute.struct_field(piece.column("payload"), "relation")
-            if of_triples else pa.nulls(len(piece), pa.string())
-        )  # fmt: skip
+            if of_triples
+            else pa.nulls(len(piece), pa.string())
+        )
         grouped = pa.table(columns).group_by(list(columns), use_threads=False)
         for line in grouped.aggregate([([], "count_all")]).to_pylist():
             facts = found.setdefault(line["source"], _SourceFacts(Counter(), Counter()))

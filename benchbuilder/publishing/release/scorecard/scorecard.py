@@ -48,8 +48,9 @@ class Scorecard:
 
     def counts(self) -> Mapping[Stage, Counter[State]]:
         """How many criteria of each stage have each state."""
-        return {stage: Counter(row.state for row in self.rows if row.criterion.stage == stage)
-                for stage in get_args(Stage)}  # fmt: skip
+        return {
+            stage: Counter(row.state for row in self.rows if row.criterion.stage == stage) for stage in get_args(Stage)
+        }
 
     def of(self, *states: State) -> list[ScorecardRow]:
         """The rows in one of these states."""
@@ -57,8 +58,9 @@ class Scorecard:
 
     def missing(self) -> list[ScorecardRow]:
         """The required criteria that are not met."""
-        return [row for row in self.rows if row.criterion.id in self.required
-                and row.state not in ("yes", "not_applicable")]  # fmt: skip
+        return [
+            row for row in self.rows if row.criterion.id in self.required and row.state not in ("yes", "not_applicable")
+        ]
 
     def as_json(self) -> dict[str, Any]:
         """The scorecard as plain data."""
