@@ -22,11 +22,11 @@ from benchbuilder.core import (
     Statement,
     Table,
     fill_template,
-    first_match,
 )
 from benchbuilder.steps.base import Map, Port
 from benchbuilder.steps.language.edits import answer_text
 from benchbuilder.steps.language.option_texts import OptionNames, issues_of_payload, stem_size, texts_of_options
+from benchbuilder.steps.language.patterns import first_match
 from benchbuilder.steps.language.questions import shown_context
 from benchbuilder.steps.language.statement_choice import CHOICE_REASONS, StatementChoice
 

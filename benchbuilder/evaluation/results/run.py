@@ -11,14 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from benchbuilder.evaluation.results.columns import (
-    AskedItems,
-    ItemAnswers,
-    ItemScores,
-    ItemValues,
-    Places,
-    TextColumn,
-)
+from benchbuilder.evaluation.results.columns import AskedItems, ItemAnswers, ItemScores, ItemValues, Places, TextColumn
 from benchbuilder.evaluation.results.gather import read_answers, read_scores
 from benchbuilder.evaluation.stats.statistic import Bools
 from benchbuilder.exporters import FinishedBuild, ordered_types

@@ -10,7 +10,8 @@ import regex
 from pydantic import Field
 
 from benchbuilder.config import Spec
-from benchbuilder.core import Regex, Row, SpecIssue, equality_key, first_match
+from benchbuilder.core import Regex, Row, SpecIssue, equality_key
+from benchbuilder.steps.language.patterns import first_match
 
 _MOST_WORDS = 6
 _SHORT_WORD = 5

@@ -15,11 +15,7 @@ from benchbuilder.evaluation.judges.neural import judge_folder
 from benchbuilder.evaluation.judges.neural.base_model import BaseModelSource, resolve_base_model
 from benchbuilder.evaluation.judges.neural.inputs import TokenRow
 from benchbuilder.evaluation.judges.neural.learner import EncodedExamples, Learner, score_rows, split_off_choosing
-from benchbuilder.evaluation.judges.neural.libraries import (
-    TRAINER,
-    ComputePlace,
-    computing,
-)
+from benchbuilder.evaluation.judges.neural.libraries import TRAINER, ComputePlace, computing
 from benchbuilder.evaluation.judges.neural.processes import is_main, launched, train_together
 from benchbuilder.evaluation.judges.neural.spec import NeuralSpec
 from benchbuilder.evaluation.stats.errors import check_constant_predictor
