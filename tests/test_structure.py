@@ -45,9 +45,9 @@ OWN_OPENER = {
     "files of this package or of an installed one": """
         authoring/clone/plugin_skeleton.py authoring/starter/language_table.py cli/completed_words.py
         config/composition_cache.py core/text/languages.py core/text/page_texts.py:_bundled core/text/plurals.py
-        core/text/punctuation.py core/text/scripts.py explorer/site/write_site.py publishing/harnesses/reader_source.py
-        publishing/release/scorecard/criteria.py retrieval/tokenizers/jieba_data.py steps/swapping/spec.py
-        web/serving.py""",
+        core/text/punctuation.py explorer/site/write_site.py pipeline/other_language.py
+        publishing/harnesses/reader_source.py publishing/release/scorecard/criteria.py
+        retrieval/tokenizers/jieba_data.py steps/swapping/spec.py web/serving.py""",
     "files of the system": """
         explorer/reading/build_lock.py models/gateway/process_owner.py pipeline/memory.py""",
     "a log, opened with flags of its own": "cli/repeat.py",

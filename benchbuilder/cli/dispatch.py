@@ -71,7 +71,8 @@ def _run_command_line(arguments: list[str], *, is_process: bool = False) -> int:
         sys.stdout.write("".join(f"{word}\n" for word in complete_words(arguments[2:])))
         return 0
     # here, because the help needs no other room
-    from benchbuilder.core import BenchbuilderError, explain_import_error, leave_pandas_for_later
+    from benchbuilder.cli.pandas_later import leave_pandas_for_later
+    from benchbuilder.core import BenchbuilderError, explain_import_error
 
     if is_process:
         leave_pandas_for_later()

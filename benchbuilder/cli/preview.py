@@ -20,8 +20,8 @@ from benchbuilder.core import (
     RecipeError,
     ServiceError,
     count_phrase,
+    directed_parts,
     head_excerpt,
-    isolate_directions,
     name_file_in_errors,
     printable_text,
     tail_excerpt,
@@ -32,6 +32,15 @@ _LINES, _CHARACTERS = 8, 240
 _ROWS = 5
 _WIDEST = 140
 _COLUMNS = ("input", "prompt", "reply", "result")
+
+_FIRST_STRONG_ISOLATE, _POP_ISOLATE = "\u2068", "\u2069"
+
+
+def isolate_directions(text: str) -> str:
+    """A text for a terminal, in which each part keeps its direction by isolates of Unicode."""
+    return "".join(
+        f"{_FIRST_STRONG_ISOLATE}{part}{_POP_ISOLATE}" if own else part for part, own in directed_parts(text)
+    )
 
 
 def run(args: argparse.Namespace, console: Console) -> int:

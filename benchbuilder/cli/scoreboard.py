@@ -11,8 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from benchbuilder.cli.terminal import print_line
-from benchbuilder.core import DEFAULT_LANGUAGE, Estimate, format_dollars, page_texts, printable_text
-from benchbuilder.evaluation import Scoreboard, SystemScore
+from benchbuilder.core import DEFAULT_LANGUAGE, format_dollars, page_texts, printable_text
+from benchbuilder.evaluation import Estimate, Scoreboard, SystemScore
 from benchbuilder.exporters import TableCell
 from benchbuilder.models import Receipt
 

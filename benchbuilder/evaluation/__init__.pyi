@@ -142,4 +142,6 @@ from .solvers import ANSWER as ANSWER
 from .solvers import ITEM as ITEM
 from .solvers import EvaluatedModel as EvaluatedModel
 from .solvers import Solver as Solver
+from .stats.intervals import Estimate as Estimate
+from .stats.intervals import mean_estimate as mean_estimate
 from .steps.score import ScoreAnswers as ScoreAnswers

@@ -11,15 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchbuilder.config import KindSpec, Name
-from benchbuilder.core import (
-    DataError,
-    Floats,
-    Score,
+from benchbuilder.core import DataError, Floats, Score, safe_ratio
+from benchbuilder.evaluation.stats.statistic import (
     Statistic,
     cluster_codes,
     float_array,
     mean_statistic,
-    safe_ratio,
     statistic_of_sums,
 )
 

@@ -15,12 +15,12 @@ from benchbuilder.core import (
     StepContext,
     create_from_spec,
     language_name,
-    other_language,
     show_invisible,
     truncate_text,
 )
 from benchbuilder.pipeline.check_relations import relation_warnings
 from benchbuilder.pipeline.check_wiring import WiringCheck, accepts_row_class, step_class_of
+from benchbuilder.pipeline.other_language import other_language
 from benchbuilder.pipeline.text_faults import MARK, TextFault, faults_of
 from benchbuilder.pipeline.unmatched_words import unmatched_words
 from benchbuilder.sources import CleanRule, Source, TableSpec

@@ -8,17 +8,9 @@ from typing import Any
 
 from benchbuilder.annotation import RecheckSample, RecheckStratum, RowDecisions, draw_recheck, items_digest
 from benchbuilder.config import AnnotationSpec, Recipe
-from benchbuilder.core import (
-    CheckedStratum,
-    Table,
-    file_checksum,
-    read_row_file,
-    read_sealed_json,
-    seal_json,
-    stratified_error_rate,
-    write_atomically,
-)
+from benchbuilder.core import Table, file_checksum, read_row_file, read_sealed_json, seal_json, write_atomically
 from benchbuilder.exporters import CheckedPart, RecheckResult
+from benchbuilder.pipeline.label_errors import CheckedStratum, stratified_error_rate
 from benchbuilder.pipeline.store.folder import Store
 from benchbuilder.pipeline.store.manifest import Manifest
 

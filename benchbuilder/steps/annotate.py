@@ -67,11 +67,11 @@ from benchbuilder.core import (
     combined_column,
     constant_column,
     create_from_spec,
-    joined_ancestors,
     schema_of,
     take_rows,
 )
 from benchbuilder.steps.base import Port
+from benchbuilder.steps.language.lineages import joined_ancestors
 from benchbuilder.steps.review import ReviewStep, decisions_about, dropped_by_gate, review_notes
 
 _OUTSIDE_ROWS = 65_536

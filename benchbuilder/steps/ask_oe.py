@@ -23,7 +23,6 @@ from benchbuilder.core import (
     Table,
     comparison_form,
     fill_template,
-    first_match,
     has_match,
     match_count,
     matches_whole,
@@ -32,13 +31,9 @@ from benchbuilder.core import (
     template_faults,
 )
 from benchbuilder.steps.base import Port
-from benchbuilder.steps.language.edits import (
-    answer_text,
-    comparison_form_without,
-    cuts_word,
-    text_between,
-)
+from benchbuilder.steps.language.edits import answer_text, comparison_form_without, cuts_word, text_between
 from benchbuilder.steps.language.frames import SentenceFrame, SentenceFrames, check_frames, with_gap
+from benchbuilder.steps.language.patterns import first_match
 from benchbuilder.steps.language.questions import is_one_sentence, leaks_answer, open_question, with_end_mark
 from benchbuilder.steps.writer import MODEL_REASONS, NeedsModel, ReplyFault, Writer, WriterSpec
 

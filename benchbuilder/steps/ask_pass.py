@@ -21,12 +21,12 @@ from benchbuilder.core import (
     Statement,
     fill_template,
     find_all,
-    first_match,
     text_length,
 )
 from benchbuilder.steps.base import Map, Port
 from benchbuilder.steps.language.edits import answer_text
 from benchbuilder.steps.language.option_texts import issues_of_payload
+from benchbuilder.steps.language.patterns import first_match
 from benchbuilder.steps.language.questions import leaks_answer, shown_context
 
 _NAME = 3

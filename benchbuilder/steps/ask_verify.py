@@ -20,7 +20,6 @@ from benchbuilder.core import (
     Statement,
     Table,
     fill_template,
-    first_match,
 )
 from benchbuilder.steps.base import Map, Port
 from benchbuilder.steps.language.edits import answer_text
@@ -31,6 +30,7 @@ from benchbuilder.steps.language.option_texts import (
     stem_size,
     texts_of_options,
 )
+from benchbuilder.steps.language.patterns import first_match
 from benchbuilder.steps.language.questions import shown_context
 from benchbuilder.steps.language.statement_choice import CHOICE_REASONS, StatementChoice
 

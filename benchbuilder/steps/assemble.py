@@ -23,13 +23,12 @@ from benchbuilder.core import (
     child_rows,
     combined_column,
     constant_column,
-    joined_ancestors,
-    joined_lists,
     take_rows,
 )
 from benchbuilder.steps.assembly.pairs import AnswerPairs
 from benchbuilder.steps.assembly.statements import SORTS, Numbers, Statements, fact_codes, is_text
 from benchbuilder.steps.base import Gather, Port
+from benchbuilder.steps.language.lineages import joined_ancestors, joined_lists
 
 _WINDOW = 16_384
 _compute: Any = pc

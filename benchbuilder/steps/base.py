@@ -16,14 +16,25 @@ from benchbuilder.core import (
     GatherStream,
     Outcome,
     OutcomeBatch,
+    Passage,
+    Payload,
     ProducedBy,
     Row,
     SpecIssue,
     StepContext,
     Table,
-    text_names,
 )
 from benchbuilder.models import Conversation
+
+
+def text_names(row: type[Row]) -> tuple[str, ...]:
+    """Names of the natural-language texts of a row class; empty if the payload is not known."""
+    if issubclass(row, Passage):
+        return ("title", "text")
+    payload: Any = row.model_fields["payload"].annotation if "payload" in row.model_fields else None
+    if not isinstance(payload, type) or not issubclass(payload, Payload):
+        return ()
+    return tuple(payload.examples()[0].texts())
 
 
 @dataclass(frozen=True)

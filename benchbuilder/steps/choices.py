@@ -25,11 +25,10 @@ from benchbuilder.core import (
     normalise_space,
     replace_all,
     sentence_spans,
-    strip_marks,
-    strip_marks_right,
     text_length,
 )
 from benchbuilder.steps.base import Map, Port
+from benchbuilder.steps.language.punctuation import strip_marks, strip_marks_right
 
 
 class QuestionInversion(FrozenModel):

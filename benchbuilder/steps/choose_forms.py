@@ -27,7 +27,6 @@ from benchbuilder.core import (
     combined_column,
     constant_column,
     decided_pieces,
-    find_ngrams,
     schema_of,
     text_length,
     texts_once,
@@ -37,6 +36,7 @@ from benchbuilder.steps.balance.greedy import choose_greedily, pack_families
 from benchbuilder.steps.balance.problem import BalanceProblem, FeaturePairs, Ints, Slack, state_problem
 from benchbuilder.steps.balance.variants import AskRule, TfQuestion, Variant, list_variants
 from benchbuilder.steps.base import Gather, Port
+from benchbuilder.steps.language.ngrams import find_ngrams
 
 _BINS = 8
 _COLUMNS = ["type", "fact", "family", "negated", "expected", "partition", "text"]

@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from benchbuilder.config import StepSpec
 from benchbuilder.core import (
     Conversion,
     Fact,
     Kept,
-    NormalForm,
     Outcome,
     OutcomeBatch,
     Payload,
@@ -27,15 +27,29 @@ from benchbuilder.core import (
     convert_script,
     convert_texts,
     is_by_field,
-    kept_batch,
-    rewrite_texts,
     script_version,
-    to_normal_form,
 )
 from benchbuilder.steps.base import Map, Port
+from benchbuilder.steps.language.normal_form import NormalForm, rewrite_texts, to_normal_form
 
 _compute: Any = pc
 _CELL_MARK = "\t"
+
+
+def kept_batch(table: Table[Any], positions: NDArray[np.int64], rows: Table[Any]) -> OutcomeBatch:
+    """The branches of a table whose rows all are kept, under the one slot "".
+
+    They pass unchanged, except those at `positions` (rising): `rows` take their places.
+    """
+    count = len(table)
+    kept = rows if len(positions) == count else table
+    if 0 < len(positions) < count:
+        places = np.arange(count)
+        places[positions] = count + np.arange(len(positions))
+        order: Any = pa.array(places)
+        kept = Table(pa.concat_tables([table.arrow, rows.arrow]).take(order), table.row)
+    empty = constant_column("", count)
+    return OutcomeBatch(pa.array(np.arange(count)), empty, constant_column("kept", count), empty, empty, kept)
 
 
 class ConvertScriptSpec(StepSpec):

@@ -19,20 +19,14 @@ from benchbuilder.core import (
     Regex,
     Row,
     comparison_form,
-    end_with,
     match_count,
     strip_wrapping,
     text_length,
 )
 from benchbuilder.steps.base import Port
 from benchbuilder.steps.language.changed_numbers import ChangedNumber, NumberChanges, change_number
-from benchbuilder.steps.language.edits import (
-    SearchRule,
-    count_negations,
-    replace_span,
-    search_negation,
-    single_edit,
-)
+from benchbuilder.steps.language.edits import SearchRule, count_negations, replace_span, search_negation, single_edit
+from benchbuilder.steps.language.punctuation import end_with
 from benchbuilder.steps.language.questions import is_one_sentence
 from benchbuilder.steps.writer import MODEL_REASONS, NeedsModel, ReplyFault, Writer, WriterSpec
 

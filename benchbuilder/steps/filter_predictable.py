@@ -12,19 +12,10 @@ import pyarrow.compute as pc
 from pydantic import Field
 
 from benchbuilder.config import StepSpec
-from benchbuilder.core import (
-    Candidate,
-    FamilyRows,
-    FilterResult,
-    LazyTexts,
-    LengthUnit,
-    NgramNumbers,
-    Table,
-    join_shared_answers,
-    predictability,
-    texts_once,
-)
+from benchbuilder.core import Candidate, FilterResult, LazyTexts, LengthUnit, Table, join_shared_answers, texts_once
+from benchbuilder.steps.balance.predictability import FamilyRows, predictability
 from benchbuilder.steps.base import Gather, Port
+from benchbuilder.steps.language.ngrams import NgramNumbers
 
 _compute: Any = pc
 _TEXTS = 8_192

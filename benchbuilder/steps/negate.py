@@ -21,10 +21,8 @@ from benchbuilder.core import (
     Statement,
     Table,
     create_from_spec,
-    end_with,
     fill_template,
     find_all,
-    find_word,
     has_match,
     match_count,
     strip_wrapping,
@@ -45,6 +43,8 @@ from benchbuilder.steps.language.edits import (
     shift_span,
     single_edit,
 )
+from benchbuilder.steps.language.patterns import find_word
+from benchbuilder.steps.language.punctuation import end_with
 from benchbuilder.steps.language.questions import is_one_sentence
 from benchbuilder.steps.writer import MODEL_REASONS, NeedsModel, ReplyFault, Writer, WriterSpec
 

@@ -17,7 +17,6 @@ from benchbuilder.core import (
     Dropped,
     Fold,
     Kept,
-    NormalForm,
     NotApplicable,
     Outcome,
     OutcomeBatch,
@@ -32,17 +31,16 @@ from benchbuilder.core import (
     convert_script,
     create_from_spec,
     fold_text,
-    is_longer_than,
     load_words,
     match_groups,
     normalise_space,
-    rewrite_texts,
     script_version,
-    to_normal_form,
+    text_length,
 )
 from benchbuilder.retrieval import Tokenizer, word_boundary_problem
 from benchbuilder.steps.base import Map, Port
 from benchbuilder.steps.language.columns import Scanner
+from benchbuilder.steps.language.normal_form import NormalForm, rewrite_texts, to_normal_form
 
 _compute: Any = pc
 _BLOCK_BYTES = 1 << 22
@@ -52,6 +50,18 @@ _Line = tuple[int, str, str, str, str]
 _TRAIL = " > "
 """Stands between the title of a page and the headings of a paragraph."""
 _HEADER_COLUMNS = ("id", "parents", "origin", "language", "partition")
+
+
+def is_longer_than(text: str, most: int) -> bool:
+    """Whether `text` has more than `most` visible characters; only the beginning of a long text is counted.
+
+    >>> is_longer_than("e\\u0301t\\u00e9", 2), is_longer_than("e\\u0301t\\u00e9", 3)
+    (True, False)
+    """
+    if len(text) <= most:
+        return False
+    begin = text[: 2 * most + 1]  # it has at most as many characters as the whole text
+    return text_length(begin) > most or (len(begin) < len(text) and text_length(text) > most)
 
 
 class ParagraphsSpec(StepSpec):

@@ -19,11 +19,11 @@ from benchbuilder.core import (
     Row,
     Statement,
     Table,
-    contains_text,
     equality_key,
     fill_template,
 )
 from benchbuilder.steps.base import Map, Port
+from benchbuilder.steps.language.answer_texts import contains_text
 from benchbuilder.steps.language.bounds import NumberRules, NumberUnit, NumericBound, bound_before, may_be_implied
 from benchbuilder.steps.language.option_texts import CatchAllSpec, OptionNames, issues_of_payload, texts_of_options
 from benchbuilder.steps.language.option_weights import OptionWeights

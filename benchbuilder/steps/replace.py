@@ -24,18 +24,16 @@ from benchbuilder.core import (
     Statement,
     Table,
     comparison_key,
-    contains_text,
     has_match,
     is_on_boundaries,
-    last_whole_match,
-    locate_answer,
-    strip_marks,
 )
 from benchbuilder.steps.base import Map, Port
+from benchbuilder.steps.language.answer_texts import contains_text, last_whole_match, locate_answer
 from benchbuilder.steps.language.bounds import NumberRules, NumberUnit, NumericBound, bound_before, may_be_implied
 from benchbuilder.steps.language.edits import altered_statement, replace_span
 from benchbuilder.steps.language.frames import SentenceFrames
 from benchbuilder.steps.language.option_weights import OptionWeights
+from benchbuilder.steps.language.punctuation import strip_marks
 from benchbuilder.steps.language.rewording import NearAnswer, Rewording
 
 

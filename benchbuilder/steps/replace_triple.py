@@ -22,10 +22,10 @@ from benchbuilder.core import (
     StepContext,
     Table,
     Triple,
-    answers_overlap,
     comparison_key,
 )
 from benchbuilder.steps.base import Map, Port
+from benchbuilder.steps.language.answer_texts import answers_overlap
 from benchbuilder.steps.language.edits import altered_statement, answer_text, replace_span
 from benchbuilder.steps.language.known_triples import (
     directed_edge,

@@ -30,7 +30,6 @@ from benchbuilder.core import (
     combined_column,
     create_from_spec,
     equality_key,
-    joined_ancestors,
     schema_of,
     take_rows,
     truncate_code_points,
@@ -38,6 +37,7 @@ from benchbuilder.core import (
 from benchbuilder.retrieval import Retriever
 from benchbuilder.steps.base import Map, Port
 from benchbuilder.steps.language.gold import GoldPassages, named_passages
+from benchbuilder.steps.language.lineages import joined_ancestors
 
 PassagePositions = np.ndarray[Any, np.dtype[np.int64]] | range
 

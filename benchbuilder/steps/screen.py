@@ -14,19 +14,18 @@ from benchbuilder.core import (
     Fact,
     FilterResult,
     LengthUnit,
-    MatchMode,
     Regex,
     Row,
     SpecIssue,
     Table,
     check_regex,
     create_from_spec,
-    find_pattern,
     has_match,
     text_length,
 )
 from benchbuilder.retrieval import Tokenizer, word_boundary_problem
 from benchbuilder.steps.base import Filter, Port, texts_of, unknown_texts
+from benchbuilder.steps.language.patterns import MatchMode, find_pattern
 
 
 class ScreenPatterns(Spec):

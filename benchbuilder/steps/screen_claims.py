@@ -26,11 +26,11 @@ from benchbuilder.core import (
     decided_pieces,
     equality_key,
     first_equal,
-    first_match,
     text_length,
     truncate_text,
 )
 from benchbuilder.steps.base import Gather, Port
+from benchbuilder.steps.language.patterns import first_match
 from benchbuilder.steps.language.questions import CONTEXT_REMARK
 
 _READ = ["premise", "text"]

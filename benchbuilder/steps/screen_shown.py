@@ -19,7 +19,6 @@ from benchbuilder.core import (
     SpecIssue,
     Table,
     equality_key,
-    first_match,
     has_match,
 )
 from benchbuilder.steps.base import Filter, Port
@@ -31,6 +30,7 @@ from benchbuilder.steps.language.option_texts import (
     stem_size,
     texts_of_options,
 )
+from benchbuilder.steps.language.patterns import first_match
 from benchbuilder.steps.language.questions import CONTEXT_REMARK
 
 _COMMON, _OFTEN = 0.5, 10

@@ -16,7 +16,6 @@ from benchbuilder.core import (
     Kept,
     LengthUnit,
     Outcome,
-    Patterns,
     ProducedBy,
     Regex,
     Row,
@@ -25,31 +24,26 @@ from benchbuilder.core import (
     Table,
     all_numbers,
     comparison_form,
-    contains_text,
     convert_script,
     edit_distance,
-    end_with,
     find_all,
-    first_match,
     has_match,
     is_on_boundaries,
     is_whole_token,
-    last_whole_match,
-    locate_answer,
     matches_whole,
     replace_all,
-    strip_marks,
-    strip_marks_right,
     strip_wrapping,
-    text_differences,
     text_length,
     truncate_text,
 )
 from benchbuilder.steps.base import Port
+from benchbuilder.steps.language.answer_texts import contains_text, last_whole_match, locate_answer, text_differences
 from benchbuilder.steps.language.edits import count_negations, longest_end, replace_span
 from benchbuilder.steps.language.frames import FramedText, SentenceFrame, SentenceFrames, check_frames
 from benchbuilder.steps.language.joins import REFUSALS, JoinRules, Joins, Refusal, RefusalReason, without_opening
 from benchbuilder.steps.language.members import MemberRule, as_one_of_several
+from benchbuilder.steps.language.patterns import Patterns, first_match
+from benchbuilder.steps.language.punctuation import end_with, strip_marks, strip_marks_right
 from benchbuilder.steps.language.questions import is_one_sentence
 from benchbuilder.steps.writer import MODEL_REASONS, NeedsModel, ReplyFault, Writer, WriterSpec
 

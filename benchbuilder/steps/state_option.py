@@ -25,12 +25,11 @@ from benchbuilder.core import (
     group_names,
     has_match,
     match_groups,
-    strip_marks,
-    strip_marks_right,
     template_faults,
     text_length,
 )
 from benchbuilder.steps.base import Map, Port
+from benchbuilder.steps.language.punctuation import strip_marks, strip_marks_right
 
 
 class OptionForm(FrozenModel):

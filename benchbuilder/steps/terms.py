@@ -20,7 +20,6 @@ from benchbuilder.core import (
     GatherStream,
     Kept,
     LengthUnit,
-    NormalForm,
     Outcome,
     Regex,
     Row,
@@ -37,9 +36,9 @@ from benchbuilder.core import (
     script_version,
     take_rows,
     text_length,
-    to_normal_form,
 )
 from benchbuilder.steps.base import Gather, Map, Port
+from benchbuilder.steps.language.normal_form import NormalForm, to_normal_form
 
 _FACT = Fact[Term]
 _WINDOW = 8_192

@@ -20,8 +20,6 @@ from benchbuilder.core import (
     Row,
     SpecIssue,
     Table,
-    has_markup,
-    odd_characters,
     strip_reasoning,
     strip_reply_framing,
 )
@@ -35,6 +33,7 @@ from benchbuilder.models import (
     read_prompt,
     render_prompt,
 )
+from benchbuilder.steps.language.odd_texts import has_markup, odd_characters
 from benchbuilder.steps.model_settings import ModelMap
 
 MODEL_REASONS: Mapping[str, str] = {

@@ -19,9 +19,7 @@ from benchbuilder.core import (
     QuestionAnswer,
     Row,
     Table,
-    has_markup,
     matches_whole,
-    odd_characters,
     read_sealed_json,
     seal_json,
     strip_reasoning,
@@ -32,6 +30,7 @@ from benchbuilder.core import (
 from benchbuilder.models import Conversation, Message, Prompt, Reply, Request, read_prompt, render_prompt
 from benchbuilder.steps.base import Port
 from benchbuilder.steps.language.claim_replies import plain_reply
+from benchbuilder.steps.language.odd_texts import has_markup, odd_characters
 from benchbuilder.steps.model_settings import ModelMap
 from benchbuilder.steps.writer import MODEL_REASONS
 from benchbuilder.steps.wrong.allotment import Allotment, GoldTexts, WrongAnswer

@@ -15,11 +15,12 @@ from benchbuilder.config.output_names import evaluation_folder_problems
 from benchbuilder.config.spec.base import FileRef
 from benchbuilder.config.spec.evaluation import EvaluationSpec
 from benchbuilder.core.errors import DataError, RecipeError
-from benchbuilder.core.records.arrow.flatten import column_names, text_names
+from benchbuilder.core.records.arrow.flatten import column_names
 from benchbuilder.core.records.payloads import Choice, Fact
 from benchbuilder.core.records.roles import Passage
 from benchbuilder.pipeline.check import check_recipe, examine_recipe
 from benchbuilder.pipeline.wiring import expand_wiring, flow_order
+from benchbuilder.steps.base import text_names
 
 # --- checking --------------------------------------------------------------------------------------------------------
 

@@ -8,8 +8,9 @@ import pytest
 import yaml
 
 from benchbuilder.config import FormsSpec, load_recipe
-from benchbuilder.core import RecipeError, first_match
+from benchbuilder.core import RecipeError
 from benchbuilder.pipeline import check_recipe
+from benchbuilder.steps.language.patterns import first_match
 
 
 def problems(*overrides: str) -> list[tuple[str, str]]:

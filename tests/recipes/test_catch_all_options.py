@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from benchbuilder.core import first_match
+from benchbuilder.steps.language.patterns import first_match
 
 FORMS = Path(__file__).parents[2] / "recipes/forms"
 SPEAK_OF_OPTIONS = {

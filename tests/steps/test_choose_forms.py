@@ -12,9 +12,9 @@ from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.payloads import Fact, Triple
 from benchbuilder.core.records.roles import Question
 from benchbuilder.core.records.row import Origin, ProducedBy
-from benchbuilder.core.text.ngrams import find_ngrams
 from benchbuilder.pipeline.accounting.gathers import account_gather
 from benchbuilder.steps.choose_forms import ChooseForms, ChooseFormsSpec
+from benchbuilder.steps.language.ngrams import find_ngrams
 from benchbuilder.testing import check_step
 
 HEADER = {"origin": Origin(file="sky.csv", line=1), "produced_by": ProducedBy(rule="test"), "language": "en"}

@@ -12,10 +12,12 @@ from preparation_rows import make, page
 from benchbuilder.core.records.arrow.table import Table, schema_of
 from benchbuilder.core.records.outcomes import Dropped, Kept, NotApplicable
 from benchbuilder.core.records.roles import Passage
-from benchbuilder.core.text.lengths import is_longer_than, text_length
-from benchbuilder.core.text.normalise import convert_script, rewrite_texts
+from benchbuilder.core.text.lengths import text_length
+from benchbuilder.core.text.normalise import convert_script
 from benchbuilder.retrieval.tokenizers.simple import WhitespaceSpec
 from benchbuilder.steps import paragraphs
+from benchbuilder.steps.language.normal_form import rewrite_texts
+from benchbuilder.steps.paragraphs import is_longer_than
 
 # --- paragraphs ------------------------------------------------------------------------------------------------------
 

@@ -12,19 +12,12 @@ from pydantic import ValidationError
 from benchbuilder.core.records.answered import QuestionAnswer
 from benchbuilder.core.records.arrow.table import Table
 from benchbuilder.core.records.outcomes import Dropped, Kept
-from benchbuilder.core.records.payloads import (
-    Choice,
-    Fact,
-    LabelledClaim,
-    MultipleAnswerChoice,
-    Option,
-    Term,
-    Triple,
-)
+from benchbuilder.core.records.payloads import Choice, Fact, LabelledClaim, MultipleAnswerChoice, Option, Term, Triple
 from benchbuilder.core.records.procedures import Procedure
 from benchbuilder.core.records.row import Origin, ProducedBy
-from benchbuilder.core.text.normalise import Conversion, convert_script, rewrite_texts
+from benchbuilder.core.text.normalise import Conversion, convert_script
 from benchbuilder.pipeline.accounting.shard import account_batch, account_map
+from benchbuilder.steps.language.normal_form import rewrite_texts
 
 # --- convert script --------------------------------------------------------------------------------------------------
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchbuilder.config import OPEN_PLACE, RecipeIndex
-from benchbuilder.core import ScriptCounts, Triple, first_language, has_match, read_given_text
-from benchbuilder.pipeline import relation_words
+from benchbuilder.core import ScriptCounts, Triple, has_match, read_given_text
+from benchbuilder.pipeline import first_language, relation_words
 from benchbuilder.steps import (
     RELATION_COLUMNS,
     SET_QUESTION,

@@ -11,7 +11,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from benchbuilder.config import FileRef, LoadedRecipe, Recipe, Spec, bundled_folder, display_path
-from benchbuilder.core import Problem, RecipeError, is_language, parse_plain_yaml, read_given_text, recipe_name
+from benchbuilder.core import Problem, RecipeError, language_fault, parse_plain_yaml, read_given_text, recipe_name
 from benchbuilder.models import find_prompt
 from benchbuilder.sources import TermsSpec
 from benchbuilder.steps import MergeTermsSpec, NormaliseTermSpec, TranslateSpec
@@ -22,6 +22,15 @@ _OVERRIDE = re.compile(r"[~+]*[A-Za-z_][\w.@/-]*=")
 _PREFIX = "words."
 _PLAIN = re.compile(r"-?\d+(\.\d+)?|true|false|null|")
 _REFS = ("prompt", "system", "repair", "pairs")
+
+
+def is_language(code: str) -> bool:
+    """Whether `code` is the tag of a known language (BCP 47).
+
+    >>> is_language("zh-Hant"), is_language("csv/terms")
+    (True, False)
+    """
+    return not language_fault(code)
 
 
 class WordListSettings(Spec):

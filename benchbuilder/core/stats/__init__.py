@@ -1,1 +1,1 @@
-"""Statistics of scores: correlations, intervals, calibration, validity."""
+"""Statistics that several rooms need: agreement, voters, overlap of texts, kernels, draws of a bootstrap."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import unicodedata
 
-_FIRST_STRONG_ISOLATE, _POP_ISOLATE = "\u2068", "\u2069"
 _PARTS = re.compile(r"( \| | · |\n)")
 _MARK = re.compile(r"(\s*[(（]?[A-Za-z0-9]{1,2}[.)、．）])(\s+)")
 
@@ -39,10 +38,3 @@ def directed_parts(text: str) -> list[tuple[str, bool]]:
         if rest := piece[mark.end() if mark else 0 :]:
             parts.append((rest, True))
     return parts if len(parts) > 1 else [(text, False)]
-
-
-def isolate_directions(text: str) -> str:
-    """A text for a terminal, in which each part keeps its direction by isolates of Unicode."""
-    return "".join(
-        f"{_FIRST_STRONG_ISOLATE}{part}{_POP_ISOLATE}" if own else part for part, own in directed_parts(text)
-    )

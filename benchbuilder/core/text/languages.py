@@ -65,15 +65,6 @@ def language_fault(code: str) -> str:
 _KINDS = {"extended": "language", "script": "script", "region": "region", "variant": "variant of a language"}
 
 
-def is_language(code: str) -> bool:
-    """Whether `code` is the tag of a known language (BCP 47).
-
-    >>> is_language("zh-Hant"), is_language("csv/terms")
-    (True, False)
-    """
-    return not language_fault(code)
-
-
 def same_language(first: str, second: str) -> bool:
     """Whether two tags name the same language, in any script or country.
 

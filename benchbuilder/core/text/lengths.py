@@ -32,18 +32,6 @@ def text_length(text: str, unit: LengthUnit = "characters") -> int:
     return len(text.split()) if unit == "words" else len(split_characters(text))
 
 
-def is_longer_than(text: str, most: int) -> bool:
-    """Whether `text` has more than `most` visible characters; only the beginning of a long text is counted.
-
-    >>> is_longer_than("e\\u0301t\\u00e9", 2), is_longer_than("e\\u0301t\\u00e9", 3)
-    (True, False)
-    """
-    if len(text) <= most:
-        return False
-    begin = text[: 2 * most + 1]  # it has at most as many characters as the whole text
-    return text_length(begin) > most or (len(begin) < len(text) and text_length(text) > most)
-
-
 def truncate_text(text: str, most: int, unit: LengthUnit = "characters") -> str:
     """The beginning of `text`, at most `most` characters or words; no character is cut.
 

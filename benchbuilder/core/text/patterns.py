@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import cache
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import regex
 from pydantic import AfterValidator
@@ -22,7 +22,6 @@ _TIMED = {"timeout": TIMEOUT_S}
 _SHOWN = 80
 """Most characters of a pattern that a message shows."""
 
-MatchMode = Literal["substring", "regex", "word"]
 TokeniseText = Callable[[str], list[str]]
 
 
@@ -55,8 +54,6 @@ def pattern_excerpt(pattern: str, position: int = 0) -> str:
 
 Regex = Annotated[str, AfterValidator(check_regex)]
 """A field of a spec that holds a regular expression (syntax of the package `regex`)."""
-Patterns = tuple[Regex, ...] | dict[str, Regex]
-"""A field that holds several patterns, plain or under names."""
 
 
 class _TooCostly(Exception):
@@ -101,16 +98,6 @@ def has_match(pattern: str, text: str) -> bool:
     (True, False)
     """
     return _run(pattern, text, _search) is not None
-
-
-def first_match(patterns: Patterns, text: str) -> str | None:
-    """The first of `patterns` that occurs in `text`: its name, or an excerpt of the pattern if it has none.
-
-    >>> first_match({"digits": "[0-9]+"}, "a 12"), first_match(("[0-9]+",), "a 12"), first_match((), "a")
-    ('digits', '[0-9]+', None)
-    """
-    named = patterns if isinstance(patterns, dict) else {pattern: pattern for pattern in patterns}
-    return next((pattern_excerpt(name) for name, pattern in named.items() if has_match(pattern, text)), None)
 
 
 def matches_whole(pattern: str, text: str) -> bool:
@@ -234,31 +221,3 @@ def word_boundaries(text: str, tokens: Iterable[str]) -> frozenset[int]:
         at = start + len(token)
         cuts.update((start, at))
     return frozenset(cuts)
-
-
-def find_word(word: str, text: str, tokens: TokeniseText) -> list[Span]:
-    """Where `word` occurs in `text` as one or several whole tokens.
-
-    >>> [span.start for span in find_word("an", "an ant ran an", str.split)]
-    [0, 11]
-    """
-    spans = find_substring(word, text)
-    if not spans:
-        return []
-    cuts = word_boundaries(text, tokens(text))
-    return [span for span in spans if span.start in cuts and span.end in cuts]
-
-
-def find_pattern(pattern: str, text: str, mode: MatchMode, tokens: TokeniseText | None = None) -> list[Span]:
-    """Where `pattern` occurs in `text`, interpreted by `mode`; ``word`` needs `tokens`.
-
-    >>> find_pattern("b.", "abc", "regex")
-    [Span(start=1, end=3)]
-    """
-    if mode == "regex":
-        return find_all(pattern, text)
-    if mode == "substring":
-        return find_substring(pattern, text)
-    if tokens is None:
-        raise ValueError("the mode 'word' needs a tokenizer")
-    return find_word(pattern, text, tokens)

@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from benchbuilder.core import Estimate, Floats, PageTexts, bootstrap_estimate, statistic_of_sums
+from benchbuilder.core import Floats, PageTexts
 from benchbuilder.evaluation.analysis.answered import AnalysisNote, AnsweredItems, Bools
 from benchbuilder.evaluation.analysis.scoreboard import RIGHT
 from benchbuilder.evaluation.analysis.section import AnalysisSection, AnalysisSettings
+from benchbuilder.evaluation.stats.intervals import Estimate, bootstrap_estimate
+from benchbuilder.evaluation.stats.statistic import statistic_of_sums
 
 _NOBODY = "no family of two or more true/false questions was asked"
 

@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from benchbuilder.core import Floats, ItemResponse, PageTexts, benjamini_hochberg, fit_item_response, quantile_strata
+from benchbuilder.core import Floats, PageTexts
 from benchbuilder.evaluation.analysis.answered import AnalysisNote, AnsweredItems, Bools, Texts
 from benchbuilder.evaluation.analysis.section import LEAST_MODELS, AnalysisSection, AnalysisSettings, too_few_models
+from benchbuilder.evaluation.stats.item_response import ItemResponse, fit_item_response
+from benchbuilder.evaluation.stats.stratified import benjamini_hochberg, quantile_strata
 
 FEWEST_FOR_FLAG = 20
 """With fewer models nothing can be said of how steeply an item separates them."""

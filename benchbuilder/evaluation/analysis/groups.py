@@ -8,16 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchbuilder.config import ItemGroup, ModelGroups
-from benchbuilder.core import (
-    Floats,
-    PageTexts,
+from benchbuilder.core import Floats, PageTexts
+from benchbuilder.evaluation.analysis.answered import AnalysisNote, AnsweredItems, Bools, Texts
+from benchbuilder.evaluation.analysis.section import AnalysisSection, AnalysisSettings
+from benchbuilder.evaluation.stats.stratified import (
     StratifiedComparison,
     benjamini_hochberg,
     compare_in_strata,
     quantile_strata,
 )
-from benchbuilder.evaluation.analysis.answered import AnalysisNote, AnsweredItems, Bools, Texts
-from benchbuilder.evaluation.analysis.section import AnalysisSection, AnalysisSettings
 
 FEWEST_MODELS = 10
 """With fewer models in one of the two groups, nothing is computed."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from benchbuilder.core import DataError, Estimate, PageTexts, mean_estimate
+from benchbuilder.core import DataError, PageTexts
 from benchbuilder.evaluation.analysis.answered import AnsweredItems, AnsweringSystem, Bools
 from benchbuilder.evaluation.analysis.read_answers import answered_items
 from benchbuilder.evaluation.analysis.scorer_choice import Measure, ScorerChoice
@@ -15,6 +15,7 @@ from benchbuilder.evaluation.plan import Evaluation
 from benchbuilder.evaluation.results.page_spec import ResultsSpec
 from benchbuilder.evaluation.results.run import ScoredAspect, ScorerRole
 from benchbuilder.evaluation.results.stated_metrics import StatedMetric, load_results, stated_metrics
+from benchbuilder.evaluation.stats.intervals import Estimate, mean_estimate
 from benchbuilder.pipeline import Store
 
 RIGHT = 0.5

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from benchbuilder.core import Floats, PageTexts, fit_item_response
+from benchbuilder.core import Floats, PageTexts
 from benchbuilder.evaluation.analysis.answered import AnalysisNote, AnsweredItems, Codes, Texts
 from benchbuilder.evaluation.analysis.section import AnalysisSection, AnalysisSettings
+from benchbuilder.evaluation.stats.item_response import fit_item_response
 
 FEWEST_MODELS = 20
 """With fewer models, no subset is offered: half of them choose it, half of them test it."""

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from benchbuilder.core import Floats, Statistic, safe_ratio, statistic_of_sums
+from benchbuilder.core import Floats, safe_ratio
+from benchbuilder.evaluation.stats.statistic import Statistic, statistic_of_sums
 
 _NO_REPEATS = "no question was asked twice in one wording"
 

@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from benchbuilder.core import Estimate, Floats, PageTexts, Statistic, bootstrap_estimates, safe_ratio, statistic_of_sums
+from benchbuilder.core import Floats, PageTexts, safe_ratio
 from benchbuilder.evaluation.analysis.answered import AnalysisNote, AnsweredItems, Bools, Codes, WordedAnswers
 from benchbuilder.evaluation.analysis.scoreboard import RIGHT
 from benchbuilder.evaluation.analysis.section import AnalysisSection, AnalysisSettings
 from benchbuilder.evaluation.analysis.variance_split import split_statistics
+from benchbuilder.evaluation.stats.intervals import Estimate, bootstrap_estimates
+from benchbuilder.evaluation.stats.statistic import Statistic, statistic_of_sums
 
 _CELLS = 1 << 21
 """Numbers that are held at once."""

@@ -7,25 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from benchbuilder.core import (
-    Floats,
-    Statistic,
-    accuracy_statistic,
-    auroc_statistic,
-    balanced_accuracy_statistic,
-    bias_statistic,
-    brier_statistic,
-    ece_statistic,
-    kendall_statistic,
-    mae_statistic,
-    mean_estimate,
-    pearson_statistic,
-    proportion_near_statistic,
-    quadratic_weighted_kappa_statistic,
-    reliability_bins,
-    rmse_statistic,
-    spearman_statistic,
-)
+from benchbuilder.core import Floats
 from benchbuilder.evaluation.judge_report.held_out import (
     THRESHOLD,
     HeldOutAnswers,
@@ -35,6 +17,22 @@ from benchbuilder.evaluation.judge_report.held_out import (
 )
 from benchbuilder.evaluation.judge_training.predictions import Prediction
 from benchbuilder.evaluation.results.context import table_line
+from benchbuilder.evaluation.stats.accuracy import (
+    accuracy_statistic,
+    auroc_statistic,
+    balanced_accuracy_statistic,
+    proportion_near_statistic,
+)
+from benchbuilder.evaluation.stats.calibration import brier_statistic, ece_statistic, reliability_bins
+from benchbuilder.evaluation.stats.correlation import kendall_statistic, pearson_statistic, spearman_statistic
+from benchbuilder.evaluation.stats.errors import (
+    bias_statistic,
+    mae_statistic,
+    quadratic_weighted_kappa_statistic,
+    rmse_statistic,
+)
+from benchbuilder.evaluation.stats.intervals import mean_estimate
+from benchbuilder.evaluation.stats.statistic import Statistic
 from benchbuilder.exporters import ResultTable, TableCell, TableLine
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

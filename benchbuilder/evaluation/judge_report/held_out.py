@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchbuilder.config import EvaluationSpec
-from benchbuilder.core import Estimate, Floats, PageTexts, Statistic, bootstrap_difference, bootstrap_estimates
+from benchbuilder.core import Floats, PageTexts
 from benchbuilder.evaluation.judge_report.probe_spec import ProbesSpec, ValiditySpec
 from benchbuilder.evaluation.judge_training.predictions import Prediction, Side, ValidationRun
 from benchbuilder.evaluation.published import PublishedJudges
@@ -22,6 +22,8 @@ from benchbuilder.evaluation.results.context import (
     estimate_cell,
     table_line,
 )
+from benchbuilder.evaluation.stats.intervals import Estimate, bootstrap_difference, bootstrap_estimates
+from benchbuilder.evaluation.stats.statistic import Statistic
 from benchbuilder.exporters import ResultTable, TableCell, TableColumn, TableLine, ValueFormat
 
 THRESHOLD = 0.5

@@ -7,15 +7,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from benchbuilder.core import (
-    Floats,
-    PredictionPowered,
-    clustered_prediction_powered_mean,
-    conformal_half_width,
-    mean_estimate,
-)
+from benchbuilder.core import Floats
 from benchbuilder.evaluation.judge_report.held_out import HeldOutAnswers, JudgeReportFrame, group_answers
 from benchbuilder.evaluation.results.context import interval_cell, table_line
+from benchbuilder.evaluation.stats.calibration import conformal_half_width
+from benchbuilder.evaluation.stats.intervals import mean_estimate
+from benchbuilder.evaluation.stats.prediction_powered import PredictionPowered, clustered_prediction_powered_mean
 from benchbuilder.exporters import ResultTable, TableCell, TableLine
 
 _HALVINGS = 20

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from benchbuilder.config import EvaluationSpec
-from benchbuilder.core import DataError, check_constant_predictor, find_kind, kinds_of_slot, page_texts
+from benchbuilder.core import DataError, find_kind, kinds_of_slot, page_texts
 from benchbuilder.evaluation.judge_report import agreement_tables as measures
 from benchbuilder.evaluation.judge_report import interval_tables as intervals
 from benchbuilder.evaluation.judge_report import validity_tables as validity
@@ -40,6 +40,7 @@ from benchbuilder.evaluation.judge_training.model_card import FEW
 from benchbuilder.evaluation.judge_training.predictions import Prediction, ValidationRun
 from benchbuilder.evaluation.judges.base import AskingJudge
 from benchbuilder.evaluation.published import PublishedJudges
+from benchbuilder.evaluation.stats.errors import check_constant_predictor
 from benchbuilder.evaluation.yaml_files import read_yaml
 from benchbuilder.exporters import ResultTable
 

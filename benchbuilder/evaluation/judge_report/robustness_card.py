@@ -9,15 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from benchbuilder.core import (
-    LEAST_SD,
-    Estimate,
-    Floats,
-    bootstrap_estimate,
-    check_constant_predictor,
-    mean_estimate,
-    partial_correlation_statistic,
-)
+from benchbuilder.core import Floats
 from benchbuilder.evaluation.judge_report.probe_spec import (
     EvidenceChange,
     FalseStatementChange,
@@ -30,6 +22,9 @@ from benchbuilder.evaluation.judge_report.probe_spec import (
 from benchbuilder.evaluation.judge_report.probes import ProbePair, probe_pairs
 from benchbuilder.evaluation.judges.base import Case, Example, ScoringJudge
 from benchbuilder.evaluation.results.context import BootstrapSettings
+from benchbuilder.evaluation.stats.correlation import partial_correlation_statistic
+from benchbuilder.evaluation.stats.errors import LEAST_SD, check_constant_predictor
+from benchbuilder.evaluation.stats.intervals import Estimate, bootstrap_estimate, mean_estimate
 
 ProbeVerdict = Literal["pass", "warn", "fail", "open"]
 OpenReason = Literal["", "none", "few", "unread", "aspect", "undefined", "constant"]

@@ -7,25 +7,24 @@ from typing import Any
 
 import numpy as np
 
-from benchbuilder.core import (
+from benchbuilder.core import Floats, measure_agreement, safe_ratio
+from benchbuilder.evaluation.judge_report.held_out import HeldOutAnswers, JudgeReportFrame, group_answers
+from benchbuilder.evaluation.results.context import table_line
+from benchbuilder.evaluation.stats.alternative_annotator import (
     LEAST_HUMANS,
     LEAST_ITEMS,
     AlternativeTestResult,
-    Floats,
-    Statistic,
     alternative_annotator_test,
+)
+from benchbuilder.evaluation.stats.correlation import rank_agreement
+from benchbuilder.evaluation.stats.human_ceiling import (
     ceiling_statistic,
     compute_human_ceiling,
     judge_below_ceiling_statistic,
     judge_over_ceiling_statistic,
-    mean_estimate,
-    measure_agreement,
-    paired_mean_difference,
-    rank_agreement,
-    safe_ratio,
 )
-from benchbuilder.evaluation.judge_report.held_out import HeldOutAnswers, JudgeReportFrame, group_answers
-from benchbuilder.evaluation.results.context import table_line
+from benchbuilder.evaluation.stats.intervals import mean_estimate, paired_mean_difference
+from benchbuilder.evaluation.stats.statistic import Statistic
 from benchbuilder.exporters import ResultTable, TableCell, TableLine
 
 _RANKS = ("spearman", "kendall")

@@ -9,7 +9,8 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from benchbuilder.config import TrainingSpec
-from benchbuilder.core import Answer, DataError, GroupMember, Item, Score, item_families
+from benchbuilder.core import Answer, DataError, Item, Score
+from benchbuilder.evaluation.judge_training.item_families import GroupMember, item_families
 from benchbuilder.evaluation.judges.base import Case, Example, make_case
 
 

@@ -10,22 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchbuilder.config import EvaluationSpec, TrainingSpec
-from benchbuilder.core import (
-    Problem,
-    RecipeError,
-    accuracy_statistic,
-    check_constant_predictor,
-    conformal_half_width,
-    count_phrase,
-    find_kind,
-    mae_statistic,
-    pearson,
-)
+from benchbuilder.core import Problem, RecipeError, count_phrase, find_kind
 from benchbuilder.evaluation.judge_training.examples import EvaluationTables, examples_digest, make_examples
 from benchbuilder.evaluation.judge_training.predictions import Prediction, simple_predictions
 from benchbuilder.evaluation.judge_training.splits import Split, split_examples
 from benchbuilder.evaluation.judges.base import Example, JudgeSpec
 from benchbuilder.evaluation.judges.card import plain_spec, rubric_digest
+from benchbuilder.evaluation.stats.accuracy import accuracy_statistic
+from benchbuilder.evaluation.stats.calibration import conformal_half_width
+from benchbuilder.evaluation.stats.correlation import pearson
+from benchbuilder.evaluation.stats.errors import check_constant_predictor, mae_statistic
 
 Note = Callable[[str], None]
 _FORMAT = 1

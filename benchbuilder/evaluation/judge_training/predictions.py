@@ -9,8 +9,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from benchbuilder.core import apply_threshold
 from benchbuilder.evaluation.judges.base import Example, ScoringJudge
+from benchbuilder.evaluation.stats.accuracy import apply_threshold
 
 Side = Literal["held_out", "known_model", "known_question"]
 """The side of an answer that the judge was not trained on.

@@ -12,17 +12,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from benchbuilder.core import (
-    DataError,
-    GivenParquet,
-    Item,
-    conformal_interval,
-    is_blank,
-    parse_json,
-    read_given_file,
-    write_atomically,
-)
+from benchbuilder.core import DataError, GivenParquet, Item, is_blank, parse_json, read_given_file, write_atomically
 from benchbuilder.evaluation.judges.base import Case, ScoringJudge, case_hash, make_case
+from benchbuilder.evaluation.stats.calibration import conformal_interval
 
 SUFFIXES = (".jsonl", ".csv", ".tsv", ".parquet")
 _AT_A_TIME = 2_000

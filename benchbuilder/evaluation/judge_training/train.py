@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from benchbuilder.config import EvaluationSpec
-from benchbuilder.core import DataError, Problem, RecipeError, count_phrase, create_from_spec, find_kind, pearson
+from benchbuilder.core import DataError, Problem, RecipeError, count_phrase, create_from_spec, find_kind
 from benchbuilder.evaluation.judge_training.examples import EvaluationTables, drop_some_evidence
 from benchbuilder.evaluation.judge_training.model_card import (
     JudgeTraining,
@@ -29,6 +29,7 @@ from benchbuilder.evaluation.judge_training.predictions import ValidationRun
 from benchbuilder.evaluation.judge_training.storage import load_validation_run, replacing_judge, write_validated_judge
 from benchbuilder.evaluation.judges.base import AskingJudge, Case, Example, JudgeSpec, TrainedJudge
 from benchbuilder.evaluation.judges.card import FINAL, HELD_OUT, damaged_parts, read_judge_card
+from benchbuilder.evaluation.stats.correlation import pearson
 
 _ABLATED: Mapping[str, Callable[[Case], Case]] = {
     "without_evidence": Case.without_evidence,

@@ -9,18 +9,15 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from benchbuilder.config import KindSpec, Slot
-from benchbuilder.core import (
+from benchbuilder.core import DataError, create_from_spec, rouge_l, strip_reasoning
+from benchbuilder.evaluation.judges.base import Case, JudgeSpec, ScoringJudge
+from benchbuilder.evaluation.stats.overlap import (
     CHRF_OF,
-    DataError,
     chrf,
     content_tokens,
-    create_from_spec,
     relative_closeness,
-    rouge_l,
-    strip_reasoning,
     truncate_for_overlap,
 )
-from benchbuilder.evaluation.judges.base import Case, JudgeSpec, ScoringJudge
 from benchbuilder.retrieval import Tokenizer
 
 SimilarityMeasure = Literal["chrf", "rouge_l"]

@@ -8,7 +8,8 @@ from functools import lru_cache
 
 import regex
 
-from benchbuilder.core import comparison_key, find_all, strip_formatting
+from benchbuilder.core import comparison_key, find_all
+from benchbuilder.evaluation.parsing.formatting import strip_formatting
 
 _PLAIN = r"(?<![\p{LC}\p{M}0-9])(?:%s)(?![\p{LC}\p{M}0-9'])"
 _OTHER = r"(?<![\p{L}\p{M}\p{N}])(?:%s)(?![\p{L}\p{M}\p{N}])"

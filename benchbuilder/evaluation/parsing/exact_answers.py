@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from benchbuilder.core import comparison_key, replace_all, strip_formatting, truncate_code_points
+from benchbuilder.core import comparison_key, replace_all, truncate_code_points
 from benchbuilder.evaluation.parsing.chosen_options import final_parts, read_chosen_options
+from benchbuilder.evaluation.parsing.formatting import strip_formatting
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import regex
+from rapidfuzz.distance import Indel
 
 from benchbuilder.core import (
     all_numbers,
@@ -15,11 +16,10 @@ from benchbuilder.core import (
     find_all,
     fold_lookalikes,
     has_match,
-    indel_similarity,
     replace_all,
-    strip_formatting,
     to_half_width,
 )
+from benchbuilder.evaluation.parsing.formatting import strip_formatting
 
 _WORD = regex.compile(
     r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]|"
@@ -36,6 +36,15 @@ Sets = tuple[Sequence[Sequence[str]], Sequence[Sequence[str]]]
 """The members of the right and of the wrong set, each with its names."""
 Part = tuple[int, int]
 """Where a part of a line begins and ends."""
+
+
+def indel_similarity(left: str, right: str) -> float:
+    """How much two texts share, from 0 to 1: twice the longest common subsequence, over the characters of both.
+
+    >>> round(indel_similarity("haemorrhage", "hemorrhage"), 3)
+    0.952
+    """
+    return Indel.normalized_similarity(left, right)
 
 
 @dataclass(frozen=True, slots=True)

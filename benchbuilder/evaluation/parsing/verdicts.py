@@ -17,9 +17,9 @@ from benchbuilder.core import (
     may_begin_match,
     read_given_file,
     replace_all,
-    strip_formatting,
     truncate_code_points,
 )
+from benchbuilder.evaluation.parsing.formatting import strip_formatting
 from benchbuilder.evaluation.parsing.verdict_tables import (
     CLAIM,
     CONTRARY,

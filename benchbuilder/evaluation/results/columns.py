@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from benchbuilder.core import Bools, Floats, Item, RowIndex, Table
+from benchbuilder.core import Floats, Item, RowIndex, Table
+from benchbuilder.evaluation.stats.statistic import Bools
 from benchbuilder.exporters import ReportEntry, entry_of
 
 Places = NDArray[np.int64]

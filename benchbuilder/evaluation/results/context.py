@@ -10,9 +10,11 @@ from typing import Any, TypedDict, get_args
 from markupsafe import Markup
 
 from benchbuilder.config import BootstrapSpec
-from benchbuilder.core import Estimate, MeanInterval, PageTexts, mean_estimate, sample_sd
+from benchbuilder.core import PageTexts
 from benchbuilder.evaluation.results.columns import ItemValues
 from benchbuilder.evaluation.results.run import EvaluatedSystem, EvaluationRun, ScoredAspect
+from benchbuilder.evaluation.stats.intervals import Estimate, mean_estimate, sample_sd
+from benchbuilder.evaluation.stats.prediction_powered import MeanInterval
 from benchbuilder.exporters import (
     ResultTable,
     TableBlock,

@@ -7,12 +7,14 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from benchbuilder.core import Bools, Floats, bootstrap_estimate, safe_ratio, statistic_of_sums
+from benchbuilder.core import Floats, safe_ratio
 from benchbuilder.evaluation.published import PublishedResults, PublishedTable
 from benchbuilder.evaluation.results.columns import ItemValues
 from benchbuilder.evaluation.results.context import CellValue, ResultsFrame, estimate_cell, table_line
 from benchbuilder.evaluation.results.run import VERDICT, EvaluatedSystem, ScoredAspect
 from benchbuilder.evaluation.results.stated_metrics import VERDICTS
+from benchbuilder.evaluation.stats.intervals import bootstrap_estimate
+from benchbuilder.evaluation.stats.statistic import Bools, statistic_of_sums
 from benchbuilder.exporters import ResultTable, TableCell, TableColumn, TableLine, ValueFormat
 
 _MOST = 20

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from benchbuilder.core import Bools, Score, bootstrap_estimate, create_from_spec, find_kind
+from benchbuilder.core import Score, create_from_spec, find_kind
 from benchbuilder.evaluation.metrics import ClusteredScore, Metric, ScoreColumns
 from benchbuilder.evaluation.published import PublishedResults
 from benchbuilder.evaluation.results.columns import ItemScores
@@ -16,6 +16,8 @@ from benchbuilder.evaluation.results.context import ResultsFrame, estimate_cell
 from benchbuilder.evaluation.results.means import ALL_SOURCES, published_lines
 from benchbuilder.evaluation.results.run import EvaluatedSystem, ScoredAspect
 from benchbuilder.evaluation.results.stated_metrics import FIGURE_OF, METRIC
+from benchbuilder.evaluation.stats.intervals import bootstrap_estimate
+from benchbuilder.evaluation.stats.statistic import Bools
 from benchbuilder.exporters import FinishedBuild, ResultTable, TableCell, TableColumn, TableLine
 
 _MOST = 12

@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchbuilder.core import clustered_prediction_powered_mean
 from benchbuilder.evaluation.results.columns import ItemValues, Places
 from benchbuilder.evaluation.results.compare import paired_systems
 from benchbuilder.evaluation.results.context import ResultsFrame, interval_cell
 from benchbuilder.evaluation.results.run import EvaluatedSystem, ScoredAspect
+from benchbuilder.evaluation.stats.prediction_powered import clustered_prediction_powered_mean
 from benchbuilder.exporters import ResultTable, TableLine
 
 LEARNED = "learned"

@@ -11,16 +11,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from benchbuilder.core import Bools
-from benchbuilder.evaluation.results.columns import (
-    AskedItems,
-    ItemAnswers,
-    ItemScores,
-    ItemValues,
-    Places,
-    TextColumn,
-)
+from benchbuilder.evaluation.results.columns import AskedItems, ItemAnswers, ItemScores, ItemValues, Places, TextColumn
 from benchbuilder.evaluation.results.gather import read_answers, read_scores
+from benchbuilder.evaluation.stats.statistic import Bools
 from benchbuilder.exporters import FinishedBuild, ordered_types
 
 VERDICT = "verdict"

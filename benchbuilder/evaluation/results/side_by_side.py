@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from benchbuilder.config import BootstrapSpec
-from benchbuilder.core import PageTexts, paired_mean_difference, write_atomically
+from benchbuilder.core import PageTexts, write_atomically
 from benchbuilder.evaluation.results import PACKAGES
 from benchbuilder.evaluation.results.context import (
     PAGE_FUNCTIONS,
@@ -20,6 +20,7 @@ from benchbuilder.evaluation.results.context import (
     table_line,
 )
 from benchbuilder.evaluation.results.stated_metrics import load_results
+from benchbuilder.evaluation.stats.intervals import paired_mean_difference
 from benchbuilder.exporters import (
     ResultTable,
     TableCell,

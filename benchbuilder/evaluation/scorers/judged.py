@@ -7,17 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 from benchbuilder.config import FileRef, KindSpec, RuntimeOption, Slot
-from benchbuilder.core import (
-    Answer,
-    DataError,
-    Dropped,
-    Item,
-    NotApplicable,
-    StepContext,
-    conformal_interval,
-    create_from_spec,
-    is_blank,
-)
+from benchbuilder.core import Answer, DataError, Dropped, Item, NotApplicable, StepContext, create_from_spec, is_blank
 from benchbuilder.evaluation.judges.base import AskingJudge, Case, Judge, JudgeSpec, ScoringJudge, case_hash, make_case
 from benchbuilder.evaluation.judges.card import (
     FINAL,
@@ -29,6 +19,7 @@ from benchbuilder.evaluation.judges.card import (
     verify_judge_part,
 )
 from benchbuilder.evaluation.scorers.base import AspectScore, Scorer, ScorerResult, ScoringConversation
+from benchbuilder.evaluation.stats.calibration import conformal_interval
 
 
 class JudgedSpec(KindSpec):

@@ -8,20 +8,11 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from benchbuilder.config import KindSpec, Slot
-from benchbuilder.core import (
-    CHRF_OF,
-    SET_FORM,
-    Answer,
-    Item,
-    NotApplicable,
-    StepContext,
-    relative_closeness,
-    strip_reasoning,
-    truncate_for_overlap,
-)
+from benchbuilder.core import SET_FORM, Answer, Item, NotApplicable, StepContext, strip_reasoning
 from benchbuilder.evaluation.judges.base import Case, make_case
 from benchbuilder.evaluation.judges.similarity import SimilarityMeasure, TextSimilarity
 from benchbuilder.evaluation.scorers.base import AspectScore, Scorer, ScorerResult
+from benchbuilder.evaluation.stats.overlap import CHRF_OF, relative_closeness, truncate_for_overlap
 
 
 class SimilaritySpec(KindSpec):

@@ -14,10 +14,8 @@ from typing import Any
 from benchbuilder.config import BootstrapSpec, FileRef, LoadedRecipe, display_path, read_kind_spec
 from benchbuilder.core import (
     DataError,
-    Estimate,
     Problem,
     RecipeError,
-    mean_estimate,
     raise_row_errors,
     read_given_file,
     read_json,
@@ -25,7 +23,14 @@ from benchbuilder.core import (
     row_name,
     write_atomically,
 )
-from benchbuilder.evaluation import Evaluation, benchmark_items, evaluation_tables, plan_evaluation
+from benchbuilder.evaluation import (
+    Estimate,
+    Evaluation,
+    benchmark_items,
+    evaluation_tables,
+    mean_estimate,
+    plan_evaluation,
+)
 from benchbuilder.pipeline import Checksums, Store, Watcher, build_benchmark, make_plan
 from benchbuilder.publishing.release.private_folder import PRIVATE_FOLDER, make_private
 from benchbuilder.publishing.release.record import ReleaseRecord, latest_release, parse_version, read_record

@@ -10,15 +10,8 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from benchbuilder.config import Spec
-from benchbuilder.core import (
-    Regex,
-    comparison_key,
-    has_match,
-    has_number_sign,
-    number_range,
-    replace_all,
-    without_numbers,
-)
+from benchbuilder.core import Regex, comparison_key, has_match, replace_all
+from benchbuilder.steps.language.answer_texts import has_number_sign, number_range, without_numbers
 
 Side = Literal["lower", "higher", ""]
 _DASHES = "~〜～-–—－−"

@@ -8,7 +8,6 @@ from typing import Any
 
 from benchbuilder.core import (
     Regex,
-    end_with,
     matches_whole,
     normalise_space,
     parse_json,
@@ -18,6 +17,7 @@ from benchbuilder.core import (
 )
 from benchbuilder.models import Reply
 from benchbuilder.steps.language.claim_rules import ClaimRules, Proposal
+from benchbuilder.steps.language.punctuation import end_with
 
 NumberedProposal = tuple[int | None, Proposal]
 """A claim, and the number that the model gives it (``None``: it gives none)."""

@@ -16,14 +16,13 @@ from benchbuilder.core import (
     Span,
     all_numbers,
     find_all,
-    has_markup,
     has_match,
-    odd_characters,
     split_sentences,
     split_words,
     text_length,
     truncate_text,
 )
+from benchbuilder.steps.language.odd_texts import has_markup, odd_characters
 
 CLAIM_FAULTS: Mapping[str, str] = {
     "not_a_sentence": "The claim is no sentence: it is too short, or a question.",

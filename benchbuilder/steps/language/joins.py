@@ -9,20 +9,12 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from benchbuilder.config import Spec
-from benchbuilder.core import (
-    Patterns,
-    Regex,
-    Span,
-    find_all,
-    first_match,
-    has_match,
-    replace_all,
-)
+from benchbuilder.core import Regex, Span, find_all, has_match, replace_all
 from benchbuilder.steps.language.edits import cuts_word, longest_end
 from benchbuilder.steps.language.frames import FramedText, SentenceFrame, SentenceFrames
+from benchbuilder.steps.language.patterns import Patterns, first_match
 
 _NAME = "join:"
-
 
 REFUSALS: Mapping[str, str] = {
     "catch_all_answer": "The answer speaks of all or none of the options.",

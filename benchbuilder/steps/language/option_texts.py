@@ -9,7 +9,8 @@ from typing import Any
 import regex
 
 from benchbuilder.config import Spec
-from benchbuilder.core import Regex, Row, SpecIssue, equality_key, first_match
+from benchbuilder.core import Regex, Row, SpecIssue, equality_key
+from benchbuilder.steps.language.patterns import first_match
 
 _MOST_WORDS = 6
 _SHORT_WORD = 5

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import regex
 
-from benchbuilder.core import LengthUnit, ProducedBy, Question, SpecIssue, Statement, contains_text, to_half_width
+from benchbuilder.core import LengthUnit, ProducedBy, Question, SpecIssue, Statement, to_half_width
+from benchbuilder.steps.language.answer_texts import contains_text
 
 _STOP = "."
 _POINTS = regex.compile(r"(?<=\p{Nd})\.(?=\p{Nd})|(?<=[\p{LC}\p{M}])\.(?=[\p{LC}\p{Nd}])|\.(?=[,;:)])")

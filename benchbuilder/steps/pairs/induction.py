@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 import regex
 
-from benchbuilder.core import Casing, LengthUnit, Span, comparison_form, strip_marks
+from benchbuilder.core import Casing, LengthUnit, Span, comparison_form
+from benchbuilder.steps.language.punctuation import strip_marks
 from benchbuilder.steps.pairs.rules import PairRule, StatementPair, rules_of
 from benchbuilder.steps.pairs.tokens import tokens_of, without_final_stop
 

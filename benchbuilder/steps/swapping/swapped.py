@@ -22,10 +22,10 @@ from benchbuilder.core import (
     combined_column,
     constant_column,
     content_id,
-    joined_ancestors,
     schema_of,
     take_rows,
 )
+from benchbuilder.steps.language.lineages import joined_ancestors
 
 _WINDOW = 16_384
 

@@ -6,19 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from benchbuilder.core import (
-    Dropped,
-    Fact,
-    QuestionAnswer,
-    Table,
-    all_numbers,
-    equality_key,
-    first_match,
-    split_gold,
-    text_length,
-)
+from benchbuilder.core import Dropped, Fact, QuestionAnswer, Table, all_numbers, equality_key, split_gold, text_length
 from benchbuilder.steps.language.changed_numbers import ChangedNumber, change_number
 from benchbuilder.steps.language.gold import GoldPassages
+from benchbuilder.steps.language.patterns import first_match
 from benchbuilder.steps.wrong.known import AnsweredRow, KnownAnswers, answer_key, answer_keys, question_key
 from benchbuilder.steps.wrong.lending import Lending, Loan
 from benchbuilder.steps.wrong.shapes import answer_shape, asked_thing, same_length_class

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from rapidfuzz.fuzz import ratio
 
-from benchbuilder.core import QuestionAnswer, answers_overlap, comparison_form, equality_key, says_answer
+from benchbuilder.core import QuestionAnswer, comparison_form, equality_key
+from benchbuilder.steps.language.answer_texts import answers_overlap, says_answer
 from benchbuilder.steps.wrong.shapes import AnswerShape, AskedThing
 
 

@@ -18,9 +18,10 @@ from benchbuilder.core.text.normalise import (
     script_version,
     to_half_width,
 )
-from benchbuilder.core.text.punctuation import Casing, strip_marks, strip_marks_right
+from benchbuilder.core.text.punctuation import Casing
 from benchbuilder.core.text.sentences import sentence_spans, split_sentences
 from benchbuilder.core.text.tables import escape_cell, unescape_cell
+from benchbuilder.steps.language.punctuation import strip_marks, strip_marks_right
 
 # --- normalise -----------------------------------------------------------------------------------------------------
 

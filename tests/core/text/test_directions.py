@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from benchbuilder.core.text.directions import directed_parts, isolate_directions
+from benchbuilder.cli.preview import isolate_directions
+from benchbuilder.core.text.directions import directed_parts
 from benchbuilder.exporters.render.templates import directed_text
 
 ARABIC = "ما الجرعة؟\nA. 5 mg\nB. 10 mg | C. حبة"

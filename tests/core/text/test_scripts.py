@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from benchbuilder.config import load_recipe
-from benchbuilder.core import DataError, other_language
+from benchbuilder.core import DataError
 from benchbuilder.pipeline import check_recipe
+from benchbuilder.pipeline.other_language import other_language
 
 ENGLISH = [
     f"Which of these is the most common cause of {ill} in a child who has been ill for {n} days?"

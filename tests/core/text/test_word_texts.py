@@ -8,18 +8,11 @@ from hypothesis import strategies as st
 
 from benchbuilder.core.errors import DataError
 from benchbuilder.core.text import patterns
-from benchbuilder.core.text.answers import edit_distance, locate_answer
-from benchbuilder.core.text.patterns import (
-    check_regex,
-    find_all,
-    find_pattern,
-    find_word,
-    first_match,
-    matches_whole,
-    replace_all,
-    word_boundaries,
-)
+from benchbuilder.core.text.answers import edit_distance
+from benchbuilder.core.text.patterns import check_regex, find_all, matches_whole, replace_all, word_boundaries
 from benchbuilder.core.text.wordlist import WordFinder, WordForms, load_words
+from benchbuilder.steps.language.answer_texts import locate_answer
+from benchbuilder.steps.language.patterns import find_pattern, find_word, first_match
 
 # --- wordlist ------------------------------------------------------------------------------------------------------
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from fake_judges import BOOTSTRAP, FakeJudge, examples, sound
 
-from benchbuilder.core.stats.intervals import Estimate
 from benchbuilder.evaluation.judge_report.probe_spec import ProbeLimits, load_probes
 from benchbuilder.evaluation.judge_report.robustness_card import probe_findings, probe_verdict, verdict_counts
+from benchbuilder.evaluation.stats.intervals import Estimate
 
 FILE = load_probes(Path(__file__).parents[3] / "recipes" / "probes" / "zh.yaml")
 

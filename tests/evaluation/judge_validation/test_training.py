@@ -23,7 +23,6 @@ from benchbuilder.config.spec.annotation import BootstrapSpec
 from benchbuilder.config.spec.base import FileRef
 from benchbuilder.config.spec.evaluation import EvaluationSpec
 from benchbuilder.core.errors import DataError, RecipeError, StoreError
-from benchbuilder.core.stats.calibration import conformal_half_width
 from benchbuilder.evaluation.judge_training.examples import drop_some_evidence, make_examples
 from benchbuilder.evaluation.judge_training.predictions import ValidationRun, simple_predictions
 from benchbuilder.evaluation.judge_training.splits import split_examples
@@ -49,6 +48,7 @@ from benchbuilder.evaluation.judges.card import (
 )
 from benchbuilder.evaluation.judges.encoder import EncoderSpec
 from benchbuilder.evaluation.judges.tfidf_ridge import TfidfRidgeJudge
+from benchbuilder.evaluation.stats.calibration import conformal_half_width
 
 ABLATIONS = ("without_evidence", "answer_only", "question_only")
 

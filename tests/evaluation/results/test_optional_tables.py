@@ -6,10 +6,11 @@ from dataclasses import replace
 from finished_evaluation import Evaluation, item
 from test_results import lines, near, write
 
-from benchbuilder.core import Answer, ProducedBy, Table, mean_statistic
+from benchbuilder.core import Answer, ProducedBy, Table
 from benchbuilder.evaluation.metrics import MeanMetric
 from benchbuilder.evaluation.results.exporter import ResultsExporter
 from benchbuilder.evaluation.results.page_spec import ResultsSpec
+from benchbuilder.evaluation.stats.statistic import mean_statistic
 from benchbuilder.exporters import StepCounts
 
 PUBLISHED = """

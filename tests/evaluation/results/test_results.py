@@ -12,11 +12,11 @@ from finished_evaluation import PUBLISHED, RECEIPTS, Evaluation, item, large, lo
 from html_page import Page, squeezed
 
 from benchbuilder.core.errors import DataError
-from benchbuilder.core.stats.prediction_powered import clustered_prediction_powered_mean
 from benchbuilder.evaluation.published import load_published_results
 from benchbuilder.evaluation.results.compare import holm_adjusted, samples_needed
 from benchbuilder.evaluation.results.exporter import ResultsExporter
 from benchbuilder.evaluation.results.page_spec import ResultsSpec
+from benchbuilder.evaluation.stats.prediction_powered import clustered_prediction_powered_mean
 
 
 def write(tmp_path, build, language="en", **said):

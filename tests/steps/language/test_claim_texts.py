@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from benchbuilder.core.records.row import Span
-from benchbuilder.core.text.answers import answers_overlap, comparison_key, is_whole_token, locate_answer
+from benchbuilder.core.text.answers import comparison_key, is_whole_token
 from benchbuilder.core.text.normalise import to_half_width
 from benchbuilder.core.text.templates import fill_template, template_faults
 from benchbuilder.steps.language import columns
+from benchbuilder.steps.language.answer_texts import answers_overlap, locate_answer
 from benchbuilder.steps.language.columns import Scanner
 from benchbuilder.steps.language.edits import (
     SearchRule,

@@ -10,23 +10,17 @@ import pytest
 from benchbuilder.annotation.values import parse_value
 from benchbuilder.config.spec.annotation import GuidingQuestion
 from benchbuilder.core.records.row import Span
-from benchbuilder.core.text.answers import (
-    all_numbers,
-    comparison_key,
-    contains_text,
-    is_on_boundaries,
-    last_whole_match,
-    number_range,
-)
+from benchbuilder.core.text.answers import all_numbers, comparison_key, is_on_boundaries
 from benchbuilder.core.text.lengths import split_characters, text_length, truncate_code_points, truncate_text
 from benchbuilder.core.text.near_duplicates import trigrams
 from benchbuilder.core.text.normalise import fold_text
-from benchbuilder.core.text.replies import odd_characters
 from benchbuilder.core.text.sentences import split_sentences
 from benchbuilder.core.text.wordlist import WordFinder, load_words
 from benchbuilder.evaluation.parsing.chosen_options import read_chosen_options
 from benchbuilder.exporters.render.svg import shorten_label, width_of
 from benchbuilder.exporters.render.templates import visible_text
+from benchbuilder.steps.language.answer_texts import contains_text, last_whole_match, number_range
+from benchbuilder.steps.language.odd_texts import odd_characters
 from benchbuilder.steps.language.questions import is_one_sentence, leaks_answer
 from benchbuilder.steps.language.relations import RelationTables
 

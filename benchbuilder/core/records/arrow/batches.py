@@ -84,22 +84,6 @@ class GatherStream:
     notes: dict[str, Any] = field(default_factory=dict[str, Any])
 
 
-def kept_batch(table: Table[Any], positions: NDArray[np.int64], rows: Table[Any]) -> OutcomeBatch:
-    """The branches of a table whose rows all are kept, under the one slot "".
-
-    They pass unchanged, except those at `positions` (rising): `rows` take their places.
-    """
-    count = len(table)
-    kept = rows if len(positions) == count else table
-    if 0 < len(positions) < count:
-        places = np.arange(count)
-        places[positions] = count + np.arange(len(positions))
-        order: Any = pa.array(places)
-        kept = Table(pa.concat_tables([table.arrow, rows.arrow]).take(order), table.row)
-    empty = constant_column("", count)
-    return OutcomeBatch(pa.array(np.arange(count)), empty, constant_column("kept", count), empty, empty, kept)
-
-
 def decided_pieces(
     table: Table[Any], decided: Mapping[int, Row | Dropped | NotApplicable], rows: int | None = None
 ) -> Iterator[GatherPiece]:

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from benchbuilder.core.records.arrow.table import Table, schema_of
 from benchbuilder.core.records.payloads import Payload, question_cells
-from benchbuilder.core.records.roles import Candidate, Passage
+from benchbuilder.core.records.roles import Candidate
 from benchbuilder.core.records.row import Row
 
 _ROW_HEADER = frozenset(Row.model_fields)
@@ -87,16 +87,6 @@ def flat_records(table: Table[Any]) -> Iterator[dict[str, Any]]:
             "parents": list(row.parents),
         }
         yield {name: values[name] for name in names}
-
-
-def text_names(row: type[Row]) -> tuple[str, ...]:
-    """Names of the natural-language texts of a row class; empty if the payload is not known."""
-    if issubclass(row, Passage):
-        return ("title", "text")
-    payload: Any = row.model_fields["payload"].annotation if "payload" in row.model_fields else None
-    if not isinstance(payload, type) or not issubclass(payload, Payload):
-        return ()
-    return tuple(payload.examples()[0].texts())
 
 
 def column_names(row: type[Row]) -> tuple[str, ...]:

@@ -9,19 +9,16 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from benchbuilder.core import DataError, check_constant_predictor, require_extra
+from benchbuilder.core import DataError, require_extra
 from benchbuilder.evaluation.judges.base import Case, Example, TrainedJudge, library_versions
 from benchbuilder.evaluation.judges.neural import judge_folder
 from benchbuilder.evaluation.judges.neural.base_model import BaseModelSource, resolve_base_model
 from benchbuilder.evaluation.judges.neural.inputs import TokenRow
 from benchbuilder.evaluation.judges.neural.learner import EncodedExamples, Learner, score_rows, split_off_choosing
-from benchbuilder.evaluation.judges.neural.libraries import (
-    TRAINER,
-    ComputePlace,
-    computing,
-)
+from benchbuilder.evaluation.judges.neural.libraries import TRAINER, ComputePlace, computing
 from benchbuilder.evaluation.judges.neural.processes import is_main, launched, train_together
 from benchbuilder.evaluation.judges.neural.spec import NeuralSpec
+from benchbuilder.evaluation.stats.errors import check_constant_predictor
 
 CHECK_SAMPLE_SIZE = 256
 """Training examples that are scored to detect a constant predictor, if no examples choose the epoch."""

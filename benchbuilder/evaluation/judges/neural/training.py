@@ -20,18 +20,13 @@ from safetensors.torch import load_file, save_file
 from transformers import EarlyStoppingCallback, PrinterCallback, Trainer, TrainerState, TrainingArguments
 from transformers.trainer_pt_utils import get_length_grouped_indices
 
-from benchbuilder.core import (
-    ServiceError,
-    check_constant_predictor,
-    pearson,
-    read_given_text,
-    sync_tree,
-    write_atomically,
-)
+from benchbuilder.core import ServiceError, read_given_text, sync_tree, write_atomically
 from benchbuilder.evaluation.judges.neural.inputs import TokenRow
 from benchbuilder.evaluation.judges.neural.learner import EncodedExamples, Learner, score_rows
 from benchbuilder.evaluation.judges.neural.libraries import ignore_future_warnings, name_folder_in_write_errors
 from benchbuilder.evaluation.judges.neural.spec import LearningSpec
+from benchbuilder.evaluation.stats.correlation import pearson
+from benchbuilder.evaluation.stats.errors import check_constant_predictor
 
 CONSTANT_PENALTY = 3.0
 """Subtracted from the correlation of nearly constant scores (-1 to 1), so that any other epoch ranks higher."""

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from benchbuilder.core.records.arrow.build_rows import combined_column
+from benchbuilder.core import combined_column
 
 _compute: Any = pc
 _Lists = tuple[NDArray[np.int64], Any]

@@ -1,6 +1,6 @@
 import numpy as np
 
-from benchbuilder.core.stats.weighted import Statistic
+from benchbuilder.evaluation.stats.statistic import Statistic
 
 
 def statistic_of_rows(function, rows, why="it is undefined"):

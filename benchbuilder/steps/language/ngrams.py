@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchbuilder.core.text.lengths import LengthUnit, split_characters
-from benchbuilder.core.text.normalise import compose_characters, to_half_width
+from benchbuilder.core import LengthUnit, compose_characters, split_characters, to_half_width
 
 Indices = NDArray[np.int64]
 

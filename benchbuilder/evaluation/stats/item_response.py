@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from benchbuilder.core.stats.weighted import Floats
+from benchbuilder.core import Floats
 
 _SD_LOG_A, _SD_B = 0.5, 2.0
 _WIDEST, _WIDEST_LOGIT = 4.5, 6.0

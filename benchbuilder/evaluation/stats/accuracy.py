@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchbuilder.core.stats.ranks import TieGroups
-from benchbuilder.core.stats.weighted import (
+from benchbuilder.core import Floats, safe_ratio
+from benchbuilder.evaluation.stats.ranks import TieGroups
+from benchbuilder.evaluation.stats.statistic import (
     Bools,
-    Floats,
     OptionalValues,
     Statistic,
     complete_pairs,
     float_array,
     mean_statistic,
-    safe_ratio,
     statistic_of_sums,
 )
 

@@ -8,16 +8,15 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
-from benchbuilder.core.stats.accuracy import WHY_NO_VALUE, apply_threshold
-from benchbuilder.core.stats.ranks import TieGroups
-from benchbuilder.core.stats.weighted import (
-    Floats,
+from benchbuilder.core import Floats, safe_ratio
+from benchbuilder.evaluation.stats.accuracy import WHY_NO_VALUE, apply_threshold
+from benchbuilder.evaluation.stats.ranks import TieGroups
+from benchbuilder.evaluation.stats.statistic import (
     OptionalValues,
     Statistic,
     complete_pairs,
     float_array,
     mean_statistic,
-    safe_ratio,
     statistic_of_sums,
 )
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from benchbuilder.core.stats import prediction_powered as pp
+from benchbuilder.evaluation.stats import prediction_powered as pp
 
 LEVEL = 0.95
 MEAN = 0.6

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from benchbuilder.core.stats.weighted import (
+from benchbuilder.core import Floats, draw_rows
+from benchbuilder.evaluation.stats.statistic import (
     Bools,
     Clusters,
-    Floats,
     OptionalValues,
     Statistic,
     cluster_codes,
-    draw_rows,
     float_array,
     mean_statistic,
 )

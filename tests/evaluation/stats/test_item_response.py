@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchbuilder.core.stats.item_response import fit_item_response
 from benchbuilder.core.stats.weighted import Floats
+from benchbuilder.evaluation.stats.item_response import fit_item_response
 
 
 def planted(models: int, items: int, seed: int) -> tuple[Floats, Floats, Floats, Floats]:

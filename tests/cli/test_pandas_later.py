@@ -14,7 +14,7 @@ import benchbuilder
 ASKING = """
 import sys
 import pyarrow as pa
-from benchbuilder.core import leave_pandas_for_later
+from benchbuilder.cli.pandas_later import leave_pandas_for_later
 leave_pandas_for_later()
 ours = {"pa": pa, "__name__": "benchbuilder.somewhere"}
 exec("made = pa.array([1, 2]), pa.schema([]).empty_table(), pa.Table.from_pylist([{'a': None}])", ours)

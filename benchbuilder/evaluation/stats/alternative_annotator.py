@@ -17,9 +17,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from benchbuilder.core.extras import imports_of
-from benchbuilder.core.stats.student_t import probability_below
-from benchbuilder.core.stats.weighted import Bools, Floats
+from benchbuilder.core import Floats, imports_of
+from benchbuilder.evaluation.stats.statistic import Bools
+from benchbuilder.evaluation.stats.student_t import probability_below
 
 Metric = Literal["neg_rmse", "accuracy"]
 RatingsByItem = Mapping[str, float | str | None]

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from benchbuilder.core.stats.stratified import benjamini_hochberg, compare_in_strata, quantile_strata
+from benchbuilder.evaluation.stats.stratified import benjamini_hochberg, compare_in_strata, quantile_strata
 
 BERKELEY = [
     (512, 313, 89, 19), (353, 207, 17, 8), (120, 205, 202, 391), (138, 279, 131, 244), (53, 138, 94, 299),

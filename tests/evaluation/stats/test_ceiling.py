@@ -11,9 +11,9 @@ from scipy.stats import pearsonr
 from slow_statistics import statistic_of_rows
 
 from benchbuilder.core.errors import InstallationError
-from benchbuilder.core.stats import human_ceiling
-from benchbuilder.core.stats.alternative_annotator import alternative_annotator_test, benjamini_yekutieli
-from benchbuilder.core.stats.intervals import bootstrap_estimate
+from benchbuilder.evaluation.stats import human_ceiling
+from benchbuilder.evaluation.stats.alternative_annotator import alternative_annotator_test, benjamini_yekutieli
+from benchbuilder.evaluation.stats.intervals import bootstrap_estimate
 
 # --- ceiling ---------------------------------------------------------------------------------------------------------
 

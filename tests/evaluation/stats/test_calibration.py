@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.calibration import calibration_curve
 from sklearn.metrics import brier_score_loss
 
-from benchbuilder.core.stats import calibration
+from benchbuilder.evaluation.stats import calibration
 
 # --- calibration ---------------------------------------------------------------------------------------------------
 

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics
 
-from benchbuilder.core.stats import accuracy, errors
-from benchbuilder.core.stats.errors import check_constant_predictor
+from benchbuilder.evaluation.stats import accuracy, errors
+from benchbuilder.evaluation.stats.errors import check_constant_predictor
 
 # --- accuracy ------------------------------------------------------------------------------------------------------
 

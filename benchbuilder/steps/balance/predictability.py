@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from benchbuilder.core.stats.kernels import Integers, Matrix, Reals, kernel_inverse
+from benchbuilder.core import Matrix, kernel_inverse
+from benchbuilder.steps.balance.problem import Floats, Ints
 
 _STEEPEST = 20.0
 """The largest slope, in standard deviations of predictions: beyond it, a probability is 0 or 1."""
@@ -27,12 +28,12 @@ class FamilyRows:
     thing minus those of a wrong one, and every label is 1.
     """
 
-    indptr: Integers
+    indptr: Ints
     indices: NDArray[np.int32]
     values: NDArray[np.int8]
     width: int
-    labels: Integers
-    families: Integers
+    labels: Ints
+    families: Ints
     signed: bool = False
 
     @property
@@ -40,7 +41,7 @@ class FamilyRows:
         """The number of rows."""
         return len(self.labels)
 
-    def entries(self, first: int, stop: int) -> tuple[Integers, Integers, Reals]:
+    def entries(self, first: int, stop: int) -> tuple[Ints, Ints, Floats]:
         """The row, the feature and the value of each entry of some rows; rows have length 1, or are empty."""
         ends = self.indptr[first : stop + 1]
         some, owner = slice(ends[0], ends[-1]), np.repeat(np.arange(stop - first), np.diff(ends))
@@ -49,7 +50,7 @@ class FamilyRows:
         return owner + first, self.indices[some].astype(np.int64), values / lengths[owner]
 
 
-def predictability(table: FamilyRows, splits: int, share: float, seed: int, scratch: Path | None = None) -> Reals:
+def predictability(table: FamilyRows, splits: int, share: float, seed: int, scratch: Path | None = None) -> Floats:
     """For each row, the mean probability of its label when its family is held out.
 
     In each of `splits`, a random `share` of the families is held out, and a ridge without an intercept is trained on
@@ -100,12 +101,12 @@ def _slope(margins: Matrix) -> float:
     return low
 
 
-def _gain(slope: float, margins: Reals) -> Reals:
+def _gain(slope: float, margins: Floats) -> Floats:
     """How the probability of each right label grows with the slope."""
     return margins / (1 + np.exp(np.minimum(slope * margins, 500)))
 
 
-def _sum(margins: Matrix, of: Callable[[Reals], Reals]) -> float:
+def _sum(margins: Matrix, of: Callable[[Floats], Floats]) -> float:
     """The sum of a function of all margins, in double precision."""
     starts = range(0, len(margins), _ADDED)
     return sum((float(of(margins[start : start + _ADDED].astype(float)).sum()) for start in starts), 0.0)

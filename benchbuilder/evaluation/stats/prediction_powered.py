@@ -14,16 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from benchbuilder.core.stats.student_t import two_sided_quantile
-from benchbuilder.core.stats.weighted import (
+from benchbuilder.core import Floats
+from benchbuilder.evaluation.stats.statistic import (
     Clusters,
-    Floats,
     OptionalValues,
     centre_values,
     cluster_codes,
     complete_pairs,
     float_array,
 )
+from benchbuilder.evaluation.stats.student_t import two_sided_quantile
 
 WHY_TOO_FEW_RATED = "fewer than two rated rows have a score of the judge"
 WHY_TOO_FEW_CLUSTERS = "the rated rows are of fewer than two clusters"

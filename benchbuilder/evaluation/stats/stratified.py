@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from benchbuilder.core.stats.weighted import Bools, Floats
+from benchbuilder.core import Floats
+from benchbuilder.evaluation.stats.statistic import Bools
 
 
 @dataclass(frozen=True)

@@ -12,15 +12,14 @@ from itertools import combinations
 
 import numpy as np
 
-from benchbuilder.core.stats.ranks import TieGroups, discordant_pairs
-from benchbuilder.core.stats.weighted import (
-    Floats,
+from benchbuilder.core import Floats, safe_ratio
+from benchbuilder.evaluation.stats.ranks import TieGroups, discordant_pairs
+from benchbuilder.evaluation.stats.statistic import (
     OptionalValues,
     Statistic,
     centre_values,
     complete_pairs,
     float_array,
-    safe_ratio,
     statistic_of_sums,
     sum_of_squares,
 )

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from scipy import stats
 from slow_statistics import statistic_of_rows
 
-from benchbuilder.core.stats import accuracy, calibration, correlation, errors, intervals, student_t
-from benchbuilder.core.stats.weighted import Statistic, cluster_codes, draw_rows, mean_statistic, percentile_interval
+from benchbuilder.core.stats.weighted import draw_rows, percentile_interval
+from benchbuilder.evaluation.stats import accuracy, calibration, correlation, errors, intervals, student_t
+from benchbuilder.evaluation.stats.statistic import Statistic, cluster_codes, mean_statistic
 
 # --- intervals -----------------------------------------------------------------------------------------------------
 

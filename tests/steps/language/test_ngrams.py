@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchbuilder.core.text import ngrams
 from benchbuilder.core.text.lengths import split_characters
-from benchbuilder.core.text.ngrams import find_ngrams
 from benchbuilder.core.text.normalise import compose_characters, to_half_width
+from benchbuilder.steps.language import ngrams
+from benchbuilder.steps.language.ngrams import find_ngrams
 
 UNITS = st.sampled_from(["characters", "words"])
 Unit = Literal["characters", "words"]

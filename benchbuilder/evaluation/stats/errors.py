@@ -8,16 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from benchbuilder.core.stats.accuracy import ROUNDING_TOLERANCE, WHY_NO_VALUE
-from benchbuilder.core.stats.correlation import pearson
-from benchbuilder.core.stats.weighted import (
-    Floats,
+from benchbuilder.core import Floats, safe_ratio
+from benchbuilder.evaluation.stats.accuracy import ROUNDING_TOLERANCE, WHY_NO_VALUE
+from benchbuilder.evaluation.stats.correlation import pearson
+from benchbuilder.evaluation.stats.statistic import (
     OptionalValues,
     Statistic,
     centre_values,
     complete_pairs,
     float_array,
-    safe_ratio,
     statistic_of_sums,
 )
 

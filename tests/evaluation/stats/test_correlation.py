@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from benchbuilder.core.stats import correlation
-from benchbuilder.core.stats.correlation import rank_agreement
-from benchbuilder.core.stats.ranks import TieGroups, discordant_pairs
+from benchbuilder.evaluation.stats import correlation
+from benchbuilder.evaluation.stats.correlation import rank_agreement
+from benchbuilder.evaluation.stats.ranks import TieGroups, discordant_pairs
 
 # --- correlation ---------------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from benchbuilder.core.stats.weighted import Floats
+from benchbuilder.core import Floats
 
 _BLOCK = 64
 

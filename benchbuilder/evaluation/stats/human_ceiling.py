@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchbuilder.core.stats.correlation import pearson_statistic
-from benchbuilder.core.stats.weighted import Floats, OptionalValues, Statistic, float_array, safe_ratio
+from benchbuilder.core import Floats, safe_ratio
+from benchbuilder.evaluation.stats.correlation import pearson_statistic
+from benchbuilder.evaluation.stats.statistic import OptionalValues, Statistic, float_array
 
 WHY_NO_CEILING = "no rater can be compared with the others"
 
