@@ -128,8 +128,8 @@ def test_a_wrong_draft_is_kept_as_a_draft_and_never_saved(author: Author) -> Non
 @pytest.mark.full
 def test_an_ending_of_a_group_is_added_to_the_draft(author: Author) -> None:
     page = author.post("add", list="seams", entry="为").text
-    assert ", 选择, 为]" in page
-    page = author.post("try", text=author.draft(", 选择]", ", 选择, 为]")).text
+    assert ", 包括, 为]" in page
+    page = author.post("try", text=author.draft(", 包括]", ", 包括, 为]")).text
     assert re.search(r'badge new">new <strong>18<', page)
     assert SEAMS in author.rules.read_text("utf-8")
     for name in ("nothing", "not_questions", "joins.ends"):

@@ -140,7 +140,7 @@ def test_a_wrong_draft_is_explained_with_its_line(trial: RuleTrial, old: str, ne
 
 @pytest.mark.push
 def test_a_yaml_error_is_explained_with_its_line(trial: RuleTrial) -> None:
-    text = trial.file.text.replace("选择]", "选择", 1)
+    text = trial.file.text.replace("包括]", "包括", 1)
     with pytest.raises(RecipeError, match="bracket") as caught:
         trial.run(TrialRequest(1, text, whole=False))
     assert caught.value.problems[0].where.rpartition(":")[2].isdigit()
