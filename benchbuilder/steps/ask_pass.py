@@ -21,16 +21,15 @@ from benchbuilder.core import (
     Statement,
     fill_template,
     find_all,
-    text_length,
 )
 from benchbuilder.steps.base import Map, Port
 from benchbuilder.steps.language.edits import answer_text
-from benchbuilder.steps.language.option_texts import issues_of_payload
+from benchbuilder.steps.language.option_texts import issues_of_payload, stem_size
 from benchbuilder.steps.language.patterns import first_match
 from benchbuilder.steps.language.questions import leaks_answer, shown_context
 
-_NAME = 3
-"""An answer of more words than this is more than a name."""
+_NAME = 24
+"""An answer of more letters than this, in whatever script, is more than a name."""
 
 _COLONS = ":：﹕"
 """Marks at the end of a text that its answer completes, in any language."""
@@ -134,7 +133,7 @@ class AskPass(Map):
     def _complete(self, statement: Statement, payload: AnsweredQuestion, left: str, right: str) -> Outcome:
         if not self.spec.cloze:
             return Dropped("no_cloze", left + right)
-        ends = self.spec.cloze_ends if text_length(answer_text(statement), "words") > _NAME else ()
+        ends = self.spec.cloze_ends if stem_size(answer_text(statement)) > _NAME else ()
         if ends and not right.strip() and first_match(ends, left.rstrip()) is None:
             return Dropped("open_end", left)
         sides = {"left": left.rstrip() + (" " if left.endswith(" ") else ""), "right": right}

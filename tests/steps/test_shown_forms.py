@@ -414,6 +414,8 @@ def test_sentences_hold_their_places_once(sentences, said):
         ("The layers around a nerve are formed:", "Schwann cells", None),
         ("A nerve is covered by:", "many layers of a fatty white substance", None),
         ("A nerve ____ is fast.", "covered by many layers of fat", None),
+        ("氧气用于：", "把脂肪转变成糖的过程以及其他许多反应", "open_end"),
+        ("形成神经外层的：", "神经膜细胞", None),
     ],
 )
 def test_a_sentence_with_many_right_ends_is_not_asked_openly(question, answer, reason):
