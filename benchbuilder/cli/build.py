@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from rich.console import Console
@@ -12,6 +12,7 @@ from rich.console import Console
 from benchbuilder.annotation import DATABASE_FILE as REVIEW_FILE
 from benchbuilder.annotation import AppSpec
 from benchbuilder.api import build_opened
+from benchbuilder.authoring import UnadaptedText
 from benchbuilder.cli.label_quality import labels_line
 from benchbuilder.cli.receipts import receipt_lines
 from benchbuilder.cli.remember import remember_build
@@ -21,7 +22,7 @@ from benchbuilder.cli.session import (
     receipts_if_stopped,
 )
 from benchbuilder.cli.terminal import Terminal, print_line
-from benchbuilder.config import Recipe, display_path
+from benchbuilder.config import Recipe, RecipeRoot, display_path
 from benchbuilder.core import STATEMENT_FORM, count_phrase, public_path
 from benchbuilder.pipeline import BuildReport, Manifest, graph_lines
 from benchbuilder.steps import TopicSpec, keeps_few
@@ -30,6 +31,8 @@ _ASKED = frozenset(
     f"fact[{kind}]" for kind in ("triple", "choice", "several_choice", "labelled_claim", "procedure", "question_answer")
 )
 """Rows of sources that questions are made of."""
+_MUCH_OFF_TOPIC = 0.2
+"""A topic filter that drops this proportion of a source or more is mentioned."""
 _MANY = 500
 """From this many missing judgements on, the report says how to ask for fewer."""
 
@@ -41,7 +44,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
         print_line(console, f"warning: {warning}")
     with build_progress(console) as watcher, receipts_if_stopped(session.plan, session.store, watcher):
         result = build_opened(session, args.overrides, watcher, frozenset(args.refresh or ()))
-    exit_code = print_report(result.report, console, result.recipe)
+    exit_code = print_report(result.report, console, result.recipe, session.loaded.roots)
     if not exit_code:
         result.require_open_gate()
         if args.command is not None and isinstance(console, Terminal) and not args.refresh and not args.verify:
@@ -49,7 +52,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
     return exit_code
 
 
-def print_report(report: BuildReport, console: Console, recipe: Recipe) -> int:
+def print_report(report: BuildReport, console: Console, recipe: Recipe, roots: Sequence[RecipeRoot]) -> int:
     """Print what the build made and what to do next; the exit code."""
     say = partial(print_line, console)
     say()
@@ -69,7 +72,7 @@ def print_report(report: BuildReport, console: Console, recipe: Recipe) -> int:
     if report.removed_files:
         say(f"\nremoved outdated outputs: {', '.join(display_path(file) for file in report.removed_files)}")
         say("the last command brings them back; run.dir=FOLDER builds into another folder")
-    for remark in _remarks(report, recipe):
+    for remark in _remarks(report, recipe, roots):
         say(f"\n{remark}")
     if pages := [file for file in report.written_files if file.suffix == ".html"]:
         say(f"next: open {display_path(pages[0])} in a browser")
@@ -96,7 +99,7 @@ def _item_counts(report: BuildReport, recipe: Recipe) -> str | None:
     return f"{sum(rows.values())} items" + (f" ({task_counts})" if task_counts else "")
 
 
-def _remarks(report: BuildReport, recipe: Recipe) -> Iterator[str]:
+def _remarks(report: BuildReport, recipe: Recipe, roots: Sequence[RecipeRoot]) -> Iterator[str]:
     """What a user may want to know besides the counts."""
     for name, manifest in report.manifests.items():
         if counts := form_counts(manifest):
@@ -104,7 +107,7 @@ def _remarks(report: BuildReport, recipe: Recipe) -> Iterator[str]:
     if report.receipts:
         yield "\n".join(receipt_lines(report.receipts))
     yield from _emptiness_notes(report, recipe)
-    yield from _topic_notes(report, recipe)
+    yield from _topic_notes(report, recipe, roots)
     yield from graph_lines(report.manifests)
     if line := labels_line({name: manifest.notes for name, manifest in report.manifests.items()}, recipe):
         yield line
@@ -121,8 +124,8 @@ def _remarks(report: BuildReport, recipe: Recipe) -> Iterator[str]:
         yield f"The sources{of} are bundled samples: illustrative, not checked by experts."
 
 
-def _topic_notes(report: BuildReport, recipe: Recipe) -> Iterator[str]:
-    """Which topic filters keep hardly any row of a source, and the words that match most."""
+def _topic_notes(report: BuildReport, recipe: Recipe, roots: Sequence[RecipeRoot]) -> Iterator[str]:
+    """Which topic filters lose a good part of a source, by which words, and the setting that keeps all of it."""
     for name, spec in recipe.steps.items():
         manifest = report.manifests.get(name)
         if manifest is None or not isinstance(spec, TopicSpec) or spec.words is None:
@@ -130,15 +133,18 @@ def _topic_notes(report: BuildReport, recipe: Recipe) -> Iterator[str]:
         for source in dict.fromkeys(partition for partition, *_ in manifest.counts):
             rows = sum(n for partition, _, _, n in manifest.counts if partition == source)
             kept = sum(n for partition, outcome, _, n in manifest.counts if (partition, outcome) == (source, "kept"))
-            if not keeps_few(kept, rows):
+            if rows - kept < _MUCH_OFF_TOPIC * rows:
                 continue
             words = {word: n for sort, partition, word, n in manifest.tallies if (sort, partition) == ("words", source)}
             most = sorted((word for word, n in words.items() if n), key=lambda word: -words[word])[:5]
             named = ", ".join(f"{word} ({words[word]})" for word in most) or "none"
             silent = sum(not n for n in words.values())
+            origin = UnadaptedText(recipe.name, roots).origin_of_list(spec.words.file)
+            copied = f", a list copied from {origin} and not changed" if origin else ""
             yield (
-                f"{name} keeps {kept} of {rows} rows of {source}: look at {public_path(spec.words.path)}. Words that "
-                f"match most: {named}; {silent} of {count_phrase(len(words), 'word')} match nothing"
+                f"{'warning' if origin or keeps_few(kept, rows) else 'note'}: {rows - kept} of {rows} rows of {source} "
+                f"are off topic by {public_path(spec.words.path)}{copied}. Words that match most: {named}; {silent} of "
+                f"{count_phrase(len(words), 'word')} match nothing. steps.{name}.words=null keeps every row"
             )
 
 

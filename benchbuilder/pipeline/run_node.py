@@ -55,6 +55,8 @@ _GROWTH = 16
 """How many times the bytes of its rows in a file a shard may take while it is at work, as Python objects."""
 _WINDOWS = 32
 """Into so many windows the memory of a gather is divided: several tables and what is made of them are at work."""
+_FEW_LOST, _NAMED_REASONS = 0.05, 3
+"""A step that loses a larger part of its rows than this says why: so many reasons, the most frequent first."""
 _REPORTED_SECONDS = 5.0
 """A step that takes at least so long reports its time and memory."""
 
@@ -346,10 +348,19 @@ def _check_votes_unchanged(node: Node, manifest: Manifest, damage: DamagedError)
 
 
 def _summary(manifest: Manifest) -> str:
-    """The rows of a step and what it lost, in a line."""
-    outcomes = Counter[str]()
-    for _, outcome, _, count in manifest.counts:
+    """The rows of a step and what it lost, in a line; the most frequent reasons where it lost a good part of them."""
+    outcomes, reasons = Counter[str](), Counter[str]()
+    for _, outcome, reason, count in manifest.counts:
         outcomes[outcome] += count
-    lost = [name for name in ("dropped", "not_applicable", "failed") if outcomes[name]]
+        if outcome in ("dropped", "failed"):
+            reasons[reason] += count
+    lost = [name for name in ("not_applicable", "dropped", "failed") if outcomes[name]]
     parts = [f"{outcomes[name]} {name.replace('_', ' ')}" for name in lost]
-    return ", ".join([count_phrase(manifest.rows, "row"), *parts])
+    line = ", ".join([count_phrase(manifest.rows, "row"), *parts])
+    if reasons.total() <= _FEW_LOST * outcomes.total():
+        return line
+    if len(reasons) == 1:
+        return f"{line}: {next(iter(reasons))}"
+    most = reasons.most_common(_NAMED_REASONS)
+    rest = reasons.total() - sum(count for _, count in most)
+    return f"{line}: {', '.join(f'{count} {reason}' for reason, count in most)}{f', {rest} more' if rest else ''}"

@@ -148,17 +148,21 @@ def test_relations_without_a_sentence_are_named_with_their_rows(tmp_path: Path) 
     assert not list(step.remarks_on([row("likes", n) for n in range(99)] + [row("hates", 0)]))
 
 
-def test_a_topic_filter_that_keeps_few_rows_is_told_with_its_words() -> None:
-    spec = TopicSpec.model_construct(kind="topic", words=SimpleNamespace(path="a/words.txt"))
-    counts = (("kg", "kept", "", 113), ("kg", "dropped", "off_topic", 262_074), ("mcq", "kept", "", 50),
-              ("mcq", "dropped", "off_topic", 800))  # fmt: skip
+def test_a_topic_filter_that_loses_much_is_told_with_its_words(tmp_path: Path) -> None:
+    spec = TopicSpec.model_construct(
+        kind="topic", words=SimpleNamespace(path="a/words.txt", file=tmp_path / "words.txt")
+    )
+    counts = (("kg", "kept", "", 113), ("kg", "dropped", "off_topic", 262_074), ("mcq", "kept", "", 750),
+              ("mcq", "dropped", "off_topic", 250), ("all", "kept", "", 9), ("all", "dropped", "off", 1))  # fmt: skip
     tallies = (("words", "kg", "flu", 100), ("words", "kg", "cough", 13), ("words", "kg", "none", 0))
     report: Any = SimpleNamespace(manifests={"topic": SimpleNamespace(counts=counts, tallies=tallies)})
-    recipe: Any = SimpleNamespace(steps={"topic": spec})
-    assert list(_topic_notes(report, recipe)) == [
-        "topic keeps 113 of 262187 rows of kg: look at a/words.txt. Words that match most: flu (100), cough (13); "
-        "1 of 3 words match nothing"
-    ]
+    recipe: Any = SimpleNamespace(name="own", steps={"topic": spec})
+    few, some = _topic_notes(report, recipe, ())
+    assert few == (
+        "warning: 262074 of 262187 rows of kg are off topic by a/words.txt. Words that match most: flu (100), "
+        "cough (13); 1 of 3 words match nothing. steps.topic.words=null keeps every row"
+    )
+    assert some.startswith("note: 250 of 1000 rows of mcq are off topic")
 
 
 @pytest.mark.push

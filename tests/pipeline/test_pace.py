@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import io
+from types import SimpleNamespace
+from typing import Any
 
+import pytest
 from rich.console import Console
 
 from benchbuilder.pipeline.progress import BarProgress, LineProgress
+from benchbuilder.pipeline.run_node import _summary  # pyright: ignore[reportPrivateUsage]
 
 
 def test_a_slow_step_writes_a_line_a_minute_with_its_expected_end():
@@ -43,3 +47,19 @@ def test_a_bar_shows_the_time_that_is_left():
         (task,) = bars._progress.tasks
         assert task.fields["left"].endswith("left")
         bars.end("s", "built")
+
+
+@pytest.mark.parametrize(
+    ("lost", "line"),
+    [
+        ({"off_topic": 5}, "95 rows, 5 dropped"),
+        ({"off_topic": 6}, "94 rows, 6 dropped: off_topic"),
+        ({"repeated": 3, "shared": 4}, "93 rows, 7 dropped: 4 shared, 3 repeated"),
+        ({"a": 9, "b": 8, "c": 7, "d": 2, "e": 1}, "73 rows, 27 dropped: 9 a, 8 b, 7 c, 3 more"),
+    ],
+)
+def test_a_step_that_loses_more_than_a_twentieth_says_why(lost: dict[str, int], line: str):
+    kept = 100 - sum(lost.values())
+    counts = [("a", "kept", "", kept), *(("a", "dropped", reason, n) for reason, n in lost.items())]
+    manifest: Any = SimpleNamespace(rows=kept, counts=counts)
+    assert _summary(manifest) == line

@@ -104,6 +104,12 @@ class UnadaptedText:
         yield from _relations_without_sentence(survey)
         yield from _texts_in_other_script(survey, self._files(), loaded.recipe.language, self.recipe)
 
+    def origin_of_list(self, list_file: Path) -> str:
+        """The recipe that a word list was copied from, if it is still as it was; else empty."""
+        if self.record is None or not any(file.unchanged and file.path.samefile(list_file) for file in self._files()):
+            return ""
+        return self.record[0].recipe
+
     def _files(self) -> list[_CloneFile]:
         assert self.record is not None
         record, base = self.record

@@ -262,3 +262,24 @@ def test_words_are_looked_for_by_the_rule_of_the_step(here: Path, capsys: pytest
     assert "2 of the 4 words" in found
     assert "vitami (line 2), choline (line 3)" in found
     assert "a plural is a word of its own" in found
+
+
+@pytest.mark.push
+def test_a_build_names_the_recipe_that_a_list_was_copied_from(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Rows of another field are off topic by a list that nobody has written anew; the setting named keeps them."""
+    run("new", "planets", "--from", "medicine_en", "--source", "questions:multiple_choice", "--source", "book:corpus")
+    words = (here / "recipes/recipe/planets/words.txt").read_bytes()
+    data = fill(here, "planets", old="medicine_en").with_suffix("")
+    (data / "words.txt").write_bytes(words)
+    (data / "questions.csv").write_text(
+        "question,A,B,C,D,answer\nWhich planet is the reddest?,Mars,Venus,Earth,Pluto,A\n"
+    )
+    command = ["recipe=planets", "annotation=none", "run.dir=b"]
+    capsys.readouterr()
+    run(*command)
+    told_once = " ".join(capsys.readouterr().out.split())
+    found = re.search(r"warning: 1 of 1 rows of questions are off topic by \S+, a list copied from medicine_en and not "
+                      r"changed\. .*?(steps\.\w+\.words=null) keeps every row", told_once)  # fmt: skip
+    assert found is not None, told_once
+    run(*command, found[1])
+    assert "rows of questions are off topic" not in " ".join(capsys.readouterr().out.split())
