@@ -58,6 +58,8 @@ def print_scoreboard(console: Console, board: Scoreboard, receipts: Sequence[Rec
     columns = [*(_metrics(board) or _means(board)), *_counts(board), *_costs(board, receipts)]
     width = console.width if console.is_terminal else _WIDE
     say()
+    for warning in board.warnings(page_texts(DEFAULT_LANGUAGE)):
+        say(f"warning: {warning}")
     for part in _parts(columns, width - _NARROWEST):
         console.print(_table(board, part), width=width)
         say()

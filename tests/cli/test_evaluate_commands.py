@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -112,6 +113,24 @@ def test_a_model_of_the_command_line_is_asked_and_a_quote_asks_nobody(
     assert main(["evaluate", *words]) == 0
     assert len(server.log()) == 389
     assert SECRET not in (STORE / "recipe.yaml").read_text(encoding="utf-8")
+
+
+def test_replies_that_were_cut_off_are_told_above_the_figures(
+    here: Path, server: FakeOpenAI, capsys: pytest.CaptureFixture[str]
+):
+    server.configure(rules=[{"do": "truncate", "when": {"share": 0.5}}])
+    words = ["recipe=care_mi", "evaluation.judges=null", "model=openai", "model.name=short",
+             f"model.base_url={server.base_url}", "evaluation.sampling.max_new_tokens=16"]  # fmt: skip
+    assert main(["evaluate", *words]) == 0
+    server.configure(rules=[])
+    told = said(capsys)
+    warned = re.search(r"warning: short: (\d+) of 389 replies hit the limit of 16 tokens", told)
+    assert warned is not None, told
+    assert 0 < int(warned[1]) < 389
+    assert warned.start() < told.index("tf accuracy:")
+    assert f"short：389 条回复中有 {warned[1]} 条达到 16 个词元的上限" in (STORE / "results.html").read_text(
+        encoding="utf-8"
+    )
 
 
 def test_several_models_and_a_cap_that_stops_them(here: Path, server: FakeOpenAI, capsys: pytest.CaptureFixture[str]):

@@ -22,11 +22,11 @@ from benchbuilder.evaluation.analysis.answered import (
     ItemColumns,
 )
 from benchbuilder.evaluation.analysis.read_items import found_places, item_columns
-from benchbuilder.evaluation.analysis.read_wordings import WITHOUT, worded_answers
+from benchbuilder.evaluation.analysis.read_wordings import worded_answers
 from benchbuilder.evaluation.analysis.scorer_choice import Measure, ScorerChoice
 from benchbuilder.evaluation.analysis.variants import tried_variants
 from benchbuilder.evaluation.plan import Evaluation
-from benchbuilder.evaluation.results.run import SystemGroup
+from benchbuilder.evaluation.results.run import WITHOUT_VERDICT, SystemGroup
 from benchbuilder.evaluation.solvers import ANSWER
 from benchbuilder.evaluation.steps.reword import REWORDED
 from benchbuilder.pipeline import Store, stored_table
@@ -209,7 +209,7 @@ def _marks_of(
         at = found_places(piece.column("item"), places)
         values = np.asarray(piece.column("value").to_numpy(), np.float64)
         label: Any = piece.column("label")
-        without = np.asarray(_compute.is_in(label, value_set=pa.array(WITHOUT)).to_numpy(), np.bool_)
+        without = np.asarray(_compute.is_in(label, value_set=pa.array(WITHOUT_VERDICT)).to_numpy(), np.bool_)
         values = np.where(without & np.isnan(values), 0.0, values)
         details: list[Any] = piece.column("detail").to_pylist() if with_options else []
         for kind in range(kinds.shape[1]):

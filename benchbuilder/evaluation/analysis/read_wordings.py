@@ -14,11 +14,9 @@ from benchbuilder.core import Table
 from benchbuilder.evaluation.analysis.answered import AnsweredItems, WordedAnswers
 from benchbuilder.evaluation.analysis.read_items import family_codes, found_places, text_column
 from benchbuilder.evaluation.plan import Evaluation
-from benchbuilder.evaluation.results.run import VERDICT
+from benchbuilder.evaluation.results.run import VERDICT, WITHOUT_VERDICT
 from benchbuilder.evaluation.steps.reword import REWORDED, wording_of
 
-WITHOUT = ("invalid", "refused", "empty", "filtered")
-"""Labels of answers without a verdict."""
 _compute: Any = pc
 
 
@@ -48,7 +46,7 @@ def worded_answers(evaluation: Evaluation, found: AnsweredItems) -> WordedAnswer
     for table in _tables(evaluation, f"{REWORDED}_", "score"):
         arrow = table.arrow.filter(_compute.equal(table.arrow.column("aspect"), VERDICT))
         at = found_places(arrow.column("item"), places)
-        labels = _compute.is_in(arrow.column("label"), value_set=pa.array(WITHOUT)).to_numpy()
+        labels = _compute.is_in(arrow.column("label"), value_set=pa.array(WITHOUT_VERDICT)).to_numpy()
         values = np.where(labels, 0.0, np.asarray(arrow.column("value").to_numpy(), np.float64))
         scorers.update(map(str, arrow.column("scorer").to_pylist()))
         for row, model in enumerate(arrow.column("model").to_pylist()):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -12,11 +14,13 @@ from benchbuilder.evaluation.analysis.answered import AnsweredItems, AnsweringSy
 from benchbuilder.evaluation.analysis.read_answers import answered_items
 from benchbuilder.evaluation.analysis.scorer_choice import Measure, ScorerChoice
 from benchbuilder.evaluation.plan import Evaluation
+from benchbuilder.evaluation.results.costs import misleading_answers
 from benchbuilder.evaluation.results.page_spec import ResultsSpec
 from benchbuilder.evaluation.results.run import ScoredAspect, ScorerRole
 from benchbuilder.evaluation.results.stated_metrics import StatedMetric, load_results, stated_metrics
+from benchbuilder.evaluation.solvers import ANSWER
 from benchbuilder.evaluation.stats.intervals import Estimate, mean_estimate
-from benchbuilder.pipeline import Store
+from benchbuilder.pipeline import Store, stored_table
 
 RIGHT = 0.5
 """An answer is right from this score on: a verdict scores 1 or 0, an answer to an open question anything between."""
@@ -54,6 +58,7 @@ class Scoreboard:
         metrics: The metrics of the recipe as the results state them; none if it has none.
         falling: The metrics of which less is better.
         answered: The answers that it is made of.
+        misleading: How many answers of a model were cut off or have no verdict, as `misleading_answers` counts them.
     """
 
     scores: tuple[SystemScore, ...]
@@ -62,10 +67,15 @@ class Scoreboard:
     roles: Mapping[str, ScorerRole] = field(default_factory=dict[str, ScorerRole])
     metrics: tuple[StatedMetric, ...] = ()
     falling: frozenset[str] = frozenset()
+    misleading: tuple[Mapping[str, Any], ...] = ()
 
     def notes(self, t: PageTexts) -> list[str]:
         """What the figures rest on."""
         return [note.text(t) for note in self.answered.notes]
+
+    def warnings(self, t: PageTexts) -> list[str]:
+        """What a reader must know before the figures."""
+        return [line for counts in self.misleading for line in misleading_answers(t, **counts)]
 
 
 def evaluation_scoreboard(evaluation: Evaluation) -> Scoreboard | None:
@@ -89,7 +99,32 @@ def evaluation_scoreboard(evaluation: Evaluation) -> Scoreboard | None:
         roles={scorer: choice.role(scorer) for scorer in scorers},
         metrics=metrics,
         falling=frozenset(falling),
+        misleading=tuple(_misleading(evaluation, board)),
     )
+
+
+def _misleading(evaluation: Evaluation, board: Scoreboard) -> Iterator[Mapping[str, Any]]:
+    """What `misleading_answers` takes, for each model that was asked now."""
+    answered = board.answered
+    verdicts = answered.asked & np.isin(answered.items.expected, ("yes", "no"))
+    for place, system in enumerate(answered.systems):
+        step = f"{ANSWER}.{system.name}"
+        node = evaluation.plan.nodes.get(step)
+        manifest = None if node is None else evaluation.store.manifest(step, node.key)
+        if manifest is None or system.group != "model":
+            continue
+        outcomes = Counter[str]()
+        for piece in stored_table(evaluation.store, manifest).batches(["outcome"]):
+            outcomes.update(map(str, piece.column("outcome").to_pylist()))
+        sampling: Any = getattr(evaluation.plan.recipe.steps[step], "sampling", None)
+        yield {
+            "name": system.display_name,
+            "answers": outcomes.total() - outcomes["missing"],
+            "cut": outcomes["truncated"],
+            "limit": None if sampling is None else sampling.max_new_tokens,
+            "asked": int(verdicts[place].sum()),
+            "without": int((answered.without[place] & verdicts[place]).sum()),
+        }
 
 
 def _metrics(evaluation: Evaluation) -> tuple[StatedMetric, ...]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from statistics import median
+from typing import Any
 
 from benchbuilder.core import PageTexts
 from benchbuilder.evaluation.benchmark import BENCHMARK
 from benchbuilder.evaluation.results.columns import ItemScores
 from benchbuilder.evaluation.results.context import ResultsFrame, table_line
-from benchbuilder.evaluation.results.run import EvaluatedSystem, EvaluationRun
+from benchbuilder.evaluation.results.run import VERDICT, WITHOUT_VERDICT, EvaluatedSystem, EvaluationRun
+from benchbuilder.evaluation.solvers import ANSWER
 from benchbuilder.exporters import (
     FinishedBuild,
     PromptingStep,
@@ -23,6 +25,8 @@ from benchbuilder.exporters import (
 )
 from benchbuilder.models import Receipt
 
+_MANY_CUT, _MANY_WITHOUT = 0.05, 0.1
+"""From these proportions on, a reader must know before the figures that answers were cut off, or have no verdict."""
 OUTCOMES = ("complete", "truncated", "empty", "refused", "filtered", "missing")
 
 
@@ -102,6 +106,54 @@ def unasked_items_note(frame: ResultsFrame, finished: FinishedBuild) -> str:
     if account is None or not account.inputs or not lost:
         return ""
     return frame.t("results.one_of_family", n=account.rows, items=account.rows + lost)
+
+
+def misleading_answers(
+    t: PageTexts, name: str, *, answers: int, cut: int, limit: int | None, asked: int, without: int
+) -> list[str]:
+    """Sentences on answers of a model that make its figures mislead, if they are many: they belong above the figures.
+
+    Args:
+        t: The texts of the page.
+        name: The name of the model to show.
+        answers: The number of its answers.
+        cut: How many of them reached the limit of new tokens.
+        limit: The limit in tokens; None if the service sets it.
+        asked: The number of its answers to true/false questions.
+        without: How many of these have no verdict: invalid, refused, empty or filtered.
+    """
+    found: list[str] = []
+    if cut > _MANY_CUT * answers:
+        reached = t("results.cut_off_anywhere") if limit is None else t("results.cut_off_at", n=limit)
+        found.append(t("results.cut_off", model=name, n=cut, answers=answers, limit=reached))
+    if without > _MANY_WITHOUT * asked:
+        found.append(t("results.without_verdict", model=name, n=without, asked=asked))
+    return found
+
+
+def misleading_answers_notes(frame: ResultsFrame, finished: FinishedBuild) -> list[str]:
+    """`misleading_answers` of each model of a run."""
+    limits = {step.step: step.settings.get("max_new_tokens") for step in prompting_steps(finished)}
+    notes: list[str] = []
+    for name in frame.run.system_names("model"):
+        rows = frame.run.answers.get(name)
+        outcomes = Counter(() if rows is None else rows.outcomes)
+        verdicts = [
+            scores.labels
+            for measure in frame.run.measures
+            if measure.aspect == VERDICT and (scores := frame.run.scores[measure].get(name)) is not None
+        ]
+        limit: Any = limits.get(f"{ANSWER}.{name}")
+        notes += misleading_answers(
+            frame.t,
+            next(system.display_name for system in frame.run.systems if system.name == name),
+            answers=outcomes.total() - outcomes[""] - outcomes["missing"],
+            cut=outcomes["truncated"],
+            limit=limit,
+            asked=sum(len(labels.codes) for labels in verdicts),
+            without=sum(int(labels.among(WITHOUT_VERDICT).sum()) for labels in verdicts),
+        )
+    return notes
 
 
 def unused_rows_note(frame: ResultsFrame, finished: FinishedBuild) -> str:

@@ -16,12 +16,19 @@ from benchbuilder.evaluation.published import recipe_published_results
 from benchbuilder.evaluation.results import PACKAGES
 from benchbuilder.evaluation.results.columns import ItemScores
 from benchbuilder.evaluation.results.context import PAGE_FUNCTIONS, ResultsFrame, bootstrap_settings
-from benchbuilder.evaluation.results.costs import unasked_items_note, unused_rows_note
+from benchbuilder.evaluation.results.costs import misleading_answers_notes, unasked_items_note, unused_rows_note
 from benchbuilder.evaluation.results.findings import ResultsFindings, collect_findings
 from benchbuilder.evaluation.results.hardest_items import DIFFICULTY, DIFFICULTY_COLUMNS, difficulty_lines
 from benchbuilder.evaluation.results.means import expected_verdicts
 from benchbuilder.evaluation.results.page_spec import ResultsSpec
-from benchbuilder.evaluation.results.run import VERDICT, EvaluatedSystem, EvaluationRun, ScoredAspect, gather_run
+from benchbuilder.evaluation.results.run import (
+    VERDICT,
+    WITHOUT_VERDICT,
+    EvaluatedSystem,
+    EvaluationRun,
+    ScoredAspect,
+    gather_run,
+)
 from benchbuilder.evaluation.results.stated_metrics import RESULTS_SCHEMA
 from benchbuilder.exporters import (
     ChartColours,
@@ -82,7 +89,7 @@ def _context(
         "run": run, "found": findings, "frame": frame, "spec": spec, "recipe": finished.recipe, "card": card,
         "colours": ChartColours(run.sources, run.types), "always": constant_answer_scores(frame, spec.class_imbalance),
         "tiles": _tiles(frame, finished), "unused": unused_rows_note(frame, finished),
-        "unasked": unasked_items_note(frame, finished),
+        "unasked": unasked_items_note(frame, finished), "misleading": misleading_answers_notes(frame, finished),
         "has_sample_ratings": bool(card["illustrative"]) and any(measure.role == "people" for measure in run.measures),
         **PAGE_FUNCTIONS, "level": f"{frame.bootstrap['level'] * 100:g} %",
     }  # fmt: skip
@@ -122,7 +129,7 @@ def _tiles(frame: ResultsFrame, finished: FinishedBuild) -> list[tuple[str, str]
     }
     tiles = [(t.number(n), t(f"results.tile_{name}", n=n)) for name, n in counts.items()]
     if labels:
-        without = sum(int(part.among(("invalid", "refused", "empty", "filtered")).sum()) for part in labels)
+        without = sum(int(part.among(WITHOUT_VERDICT).sum()) for part in labels)
         tiles.append((t.number(without), t("results.tile_invalid", n=without)))
     prices = [receipt.usd for receipt in finished.receipts]
     if prices and None not in prices:

@@ -50,8 +50,8 @@ class ResultsFindings:
     """The tables and charts by section of the page; sections without data are empty or ``None``."""
 
     metrics: tuple[ChartedTable, ...]
+    verdicts: tuple[ChartedTable, ...]
     scores: tuple[ChartedTable, ...]
-    verdicts: tuple[ResultTable, ...]
     verdict_means: tuple[ChartedTable, ...]
     types: tuple[ChartedTable, ...]
     aspects: ResultTable
@@ -71,17 +71,11 @@ class ResultsFindings:
 
     def all_tables(self) -> Iterator[ResultTable]:
         """Every table that is not empty, in the order of the page."""
-        optional = [self.settings, self.unscored, self.costs]
-        tables = [
-            *_tables_of(self.metrics), *_tables_of(self.scores), *self.verdicts, *_tables_of(self.verdict_means),
-            *_tables_of(self.types), *_tables_of(self.other_tables), self.aspects, *self.pairs, self.power,
-            *self.prediction_powered, self.outcomes, self.coverage, *filter(None, optional),
-        ]  # fmt: skip
+        charted = (*self.metrics, *self.verdicts, *self.scores, *self.verdict_means, *self.types, *self.other_tables)
+        tables = [figure.table for figure in charted]
+        tables += [self.aspects, *self.pairs, self.power, *self.prediction_powered, self.outcomes, self.coverage]
+        tables += filter(None, (self.settings, self.unscored, self.costs))
         yield from (table for table in tables if table.lines)
-
-
-def _tables_of(charted: Sequence[ChartedTable]) -> list[ResultTable]:
-    return [figure.table for figure in charted]
 
 
 def collect_findings(
@@ -104,8 +98,8 @@ def collect_findings(
             ChartedTable(sheet, charts.means_chart(sheet, column), sheet.columns[column].label if column > 1 else "")
             for sheet, column in metric_tables(frame, finished, published)
         ),
+        verdicts=tuple(_charted_verdicts(means.verdict_table(frame, measure)) for measure in verdicts),
         scores=_means(frame, scored, published),
-        verdicts=tuple(means.verdict_table(frame, measure) for measure in verdicts),
         verdict_means=_means(frame, verdicts if len(run.sources) > 1 else [], None),
         types=tuple(
             ChartedTable(table, charts.types_chart(table, type_colours))
@@ -131,6 +125,13 @@ def collect_findings(
         histogram=None if hard is None else _histogram(frame, hard, colours),
         hardest=tuple(hardest.worst_items(frame, finished, hard, aspects, worst_count)),
     )
+
+
+def _charted_verdicts(sheet: ResultTable) -> ChartedTable:
+    """A table of verdicts with the balanced accuracy as its chart, or the accuracy where only one verdict is right."""
+    own = [line for line in sheet.lines if line.block == "own"]
+    column = 2 if any(line.cells[2].value is not None for line in own) else 1
+    return ChartedTable(sheet, charts.means_chart(sheet, column) if own else None, sheet.columns[column].label)
 
 
 def _means(

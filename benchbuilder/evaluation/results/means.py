@@ -52,7 +52,8 @@ def means_table(frame: ResultsFrame, measure: ScoredAspect, published: Published
         parts = [values, *map(values.where, masks)]
         cells = [frame.mean_cell(part, spread=measure.aspect != VERDICT) for part in parts]
         lines.append(frame.line(system, *cells, cells[0].n))
-    notes = [t("results.folded", n=len(rest), shown=len(sources))] if rest else []
+    notes = [t("results.words_only")] if measure.compares_words_only else []
+    notes += [t("results.folded", n=len(rest), shown=len(sources))] if rest else []
     table = published.tables.get(measure.aspect) if published else None
     if published and table and measure.role != "rule" and not measure.compares_words_only:
         lines += published_lines(frame, published, table, (ALL_SOURCES, *sources, *([_REST] if rest else [])))

@@ -12,7 +12,7 @@ from benchbuilder.models.gateway.journal import Journal
 from benchbuilder.models.gateway.journal_tables import unpack_request
 
 LEAST_REPLIES = 5
-"""Replies of a model from which its service is learnt."""
+"""Replies of a model from which a factor, and the length of its replies, is learnt."""
 _MOST_REPLIES = 400
 _TOWARDS_RATIO = 0.5
 """Weight of the plain ratio against the regression, as a multiple of the squared mean."""
@@ -52,17 +52,20 @@ def fit_prompts(journal: Journal, model: str) -> PromptFit:
 def fit_line(pairs: Sequence[tuple[float, float]]) -> PromptFit:
     """The line through pairs of our count and the count of the service.
 
-    With few pairs, or pairs of like lengths, it is near the plain ratio.
+    With pairs of like lengths it is near the plain ratio. Fewer than `LEAST_REPLIES` pairs cannot tell a factor from
+    what the service puts around a prompt: they show the latter, which is most of a short prompt's error.
 
-    >>> fit_line([(10, 33), (20, 43), (60, 83), (15, 38)])
-    PromptFit(per_call=0.0, factor=1.0, replies=0)
+    >>> fit_line([(10, 33), (20, 43)])
+    PromptFit(per_call=23.0, factor=1.0, replies=2)
     >>> fit = fit_line([(10, 33), (20, 43), (60, 83), (15, 38), (200, 223)] * 20)
     >>> round(fit.per_call), round(fit.factor, 1)
     (23, 1.0)
     """
-    if len(pairs) < LEAST_REPLIES or not any(counted for counted, _ in pairs):
+    if not any(counted for counted, _ in pairs):
         return PromptFit()
     x, y = (sum(column) / len(pairs) for column in zip(*pairs, strict=True))
+    if len(pairs) < LEAST_REPLIES:
+        return PromptFit(max(0.0, y - x), min(1.0, y / x), len(pairs))
     held = _TOWARDS_RATIO * x * x
     slope = sum((one - x) * (other - y) for one, other in pairs) + held * y / x
     factor = max(0.0, slope / (sum((one - x) ** 2 for one, _ in pairs) + held))

@@ -17,7 +17,6 @@ from benchbuilder.models.base import Request
 from benchbuilder.models.gateway.chat_template import find_chat_template
 from benchbuilder.models.gateway.journal import Journal
 from benchbuilder.models.gateway.learnt_tokens import (
-    LEAST_REPLIES,
     PromptFit,
     asked_prompts,
     fit_prompts,
@@ -118,7 +117,8 @@ class TokenCounter:
         self.exact, self.fit = file is not None, fit
         self._encoded = None if file is None else _tokenizer(file)
         self._render = None if file is None else find_chat_template(file)
-        learnt = f", corrected by {fit.replies} replies of this model" if fit.replies else ""
+        replies = "reply" if fit.replies == 1 else "replies"
+        learnt = f", corrected by {fit.replies} {replies} of this model" if fit.replies else ""
         named = getattr(spec, "token_counter", None)
         method = "estimated by script" if file is None else f"tokenizer {file.name if named is None else named.path}"
         template = " and its chat template" if self._render is not None else ""
@@ -166,16 +166,16 @@ def calibrated_counter(spec: Any, journal: Journal | Path, model: str) -> TokenC
     """A token counter that is corrected by the counts that the service reported for `model`.
 
     An estimate gets a factor and an overhead per call. The count of a tokenizer gets an overhead: what the service puts
-    around a prompt. Fewer than `LEAST_REPLIES` replies correct nothing.
+    around a prompt. The first reply corrects the overhead.
     """
     with opened_journal(journal) as opened:
         if counting_file(spec) is None:
             return TokenCounter(spec, fit=fit_prompts(opened, model))
         counter = TokenCounter(spec)
         beside = [billed - counter.prompt(request) for request, billed in asked_prompts(opened, model)]
-        if len(beside) < LEAST_REPLIES:
-            return counter
-        return TokenCounter(spec, fit=PromptFit(per_call=median(beside), replies=len(beside)))
+        return (
+            counter if not beside else TokenCounter(spec, fit=PromptFit(per_call=median(beside), replies=len(beside)))
+        )
 
 
 def counting_file(spec: Any) -> Path | None:

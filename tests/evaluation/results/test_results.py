@@ -11,9 +11,11 @@ from finished_build import finished as built
 from finished_evaluation import PUBLISHED, RECEIPTS, Evaluation, item, large, losing
 from html_page import Page, squeezed
 
+from benchbuilder.core import page_texts
 from benchbuilder.core.errors import DataError
 from benchbuilder.evaluation.published import load_published_results
 from benchbuilder.evaluation.results.compare import holm_adjusted, samples_needed
+from benchbuilder.evaluation.results.costs import misleading_answers
 from benchbuilder.evaluation.results.exporter import ResultsExporter
 from benchbuilder.evaluation.results.page_spec import ResultsSpec
 from benchbuilder.evaluation.stats.prediction_powered import clustered_prediction_powered_mean
@@ -90,6 +92,33 @@ def test_means_and_deviations_over_all_and_by_source(tmp_path, exact):
     assert glad["n"] == "6"
     assert glad["source_medqa_n"] == "4"
     assert list(rows) == ["glad", "calm"]
+
+
+def test_what_makes_figures_mislead_stands_above_them(tmp_path, exact):
+    files = write(tmp_path, exact.finished())
+    notes = [
+        "glad: 1 of 4 answers to true/false questions have no verdict (invalid, refused, empty or filtered) and count",
+        "calm: 1 of 4 answers to true/false questions have no verdict",
+    ]
+    for name in ("results.md", "results.html"):
+        text = squeezed(files[name].read_text(encoding="utf-8"))
+        for note in notes:
+            assert 0 < text.index(note) < text.index("Balanced accuracy") < text.rindex("Correctness")
+        assert "hit the limit" not in text
+
+
+@pytest.mark.parametrize(
+    ("cut", "limit", "said"),
+    [
+        (190, 16, "m: 190 of 196 replies hit the limit of 16 tokens."),
+        (10, None, "m: 10 of 196 replies hit the limit of the service."),
+        (9, 16, ""),
+    ],
+)
+def test_replies_that_were_cut_off_are_told_where_they_are_many(cut, limit, said):
+    told = misleading_answers(page_texts("en"), "m", answers=196, cut=cut, limit=limit, asked=147, without=14)
+    assert "".join(told).startswith(said)
+    assert bool(told) == bool(said)
 
 
 def test_what_holds_no_verdict_is_not_right_and_is_counted(tmp_path, exact):

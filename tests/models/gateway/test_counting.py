@@ -99,9 +99,12 @@ def test_an_estimate_is_corrected_by_what_the_service_counted(journal):
     assert calibrated_counter(PLAIN, journal, "m").how == corrected.how
 
 
-def test_few_replies_correct_nothing(journal):
-    held = journal_of(journal, LEAST_REPLIES - 1, billed=130, counted=100)
-    assert calibrated_counter(PLAIN, held, "m").how == "estimated by script"
+def test_the_first_reply_shows_what_a_service_puts_around_a_prompt(journal):
+    held = journal_of(journal, 1, billed=130, counted=100)
+    learnt = calibrated_counter(PLAIN, held, "m")
+    assert learnt.how == "estimated by script, corrected by 1 reply of this model"
+    assert learnt.prompt(request("x")) == TokenCounter(PLAIN).prompt(request("x")) + 30
+    assert mean_reply(held, "m", "s") is None, "one reply does not tell how long replies are"
     held.close()
 
 
@@ -132,7 +135,9 @@ def test_an_overhead_per_call_is_told_from_a_factor():
     assert 12 < fit.per_call < 30
     few = fit_line(journal[:5])
     assert few.per_call + 60 * few.factor == pytest.approx(23 + 1.5 * 60, rel=0.25)
-    assert fit_line(journal[:4]) == PromptFit()
+    one = fit_line(journal[1:2])
+    assert one.per_call + 60 * one.factor == pytest.approx(23 + 1.5 * 60, rel=0.15), "without it, 47 % too few"
+    assert fit_line([]) == PromptFit()
 
 
 def test_the_mean_reply_of_a_step_is_learnt(journal):
