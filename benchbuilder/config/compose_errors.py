@@ -112,10 +112,10 @@ def _no_recipe_problem(overrides: Sequence[str], index: RecipeIndex) -> Problem:
     names = [override.lstrip("+").partition("=")[0] for override in overrides]
     typo = next((name for name in names if did_you_mean(name, ["recipe"])), "")
     known = ", ".join(index.option_names("recipe"))
-    hint = f"did you mean 'recipe' instead of {typo!r}?" if typo else "for instance `benchbuild recipe=NAME`"
+    hint = f"did you mean 'recipe' instead of {typo!r}?" if typo else "add recipe=NAME to the same command"
     return Problem(
         "no recipe was named",
-        where=override_location(" ".join(overrides)),
+        where=override_location(" ".join(overrides)) if overrides else "command line",
         allowed=f"recipe=NAME with {known}",
         hint=hint,
     )

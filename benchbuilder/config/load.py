@@ -7,7 +7,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from benchbuilder.config.compose_errors import OPEN_CHOICE, explain_composition, explain_unresolved, without_echoes
+from benchbuilder.config.compose_errors import (
+    OPEN_CHOICE,
+    explain_composition,
+    explain_unresolved,
+    override_location,
+    without_echoes,
+)
 from benchbuilder.config.composition_cache import composed_recipe
 from benchbuilder.config.composition_faults import CompositionError
 from benchbuilder.config.origins import ValueOrigins
@@ -101,13 +107,25 @@ def load_recipe(
     prompts = prompt_roots(roots)
     validated = validate_recipe(composed, unresolved, here, prompts)
     if validated.recipe is None or validated.problems:
-        raise RecipeError(without_echoes(validated.problems), next=_NEXT)
+        index = RecipeIndex(roots)
+        found = [_taken_out(problem, overrides, index) for problem in without_echoes(validated.problems)]
+        raise RecipeError(found, next=_NEXT)
     composition.keep()
     decided = decide_illustrative(validated.recipe, validated.files, composed.origins, roots)
     return LoadedRecipe(
         decided.recipe, decided.recipe, composed.origins, validated.files, roots, prompts,
         overrides=tuple(overrides), search_paths=tuple(recipes or ()), warnings=decided.warnings,
     )  # fmt: skip
+
+
+def _taken_out(problem: Problem, overrides: Sequence[str], index: RecipeIndex) -> Problem:
+    """A problem of a part that ``~PART`` took out: the command line is its place."""
+    part = problem.key.partition(".")[0]
+    options = index.option_names(part)
+    if f"~{part}" not in overrides or not options:
+        return problem
+    where, hint = override_location(f"~{part}"), f"the recipe needs it: leave ~{part} out, or choose {part}=NAME"
+    return replace(problem, where=f"{where} ({problem.where})", allowed=", ".join(options), hint=hint)
 
 
 def _problems_behind_open_choice(

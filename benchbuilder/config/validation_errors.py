@@ -17,6 +17,8 @@ from benchbuilder.core import Problem, head_excerpt
 
 _SHOWN = 200
 """Most characters of a value that a message shows."""
+_FEW = 3
+"""Most keys that a hint names."""
 REFERENCE_MARK = " (from "
 """What stands between a value and the reference that it comes from."""
 _TYPE_NAMES = {
@@ -123,22 +125,36 @@ def _extra(cls: type[BaseModel], path: KeyPath, full: KeyPath, origins: ValueOri
     if full == ("experiment",):
         where, hint = str(origins.written_origin(full)), "settings that belong together are a variant: variant=NAME"
         return Problem("there are no experiments", key=name, where=where, hint=hint)
+    sampling, near, elsewhere = _sampling(full, origins, value), did_you_mean(name, known), _elsewhere(full, origins)
+    hints = (elsewhere, sampling, near) if len(full) == 1 else (sampling, near, elsewhere)
     return Problem(
         "there is no such key", key=dotted_key(full), where=str(origins.written_origin(full)), actual=name,
-        allowed=", ".join(known), hint=did_you_mean(name, known) or _sampling(name, full, origins, value),
+        allowed=", ".join(known), hint=next(filter(None, hints), ""),
     )  # fmt: skip
 
 
-def _sampling(name: str, full: KeyPath, origins: ValueOrigins, value: Any) -> str:
-    """Where a sampling setting belongs that was written below a model; empty if `name` is none."""
-    close = get_close_matches(name, Sampling.model_fields, n=1)
-    if full[-2:-1] != ("model",) or not close:
+def _elsewhere(full: KeyPath, origins: ValueOrigins) -> str:
+    """The keys of the recipe that are named as a key that is none; those that the command line wrote do not count."""
+    same = [
+        key for key, origin in origins.entries.items() if key[-1] == full[-1] and key != full and not origin.override
+    ]
+    same.sort(key=len)
+    return f"did you mean {' or '.join(map(dotted_key, same[:_FEW]))}?" if same else ""
+
+
+def _sampling(full: KeyPath, origins: ValueOrigins, value: Any) -> str:
+    """Where a sampling setting belongs that was written alone or below a model; empty if the key is none."""
+    name, below = str(full[-1]), full[:-1]
+    if name == "sampling" and isinstance(value, Mapping) and value:
+        name, value = next(iter(value.items()))  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    close = get_close_matches(name, Sampling.model_fields, n=1, cutoff=0.6 if below else 1.0)
+    if (below and below[-1] != "model") or not close:
         return ""
     steps = (str(key[1]) for key in origins.entries if key[:1] == ("steps",) and key[2:3] == ("sampling",))
     step = str(full[1]) if full[0] == "steps" else next(steps, "STEP")
-    return (
-        f"sampling settings belong to a step: steps.{step}.sampling.{close[0]}={_display_value(value, full, origins)}"
-    )
+    setting = f"sampling.{close[0]}={_display_value(value, full, origins)}"
+    answers = "" if full[0] == "steps" else f"evaluation.{setting} is for answers to the questions, "
+    return f"{answers}steps.{step}.{setting} is for a step of the build"
 
 
 def _hint_of(cls: type[BaseModel], path: KeyPath) -> str:

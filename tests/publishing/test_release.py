@@ -128,6 +128,21 @@ def test_a_closed_gate_and_a_licence_that_forbids_refuse_a_release(built: BuiltS
 
 
 @pytest.mark.push
+def test_items_that_nobody_judged_are_not_released_without_a_word(built: BuiltSample, tmp_path: Path) -> None:
+    material = gather_material(built.loaded, built.folder)
+    (task,) = material.tasks
+    counts = [replace(one, notes={}) if one.step == "items" else one for one in task.finished.step_counts]
+    alone = replace(task, finished=replace(task.finished, step_counts=counts))
+    card = fill_scorecard(material, released=False)
+    found = find_refusals(replace(material, tasks=(alone,)), {}, PrivateFolder(tmp_path, b"", {}), card)
+    said = [str(refusal) for refusal in found if refusal.code == "unjudged"]
+    assert len(said) == 1
+    assert said[0].startswith("nobody judged the 389 items: their keys are those of the sources")
+    found = find_refusals(material, {}, PrivateFolder(tmp_path, b"", {}), card)
+    assert "unjudged" not in {refusal.code for refusal in found}
+
+
+@pytest.mark.push
 @pytest.mark.parametrize(
     ("floor", "judged", "refused"),
     [

@@ -13,7 +13,7 @@ from benchbuilder.publishing.release.private_folder import PrivateFolder, Use
 from benchbuilder.publishing.release.scorecard.scorecard import Scorecard
 from benchbuilder.publishing.release.sentences import ReleaseSentence, sentence
 
-RefusalCode = Literal["audit", "licence", "illustrative", "names", "labels", "agreement", "scorecard"]
+RefusalCode = Literal["audit", "licence", "illustrative", "names", "labels", "agreement", "unjudged", "scorecard"]
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,11 @@ def _of_task(task: TaskMaterial, text: ReleaseSentence) -> ReleaseSentence:
 
 def _agreement_refusals(material: ReleaseMaterial) -> Iterator[ReleaseRefusal]:
     for task in material.tasks:
-        for step, judged in annotation_summaries(task.finished).items():
+        summaries = annotation_summaries(task.finished)
+        if not summaries:
+            unjudged = _of_task(task, sentence("refusal.unjudged", n=len(task.finished.tables[task.finished.items])))
+            yield ReleaseRefusal("unjudged", unjudged, "annotation=app or annotation=sheets lets people judge them")
+        for step, judged in summaries.items():
             for word, rows in (("weak", judged.questions("weak")), ("unknown", judged.refused)):
                 names = ", ".join(row.name for row in rows if row.standing and row.standing.word == word)
                 if names:

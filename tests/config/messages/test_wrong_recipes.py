@@ -221,6 +221,10 @@ case("no_equals_sign", words="balcony")
 case("delete_nothing", words="~steps.stat")
 case("null_of_nothing", words="sources.plant=null steps.stat=null outputs.nope=null")
 case("sampling_below_a_model", words="model=remote model.temperature=0.3")
+case("sampling_of_a_model", words="model=remote model.name=x model.sampling.max_new_tokens=16")
+case("sampling_alone", words="temperature=0")
+case("key_of_another_place", words="top_k=2")
+case("part_taken_out", words="~retriever")
 case("sampling_typo_below_a_model", words="model=remote model.name=x model.tempreature=0.3")
 
 # --- kinds and installation --------------------------------------------------------------------------------------
