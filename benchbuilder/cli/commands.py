@@ -89,10 +89,10 @@ GROUPS: dict[str, dict[str, Command]] = {"Build": {
          word("right", "the other one (default: the recipe that A was copied from)", metavar="B", nargs="?"),
          flag("--all", "list every difference"), flag("--json", "print everything as JSON")),
     ),
-    "words": Command(
+    "word-list": Command(
         "words", "make a word list from others, have it reviewed, see its matches",
-        ("benchbuild words show recipe=care_mi",
-         "benchbuild words collect terms.txt recipe=care_mi --output review.csv"),
+        ("benchbuild word-list show recipe=care_mi",
+         "benchbuild word-list collect terms.txt recipe=care_mi --output review.csv"),
         (word("action", "make a list and the sheet to review it; read the reviewed sheet; or show how many rows the "
               "recipe's list matches", choices=("collect", "accept", "show")),
          words("LIST|SHEET|key=value", "collect: lists, FILE, FILE:COLUMN, FILE@LANGUAGE or FILE:COLUMN@LANGUAGE; "
@@ -106,9 +106,10 @@ GROUPS: dict[str, dict[str, Command]] = {"Build": {
          option("--undecided", None, "accept: keep or drop undecided words", choices=("keep", "drop")),
          option("--by", "NAME", "accept: who decided, if the sheet does not say", default="")),
     ),
-    "shapes": Command(
-        "shapes", "show shapes of questions, and what rules of examples make of them",
-        ("benchbuild shapes recipe=exam_any", "benchbuild shapes --most 5 recipe=exam_any variant=hi"),
+    "stem-shapes": Command(
+        "shapes", "show shapes of stems, and what rules of examples make of them",
+        ("benchbuild stem-shapes recipe=exam_any",
+         "benchbuild stem-shapes --most 5 recipe=exam_any variant=hi"),
         (RECIPE,
          option("--most", "N", "write at most so many shapes (default 12)", type=int, default=12),
          several("--accept", "RULE", "accept a rule whose three outputs are right", type=int)),
@@ -178,26 +179,26 @@ GROUPS: dict[str, dict[str, Command]] = {"Build": {
          words("NAME key=value", "for show: a prompt file (qa2d) or a step; then recipe=NAME and any override"),
          option("--row", "ID", "a row's id or FILE:LINE (default: the first row)", default="")), "_prompt",
     ),
-    "compare": Command(
+    "compare-models": Command(
         "compare", "run several models, or rules, over the same rows of a step",
-        ("benchbuild compare state_choice --with rules --with 'short: rules steps.state_choice.max_length=25' "
+        ("benchbuild compare-models state_choice --with rules --with 'short: rules steps.state_choice.max_length=25' "
          "n=20 recipe=care_mi",
-         "benchbuild compare ask_oe_choice --with rules recipe=care_mi"),
+         "benchbuild compare-models ask_oe_choice --with rules recipe=care_mi"),
         (word("step", "a step that can ask a model"), RECIPE,
          several("--with", "'[LABEL:] OVERRIDES'", "a candidate: `rules`, or overrides such as 'model=openai "
                  "model.name=NAME'", dest="candidates", required=True),
          flag("--all", "list every disagreement")),
     ),
-    "replies": Command(
+    "save-replies": Command(
         "prompt", "write the replies that a recipe uses, to rebuild with no model",
-        ("benchbuild replies --output replies.jsonl recipe=care_mi model=openai model.name=gpt-4o-mini",
-         "benchbuild replies --output replies.jsonl recipe=care_mi model=openai model.name=gpt-4o annotation=none"),
+        ("benchbuild save-replies --output replies.jsonl recipe=care_mi model=openai model.name=gpt-4o-mini",
+         "benchbuild save-replies --output replies.jsonl recipe=care_mi model=openai model.name=gpt-4o"),
         (option("--output", "FILE", "the file to write (JSON Lines)", required=True), RECIPE), "_replies",
     ),
-    "salvage": Command(
+    "salvage-replies": Command(
         "salvage", "move the readable replies of a damaged journal into a new one",
-        ("benchbuild salvage builds/care_mi/replies.sqlite",
-         "benchbuild salvage builds/care_mi/evaluation/replies.sqlite"),
+        ("benchbuild salvage-replies builds/care_mi/replies.sqlite",
+         "benchbuild salvage-replies builds/care_mi/evaluation/replies.sqlite"),
         (word("journal", "the damaged journal (replies.sqlite)", metavar="FILE", type=Path),),
     ),
 }, "Evaluate and judge": {
@@ -218,9 +219,9 @@ GROUPS: dict[str, dict[str, Command]] = {"Build": {
          flag("--quote", "ask no model; print what would be asked and what it may cost"),
          option("--sheet", "FILE", "ask nobody; write a sheet (CSV) in which people answer some of the questions")),
     ),
-    "report": Command(
+    "results": Command(
         "report", "rewrite the results of an evaluation, or show two side by side",
-        ("benchbuild report recipe=care_mi", "benchbuild report recipe=care_mi --beside builds/care_mi/evaluation"),
+        ("benchbuild results recipe=care_mi", "benchbuild results recipe=care_mi --beside builds/care_mi/evaluation"),
         (RECIPE, *BENCHMARK, option("--beside", "FOLDER", "the folder of another evaluation to compare with")),
     ),
     "analyse": Command(
@@ -316,10 +317,10 @@ GROUPS: dict[str, dict[str, Command]] = {"Build": {
          flag("--dry-run", "show every file that would go, and send nothing"),
          flag("--hidden", "a new repository can be seen by its owner only")),
     ),
-    "score": Command(
+    "score-private": Command(
         "score", "score answers to the private questions of a release",
-        ("benchbuild score answers.jsonl recipe=care_mi",
-         "benchbuild score answers.jsonl recipe=care_mi version=1.0.0 --output scores.json"),
+        ("benchbuild score-private answers.jsonl recipe=care_mi",
+         "benchbuild score-private answers.jsonl recipe=care_mi version=1.0.0 --output scores.json"),
         (word("answers", "the answers: JSON Lines, CSV, TSV or Parquet", metavar="FILE", type=Path), RECIPE,
          option("--output", "FILE", "write the scores as JSON too", type=Path)),
     ),
@@ -367,5 +368,14 @@ GROUPS: dict[str, dict[str, Command]] = {"Build": {
 COMMANDS = {name: command for group in GROUPS.values() for name, command in group.items()}
 MAIN_ROAD = ("new", "check", "build", "view", "review", "evaluate", "audit", "judge", "release", "export")
 """The commands of the first screen, in the order in which a benchmark is made."""
-FORMER = {"trace": "why"}
-"""Commands that became part of another one, with its name."""
+FORMER = {
+    "compare": "compare-models",
+    "replies": "save-replies",
+    "report": "results",
+    "salvage": "salvage-replies",
+    "score": "score-private",
+    "shapes": "stem-shapes",
+    "trace": "why",
+    "words": "word-list",
+}
+"""Former names of commands, with those that they have now."""

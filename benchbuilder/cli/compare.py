@@ -1,4 +1,4 @@
-"""``benchbuild compare``: run several models, or rules, over the same rows of a step."""
+"""``benchbuild compare-models``: run several models, or rules, over the same rows of a step."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ def _release(log: ErrataLog, names: Sequence[str], args: argparse.Namespace, con
     print_line(console, f"{made.level} version after {made.release.record.previous}: {changes.added} added, "
                f"{changes.removed} removed, {changes.changed} changed in key, "
                f"{changes.corrected} in text only")  # fmt: skip
-    print_line(console, f"{len(made.errata)} errata are released; benchbuild report --beside compares the scores")
+    print_line(console, f"{len(made.errata)} errata are released; benchbuild results --beside compares the scores")
 
 
 def _refuse(wrong: object, message: str, where: str, hint: str = "") -> None:

@@ -1,4 +1,4 @@
-"""``benchbuild report``: rewrite the results of an evaluation, or show two side by side."""
+"""``benchbuild results``: rewrite the results of an evaluation, or show two side by side."""
 
 from __future__ import annotations
 
@@ -70,6 +70,6 @@ def _check_written(data: Path) -> list[str]:
     if not as_written:
         raise DataError(
             "these results are not as they were written", where=display_path(data),
-            why="the checksum of the evaluation is another one", next="write them again there: benchbuild report",
+            why="the checksum of the evaluation is another one", next="write them again there: benchbuild results",
         )  # fmt: skip
     return []

@@ -1,4 +1,4 @@
-"""``benchbuild salvage``: move the readable replies of a damaged journal into a new one."""
+"""``benchbuild salvage-replies``: move the readable replies of a damaged journal into a new one."""
 
 from __future__ import annotations
 

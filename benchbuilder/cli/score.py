@@ -1,4 +1,4 @@
-"""``benchbuild score``: score answers to the private questions of a release."""
+"""``benchbuild score-private``: score answers to the private questions of a release."""
 
 from __future__ import annotations
 

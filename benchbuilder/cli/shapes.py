@@ -1,4 +1,4 @@
-"""``benchbuild shapes``: show what questions look like, and what rules of a speaker's examples make of them."""
+"""``benchbuild stem-shapes``: show what questions look like, and what rules of examples make of them."""
 
 from __future__ import annotations
 
@@ -80,7 +80,8 @@ def _print_next(loaded: LoadedRecipe, spec: StatePairsSpec, console: Console) ->
     print_line(console, f"wrote {display_path(spec.pairs.file)}; next, if you want statements besides the other forms:")
     print_line(console, "  1. write the statement of two questions of a shape, with the answer in it word for word")
     print_line(
-        console, f"  2. benchbuild shapes recipe={loaded.recipe.name}   shows what rules of these make of others"
+        console,
+        f"  2. benchbuild stem-shapes recipe={loaded.recipe.name}   shows what rules of these make of others",
     )
 
 
@@ -102,7 +103,7 @@ def _print_rules(
     waiting = [number for number, rule in enumerate(rules.rules, 1) if rule.digest not in accepted]
     if waiting:
         print_line(console, "a rule is used only when its outputs are right, all three: "
-                   f"benchbuild shapes --accept {waiting[0]} ...")  # fmt: skip
+                   f"benchbuild stem-shapes --accept {waiting[0]} ...")  # fmt: skip
 
 
 def _accept(
@@ -113,8 +114,8 @@ def _accept(
     assert spec.accepted is not None
     if wrong := [number for number in numbers if not 1 <= number <= len(rules.rules)]:
         allowed = f"1 to {len(rules.rules)}" if rules.rules else "none: the file of pairs holds no statement"
-        raise RecipeError([Problem("there is no such rule", where=f"--accept {wrong[0]}", allowed=allowed,
-                                   hint="`benchbuild shapes` with the same recipe lists the rules")])  # fmt: skip
+        hint = "`benchbuild stem-shapes` with the same recipe lists the rules"
+        raise RecipeError([Problem("there is no such rule", where=f"--accept {wrong[0]}", allowed=allowed, hint=hint)])
     lines = read_given_text(spec.accepted.file, "utf-8-sig").splitlines()
     for number in dict.fromkeys(numbers):
         rule = rules.rules[number - 1]

@@ -1,4 +1,4 @@
-"""``benchbuild words``: make a word list from other lists, have it reviewed, and see how many rows it matches."""
+"""``benchbuild word-list``: make a word list from other lists, have it reviewed, and see how many rows it matches."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
         return _collect(args, loaded, (files, settings), console)
     if settings:
         raise RecipeError([Problem("this setting is about making a list", where=f"command line: {settings[0]}",
-                                   hint="give it to benchbuild words collect")])  # fmt: skip
+                                   hint="give it to benchbuild word-list collect")])  # fmt: skip
     if args.action == "accept":
         return _accept(args, loaded, files, console)
     if files:
@@ -79,7 +79,7 @@ def _collect(
 ) -> int:
     files, changes = arguments
     if not files:
-        hint = "benchbuild words collect FILE[:COLUMN][@LANGUAGE] ... recipe=NAME"
+        hint = "benchbuild word-list collect FILE[:COLUMN][@LANGUAGE] ... recipe=NAME"
         raise RecipeError([Problem("no list is named", where="command line", hint=hint)])
     settings = read_word_list_settings(loaded, changes, Path(args.settings) if args.settings else None)
     plan = plan_word_list(loaded, word_list_sources(files, settings, loaded.recipe), settings, Path.cwd())
@@ -107,7 +107,7 @@ def _collect(
         say(f"{count_phrase(len(left_out), 'word')} in fewer than {args.least_hits} rows are left out")
     say(f"{count_phrase(len(content.rows), 'word')} to review in {display_path(sheet.absolute())}")
     say("next: write keep or drop into the column keep of every row, and a better word into correction, then")
-    say(f"      benchbuild words accept {shlex.join([str(sheet), *loaded.overrides])} --output words.txt")
+    say(f"      benchbuild word-list accept {shlex.join([str(sheet), *loaded.overrides])} --output words.txt")
     return 0
 
 
@@ -177,8 +177,8 @@ def _match_lines(match_counts: MatchCounts, topic_steps: Sequence[TopicStep]) ->
 
 def _accept(args: argparse.Namespace, loaded: LoadedRecipe, files: Sequence[str], console: Console) -> int:
     if len(files) != 1:
-        raise RecipeError([Problem("accept takes one sheet at a time", where="command line",
-                                   hint="benchbuild words accept SHEET recipe=NAME --output words.txt")])  # fmt: skip
+        hint = "benchbuild word-list accept SHEET recipe=NAME --output words.txt"
+        raise RecipeError([Problem("accept takes one sheet at a time", where="command line", hint=hint)])
     sheet, path = Path(files[0]), Path(args.output or "words.txt")
     answers = read_word_sheet(sheet)
     content = find_sheet_content(answers, loaded.recipe.build_folder(Path.cwd()) / WORD_LIST_FOLDER / "sheets", sheet)

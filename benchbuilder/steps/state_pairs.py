@@ -32,9 +32,9 @@ class StatePairsSpec(StepSpec):
     """How questions become statements by example."""
 
     pairs: FileRef | None = None
-    """A table of questions, answers and statements, as ``benchbuild shapes`` writes it; ``null``: no rule applies."""
+    """A table of questions, answers and statements, as ``benchbuild stem-shapes`` writes it; ``null``: no rule."""
     accepted: FileRef | None = None
-    """The rules whose outputs a speaker accepted (``benchbuild shapes --accept N``); no other rule is used."""
+    """The rules whose outputs a speaker accepted (``benchbuild stem-shapes --accept N``); no other is used."""
     unit: LengthUnit
     """What a rule compares: words, or characters in languages without spaces."""
     stop: str
@@ -121,7 +121,7 @@ class StatePairs(Map):
         for number, rule in waiting:
             what = "leaves words of the question out of the statement" if rule.drops_words else "was not looked at yet"
             yield SpecIssue("accepted", f"rule {number} ({rule.shape}) {what}: accept its outputs before it is used "
-                            f"(benchbuild shapes --accept {number})", "", ())  # fmt: skip
+                            f"(benchbuild stem-shapes --accept {number})", "", ())  # fmt: skip
         left_out = list(rules.not_reproduced())
         for pair, made in left_out:
             what = f"make of it: {made}" if made else "make nothing of it"

@@ -187,6 +187,6 @@ def test_a_sample_of_questions_in_several_wordings_shows_who_hangs_on_them(
     assert (rows["always_agree"]["group"], rows["people"]["group"]) == ("rule", "people")
     assert "came with the sample. They are made up" in said
     assert (rows["fragile"]["variants"], rows["model_jia"]["variants"]) == ("1", "")
-    assert main(["report", *words]) == 0  # answers to other wordings are no answers to the items
+    assert main(["results", *words]) == 0  # answers to other wordings are no answers to the items
     assert main(["analyse", RECIPE]) == 0  # what was answered once stays, though the recipe no longer asks
     assert "in 4 wordings" in capsys.readouterr().out

@@ -68,7 +68,7 @@ def untimed(page: bytes) -> bytes:
 
 
 def compare(*more: str, n: int = 20) -> int:
-    return main(["compare", "state_choice", *more, f"n={n}", *BARE])
+    return main(["compare-models", "state_choice", *more, f"n={n}", *BARE])
 
 
 def test_rules_are_compared_with_rules(capsys: Capture) -> None:
@@ -208,7 +208,7 @@ def test_models_are_compared_and_paid_once(server: FakeOpenAI, capsys: Capture, 
     ],
 )
 def test_wrong_words(asked: list[str], message: str, capsys: Capture) -> None:
-    assert main(["compare", *asked, *BARE]) == 2
+    assert main(["compare-models", *asked, *BARE]) == 2
     assert message in capsys.readouterr().err
 
 

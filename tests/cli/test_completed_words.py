@@ -53,7 +53,7 @@ sys.stderr.write(" ".join(sys.modules))
         ("export recipe=care_mi to=lm_eval,ins", ["to=lm_eval,inspect"]),
         ("new mine --from care_", ["care_mi"]),
         ("publish rec", []),
-        ("help re", ["review", "replies", "report", "release"]),
+        ("help re", ["review", "results", "release"]),
         ("help al", ["all"]),
         ("--recipes no/such/folder recipe=", []),
     ],
@@ -96,7 +96,7 @@ def test_a_real_shell_completes_its_line(shell: str, capsys: pytest.CaptureFixtu
         assert typed.complete("benchbuild release --des") == "benchbuild release --despite"
         assert typed.complete("benchbuild recipe=care_TAB variant=ref") == "benchbuild recipe=care_mi variant=reference"
         assert typed.complete("benchbuild recipe=care_mi retriever.top") == "benchbuild recipe=care_mi retriever.top_k="
-        assert typed.complete("benchbuild score answ") == "benchbuild score answers.jsonl"
+        assert typed.complete("benchbuild score-private answ") == "benchbuild score-private answers.jsonl"
         assert typed.complete("benchbuild paths.answers=answ") == "benchbuild paths.answers=answers.jsonl"
     finally:
         typed.close()

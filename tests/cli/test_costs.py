@@ -164,7 +164,7 @@ def test_nobody_at_the_address_stops_the_build_with_the_reason(
 @pytest.mark.full
 def test_replies_of_other_words_fail_with_the_reason(server: FakeOpenAI, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*RECIPE, *words(server)]) == 0
-    assert main(["replies", *RECIPE, *words(server), "--output", "replies.jsonl"]) == 0
+    assert main(["save-replies", *RECIPE, *words(server), "--output", "replies.jsonl"]) == 0
     replay = [*RULES, "model=replay", "model.replies=replies.jsonl", "run.dir=builds/again"]
     lines(capsys)
     assert main([*replay, "steps.state_choice.sampling.max_new_tokens=99"]) == 5

@@ -1,4 +1,4 @@
-"""``benchbuild evaluate`` and ``benchbuild report`` on the bundled sample."""
+"""``benchbuild evaluate`` and ``benchbuild results`` on the bundled sample."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_a_model_of_the_command_line_is_asked_and_a_quote_asks_nobody(
              f"model.base_url={server.base_url}"]  # fmt: skip
     assert main(["evaluate", "--quote", *words]) == 0
     assert "answer.some_model_1" in said(capsys)
-    assert main(["report", *words]) == 0
+    assert main(["results", *words]) == 0
     assert not server.log(), "neither a quote nor a report asks a model"
     assert main(["evaluate", *words]) == 0
     assert "389 replies by Some/Model-1" in said(capsys)
@@ -212,9 +212,9 @@ def test_a_benchmark_of_others_is_evaluated_beside_ours(here: Path, capsys: pyte
     first = [(folder / "results.md").read_text(encoding="utf-8").splitlines()[2] for folder in (STORE, theirs)]
     assert first[0] == first[1]
     assert "一律答“是”对" in first[0]
-    assert main(["report", *RECIPE, "--beside", str(theirs)]) == 0
+    assert main(["results", *RECIPE, "--beside", str(theirs)]) == 0
     assert (STORE / "beside.html").exists()
-    assert main(["report", *RECIPE, "--beside", "nowhere"]) == 3
+    assert main(["results", *RECIPE, "--beside", "nowhere"]) == 3
     assert "has no results" in said(capsys)
 
 

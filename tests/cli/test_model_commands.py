@@ -224,7 +224,7 @@ def test_a_typo_in_a_step_is_no_question_of_words(at_home: Path, capsys: Capture
 def test_the_replies_of_a_build_rebuild_it_with_no_key(
     at_home: Path, server: FakeOpenAI, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert main(["replies", *BARE, *words(server), "--output", "replies.jsonl"]) == 0
+    assert main(["save-replies", *BARE, *words(server), "--output", "replies.jsonl"]) == 0
     told = capsys.readouterr().out
     assert "model=replay model.replies=replies.jsonl" in told
     assert "without one" not in told
@@ -238,15 +238,15 @@ def test_the_replies_of_a_build_rebuild_it_with_no_key(
     for name in ("items.jsonl", "candidates.jsonl", "ledger.tsv"):
         assert (at_home / "builds/again" / name).read_bytes() == (at_home / "builds/care_mi" / name).read_bytes()
     again = [*BARE, "model=replay", "model.replies=replies.jsonl", "model.name=gpt-4o-mini", "run.dir=builds/again"]
-    assert main(["replies", *again, "--output", "second.jsonl"]) == 0
+    assert main(["save-replies", *again, "--output", "second.jsonl"]) == 0
     assert main([*again]) == 0
-    assert main(["replies", *again, "--output", "second.jsonl"]) == 0
+    assert main(["save-replies", *again, "--output", "second.jsonl"]) == 0
     assert (at_home / "second.jsonl").read_bytes() == first
 
 
 @pytest.mark.full
 def test_replies_that_are_missing_are_counted(empty: Path, server: FakeOpenAI, capsys: Capture) -> None:
-    assert main(["replies", *BARE, *words(server, "never-asked"), "--output", "replies.jsonl"]) == 0
+    assert main(["save-replies", *BARE, *words(server, "never-asked"), "--output", "replies.jsonl"]) == 0
     told = capsys.readouterr().out
     assert "requests without one" in told
     assert "build with the same arguments first" in told
@@ -256,7 +256,7 @@ def test_replies_that_are_missing_are_counted(empty: Path, server: FakeOpenAI, c
 def test_replies_of_a_recipe_without_a_model_are_not_written(
     at_home: Path, server: FakeOpenAI, capsys: Capture
 ) -> None:
-    assert main(["replies", *BARE, "--output", "none.jsonl"]) == 2
+    assert main(["save-replies", *BARE, "--output", "none.jsonl"]) == 2
     told = capsys.readouterr().err
     assert "this recipe asks no model: give the overrides of the build" in told
     assert f"model.base_url={server.base_url}" in told
@@ -267,7 +267,7 @@ def test_replies_of_a_recipe_without_a_model_are_not_written(
 def test_replies_suggest_another_folder(empty: Path, server: FakeOpenAI, capsys: Capture) -> None:
     asked = [*BARE, *words(server), "run.dir=b2"]
     assert main(asked) == 0
-    assert main(["replies", *asked, "--output", "replies.jsonl"]) == 0
+    assert main(["save-replies", *asked, "--output", "replies.jsonl"]) == 0
     told = capsys.readouterr().out
     line = next(line for line in told.splitlines() if line.startswith("next: benchbuild recipe="))
     assert "run.dir=b2_again " in line

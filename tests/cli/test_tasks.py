@@ -179,7 +179,7 @@ def test_the_tasks_stand_side_by_side_once_two_have_results(here: Path, capsys: 
     assert explored.ids == [line[0] for line in data["items"]]
     shown = Page(page.read_text("utf-8"))
     assert "s-tasks" in shown.ids
-    main(["report", *words])
+    main(["results", *words])
     assert "all tasks side by side" in capsys.readouterr().out
 
 

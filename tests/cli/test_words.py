@@ -1,4 +1,4 @@
-"""``benchbuild words``: from four lists to a reviewed one, on the bundled sample."""
+"""``benchbuild word-list``: from four lists to a reviewed one, on the bundled sample."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def decide(path: str = "review.csv", default: str = "keep", **cells: dict[str, s
 
 
 def accept(*words: str) -> list[str]:
-    return ["words", "accept", "review.csv", RECIPE, *words]
+    return ["word-list", "accept", "review.csv", RECIPE, *words]
 
 
 @pytest.mark.push
@@ -295,7 +295,7 @@ def test_a_sheet_that_was_not_shown_here_is_refused(here: Path, capsys: pytest.C
     shutil.rmtree("builds/care_mi/words/sheets")
     assert main(accept()) == 3
     assert "the content of this sheet is unknown here" in said(capsys)
-    assert main(["words", "accept", "terms.csv", RECIPE]) == 3
+    assert main(["word-list", "accept", "terms.csv", RECIPE]) == 3
     assert "no columns are headed keep, word and key" in said(capsys)
 
 
@@ -320,7 +320,7 @@ def test_a_workbook_does_as_well(here: Path, service: FakeOpenAI):
     for line in sheet.iter_rows(min_row=2):
         line[header.index("keep")].value = 1
     book.save("review.xlsx")
-    assert main(["words", "accept", "review.xlsx", RECIPE]) == 0
+    assert main(["word-list", "accept", "review.xlsx", RECIPE]) == 0
     assert len([w for w in Path("words.txt").read_text("utf-8").splitlines() if w and w[0] != "#"]) == 11
 
 
@@ -330,7 +330,7 @@ def test_words_that_hit_little_can_be_left_out_and_are_named(here: Path, service
     left = {row["word"] for row in rows("short.csv")}
     assert "不存在的词" not in left
     decide("short.csv")
-    assert main(["words", "accept", "short.csv", RECIPE]) == 0
+    assert main(["word-list", "accept", "short.csv", RECIPE]) == 0
     facts = json.loads(Path("words.provenance.json").read_text("utf-8"))
     assert "不存在的词" in facts["left_out"]
     assert not left & set(facts["left_out"])
@@ -348,7 +348,7 @@ def test_a_quote_asks_nothing(
 
 @pytest.mark.push
 def test_without_a_model_the_words_that_need_one_are_told(here: Path, capsys: pytest.CaptureFixture[str]):
-    assert main(["words", "collect", "terms.csv:term@en", RECIPE, "run.dir=bare"]) == 0
+    assert main(["word-list", "collect", "terms.csv:term@en", RECIPE, "run.dir=bare"]) == 0
     told = said(capsys)
     assert "terms (en): 4 units read; dropped: needs_model 4" in told
     assert "give a model, or words.translate.dictionary=FILE" in told
@@ -359,7 +359,7 @@ def test_without_a_model_the_words_that_need_one_are_told(here: Path, capsys: py
 def test_show_tells_what_the_recipes_list_hits(here: Path, capsys: pytest.CaptureFixture[str]):
     Path("mine.txt").write_text("母乳\n新生儿\n独角兽\n", "utf-8")
     ledger = Path("builds/care_mi/words/ledger.tsv").read_bytes()
-    assert main(["words", "show", RECIPE, "paths.words=mine.txt"]) == 0
+    assert main(["word-list", "show", RECIPE, "paths.words=mine.txt"]) == 0
     told = said(capsys)
     assert "mine.txt: 3 words" in told
     assert Path("builds/care_mi/words/ledger.tsv").read_bytes() == ledger
@@ -382,5 +382,5 @@ def test_show_tells_what_the_recipes_list_hits(here: Path, capsys: pytest.Captur
 def test_what_is_wrong_with_the_words_is_told(
     here: Path, words: list[str], told: str, capsys: pytest.CaptureFixture[str]
 ):
-    assert main(["words", "collect", *words, RECIPE, "run.dir=wrong"]) in (2, 3)
+    assert main(["word-list", "collect", *words, RECIPE, "run.dir=wrong"]) in (2, 3)
     assert told in said(capsys)

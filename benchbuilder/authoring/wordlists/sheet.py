@@ -168,7 +168,7 @@ def _lines(path: Path) -> list[list[str]]:
     if words is None:
         raise DataError(
             "this is not a sheet of words", where=str(path), why="no columns are headed keep, word and key",
-            next="name a sheet that `benchbuild words collect` wrote",
+            next="name a sheet that `benchbuild word-list collect` wrote",
         )  # fmt: skip
     return words
 
@@ -239,7 +239,7 @@ def find_sheet_content(filled_sheet: FilledSheet, folder: Path, path: Path) -> S
     except (OSError, ValueError) as error:
         raise DataError(
             "the content of this sheet is unknown here", where=str(path), why=f"there is no {file}",
-            next="give the arguments that wrote the sheet, or write it again: benchbuild words collect",
+            next="give the arguments that wrote the sheet, or write it again: benchbuild word-list collect",
         ) from error  # fmt: skip
     content = SheetContent(tuple(data["rows"]), data["facts"], _digest([data["rows"], data["facts"]]))
     if not content.digest.startswith(filled_sheet.digest):

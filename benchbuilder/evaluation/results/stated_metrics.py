@@ -62,7 +62,7 @@ def load_results(path: Path) -> Mapping[str, Any]:
             "results have an unknown format",
             where=str(path),
             why=f"their `schema` is not {RESULTS_SCHEMA}",
-            next="write them again with this version: benchbuild report",
+            next="write them again with this version: benchbuild results",
         )
     return data  # pyright: ignore[reportUnknownVariableType]
 

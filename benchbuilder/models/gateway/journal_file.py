@@ -19,8 +19,8 @@ _BUSY_S = 60.0
 DAMAGE = (sqlite3.Error, UnicodeDecodeError)
 """What reading a damaged file raises: the second where SQLite repeats a broken text in its message."""
 _SALVAGE = (
-    "put a backup in its place; or `benchbuild salvage FILE` moves the readable replies into a new journal and keeps "
-    "the damaged file"
+    "put a backup in its place; or `benchbuild salvage-replies FILE` moves the readable replies into a new journal and "
+    "keeps the damaged file"
 )
 
 
@@ -181,8 +181,8 @@ def _check(connection: sqlite3.Connection, file: Path, *, has_log: bool) -> int:
                 "the journal of replies has lost its newest replies",
                 where=str(file),
                 why=f"a command was killed while it wrote, and {write_ahead_log(file).name} is missing",
-                next=f"put {write_ahead_log(file).name} back beside it; or give up what is in it: `benchbuild salvage "
-                f"{file}`",
+                next=f"put {write_ahead_log(file).name} back beside it; or give up what is in it: "
+                f"`benchbuild salvage-replies {file}`",
             )
     return version
 

@@ -83,7 +83,7 @@ def _table(path: Path, columns: Sequence[str]) -> list[tuple[int, tuple[str, ...
     try:
         text = read_given_text(path, "utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        hint = "`benchbuild shapes recipe=NAME` writes it"
+        hint = "`benchbuild stem-shapes recipe=NAME` writes it"
         raise DataError("the file of pairs cannot be read", where=str(path), why=str(error), next=hint) from error
     lines = [
         (number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip() and not line.startswith("# ")

@@ -117,7 +117,7 @@ def test_statements_by_example_are_used_once_their_rule_is_accepted(
     assert main(["new", "ahuike", "--language", "ig", "--source", "questions:multiple_choice=q.csv"]) == 0
     fill_facts(here, "ahuike")
     write_sentences(here, "ahuike")
-    assert main(["shapes", "recipe=ahuike"]) == 0
+    assert main(["stem-shapes", "recipe=ahuike"]) == 0
     assert "12 questions; 1 shapes cover 12 (100 %)" in capsys.readouterr().out
     file = here / "recipes/pairs/ahuike.tsv"
     lines = file.read_text("utf-8").splitlines()
@@ -130,11 +130,11 @@ def test_statements_by_example_are_used_once_their_rule_is_accepted(
     assert "no rule of recipes/pairs/ahuike.tsv was accepted, so it makes no statement" in said
     assert "rule 1 (kedu … ?) leaves words of the question out of the statement" in said
     assert main(["recipe=ahuike", "run.dir=builds/before"]) == 0
-    assert main(["shapes", "recipe=ahuike"]) == 0
+    assert main(["stem-shapes", "recipe=ahuike"]) == 0
     assert "rule 1: kedu … ?  (11 of 12 questions, not accepted)" in capsys.readouterr().out
     assert lines[2] in file.read_text("utf-8")  # what a speaker wrote is kept
-    assert main(["shapes", "--accept", "2", "recipe=ahuike"]) == 2
-    assert main(["shapes", "--accept", "1", "recipe=ahuike"]) == 0
+    assert main(["stem-shapes", "--accept", "2", "recipe=ahuike"]) == 2
+    assert main(["stem-shapes", "--accept", "1", "recipe=ahuike"]) == 0
     assert main(["recipe=ahuike", "run.dir=builds/after"]) == 0
     forms = {
         name: {

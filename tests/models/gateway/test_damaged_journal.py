@@ -78,7 +78,7 @@ def test_a_damaged_key_is_named_and_no_reply_is_paid_twice(full: Path):
     data = flip(full, key)
     with Gateway(full) as gateway, pytest.raises(StoreError, match="damaged") as told:
         gateway.converse("s", FakeSpec(), rows(20), Done())
-    assert f"benchbuild salvage {full}" in told.value.next
+    assert f"benchbuild salvage-replies {full}" in told.value.next
     assert not Fake.asked
     assert full.read_bytes() == data
     report = salvage_journal(full)
