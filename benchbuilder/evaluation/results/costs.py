@@ -11,6 +11,7 @@ from benchbuilder.evaluation.benchmark import BENCHMARK
 from benchbuilder.evaluation.results.columns import ItemScores
 from benchbuilder.evaluation.results.context import ResultsFrame, table_line
 from benchbuilder.evaluation.results.run import EvaluatedSystem, EvaluationRun
+from benchbuilder.evaluation.steps.press import PRESSED
 from benchbuilder.exporters import (
     FinishedBuild,
     PromptingStep,
@@ -71,6 +72,8 @@ def unscored_table(frame: ResultsFrame, finished: FinishedBuild) -> ResultTable 
     sentences: dict[tuple[str, str], str] = {}
     for account in finished.step_counts:
         scorer = account.step.partition(".")[0]
+        if scorer.startswith(PRESSED):  # a part of what the section on pressure says
+            continue
         for (outcome, reason), n in _losses(account).items():
             losses[scorer, outcome, reason] += n
             sentences[scorer, reason] = account.reasons.get(reason, "")
