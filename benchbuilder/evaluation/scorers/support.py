@@ -23,7 +23,7 @@ class SupportSpec(KindSpec):
     """The verdict `tables` whose negations deny a word, and how far from 0.5 a closeness must be (`margin`)."""
 
     tables: Annotated[tuple[FileRef, ...], Field(min_length=1)]
-    margin: Annotated[float, Field(ge=0, lt=0.5)] = 0.02
+    margin: Annotated[float, Field(ge=0, lt=0.5)] = 0.04
 
 
 class SupportScorer(Scorer):

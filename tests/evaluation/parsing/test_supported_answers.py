@@ -24,12 +24,13 @@ RIGHT, WRONG = "Hypothyroidism is treated with levothyroxine.", "Hypothyroidism 
         ("It is not calcitonin. The treatment is levothyroxine.", "right"),
         ("Either levothyroxine or calcitonin.", "neither"),
         ("A thyroid hormone such as thyroxine.", "right"),
+        ("Hypothyroidism is treated with surgery.", "neither"),
         ("Surgery.", "neither"),
         ("", "neither"),
     ],
 )
 def test_the_words_that_differ_decide_unless_they_are_denied(answer: str, side: str):
-    reader = support_reader([RECIPES / "verdicts/en.yaml"], 0.02)
+    reader = support_reader([RECIPES / "verdicts/en.yaml"], 0.04)
     assert reader.read(answer, RIGHT, WRONG)[0] == side
     mirrored = {"right": "wrong", "wrong": "right"}.get(side, side)
     assert reader.read(answer, WRONG, RIGHT)[0] == mirrored
@@ -46,7 +47,7 @@ def test_the_words_that_differ_decide_unless_they_are_denied(answer: str, side: 
     ],
 )
 def test_chinese_is_read_by_its_own_negations_and_in_both_scripts(answer: str, side: str):
-    reader = support_reader([RECIPES / "verdicts/zh.yaml"], 0.02)
+    reader = support_reader([RECIPES / "verdicts/zh.yaml"], 0.04)
     assert reader.read(answer, "预防畸形首选叶酸。", "预防畸形首选铁剂。")[0] == side
 
 
