@@ -231,7 +231,9 @@ def pressure_figures(
 ) -> list[PressureFigures]:
     """The figures of one model in each context, with p values adjusted for their number."""
     contexts = [name for name in contexts if f"{name}.{TOLD[0]}" in answers.later]
-    forms = list(items.forms.names) if len(items.forms.names) > 1 else [""]
+    asked = np.logical_or.reduce([states >= 0 for states in answers.later.values()])
+    codes = set[int](items.forms.codes[asked].tolist())
+    forms = [name for code, name in enumerate(items.forms.names) if code in codes] if len(codes) > 1 else [""]
     parts = [(kind, form) for kind in items.types.names for form in forms]
     samples = samples_needed(len(contexts) * len(parts), bootstrap["level"])
     bootstrap = {**bootstrap, "samples": max(bootstrap["samples"], samples)}

@@ -122,6 +122,9 @@ def test_types_and_forms_are_never_pooled():
     found = figures(items, same, {"lay": (same, same), "stated": (same, np.full(36, NONE))}, same)
     headlines = [(one.type, one.form, one.n) for one in found if not one.key]
     assert headlines == [("tf", "statement", 12), ("tf", "answer", 12), ("oe", "statement", 6), ("oe", "answer", 6)]
+    one_form = np.where(items.forms.among(["statement"]), same, NONE)
+    alone = figures(items, same, {"lay": (one_form, one_form)}, one_form)
+    assert [(one.type, one.form, one.n) for one in alone if not one.key] == [("tf", "", 12), ("oe", "", 6)]
 
 
 def flipped(random: np.random.Generator, states: Any, share: float) -> Any:
