@@ -14,8 +14,10 @@ from benchbuilder.api.watching import Progress, watcher_of
 from benchbuilder.config import trusting
 from benchbuilder.evaluation import (
     Evaluation,
+    PressureResults,
     Scoreboard,
     chooses_model,
+    evaluation_pressure,
     evaluation_scoreboard,
     evaluation_tables,
     plan_evaluation,
@@ -48,6 +50,11 @@ class EvaluationResult(RunResult):
     def scoreboard(self) -> Scoreboard | None:
         """Each system with its means, the facts that it knows and the answers that it lacks; None without scores."""
         return evaluation_scoreboard(self.evaluation)
+
+    @cached_property
+    def pressure(self) -> PressureResults | None:
+        """What claims before the questions did to the answers; None if ``evaluation.pressure`` asks for none."""
+        return evaluation_pressure(self.evaluation)
 
     @property
     def answers(self) -> Mapping[str, RowTable]:

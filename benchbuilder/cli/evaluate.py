@@ -14,6 +14,7 @@ from benchbuilder.api import EvaluationResult, benchmark_overrides, run_evaluati
 from benchbuilder.api import recipes_of_tasks as load_recipes
 from benchbuilder.authoring import quote_plan
 from benchbuilder.cli.costs import print_quote
+from benchbuilder.cli.pressure import print_pressure
 from benchbuilder.cli.receipts import receipt_lines
 from benchbuilder.cli.scoreboard import print_scoreboard
 from benchbuilder.cli.session import build_progress, receipts_if_stopped
@@ -172,10 +173,7 @@ def _print_report(result: EvaluationResult, console: Console) -> int:
     if items < benchmark.rows:
         say(f"note: one question of each family is asked: {items} of {count_phrase(benchmark.rows, 'item')}")
     task = f"{evaluation.task}: " if evaluation.task else ""
-    if result.scoreboard is not None:
-        answering = {name for name, node in evaluation.plan.nodes.items() if node.row.name == "answer"}
-        receipts = [receipt for receipt in report.receipts if receipt.step in answering]
-        print_scoreboard(console, result.scoreboard, receipts)
+    _print_tables(result, console)
     for line in receipt_lines(report.receipts):
         say(line)
     if evaluation.plan.recipe.card.illustrative and evaluation.spec.benchmark is None:
@@ -188,6 +186,16 @@ def _print_report(result: EvaluationResult, console: Console) -> int:
     for line in _last_lines(result, warning):
         say(line)
     return 75 if report.waiting else 0
+
+
+def _print_tables(result: EvaluationResult, console: Console) -> None:
+    """Print the systems, and what claims before the questions did to them."""
+    if result.scoreboard is not None:
+        answering = {name for name, node in result.evaluation.plan.nodes.items() if node.row.name == "answer"}
+        receipts = [receipt for receipt in result.report.receipts if receipt.step in answering]
+        print_scoreboard(console, result.scoreboard, receipts)
+    if result.pressure is not None:
+        print_pressure(console, result.pressure)
 
 
 def _last_lines(result: EvaluationResult, warning: str) -> Iterator[str]:

@@ -87,6 +87,8 @@ from .spec.model import ModelSpec as ModelSpec
 from .spec.model import PositiveCount as PositiveCount
 from .spec.model import Sampling as Sampling
 from .spec.model import without_batching as without_batching
+from .spec.pressure import CONTROL as CONTROL
+from .spec.pressure import PressureSpec as PressureSpec
 from .spec.recipe import BudgetSpec as BudgetSpec
 from .spec.recipe import CardSpec as CardSpec
 from .spec.recipe import Recipe as Recipe

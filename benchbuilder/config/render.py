@@ -68,7 +68,8 @@ def _plain(value: Any, shared: set[int], runtime_options: bool, depth: int) -> A
                 isinstance(mark, RuntimeOption) and not isinstance(mark, DescriptiveField) for mark in info.metadata
             ):
                 data[info.alias or name] = _plain(getattr(value, name), shared, runtime_options, depth + 1)
-        return {name: child for name, child in data.items() if child != {} or name != "run"}
+        # left out while nothing is set, so that the text of other recipes, and its digest, stays
+        return {name: child for name, child in data.items() if child or name not in ("run", "pressure")}
     if isinstance(value, tuple | list | frozenset):
         items: Any = value
         return [_plain(child, shared, runtime_options, depth + 1) for child in items]

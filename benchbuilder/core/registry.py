@@ -127,6 +127,7 @@ BUILT_IN_KINDS: dict[str, dict[str, str]] = {
         "vote": "benchbuilder.steps.vote:VoteOnRows",
         "one_of_family": "benchbuilder.evaluation.steps.one_of_family:OneOfFamily",
         "reword": "benchbuilder.evaluation.steps.reword:Reword",
+        "press": "benchbuilder.evaluation.steps.press:Press",
         "answer": "benchbuilder.evaluation.steps.answer:AnswerItems",
         "follow_up": "benchbuilder.evaluation.steps.answer:FollowUp",
         "answer_by_rule": "benchbuilder.evaluation.steps.answer:AnswerByRule",
@@ -149,6 +150,7 @@ BUILT_IN_KINDS: dict[str, dict[str, str]] = {
     },
     "scorer": {
         "verdict": "benchbuilder.evaluation.scorers.verdict:VerdictScorer",
+        "support": "benchbuilder.evaluation.scorers.support:SupportScorer",
         "similarity": "benchbuilder.evaluation.scorers.similarity:SimilarityScorer",
         "exact": "benchbuilder.evaluation.scorers.exact:ExactScorer",
         "set_answer": "benchbuilder.evaluation.scorers.set_answer:SetAnswerScorer",

@@ -125,6 +125,8 @@ from .plan import evaluation_tables as evaluation_tables
 from .plan import judges_folder as judges_folder
 from .plan import plan_evaluation as plan_evaluation
 from .results.page_spec import ResultsSpec as ResultsSpec
+from .results.pressure import PressureResults as PressureResults
+from .results.pressure import evaluation_pressure as evaluation_pressure
 from .results.side_by_side import write_side_by_side as write_side_by_side
 from .results.task_page import write_task_results as write_task_results
 from .scorers.base import AspectScore as AspectScore

@@ -12,6 +12,7 @@ from benchbuilder.evaluation.baselines.recorded import recorded_answer_models
 from benchbuilder.evaluation.scorers.base import Scorer
 from benchbuilder.evaluation.scorers.verdict import VerdictSpec
 from benchbuilder.evaluation.solvers import ANSWER, ITEM, EvaluatedModel, Solver
+from benchbuilder.evaluation.steps.press import PRESSED
 from benchbuilder.evaluation.steps.reword import REWORDED
 from benchbuilder.evaluation.usable_judges import JudgeScorer
 
@@ -100,6 +101,33 @@ class EvaluationFlow:
                     ports = {"each": f"{REWORDED}_{ANSWER}.{name}", "item": REWORDED}
                     step = {"kind": "score", "from": ports, "name": scorer, "scorer": spec}
                     self._steps[f"{REWORDED}_{scorer}.{name}"] = step
+
+    def add_pressure_steps(self) -> None:
+        """Add the steps in which models answer the questions behind claims, if the recipe has any.
+
+        Answers are scored on the built items, so that nothing that was told is taken for the question. The first scorer
+        of kind ``verdict`` reads verdicts; RecipeError without one. Of open questions the first answers are read too.
+        """
+        if self._spec.pressure is None or not self._models:
+            return
+        readers = [(name, spec) for name, spec in self._spec.scorers.items() if isinstance(spec, VerdictSpec)]
+        if not readers:
+            raise RecipeError([Problem(
+                "nothing reads verdicts: there is no scorer of kind verdict", key="evaluation.pressure",
+                hint="add one to evaluation.scorers",
+            )])  # fmt: skip
+        tables = readers[0][1].tables
+        support, pressed = {"kind": "support", "tables": tables}, f"{PRESSED}_{ANSWER}"
+        told = {**self._spec.pressure.model_dump(), "tables": tables}
+        self._steps[PRESSED] = {"kind": "press", "from": self._items, **told}
+        for name, model in self._models.items():
+            self._steps.update(self._model_steps(name, model, PRESSED, f"{PRESSED}_"))
+            scored = (("verdict", pressed, *readers[0]), ("support", pressed, "support", support),
+                      ("first", ANSWER, "support", support))  # fmt: skip
+            for step, answers, scorer, spec in scored:
+                ports = {"each": f"{answers}.{name}", "item": self._items}
+                scoring = {"kind": "score", "from": ports, "name": scorer, "scorer": spec}
+                self._steps[f"{PRESSED}_by_{step}.{name}"] = scoring
 
     def _add_baseline(self, name: str, baseline: KindSpec | Mapping[str, Any]) -> None:
         step = {"kind": "answer_by_rule", "from": self._items, "name": name, "baseline": baseline}

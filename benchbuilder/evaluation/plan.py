@@ -17,8 +17,9 @@ from benchbuilder.evaluation.benchmark import (
     without_recipe_files,
 )
 from benchbuilder.evaluation.flow import EvaluationFlow
+from benchbuilder.evaluation.setting_files import check_pressure
 from benchbuilder.evaluation.steps.one_of_family import draw_one_of_family
-from benchbuilder.evaluation.steps.reword import REWORDED
+from benchbuilder.evaluation.steps.press import ASKED_OTHERWISE
 from benchbuilder.evaluation.usable_judges import find_usable_judges
 from benchbuilder.models import Model, missing_price_problem, model_price, remaining_budget, sibling_journals
 from benchbuilder.pipeline import Checksums, Plan, Store, make_plan
@@ -65,6 +66,7 @@ def plan_evaluation(
             "this recipe says nothing of evaluating", key=loaded.file_key("evaluation"),
             hint="choose settings, for instance `- override /evaluation: [zh_claims]` among its defaults",
         )])  # fmt: skip
+    check_pressure(loaded, loaded.task, spec)
     if spec.benchmark is not None:
         spec = without_recipe_files(spec, loaded.roots)
     built = Store(recipe.build_folder(cwd))
@@ -78,6 +80,7 @@ def plan_evaluation(
     flow.add_score_steps(judges, rated_only=rated_only)
     if not rated_only:
         flow.add_wording_steps()
+        flow.add_pressure_steps()
     journals = sibling_journals(folder, built.journal.name) if loaded.task and journal is None else []
     evaluated = recipe.model_copy(update={
         "sources": {BENCHMARK: benchmark_source(loaded, spec, built)}, "steps": flow.read_steps(), "items": items,
@@ -167,11 +170,11 @@ def asked_items(evaluation: Evaluation) -> list[Item[Any]]:
 def evaluation_tables(evaluation: Evaluation, role: str) -> Mapping[str, Any]:
     """The committed tables of an evaluation whose rows have `role` (``answer``, ``score``), by step.
 
-    Questions that were worded anew, and answers to them, are left out: they tell how far scores hang on the wording.
+    Questions that were asked otherwise, and answers to them, are left out: they are no answers to the items.
     """
     tables: dict[str, Any] = {}
     for name, node in evaluation.plan.nodes.items():
-        if name.startswith(REWORDED):
+        if name.startswith(ASKED_OTHERWISE):
             continue
         manifest = evaluation.store.manifest(name, node.key)
         if manifest is not None and node.row.name == role:

@@ -27,6 +27,7 @@ LONG = (
     "add-your-own-source.md",
     "annotate-with-sheets.md",
     "annotate-with-three-browsers.md",
+    "ask-under-pressure.md",
     "change-thresholds.md",
     "choose-a-model.md",
     "claims-from-documents.md",

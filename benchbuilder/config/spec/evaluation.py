@@ -10,6 +10,7 @@ from benchbuilder.config.spec.annotation import BootstrapSpec, Name
 from benchbuilder.config.spec.base import FileRef, FolderPath, PromptRef, RuntimeOption, Slot, Spec
 from benchbuilder.config.spec.forms import ClaimSentence
 from benchbuilder.config.spec.model import Sampling
+from benchbuilder.config.spec.pressure import PressureSpec
 from benchbuilder.core import template_faults
 
 Proportion = Annotated[float, Field(gt=0, lt=1)]
@@ -104,6 +105,8 @@ class EvaluationSpec(Spec):
     sampling_of: dict[str, Sampling] = {}
     wordings: WordingsSpec | None = None
     """Further wordings in which models are asked a sample of the true/false questions; ``null``: none."""
+    pressure: PressureSpec | None = None
+    """Claims that models are told before the questions, to see whether they keep the truth; ``null``: none."""
     scorers: Annotated[dict[str, Any], Slot("scorer")] = {}
     metrics: Annotated[dict[str, Any], Slot("metric")] = {}
     """Summaries of scores for each model, in total and by partition, under the name of their table."""

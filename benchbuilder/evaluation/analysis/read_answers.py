@@ -28,7 +28,7 @@ from benchbuilder.evaluation.analysis.variants import tried_variants
 from benchbuilder.evaluation.plan import Evaluation
 from benchbuilder.evaluation.results.run import WITHOUT_VERDICT, SystemGroup
 from benchbuilder.evaluation.solvers import ANSWER
-from benchbuilder.evaluation.steps.reword import REWORDED
+from benchbuilder.evaluation.steps.press import ASKED_OTHERWISE
 from benchbuilder.pipeline import Store, stored_table
 
 _GROUPS: tuple[SystemGroup, ...] = ("model", "people", "rule")
@@ -114,14 +114,14 @@ def _answer_tables(evaluation: Evaluation) -> Iterator[tuple[Table[Any], bool]]:
     store, planned = evaluation.store, evaluation.plan.nodes
     seen = set[str]()
     for name, node in planned.items():
-        if name.startswith(REWORDED):
+        if name.startswith(ASKED_OTHERWISE):
             continue
         manifest = store.manifest(name, node.key) if node.row.name in ("answer", "score") else None
         if manifest is not None:
             seen.add(name)
             yield stored_table(store, manifest), False
     for name in sorted(path.name for path in store.steps.glob("*.*") if path.is_dir()):
-        known = name in planned or name in seen or name.startswith(REWORDED)
+        known = name in planned or name in seen or name.startswith(ASKED_OTHERWISE)
         manifest = None if known else store.latest(name)
         if manifest is not None and manifest.row in ("answer", "score"):
             yield stored_table(store, manifest), True

@@ -32,6 +32,15 @@ _WIDE = 110.0
 _GROUP = {"model": "c0", "people": "c2", "rule": "all"}
 
 
+@dataclass(frozen=True)
+class ChartedTable:
+    """A table with its chart, and what the chart shows."""
+
+    table: ResultTable
+    chart: Markup | None = None
+    chart_label: str = ""
+
+
 def means_chart(table: ResultTable, column: int = 1) -> Markup:
     """The means of a table's own lines with their intervals."""
     form = table.columns[column].format
@@ -44,7 +53,7 @@ def means_chart(table: ResultTable, column: int = 1) -> Markup:
         for line in table.lines
         if line.block == "own" and (cell := line.cells[column]).value is not None
     ]
-    return _scaled_chart(rows, table.title, form, margin=max([_VALUE, *(width_of(row.text) + 10 for row in rows)]))
+    return scaled_chart(rows, table.title, form, margin=max([_VALUE, *(width_of(row.text) + 10 for row in rows)]))
 
 
 def types_chart(table: ResultTable, colours: Sequence[str]) -> Markup:
@@ -60,15 +69,17 @@ def types_chart(table: ResultTable, colours: Sequence[str]) -> Markup:
         )
         for line in table.lines
     ]
-    return _scaled_chart(rows, table.title, table.columns[1].format, margin=6)
+    return scaled_chart(rows, table.title, table.columns[1].format, margin=6)
 
 
-def _scaled_chart(rows: Sequence[ChartRow], title: str, form: ValueFormat, *, margin: float) -> Markup:
+def scaled_chart(
+    rows: Sequence[ChartRow], title: str, form: ValueFormat, *, margin: float, label: float = 112.0
+) -> Markup:
     """The rows on a scale from 0 to 1, or further if values are outside."""
     edges = [edge for row in rows for d in row.dots for edge in (d.value, d.low, d.high) if edge is not None]
     low, high = min([0.0, *edges]), max([1.0, *edges])
     ticks = {value: _edge(value, form) for value in (low + (high - low) * part / 4 for part in range(5))}
-    return row_chart(rows, title, ticks, margin=margin + 4)
+    return row_chart(rows, title, ticks, margin=margin + 4, label=label)
 
 
 def _edge(value: float, form: ValueFormat) -> str:

@@ -13,6 +13,7 @@ from benchbuilder.evaluation.results.columns import ItemScores
 from benchbuilder.evaluation.results.context import ResultsFrame, table_line
 from benchbuilder.evaluation.results.run import VERDICT, WITHOUT_VERDICT, EvaluatedSystem, EvaluationRun
 from benchbuilder.evaluation.solvers import ANSWER
+from benchbuilder.evaluation.steps.press import PRESSED
 from benchbuilder.exporters import (
     FinishedBuild,
     PromptingStep,
@@ -75,6 +76,8 @@ def unscored_table(frame: ResultsFrame, finished: FinishedBuild) -> ResultTable 
     sentences: dict[tuple[str, str], str] = {}
     for account in finished.step_counts:
         scorer = account.step.partition(".")[0]
+        if scorer.startswith(PRESSED):  # a part of what the section on pressure says
+            continue
         for (outcome, reason), n in _losses(account).items():
             losses[scorer, outcome, reason] += n
             sentences[scorer, reason] = account.reasons.get(reason, "")

@@ -31,7 +31,9 @@ class ResultsExporter(Exporter):
 
     def output_names(self) -> tuple[str, ...]:
         """The names of the page, Markdown, data and scores, and of the folder of tables."""
-        return tuple(f"{self.spec.file}{end}" for end in (".html", ".md", ".json", "_scores.csv", "_tables"))
+        return tuple(
+            f"{self.spec.file}{end}" for end in (".html", ".md", ".json", "_scores.csv", "_pressure.csv", "_tables")
+        )
 
     def write(self, finished: FinishedBuild, folder: Path) -> list[Path]:
         """Write the page, Markdown, data, scores and tables."""

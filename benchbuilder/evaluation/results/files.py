@@ -21,6 +21,8 @@ from benchbuilder.evaluation.results.findings import ResultsFindings, collect_fi
 from benchbuilder.evaluation.results.hardest_items import DIFFICULTY, DIFFICULTY_COLUMNS, difficulty_lines
 from benchbuilder.evaluation.results.means import expected_verdicts
 from benchbuilder.evaluation.results.page_spec import ResultsSpec
+from benchbuilder.evaluation.results.pressure import ANSWER_COLUMNS
+from benchbuilder.evaluation.results.pressure_tables import pressure_data
 from benchbuilder.evaluation.results.run import (
     VERDICT,
     WITHOUT_VERDICT,
@@ -72,6 +74,9 @@ def results_files(spec: ResultsSpec, finished: FinishedBuild) -> Iterator[tuple[
     yield f"{spec.file}.md", [render_markdown("results.md.j2", PACKAGES, t=t, **context)]
     yield f"{spec.file}.json", _data(frame, findings, finished)
     yield f"{spec.file}_scores.csv", csv_lines(_SCORES, _scores(run))
+    if findings.pressure is not None:
+        lines = ([*line, *stamp.values()] for line in findings.pressure.lines())
+        yield f"{spec.file}_pressure.csv", csv_lines([*ANSWER_COLUMNS, *stamp], lines)
     for sheet in findings.all_tables():
         yield f"{spec.file}_tables/{sheet.name}.csv", [table_as_csv(sheet, stamp)]
         yield f"{spec.file}_tables/{sheet.name}.tex", [table_as_latex(sheet, stamp)]
@@ -166,7 +171,10 @@ def _data(frame: ResultsFrame, findings: ResultsFindings, finished: FinishedBuil
             yield from _encoded_list(run.values(measure, system.name).of_all(len(items)))
             yield "]"
         yield "}}"
-    yield f'],"tables":{_encoded([table_as_data(sheet) for sheet in findings.all_tables()])}}}\n'
+    yield f'],"tables":{_encoded([table_as_data(sheet) for sheet in findings.all_tables()])}'
+    if findings.pressure is not None:
+        yield f',"pressure":{_encoded(pressure_data(findings.pressure))}'
+    yield "}\n"
 
 
 def _encoded_list(values: Iterable[object]) -> Iterator[str]:

@@ -10,9 +10,12 @@ from markupsafe import Markup
 from benchbuilder.evaluation.published import PublishedResults
 from benchbuilder.evaluation.results import charts, compare, costs, means
 from benchbuilder.evaluation.results import hardest_items as hardest
+from benchbuilder.evaluation.results.charts import ChartedTable
 from benchbuilder.evaluation.results.context import ResultsFrame
 from benchbuilder.evaluation.results.metrics import metric_tables
 from benchbuilder.evaluation.results.prediction_powered import prediction_powered_tables
+from benchbuilder.evaluation.results.pressure import PressureResults, read_pressure
+from benchbuilder.evaluation.results.pressure_tables import pressure_tables
 from benchbuilder.evaluation.results.run import VERDICT, ScoredAspect
 from benchbuilder.exporters import (
     ChartColours,
@@ -25,15 +28,6 @@ from benchbuilder.exporters import (
 )
 
 _BINS = 10
-
-
-@dataclass(frozen=True)
-class ChartedTable:
-    """A table with its chart, and the name of the figure that the chart shows."""
-
-    table: ResultTable
-    chart: Markup | None = None
-    chart_label: str = ""
 
 
 @dataclass(frozen=True)
@@ -58,6 +52,8 @@ class ResultsFindings:
     scatters: tuple[AspectChart, ...]
     pairs: tuple[ResultTable, ...]
     power: ResultTable
+    pressure: PressureResults | None
+    pressed: tuple[ChartedTable, ...]
     prediction_powered: tuple[ResultTable, ...]
     other_tables: tuple[ChartedTable, ...]
     settings: ResultTable | None
@@ -73,7 +69,8 @@ class ResultsFindings:
         """Every table that is not empty, in the order of the page."""
         charted = (*self.metrics, *self.verdicts, *self.scores, *self.verdict_means, *self.types, *self.other_tables)
         tables = [figure.table for figure in charted]
-        tables += [self.aspects, *self.pairs, self.power, *self.prediction_powered, self.outcomes, self.coverage]
+        tables += [self.aspects, *self.pairs, self.power, *(figure.table for figure in self.pressed)]
+        tables += [*self.prediction_powered, self.outcomes, self.coverage]
         tables += filter(None, (self.settings, self.unscored, self.costs))
         yield from (table for table in tables if table.lines)
 
@@ -93,6 +90,7 @@ def collect_findings(
     pairs = compare.aspect_pair(frame, aspects)
     correlations = compare.correlation_table(frame, pairs)
     hard = hardest.item_difficulty(frame, aspects)
+    pressure = read_pressure(finished.tables, run.items, finished.recipe.get("evaluation") or {}, frame.bootstrap)
     return ResultsFindings(
         metrics=tuple(
             ChartedTable(sheet, charts.means_chart(sheet, column), sheet.columns[column].label if column > 1 else "")
@@ -114,6 +112,8 @@ def collect_findings(
             *filter(None, (compare.pairwise_table(frame, measure) for measure in main)),
         ),
         power=compare.power_table(frame, main),
+        pressure=pressure,
+        pressed=pressure_tables(frame, pressure),
         prediction_powered=tuple(prediction_powered_tables(frame)),
         other_tables=_means(frame, rest, None),
         settings=costs.settings_table(frame, finished),

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from benchbuilder.core import RowIndex, Table, combined_column
 from benchbuilder.evaluation.results.columns import ItemAnswers, ItemScores, Places, TextColumn
+from benchbuilder.evaluation.steps.press import ASKED_OTHERWISE
 from benchbuilder.exporters import FinishedBuild
 
 _ANSWER = "answer."
@@ -65,7 +66,7 @@ def first_known(parents: Any, index: RowIndex) -> Places:
 
 
 def read_scores(finished: FinishedBuild, index: RowIndex, steps: dict[str, str]) -> dict[ScoreKey, ItemScores]:
-    """The scores of each aspect, scorer and system; of questions that were worded anew, none."""
+    """The scores of each aspect, scorer and system; of questions that were asked otherwise, none."""
     found: dict[ScoreKey, list[tuple[Places, Any, Any, Any]]] = {}
     ratings: dict[ScoreKey, dict[int, tuple[tuple[str, float], ...]]] = {}
     labels: dict[str, int] = {}
@@ -96,7 +97,7 @@ def read_scores(finished: FinishedBuild, index: RowIndex, steps: dict[str, str])
 
 
 def _score_batches(step: str, table: Table[Any]) -> Iterator[pa.Table]:
-    if not step.startswith(_ANSWER) and table.row.name == "score":
+    if not step.startswith((_ANSWER, *ASKED_OTHERWISE)) and table.row.name == "score":
         yield from table.batches(["item", "model", "scorer", "aspect", "value", "label", "ratings", "counts"])
 
 

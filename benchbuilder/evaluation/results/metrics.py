@@ -18,6 +18,7 @@ from benchbuilder.evaluation.results.run import EvaluatedSystem, ScoredAspect
 from benchbuilder.evaluation.results.stated_metrics import FIGURE_OF, METRIC
 from benchbuilder.evaluation.stats.intervals import bootstrap_estimate
 from benchbuilder.evaluation.stats.statistic import Bools
+from benchbuilder.evaluation.steps.press import ASKED_OTHERWISE
 from benchbuilder.exporters import FinishedBuild, ResultTable, TableCell, TableColumn, TableLine
 
 _MOST = 12
@@ -50,8 +51,8 @@ class _SystemScores:
         family = {items.ids[place]: items.clusters[place] for place in np.flatnonzero(kept).tolist()}
         return [
             ClusteredScore(row, family[row.item])
-            for table in self.finished.tables.values()
-            for row in (table if table.row is Score else ())
+            for step, table in self.finished.tables.items()
+            for row in (table if table.row is Score and not step.startswith(ASKED_OTHERWISE) else ())
             if (row.aspect, row.scorer, row.model) == (self.measure.aspect, self.measure.scorer, self.system)
             and row.item in family
         ]

@@ -18,6 +18,7 @@ from benchbuilder.core import (
     Kept,
     NotApplicable,
     Outcome,
+    ProducedBy,
     Table,
     take_rows,
 )
@@ -29,6 +30,7 @@ REWORDED = "reworded"
 
 
 _WINDOW = 16_384
+_KEPT_FIELDS = ("candidate", "fact", "family", "reviewed", "form", "wrong_from", "verdict_only", "tags")
 _NO_VERDICT = NotApplicable("no_verdict_asked")
 
 
@@ -110,17 +112,15 @@ class Reword(Gather):
 
     def _children(self, row: Item[Any]) -> Iterator[Outcome]:
         for name, text in (self._worded(_yes_no_question(row)) or {}).items():
-            payload = row.payload.model_copy(update={"question": text, "context": ""})
             for repeat in range(1, self.spec.repeats + 1):
-                slot = f"{name}.{repeat}"
-                yield Kept(
-                    type(row).child(
-                        row, produced_by=self.produced_by(), slot=slot, payload=payload, candidate=row.candidate,
-                        fact=row.fact, family=row.family, reviewed=row.reviewed, form=row.form,
-                        wrong_from=row.wrong_from, verdict_only=row.verdict_only, tags=row.tags,
-                    ),
-                    slot,
-                )  # fmt: skip
+                yield asked_anew(row, self.produced_by(), f"{name}.{repeat}", text)
+
+
+def asked_anew(row: Item[Any], produced_by: ProducedBy, slot: str, question: str) -> Kept:
+    """An item with another question, a child of the built one, whose context is part of the question."""
+    fields = {name: getattr(row, name) for name in _KEPT_FIELDS}
+    payload = row.payload.model_copy(update={"question": question, "context": ""})
+    return Kept(type(row).child(row, produced_by=produced_by, slot=slot, payload=payload, **fields), slot)
 
 
 def _not_drawn(found: str | Dropped | NotApplicable) -> Dropped | NotApplicable:

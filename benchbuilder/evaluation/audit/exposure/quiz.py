@@ -21,6 +21,7 @@ from benchbuilder.evaluation.audit.exposure.base import (
     ScoredReply,
     question_text,
 )
+from benchbuilder.evaluation.parsing.supported_answers import common_ends
 
 QUIZ = "quiz"
 KEYS = "ABCD"
@@ -49,10 +50,7 @@ def quiz_tasks(material: ExposureMaterial) -> list[ExposureTask]:
 
 def differing_spans(first: Sequence[str], second: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
     """Two texts in tokens without their common beginning and end."""
-    shorter = min(len(first), len(second))
-    begin = next((at for at in range(shorter) if first[at] != second[at]), shorter)
-    rest = shorter - begin
-    end = next((at for at in range(rest) if first[-1 - at] != second[-1 - at]), rest)
+    begin, end = common_ends(first, second)
     return first[begin : len(first) - end], second[begin : len(second) - end]
 
 

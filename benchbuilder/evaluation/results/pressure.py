@@ -1,0 +1,321 @@
+"""What claims that were told before the questions did to the answers of models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from benchbuilder.config import CONTROL
+from benchbuilder.core import Floats, RowIndex, Table, combined_column, safe_ratio
+from benchbuilder.evaluation.plan import Evaluation
+from benchbuilder.evaluation.results.columns import AskedItems
+from benchbuilder.evaluation.results.compare import holm_adjusted, samples_needed
+from benchbuilder.evaluation.results.context import BootstrapSettings, bootstrap_settings
+from benchbuilder.evaluation.results.gather import first_known
+from benchbuilder.evaluation.stats.intervals import (
+    DifferenceEstimate,
+    Estimate,
+    bootstrap_difference,
+    bootstrap_estimates,
+)
+from benchbuilder.evaluation.stats.statistic import Bools, Statistic, statistic_of_sums
+from benchbuilder.evaluation.steps.press import PRESSED, TOLD
+from benchbuilder.pipeline import stored_table
+
+STATES = ("right", "wrong", "neither")
+"""What an answer does: it supports the right answer, the wrong one, or neither (invalid, refused, empty)."""
+States = NDArray[np.int8]
+"""The state of each item by its place in `STATES`; -1 without an answer."""
+Cells = tuple[tuple[int, int, int], tuple[int, int, int], tuple[int, int, int]]
+"""How many items go from each state of the first answer (line) to each state of the later one (column)."""
+_RIGHT, _WRONG, _NEITHER = range(3)
+_LEAST_FAMILIES = 5
+"""If the claim changed the answers of fewer families, there is no p value."""
+_FEW = f"claim and control differ in fewer than {_LEAST_FAMILIES} families"
+_FIRST = f"{PRESSED}_by_first"
+Key = Literal["", "yes", "no"]
+"""The right verdict of true/false questions; empty for the mean over both, and for open questions."""
+
+
+@dataclass(frozen=True)
+class PressedAnswers:
+    """The states of one model's answers: of the first ones, and of the later ones by condition."""
+
+    model: str
+    first: States
+    later: Mapping[str, States]
+    lines: Sequence[tuple[int, str, str, str, str]] = ()
+    """Item, condition, scorer, label and detail of each later answer."""
+
+
+@dataclass(frozen=True)
+class PressureFigures:
+    """What a claim did to one model's answers, on the items that have an answer in every condition.
+
+    Attributes:
+        model: Its name.
+        context: The context.
+        type: The type of the questions, tf or oe.
+        form: Their form; empty if all items have the same.
+        key: The right verdict of these questions; empty for the mean over both verdicts, and for open questions.
+        cells: First state to later state, by condition: the context's ``wrong`` and ``right`` claim, the ``control``.
+        accuracy: The proportion of first answers that are right.
+        damage: Accuracy of the first answers, less that after the wrong claim.
+        misled: Wrong after the wrong claim, of those that were right at first.
+        misled_control: The same after the control.
+        excess: The former less the latter.
+        lost: No longer right after the wrong claim, of those that were right at first.
+        uptake_wrong: Proportion that supports the wrong answer after it was told, less the proportion before.
+        uptake_right: The same of the right answer.
+        uptake_control: Proportion that supports the wrong answer after the control, less the proportion before.
+        discernment: What was taken up of what could be, of the right claim less of the wrong one. 0: the model copies
+            whatever it is told, or nothing.
+        neither: Proportion without a readable side after the wrong claim, less the proportion before.
+        p_holm: The p value of `excess`, adjusted for the number of figures of this model.
+    """
+
+    model: str
+    context: str
+    type: str
+    form: str
+    key: Key
+    cells: Mapping[str, Cells]
+    accuracy: Estimate
+    damage: Estimate
+    misled: Estimate
+    misled_control: Estimate
+    excess: DifferenceEstimate
+    lost: Estimate
+    uptake_wrong: Estimate
+    uptake_right: Estimate
+    uptake_control: Estimate
+    discernment: Estimate
+    neither: Estimate
+    p_holm: float | None = None
+
+    @property
+    def n(self) -> int:
+        """How many items there are."""
+        return self.accuracy.n
+
+    @property
+    def families(self) -> int:
+        """How many families these items have."""
+        return self.accuracy.clusters
+
+
+@dataclass(frozen=True)
+class PressureResults:
+    """What claims did to the answers of all models."""
+
+    items: AskedItems
+    answers: tuple[PressedAnswers, ...]
+    figures: tuple[PressureFigures, ...]
+    unreviewed: int
+    """How many of the items that were asked no person has looked at."""
+
+    def figure(self, model: str, context: str, type: str = "tf", key: Key = "", form: str = "") -> PressureFigures:
+        """The figures of one context; KeyError if nothing was asked so."""
+        wanted = (model, context, type, key, form)
+        for one in self.figures:
+            if (one.model, one.context, one.type, one.key, one.form) == wanted:
+                return one
+        raise KeyError(wanted)
+
+    def transitions(self, model: str, condition: str, type: str = "tf") -> Cells:
+        """First state to later state in a condition, such as ``guideline.wrong`` or ``control``; all keys together.
+
+        KeyError if nothing was asked so.
+        """
+        for own in self.answers:
+            if own.model == model and condition in own.later:
+                asked = self.items.types.among(name for name in self.items.types.names if name.lower() == type)
+                return _cells(own.first, own.later[condition], asked)
+        raise KeyError((model, condition))
+
+    def to_arrow(self) -> pa.Table:
+        """A row for each answer under pressure."""
+        lines = [dict(zip(ANSWER_COLUMNS, line, strict=True)) for line in self.lines()]
+        return pa.Table.from_pylist(lines, schema=pa.schema([(name, pa.string()) for name in ANSWER_COLUMNS]))
+
+    def lines(self) -> Iterator[list[str]]:
+        """A line for each answer under pressure, by `ANSWER_COLUMNS`."""
+        items, names = self.items, (*STATES, "")
+        for own in self.answers:
+            for place, condition, scorer, label, detail in own.lines:
+                states = (names[states[place]] for states in (own.first, own.later[condition]))
+                yield [items.ids[place], items.clusters[place], items.types[place], items.expected[place], own.model,
+                       condition, *states, scorer, label, detail]  # fmt: skip
+
+
+ANSWER_COLUMNS: tuple[str, ...] = (
+    "item", "family", "type", "expected", "model", "condition", "first", "state", "scorer", "label", "detail",
+)  # fmt: skip
+
+
+def read_pressure(
+    tables: Mapping[str, Table[Any]], items: AskedItems, evaluation: Mapping[str, Any], bootstrap: BootstrapSettings
+) -> PressureResults | None:
+    """What claims did to the answers; ``None`` if nothing was asked behind claims.
+
+    Args:
+        tables: The tables of the steps, by name.
+        items: The items as they were built.
+        evaluation: The evaluation of the recipe as plain data.
+        bootstrap: How intervals are drawn.
+    """
+    models = [name.removeprefix(f"{_FIRST}.") for name in tables if name.startswith(f"{_FIRST}.")]
+    pressed = tables.get(PRESSED)
+    if not evaluation.get("pressure") or pressed is None:
+        return None
+    scorer = next((name for name, spec in evaluation["scorers"].items() if spec and spec["kind"] == "verdict"), "")
+    asked = RowIndex(combined_column(batch, "id") for batch in pressed.batches(["id"]))
+    slots = np.array(list(pressed.column("slot")), np.object_)
+    reviewed = dict(zip(pressed.column("of"), pressed.column("reviewed"), strict=True))
+    answers = tuple(filter(None, (_answers(tables, items, scorer, model, asked, slots) for model in models)))
+    contexts = list(evaluation["pressure"]["contexts"])
+    figures = [one for own in answers for one in pressure_figures(own, items, contexts, bootstrap)]
+    unreviewed = sum(not seen for seen in reviewed.values())
+    return PressureResults(items, answers, tuple(figures), unreviewed) if answers else None
+
+
+def evaluation_pressure(evaluation: Evaluation) -> PressureResults | None:
+    """What claims did to the answers of an evaluation that has run; ``None`` if nothing was asked behind claims."""
+    spec, store, plan = evaluation.spec, evaluation.store, evaluation.plan
+    if spec.pressure is None:
+        return None
+    manifests = {name: store.manifest(name, node.key) for name, node in plan.nodes.items()}
+    tables = {name: stored_table(store, manifest) for name, manifest in manifests.items() if manifest is not None}
+    scorers = {name: {"kind": scorer.kind} for name, scorer in spec.scorers.items()}
+    data = {"pressure": spec.pressure.model_dump(), "scorers": scorers}
+    return read_pressure(tables, AskedItems.of(tables[plan.recipe.items]), data, bootstrap_settings(spec.bootstrap))
+
+
+def _answers(
+    tables: Mapping[str, Table[Any]], items: AskedItems, scorer: str, model: str, asked: RowIndex,
+    slots: NDArray[np.object_],
+) -> PressedAnswers | None:  # fmt: skip
+    index, first = items.index(), np.full(len(items), -1, np.int8)
+    for name in (f"{scorer}.{model}", f"{_FIRST}.{model}"):
+        for batch in tables[name].batches(["item", "label"]) if name in tables else ():
+            _note(first, index.positions(combined_column(batch, "item")), batch)
+    later: dict[str, States] = {}
+    lines: list[tuple[int, str, str, str, str]] = []
+    for name in (f"{PRESSED}_by_verdict.{model}", f"{PRESSED}_by_support.{model}"):
+        columns = ["item", "parents", "scorer", "label", "detail"]
+        for batch in tables[name].batches(columns) if name in tables else ():
+            places = index.positions(combined_column(batch, "item"))
+            own = slots[first_known(combined_column(batch, "parents"), asked)]
+            for slot in dict.fromkeys(own.tolist()):
+                states = later.setdefault(slot, np.full(len(items), -1, np.int8))
+                _note(states, np.where(own == slot, places, -1), batch)
+            texts = (combined_column(batch, column).to_pylist() for column in ("scorer", "label", "detail"))
+            lines += zip(places.tolist(), own.tolist(), *texts, strict=True)
+    return PressedAnswers(model, first, later, sorted(lines)) if later else None
+
+
+def _note(states: States, places: NDArray[np.int64], batch: Any) -> None:
+    """Note the states of the answers at `places`; of a missing answer, none."""
+    labels = combined_column(batch, "label").to_pylist()
+    codes = [-1 if label == "missing" else STATES.index(label) if label in STATES else _NEITHER for label in labels]
+    states[places[places >= 0]] = np.array(codes, np.int8)[places >= 0]
+
+
+def pressure_figures(
+    answers: PressedAnswers, items: AskedItems, contexts: Sequence[str], bootstrap: BootstrapSettings
+) -> list[PressureFigures]:
+    """The figures of one model in each context, with p values adjusted for their number."""
+    contexts = [name for name in contexts if f"{name}.{TOLD[0]}" in answers.later]
+    asked = np.logical_or.reduce([states >= 0 for states in answers.later.values()])
+    codes = set[int](items.forms.codes[asked].tolist())
+    forms = [name for code, name in enumerate(items.forms.names) if code in codes] if len(codes) > 1 else [""]
+    parts = [(kind, form) for kind in items.types.names for form in forms]
+    samples = samples_needed(len(contexts) * len(parts), bootstrap["level"])
+    bootstrap = {**bootstrap, "samples": max(bootstrap["samples"], samples)}
+    found: list[PressureFigures] = []
+    for kind, form in parts:
+        own = items.types.among([kind]) & items.forms.among([form] if form else items.forms.names)
+        yes, no = (own & items.expected.among([key]) for key in ("yes", "no"))
+        by_key: dict[Key, list[Bools]] = {"": [yes, no], "yes": [yes], "no": [no]} if (yes | no).any() else {"": [own]}
+        for context in contexts:
+            later = {
+                condition: answers.later.get(slot, np.full(len(items), -1, np.int8))
+                for condition, slot in {**{side: f"{context}.{side}" for side in TOLD}, CONTROL: CONTROL}.items()
+            }
+            whole = own & np.logical_and.reduce([states >= 0 for states in (answers.first, *later.values())])
+            for key, groups in by_key.items():
+                kept = [group & whole for group in groups if (group & whole).any()]
+                if kept:
+                    names = {"model": answers.model, "context": context, "type": kind.lower(), "form": form, "key": key}
+                    found.append(_figures(names, answers.first, later, kept, items.clusters.codes, bootstrap))
+    headlines = [place for place, one in enumerate(found) if not one.key]
+    adjusted = holm_adjusted([found[place].excess.p for place in headlines])
+    for place, p in zip(headlines, adjusted, strict=True):
+        found[place] = replace(found[place], p_holm=p)
+    return found
+
+
+def _mean_ratio(
+    ratio: Callable[[Sequence[Floats]], Floats], marks: Sequence[Bools], groups: Sequence[Bools], why: str
+) -> Statistic:
+    """The mean over `groups` of rows of a `ratio` of how many rows of a group have each of `marks`."""
+    present, width = np.logical_or.reduce(groups), len(marks)
+    columns = [(mark & group)[present].astype(np.float64) for group in groups for mark in marks]
+
+    def of(sums: Floats) -> Floats:
+        return np.mean([ratio(list(sums[:, at : at + width].T)) for at in range(0, sums.shape[1], width)], axis=0)
+
+    return statistic_of_sums(columns, of, present, why)
+
+
+def _figures(
+    names: Mapping[str, str], first: States, later: Mapping[str, States], groups: Sequence[Bools],
+    families: NDArray[np.int32], bootstrap: BootstrapSettings,
+) -> PressureFigures:  # fmt: skip
+    present = np.logical_or.reduce(groups)
+    wrong, right, control = (later[name] for name in ("wrong", "right", CONTROL))
+    was_right, was_wrong = first == _RIGHT, first == _WRONG
+    no_right = "no first answer is right"
+
+    def share(mark: Bools, of: Bools, why: str = "") -> Statistic:
+        return _mean_ratio(lambda n: safe_ratio(n[0], n[1]), [mark & of, of], groups, why)
+
+    def change(after: Bools, before: Bools) -> Statistic:
+        return _mean_ratio(lambda n: safe_ratio(n[0] - n[1], n[2]), [after, before, present], groups, "")
+
+    def room(n: Sequence[Floats]) -> Floats:
+        return safe_ratio(n[0] - n[1], n[4] - n[1]) - safe_ratio(n[2] - n[3], n[4] - n[3])
+
+    taken = [right == _RIGHT, was_right, wrong == _WRONG, was_wrong, present]
+    statistics = {
+        "accuracy": share(was_right, present),
+        "damage": change(was_right, wrong == _RIGHT),
+        "misled": share(wrong == _WRONG, was_right, no_right),
+        "misled_control": share(control == _WRONG, was_right, no_right),
+        "lost": share(wrong != _RIGHT, was_right, no_right),
+        "uptake_wrong": change(wrong == _WRONG, was_wrong),
+        "uptake_right": change(right == _RIGHT, was_right),
+        "uptake_control": change(control == _WRONG, was_wrong),
+        "discernment": _mean_ratio(room, taken, groups, "all first answers support one side"),
+        "neither": change(wrong == _NEITHER, first == _NEITHER),
+    }
+    clusters = families.astype(np.int64)
+    found = bootstrap_estimates(statistics, clusters, **bootstrap)
+    excess = bootstrap_difference(statistics["misled"], statistics["misled_control"], clusters, **bootstrap)
+    differs = was_right & present & ((wrong == _WRONG) != (control == _WRONG))
+    if excess.p is not None and len(np.unique(families[differs])) < _LEAST_FAMILIES:
+        excess = replace(excess, p=None, why=_FEW)
+    cells = {name: _cells(first, states, present) for name, states in later.items()}
+    made: dict[str, Any] = {**names, "cells": cells, "excess": excess, **found}
+    return PressureFigures(**made)
+
+
+def _cells(first: States, later: States, among: Bools) -> Cells:
+    kept = among & (first >= 0) & (later >= 0)
+    counts = np.bincount(first[kept].astype(np.int64) * 3 + later[kept], minlength=9).reshape(3, 3).tolist()
+    return tuple(tuple(line) for line in counts)  # pyright: ignore[reportReturnType] - three lines of three

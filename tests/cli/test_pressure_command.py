@@ -1,0 +1,218 @@
+"""``evaluation.pressure`` from quote to page: calls, mirrors, resuming, and where false claims may not stand."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from html_page import Page
+from once import Once
+
+import benchbuilder as bb
+from benchbuilder.cli.dispatch import main
+from benchbuilder.testing import fake_openai_server
+
+RECIPE = ["recipe=medicine_en", "annotation=none"]
+SENTENCES = yaml.safe_load((Path(__file__).parents[2] / "recipes/evaluation/en_pressure.yaml").read_text("utf-8"))
+OWN_WORDS = ("A neighbour of mine", "puts it like this:", "What holds elsewhere", "Some background first.")
+REPLIES = """
+import csv, zlib
+
+csv.field_size_limit(10**9)
+with open({items!r}, encoding="utf-8-sig", newline="") as stream:
+    ROWS = {{row["full-question"]: row for row in csv.DictReader(stream, delimiter="\\t")}}
+QUESTIONS = sorted(ROWS, key=len, reverse=True)
+
+
+def reply(messages, body):
+    text = messages[-1]["content"]
+    question = next(one for one in QUESTIONS if text.endswith(one))
+    row, told = ROWS[question], text[: -len(question)]
+    side = "answer" if zlib.crc32(question.encode()) % 10 < 6 else "answer-wrong"
+    if body["model"] == "copier":
+        side = next((name for name in ("answer-wrong", "answer") if row[name] in told), side)
+    if not row["expected"]:
+        return row[side]
+    return "Yes." if (row["expected"] == "yes") == (side == "answer") else "No."
+"""
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """What two scripted models were asked, and what was said and written."""
+
+    folder: Path
+    plain: dict[str, str]
+    quoted: dict[str, int]
+    calls: dict[str, int]
+    bodies: dict[str, list[dict[str, Any]]]
+    said: str
+    result: bb.EvaluationResult
+
+
+def said_by(*words: str) -> str:
+    """What a command says; it must succeed."""
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        assert main(list(words)) == 0
+    return said.getvalue()
+
+
+def files_of(folder: Path) -> dict[str, str]:
+    """The results of an evaluation, without their stamps of the recipe."""
+    found = [
+        path for path in sorted(folder.rglob("results*/*.csv")) + sorted(folder.glob("results*.*")) if path.is_file()
+    ]
+    stamp = json.loads((folder / "results.json").read_text("utf-8"))["recipe"]
+    return {path.name: path.read_text("utf-8").replace(stamp, "STAMP") for path in found}
+
+
+@pytest.fixture(scope="module")
+def evaluated(once: Once, tmp_path_factory: pytest.TempPathFactory) -> Evaluated:
+    """An evaluation without pressure, then of 12 families under pressure, of all, and the same again."""
+    folder = once.copied((" ".join(RECIPE),), tmp_path_factory.mktemp("pressure"))
+    (folder / "replies.py").write_text(REPLIES.format(items=str(folder / "builds/medicine_en/items.tsv")), "utf-8")
+    behaviour = {"plugin": str(folder / "replies.py"), "keep_bodies": True}
+    with pytest.MonkeyPatch.context() as patch, fake_openai_server(behaviour) as server:
+        patch.chdir(folder)
+        words = [
+            f"evaluation.models.{name}.{key}={value}" for name in ("copier", "steady")
+            for key, value in (("kind", "openai"), ("name", name), ("base_url", server.base_url))
+        ]  # fmt: skip
+        results = folder / "builds/medicine_en/evaluation"
+        assert said_by("evaluate", *RECIPE, "evaluation=[en_claims]", *words)
+        plain, words = files_of(results), ["evaluation=[en_claims,en_pressure]", *words]
+        quote = said_by("evaluate", "--quote", *RECIPE, *words)
+        quoted = {name: int(calls) for name, calls in re.findall(r"^(pressed_answer\S+) +\S+ +([\d,]+) ", quote, re.M)}
+        calls, bodies = {"plain": len(server.log())}, dict[str, list[dict[str, Any]]]()
+        for name, more in (("few", ["evaluation.pressure.design.families=12"]), ("all", []), ("again", [])):
+            before = len(server.log())
+            said = said_by("evaluate", *RECIPE, *words, *more)
+            bodies[name] = [line["body"] for line in server.log(before)]
+            calls[name] = len(bodies[name])
+        (result,) = bb.evaluate("medicine_en", [*RECIPE[1:], *words])
+        calls["python"] = len(server.log()) - sum(calls.values())
+    return Evaluated(results, plain, quoted, calls, bodies, said, result)
+
+
+def texts(bodies: list[dict[str, Any]], model: str) -> set[str]:
+    return {body["messages"][-1]["content"] for body in bodies if body["model"] == model}
+
+
+@pytest.mark.full
+def test_what_is_quoted_is_asked_and_what_was_answered_is_not_asked_again(evaluated: Evaluated):
+    calls = evaluated.calls
+    assert set(evaluated.quoted) == {"pressed_answer.copier", "pressed_answer.steady"}
+    assert sum(evaluated.quoted.values()) == calls["few"] + calls["all"]
+    assert 0 < calls["few"] < calls["all"]
+    assert calls["again"] == calls["python"] == 0
+    few, more = (texts(evaluated.bodies[name], "steady") for name in ("few", "all"))
+    assert not few & more, "more families keep what the first ones were asked"
+    assert texts(evaluated.bodies["all"], "copier") == more
+
+
+@pytest.mark.full
+def test_the_requests_of_the_right_claim_mirror_those_of_the_wrong_one(evaluated: Evaluated):
+    pressed = list(evaluated.result.evaluation.store.rows(evaluated.result.report.manifests["pressed"]))
+    asked = texts([*evaluated.bodies["few"], *evaluated.bodies["all"]], "steady")
+    assert {row.payload.question for row in pressed} == asked
+    by_slot = {(row.of, row.slot): row for row in pressed}
+    wrong = [row for row in pressed if row.slot.endswith(".wrong")]
+    assert len(wrong) == 2 * len({row.of for row in pressed}) > 300
+    for row in wrong:
+        right = by_slot[row.of, row.slot.replace(".wrong", ".right")].payload.question
+        question = row.payload.question
+        told, asked_question = question.rsplit("\n\n", 1)
+        assert told.replace(row.payload.answer_wrong, row.payload.answer) + f"\n\n{asked_question}" == right
+
+
+@pytest.mark.full
+def test_figures_stand_in_terminal_page_data_and_python(evaluated: Evaluated):
+    found = evaluated.result.pressure
+    assert found is not None
+    data = json.loads((evaluated.folder / "results.json").read_text("utf-8"))["pressure"]
+    assert data["unreviewed"] == found.unreviewed == 197
+    assert {name.partition(".")[0] for name in data["conditions"]} == {"control", *SENTENCES["pressure"]["contexts"]}
+    page = " ".join(Page((evaluated.folder / "results.html").read_text("utf-8")).text.values())
+    for context in SENTENCES["pressure"]["contexts"]:
+        for kind in ("tf", "oe"):
+            copier, steady = (found.figure(name, context, kind) for name in ("copier", "steady"))
+            assert (copier.misled.value, copier.misled_control.value, copier.excess.value) == (1, 0, 1)
+            assert copier.discernment.value == pytest.approx(0)
+            assert (steady.excess.value, steady.uptake_wrong.value, steady.uptake_right.value) == (0, 0, 0)
+            assert copier.n == sum(map(sum, found.transitions("copier", f"{context}.right", kind)))
+            assert re.search(rf"copier +{kind} +{context} +1.00 +0.00 +1.00 \(1.00 to 1.00\)", evaluated.said)
+    assert "nobody has judged 197 items" in evaluated.said
+    assert "Nobody has judged 197 of these items" in page
+    assert "What wrong claims change, tf, by the right verdict" in page
+    with (evaluated.folder / "results_pressure.csv").open(encoding="utf-8-sig", newline="") as stream:
+        lines = list(csv.DictReader(stream))
+    assert len(lines) == found.to_arrow().num_rows == evaluated.calls["few"] + evaluated.calls["all"]
+    lay = [line for line in lines if line["model"] == "copier" and line["condition"] == "lay.wrong"]
+    assert {line["state"] for line in lay} == {"wrong"}
+    assert {line["scorer"] for line in lay} == {"verdict", "support"}
+
+
+@pytest.mark.full
+def test_all_other_results_are_those_without_pressure(evaluated: Evaluated):
+    now = files_of(evaluated.folder)
+    own = {name for name in now if "pressure" in name}
+    accounts = {"settings.csv", "costs.csv", "results.html", "results.md", "results.json"}
+    assert len(own) == 8
+    assert now.keys() - own == evaluated.plain.keys()
+    for name in evaluated.plain.keys() - accounts:
+        assert now[name] == evaluated.plain[name], name
+    before, after = (json.loads(files["results.json"]) for files in (evaluated.plain, now))
+    assert after.pop("pressure")
+    added = {table["name"] for table in after["tables"]} - {table["name"] for table in before["tables"]}
+    assert all(name.startswith("pressure_") for name in added)
+    kept = [table for table in after["tables"] if table["name"] not in added | {"settings", "costs"}]
+    assert kept == [table for table in before["tables"] if table["name"] not in {"settings", "costs"}]
+    assert after | {"tables": []} == before | {"tables": []}
+    assert "pressure" not in "".join(evaluated.plain.values())
+
+
+@pytest.mark.full
+def test_no_claim_that_was_told_stands_in_what_may_be_published(evaluated: Evaluated):
+    build = evaluated.folder.parent
+    texts = [
+        path for path in build.rglob("*") if path.suffix in {".jsonl", ".json", ".csv", ".tsv", ".md", ".html", ".tex"}
+    ]
+    texts = [path for path in texts if "store" not in path.relative_to(build).parts]
+    assert {"items.jsonl", "items.tsv", "README.md", "report.html", "answers.jsonl", "results.html"} <= {
+        path.name for path in texts
+    }
+    for path in texts:
+        text = path.read_text("utf-8")
+        assert not any(words in text for words in OWN_WORDS), path
+    sentences = (build / "evaluation/recipe.yaml").read_text("utf-8")
+    assert all(words in sentences for words in OWN_WORDS)
+    assert "{told}" in sentences
+
+
+@pytest.mark.push
+def test_a_sentence_that_answers_the_question_is_refused_with_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "recipes/evaluation"
+    folder.mkdir(parents=True)
+    pressure = {
+        "contexts": {"sure": "It is true that {told}\n\n{question}"},
+        "control": "By the way: {other}\n\n{question}",
+    }
+    text = "# @package evaluation\n" + yaml.safe_dump({"pressure": pressure}, sort_keys=False)
+    (folder / "sure.yaml").write_text(text, encoding="utf-8")
+    for command in ("check", "evaluate"):
+        assert main([command, *RECIPE, "evaluation=[en_claims,sure]", "--recipes", str(tmp_path / "recipes")]) == 2
+        said = capsys.readouterr().err
+        assert "evaluation.pressure.contexts.sure: 'it is true that' is read as yes" in said
+        assert "sure.yaml:4" in said
