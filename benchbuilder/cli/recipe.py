@@ -171,14 +171,15 @@ def _print_data(
 ) -> None:
     """Print what the files were taken for, three rows of each, what is open, and the next command."""
     recipe = Path(f"recipes/recipe/{request.name}.yaml")
-    language = str(yaml.safe_load(read_given_text(recipe))["language"])
+    tag = str(yaml.safe_load(read_given_text(recipe))["language"])
+    language = (language_name(tag) or tag).partition(" (")[0]
     lines: list[str] = []
     for file in files:
         named = {**file.layout.columns, **({"evidence": file.evidence} if file.evidence is not None else {})}
         columns = "; ".join(f"{role}: {', '.join(map(str, value if isinstance(value, list) else [value]))}"
                             for role, value in named.items())  # fmt: skip
         settings = ", ".join(f"{key}: {value}" for key, value in file.layout.settings.items() if isinstance(value, str))
-        lines.append(f"{file.given}: {KIND_WORDS[file.kind]} in {_language(language)}")
+        lines.append(f"{file.given}: {KIND_WORDS[file.kind]} in {language}")
         lines += [f"  {line}" for line in (*file.notes, columns, settings) if line]
         lines += read_back(recipe, [file.name])
     lines += [f"warning: {warning}" for warning in clone.warnings if request.origin]
@@ -198,10 +199,6 @@ def _print_data(
         f"next: benchbuild {'check' if is_open else 'build'} recipe={request.name}",
     ]
     print_line(console, "\n".join(lines))
-
-
-def _language(tag: str) -> str:
-    return (language_name(tag) or tag).partition(" (")[0]
 
 
 _COLUMNS = {"claims": "claim=COL,label=COL", "triples": "head=COL,relation=COL,tail=COL", "corpus": "text=COL"}

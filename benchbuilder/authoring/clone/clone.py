@@ -40,12 +40,16 @@ _REQUESTED_FIELDS = ("limitations",)
 
 @dataclass(frozen=True, slots=True)
 class WrittenSource:
-    """A source as YAML, and the content of its file, which was `given` and is copied to `place` beside the recipe."""
+    """A source as YAML, and the content of its file, which was `given` and is copied to `place` beside the recipe.
+
+    `warning` says what could not be told of the file.
+    """
 
     text: str
-    place: str
-    content: bytes
-    given: Path
+    place: str = ""
+    content: bytes = b""
+    given: Path | None = None
+    warning: Problem | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,8 @@ _ROLES = {
     "text": "text", "title": "title",
 }  # fmt: skip
 """What ``--columns`` may name, and the name by which the column of somebody's choice is then known."""
-_LABELS = ("true", "false", "skip")
+_LABELS = {"true": "true", "false": "false", "skip": "neutral"}
+"""What ``--columns`` may say of labels, and a label that means it."""
 _SHOWN = re.compile(r"(?i)(^|_)(passage|context|text|case|vignette|article|paragraph)$")
 _EVIDENCE = re.compile(r"(?i)^(evidence|source_?text|passage|knowledge|support|contexts?)$")
 """Names of columns of texts: that options are about, so that they are shown; and that show an answer."""
@@ -38,6 +39,7 @@ _HINT = (
     "name its columns, for instance --columns question=COL,right=COL,wrong=COL or claim=COL,label=COL or "
     "head=COL,relation=COL,tail=COL; or its kind: --source NAME:KIND=FILE"
 )
+_DOCUMENTS = (".docx", ".doc", ".odt", ".rtf", ".html", ".htm", ".pptx")
 _CHOICES, _ANSWERED = ("multiple_choice", "several_choice"), ("claims", "question_answer")
 MOST_BYTES = 20_000_000
 """The size limit of a copied file."""
@@ -128,6 +130,8 @@ def _read(path: Path, name: str, told: Mapping[str, list[str]]) -> DataFile:
     if suffix == ".pdf":
         layout = Layout({}, {"running_lines": "drop", "join_hyphens": True})
         return DataFile(path, name, "books", suffix, read_given_file(path), layout)
+    if suffix in _DOCUMENTS:
+        raise UnclearLayoutError(f"a document in the format {suffix}", hint="save it as text (.txt) or as PDF")
     converted = convert_file(path)
     settings = plain_text_settings(path) if converted is None else None
     if settings is not None:
@@ -181,7 +185,7 @@ def _told(path: Path, sample: FileSample | None, told: Mapping[str, list[str]]) 
 
 def _of_kind(kind: str, cells: Cells, labels: Mapping[str, list[str]]) -> tuple[str, Layout]:
     """The columns of a kind; UnclearLayoutError with what cannot be told."""
-    means = {label: _CANONICAL[meaning] for meaning, found in labels.items() for label in found}
+    means = {label: _LABELS[meaning] for meaning, found in labels.items() for label in found}
     try:
         layout = find_columns(kind, {name: _meant(values, means) for name, values in cells.items()})
     except UnclearLayoutError as question:
@@ -195,16 +199,10 @@ def _of_kind(kind: str, cells: Cells, labels: Mapping[str, list[str]]) -> tuple[
     return kind, Layout(layout.columns, {**layout.settings, "labels": labels}) if labels else layout
 
 
-_CANONICAL = {"true": "true", "false": "false", "skip": "neutral"}
-
-
 def _meant(values: Sequence[Any], means: Mapping[str, str]) -> Sequence[Any]:
     """The values of a column of labels as what somebody said that they mean; those of any other as they are."""
-    return (
-        [means[str(value)] for value in values]
-        if means and {str(value) for value in values} <= means.keys()
-        else values
-    )
+    is_told = means and {str(value) for value in values} <= means.keys()
+    return [means[str(value)] for value in values] if is_told else values
 
 
 def _aliases(told: Mapping[str, list[str]]) -> Iterator[tuple[str, str]]:
@@ -234,7 +232,7 @@ def _named(pattern: re.Pattern[str], cells: Cells, layout: Layout) -> str | int 
     used = _used(layout)
     found = [
         name for name, values in cells.items()
-        if name not in used and pattern.search(str(name)) and any(map(_is_long, _texts(values)))
+        if name not in used and pattern.search(str(name)) and any(len(text) > _SHORT for text in _texts(values))
     ]  # fmt: skip
     return found[0] if len(found) == 1 else None
 
@@ -243,12 +241,8 @@ def _used(layout: Layout) -> list[Any]:
     return [name for value in layout.columns.values() for name in (value if isinstance(value, list) else [value])]
 
 
-def _is_long(text: str) -> bool:
-    return len(text) > 2 * _SHORT
-
-
-_SHORT = 10
-"""No shorter paragraph is evidence."""
+_SHORT = 20
+"""The most characters of a text that is too short to be evidence."""
 
 
 def _texts(value: Any) -> Iterator[str]:

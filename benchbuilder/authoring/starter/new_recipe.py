@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -122,7 +122,7 @@ def start_recipe(request: CloneRequest, recipes: Sequence[str] | None = None) ->
             [Problem("a new recipe has no parts to copy", where=f"--also {request.extra_options[0]}", hint=hint)]
         )
     name, arguments = request.name, request.sources or (_DEFAULT_SOURCE,)
-    flow = _flow(arguments)
+    flow, kinds = _flow(arguments), set(map(_kind_of, arguments))
     sources = [_source(argument, request) for argument in arguments]
     language, graph = _graph(request, sources, library) if flow.name == "triples" else (request.language or "", None)
     facts, bundled = facts_of_language(language), _bundled(library, language.partition("-")[0])
@@ -134,7 +134,7 @@ def start_recipe(request: CloneRequest, recipes: Sequence[str] | None = None) ->
     values = {
         "name": name, "language": language, "facts": facts, "graph": graph, "flow": flow, "card": card,
         "rules": graph.rules if graph is not None else rules if library.paths_of(f"rules/{rules}") else "",
-        "several": _split(tuple(map(_kind_of, arguments))),
+        "several": ["single"] * ("several_choice" in kinds) + ["sources.choice"] * ("multiple_choice" in kinds),
         "sources": "\n\n".join(s.text for s in sources), "sentences": {key: english[key] for key in flow.sentences},
         "lists": {key: _LISTS[key] for key in flow.lists},
         "written": {key: value for key, value in bundled.items() if isinstance(value, str)},
@@ -156,7 +156,7 @@ def start_recipe(request: CloneRequest, recipes: Sequence[str] | None = None) ->
         }
     if graph is not None:
         files[f"recipe/{name}/relations.tsv"] = graph.table
-    data = dict(pair for source in sources for pair in source.files.items())
+    data = {f"recipe/{source.place}": source.content for source in sources if source.place}
     warnings = [
         *(_unknown_language(facts) if request.language else _guessed_language(facts)),
         *(source.warning for source in sources if source.warning is not None),
@@ -176,48 +176,29 @@ def _flow(arguments: Sequence[str]) -> _Flow:
     return next((_FLOWS[kind] for kind in kinds if kind in _FLOWS), _CHOICES)
 
 
-def _split(kinds: Sequence[str]) -> str:
-    """What the choices of a flow are made from, if some questions may have several right options; else nothing."""
-    if "several_choice" not in kinds:
-        return ""
-    return "[single, sources.choice]" if "multiple_choice" in kinds else "single"
-
-
 def _kind_of(argument: str) -> str:
     return argument.partition("=")[0].partition(":")[2]
 
 
-@dataclass(frozen=True)
-class _SourceText:
-    """The YAML of a source, the files that it reads by their places, and what could not be told of them."""
-
-    text: str
-    files: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
-    warning: Problem | None = None
-
-
-def _source(argument: str, request: CloneRequest) -> _SourceText:
+def _source(argument: str, request: CloneRequest) -> WrittenSource:
     """The source ``NAME:KIND``, or ``NAME:KIND=FILE``: then the file is copied, and its columns are guessed."""
-    if (written := request.written.get(argument)) is not None:
-        return _SourceText(written.text, {f"recipe/{written.place}": written.content})
+    if argument in request.written:
+        return request.written[argument]
     plain, _, given = argument.partition("=")
     name, text = source_template(plain, request.name)
     if not given:
-        return _SourceText(text)
-    path, where = Path(given), f"--source {argument}"
+        return WrittenSource(text)
+    path, kind, where = Path(given), _kind_of(argument), f"--source {argument}"
     check_file(path, where)
-    place = f"{request.name}/{name}{path.suffix.lower()}"
-    files = {f"recipe/{place}": read_given_file(path)}
-    text = _PATH.sub(f"path: {place}", text, count=1)
+    file = DataFile(path, name, kind, path.suffix.lower(), read_given_file(path), Layout({}))
     try:
-        layout = propose_layout(path, _kind_of(argument))
+        layout = propose_layout(path, kind)
     except UnclearLayoutError as question:
         hint = "write them into the recipe; a column without a name is a number from 0"
-        return _SourceText(text, files, Problem("the columns of this file could not be told", where=where,
-                                                actual=str(question), hint=hint))  # fmt: skip
-    if _kind_of(argument) == "triples":  # what a build needs; the author may know more
-        layout = Layout(layout.columns, {**layout.settings, "title": path.name, "licence": "not stated"})
-    return _SourceText(_filled(text, layout), files)
+        what = "the columns of this file could not be told"
+        return _written(plain, file, request, Layout({}), Problem(what, where=where, actual=str(question), hint=hint))
+    # what a build needs; the author may know more
+    return _written(plain, file, request, _stated(layout, path) if kind == "triples" else layout)
 
 
 def _check_wrong_answers(request: CloneRequest, facts: LanguageFacts) -> None:
@@ -256,12 +237,12 @@ def data_request(request: CloneRequest, files: Sequence[DataFile]) -> CloneReque
         columns, settings = dict(file.layout.columns), dict(file.layout.settings)
         if file.evidence is not None:
             texts = {key: value for key, value in settings.items() if key in _READING}
-            layout = Layout({"text": file.evidence}, texts)
-            written[f"{file.name}_texts:corpus"] = _written(f"{file.name}_texts:corpus", file, layout, request.name)
+            layout = _stated(Layout({"text": file.evidence}, texts), file.given)
+            written[f"{file.name}_texts:corpus"] = _written(f"{file.name}_texts:corpus", file, request, layout)
             if file.kind in ("claims", "question_answer"):
                 columns, settings = {**columns, "gold": file.evidence}, {**settings, "gold_in": f"{file.name}_texts"}
-        layout = Layout(columns, settings)
-        written[file.argument] = _written(file.argument, file, layout, request.name)
+        layout = _stated(Layout(columns, settings), file.given)
+        written[file.argument] = _written(file.argument, file, request, layout)
     language = request.language
     if language is None and not request.origin and not any(file.kind in ("triples", "rdf") for file in files):
         language, seen = guess_language([text for file in files for text in file.texts])
@@ -278,23 +259,27 @@ def _unclear_language(path: Path, seen: str) -> RecipeError:
     )
 
 
-def _written(argument: str, file: DataFile, layout: Layout, recipe: str) -> WrittenSource:
+def _stated(layout: Layout, path: Path) -> Layout:
+    """The layout of a file, with what a card says of it until its author does."""
+    return Layout(layout.columns, {**layout.settings, "title": path.name, "licence": "not stated"})
+
+
+def _written(
+    argument: str, file: DataFile, request: CloneRequest, layout: Layout, warning: Problem | None = None
+) -> WrittenSource:
     """The source that reads a copy of a file as `layout` says."""
-    place = f"{recipe}/{file.name}{file.suffix}"
-    layout = Layout(layout.columns, {**layout.settings, "title": file.given.name, "licence": "not stated"})
-    text = _filled(_PATH.sub(f"path: {place}", source_template(argument, recipe)[1], count=1), layout)
-    return WrittenSource(text, place, file.data, file.given)
+    place = f"{request.name}/{file.name}{file.suffix}"
+    text = _PATH.sub(f"path: {place}", source_template(argument, request.name)[1], count=1)
+    return WrittenSource(_filled(text, layout), place, file.data, file.given, warning)
 
 
-def _graph(request: CloneRequest, sources: Sequence[_SourceText], library: RecipeIndex) -> tuple[str, GraphParts]:
+def _graph(request: CloneRequest, sources: Sequence[WrittenSource], library: RecipeIndex) -> tuple[str, GraphParts]:
     """The language of triples, asked for or told, and what a recipe needs for those of the files that can be read."""
     triples, files, tags = list[Triple](), list[Path](), Counter[str]()
     for argument, source in zip(request.sources, sources, strict=True):
-        written = request.written.get(argument)
-        given = argument.partition("=")[2] if written is None else str(written.given)
-        if _kind_of(argument) not in ("triples", "rdf") or not given or source.warning is not None:
+        if _kind_of(argument) not in ("triples", "rdf") or source.given is None or source.warning is not None:
             continue
-        files.append(Path(given).resolve())
+        files.append(source.given.resolve())
         with suppress(BenchbuilderError, ValueError):  # `new` shows why, when it reads them as a build does
             name = argument.partition(":")[0]
             settings: Mapping[str, Any] = yaml.safe_load(source.text)[name]

@@ -86,7 +86,7 @@ def plain_text_settings(path: Path) -> dict[str, Any] | None:
     Raises:
         UnclearLayoutError: The encoding cannot be told.
     """
-    if path.suffix.lower() != ".txt":
+    if path.suffix.lower() not in (".txt", ".md"):
         return None
     with suppress(UnclearLayoutError):
         read_sample(path)
