@@ -33,6 +33,10 @@ from .dry_run.show_prompt import steps_named as steps_named
 from .shapes import asked_facts as asked_facts
 from .shapes import render_pairs as render_pairs
 from .shapes import state_pairs_step as state_pairs_step
+from .starter.data_file import KIND_WORDS as KIND_WORDS
+from .starter.data_file import DataFile as DataFile
+from .starter.data_file import read_data_files as read_data_files
+from .starter.new_recipe import data_request as data_request
 from .starter.new_recipe import start_recipe as start_recipe
 from .starter.read_back import read_back as read_back
 from .sweep import Sweep as Sweep

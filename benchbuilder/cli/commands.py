@@ -326,14 +326,19 @@ GROUPS: dict[str, dict[str, Command]] = {"Build": {
     ),
 }, "Extend": {
     "new": Command(
-        "recipe", "copy a recipe, begin one in any language, or begin a plugin",
-        ("benchbuild new my_field --from care_mi",
+        "recipe", "make a recipe of your file, copy one, or begin a plugin",
+        ("benchbuild new my_field --data FILE",
+         "benchbuild new my_field --from care_mi",
          "benchbuild new my_exam --language sw --source questions:multiple_choice=FILE",
          "benchbuild new --plugin my_plugin --kind source,tokenizer"),
         (word("name", "the recipe to make", nargs="?", metavar="NAME"),
          option("--from", "RECIPE", "the recipe to copy", dest="origin"),
          option("--language", "TAG", "the language of the new recipe, if it differs"),
-         several("--source", "NAME:KIND[=FILE]", "leave out the sources of RECIPE and write a form for this one; "
+         several("--data", "FILE", "a file of questions, claims, triples or texts: its kind, columns and language are "
+                "told, and three rows are shown as understood"),
+        option("--columns", "ROLE=COL,...", "where --data guessed wrong: question, options, key, right, wrong, claim, "
+               "label, head, relation, tail, text, evidence; also true=LABEL, false=LABEL, key_as=index"),
+        several("--source", "NAME:KIND[=FILE]", "leave out the sources of RECIPE and write a form for this one; "
                  "without --from, FILE is copied and its columns are guessed"),
          several("--also", "GROUP/OPTION", "copy this option too, for instance annotation/app"),
          option("--plugin", "NAME", "write the skeleton of a plugin instead"),

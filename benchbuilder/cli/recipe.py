@@ -9,28 +9,43 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePosixPath
 
+import yaml
 from rich.console import Console
 
 from benchbuilder.api import check_overrides
 from benchbuilder.authoring import (
+    KIND_WORDS,
     Clone,
     CloneRequest,
+    DataFile,
     UnadaptedText,
     clone_recipe,
+    data_request,
     distribution_name,
     plugin_skeleton_files,
     read_back,
+    read_data_files,
     start_recipe,
     write_plugin_skeleton,
 )
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import (
+    OPEN_PLACE,
     check_content,
     display_path,
     find_roots,
     recipe_schema,
 )
-from benchbuilder.core import DataError, Problem, RecipeError, count_phrase, name_file_in_errors
+from benchbuilder.core import (
+    BenchbuilderError,
+    DataError,
+    Problem,
+    RecipeError,
+    count_phrase,
+    language_name,
+    name_file_in_errors,
+    read_given_text,
+)
 from benchbuilder.pipeline import check_store
 
 _MISSING = "a value must be given here"
@@ -119,16 +134,28 @@ def run_new(args: argparse.Namespace, console: Console) -> int:
         _write_plugin(args, console)
         return 0
     graphs = [source for source in args.source if ":triples=" in source]
-    if args.name is None or (args.origin is None and args.language is None and not graphs):
-        hint = "for instance `benchbuild new mine --from care_mi`, `benchbuild new mine --language yo`, " \
-               "`benchbuild new mine --source kg:triples=kg.tsv` or `benchbuild new --plugin my_plugin`"  # fmt: skip
-        raise RecipeError([Problem("a name, and a recipe to copy, a language or a file of triples, are needed",
+    if args.name is None or (args.origin is None and args.language is None and not graphs and not args.data):
+        hint = "for instance `benchbuild new mine --data FILE`, `benchbuild new mine --from care_mi`, " \
+               "`benchbuild new mine --language yo` or `benchbuild new --plugin my_plugin`"  # fmt: skip
+        raise RecipeError([Problem("a name, and a file, a recipe to copy or a language, are needed",
                                    where="new", hint=hint)])  # fmt: skip
     if args.kind is not None:
         raise RecipeError([Problem("--kind is for plugins", where=f"--kind {args.kind}", hint="give --plugin NAME")])
+    if args.columns and not args.data:
+        raise RecipeError([Problem("--columns is about a file", where=f"--columns {args.columns}", hint="give --data")])
+    files = read_data_files(args.data, args.columns)
     request = CloneRequest(args.name, args.origin or "", args.language, tuple(args.source), tuple(args.also))
+    request = data_request(request, files) if files else request
     clone = clone_recipe(request, args.recipes) if args.origin else start_recipe(request, args.recipes)
-    clone.write(Path.cwd())
+    written = clone.write(Path.cwd())
+    if files:
+        try:
+            _print_data(files, clone, request, console, args.recipes)
+        except BenchbuilderError:  # a recipe that cannot read its file is none
+            for path in written:
+                path.unlink(missing_ok=True)
+            raise
+        return 0
     _print_clone(clone, request, console)
     for warning in clone.warnings:
         print_line(console, f"warning: {warning}")
@@ -137,6 +164,44 @@ def run_new(args: argparse.Namespace, console: Console) -> int:
         for line in read_back(Path(f"recipes/recipe/{args.name}.yaml"), given):
             print_line(console, line)
     return 0
+
+
+def _print_data(
+    files: Sequence[DataFile], clone: Clone, request: CloneRequest, console: Console, recipes: Sequence[str] | None
+) -> None:
+    """Print what the files were taken for, three rows of each, what is open, and the next command."""
+    recipe = Path(f"recipes/recipe/{request.name}.yaml")
+    tag = str(yaml.safe_load(read_given_text(recipe))["language"])
+    language = (language_name(tag) or tag).partition(" (")[0]
+    lines: list[str] = []
+    for file in files:
+        named = {**file.layout.columns, **({"evidence": file.evidence} if file.evidence is not None else {})}
+        columns = "; ".join(f"{role}: {', '.join(map(str, value if isinstance(value, list) else [value]))}"
+                            for role, value in named.items())  # fmt: skip
+        settings = ", ".join(f"{key}: {value}" for key, value in file.layout.settings.items() if isinstance(value, str))
+        lines.append(f"{file.given}: {KIND_WORDS[file.kind]} in {language}")
+        lines += [f"  {line}" for line in (*file.notes, columns, settings) if line]
+        lines += read_back(recipe, [file.name])
+    lines += [f"warning: {warning}" for warning in clone.warnings if request.origin]
+    is_open: Sequence[Problem] = ()
+    try:
+        check_overrides([f"recipe={request.name}"], recipes)
+    except RecipeError as error:
+        is_open = error.problems
+        if not all(problem.message.startswith(_MISSING) for problem in is_open):
+            raise
+        lines += [f"left to fill in ({OPEN_PLACE}):", *(f"  {problem.key}  {problem.where}" for problem in is_open)]
+    roles = _COLUMNS.get(files[0].kind, "question=COL,right=COL,wrong=COL")
+    lines += [
+        f"wrong? give this command again with another name and --columns {roles}",
+        f"written: {recipe}, and {count_phrase(len(clone.files) - 1, 'file')} beside it",
+        "open before a release, not before a build: licence, title, correct_as_of, personal_data",
+        f"next: benchbuild {'check' if is_open else 'build'} recipe={request.name}",
+    ]
+    print_line(console, "\n".join(lines))
+
+
+_COLUMNS = {"claims": "claim=COL,label=COL", "triples": "head=COL,relation=COL,tail=COL", "corpus": "text=COL"}
 
 
 def _print_clone(clone: Clone, request: CloneRequest, console: Console) -> None:

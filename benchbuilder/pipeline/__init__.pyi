@@ -47,6 +47,7 @@ from .last_command import last_command_hint as last_command_hint
 from .last_command import last_overrides as last_overrides
 from .node_inputs import step_job_of as step_job_of
 from .other_language import first_language as first_language
+from .other_language import guess_language as guess_language
 from .outputs import check_build_folder as check_build_folder
 from .outputs import finished_build as finished_build
 from .outputs import is_as_written as is_as_written

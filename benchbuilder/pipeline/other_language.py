@@ -40,11 +40,7 @@ def other_language(texts: Sequence[str], language: str) -> tuple[str, str] | Non
     if script != "LATIN" or not (foreign or "words" in own):
         users = [code for code, facts in _known().items() if script in facts["scripts"]]
         return (users[0] if len(users) == 1 else "", script.lower()) if foreign else None
-    words = Counter(_WORD.findall(fold_text(" ".join(texts), ("case", "marks"))))
-    shares = {
-        code: sum(words[word] for word in facts["words"]) / max(words.total(), 1)
-        for code, facts in _known().items() if "words" in facts
-    }  # fmt: skip
+    words, shares = _word_shares(texts)
     best = max(shares, key=lambda code: shares[code])
     clear = words.total() >= _FEW_WORDS and shares[best] >= _OTHER
     if foreign:
@@ -60,6 +56,44 @@ def first_language(script: str) -> str:
     ('ru', 'ja')
     """
     return next((code for code, facts in _known().items() if script in facts["scripts"]), "")
+
+
+def _word_shares(texts: Sequence[str]) -> tuple[Counter[str], dict[str, float]]:
+    """The words of texts, and what share of them are function words of each language."""
+    words = Counter(_WORD.findall(fold_text(" ".join(texts), ("case", "marks"))))
+    return words, {
+        code: sum(words[word] for word in facts["words"]) / max(words.total(), 1)
+        for code, facts in _known().items() if "words" in facts
+    }  # fmt: skip
+
+
+def guess_language(texts: Sequence[str]) -> tuple[str, str]:
+    """The language that texts are in, or an empty text if that is unclear; and what was seen in them.
+
+    A language of which neither script nor words are known is taken for one that is, if they share most words.
+    """
+    letters = ScriptCounts(texts)
+    script, written = letters.main_script, "".join(texts)
+    if script == "LATIN":
+        words, shares = _word_shares(texts)
+        (best, most), (other, second) = sorted(shares.items(), key=lambda pair: -pair[1])[:2]
+        seen = f"{words.total()} words, {most:.0%} of them frequent words of {best} and {second:.0%} of {other}"
+        is_clear = words.total() >= _FEW_GUESSED and most >= _GUESSED and most >= _CLEARLY * second
+        return best if is_clear else "", seen
+    kana = next((name for name in ("HIRAGANA", "KATAKANA") if letters.proportion(name) >= _KANA), script)
+    own = {
+        code: sum(map(written.count, facts["letters"])) / max(len(written), 1)
+        for code, facts in _known().items() if script in facts["scripts"] and "letters" in facts
+    }  # fmt: skip
+    best = max(own, key=lambda code: own[code], default="")
+    return best if best and own[best] >= _OWN_LETTERS else first_language(
+        kana
+    ), f"letters of the script {script.lower()}"
+
+
+_FEW_GUESSED, _GUESSED, _CLEARLY = 15, 0.12, 1.2
+"""The fewest words that tell a language, the smallest share of its frequent ones, and by how much others have less."""
+_KANA, _OWN_LETTERS = 0.05, 0.004
 
 
 @cache

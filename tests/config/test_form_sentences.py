@@ -50,10 +50,12 @@ def test_an_unknown_place_is_named() -> None:
 BUNDLED = Path(__file__).parents[2] / "recipes" / "forms"
 SHOWN_ALONE = {
     "ar": (["في هذا النص، من هو القائد؟"], ["ما هو السكري؟", "من يفحص النص المكتوب؟"]),
+    "de": (["Was sagt dieser Text?", "Wo wohnt laut Text der Held?", "Er ist alt."], ["Was lindert Fieber?"]),
     "en": (["What does the author say?", "Is this red?"], ["Which planet is red?"]),
     "es": (["¿Qué defiende este artículo?", "Según el texto, ¿quién ganó?"], ["¿Qué garantiza el artículo 15?"]),
     "fr": (["Que montre cette étude ?", "D’après le texte, qui part ?"], ["Où est le passage du nerf ?"]),
     "hi": (["इस लेख में लेखक क्या कहता है?", "वह कहाँ गया?"], ["यह रोग किससे होता है?"]),
+    "pt": (["O que defende este artigo?", "Segundo o texto, quem venceu?"], ["O que causa a febre?"]),
     "yo": (["Kí ni àyọkà sọ?"], ["Kí ni ó fa ibà?"]),
     "zh": (["该片由谁导演？", "文中提到几个人？", "他在哪里出生？", "本书出版于哪年？"],
            ["其他原因有哪些？", "他克莫司属于什么药？", "本草纲目的作者是谁？", "此外还有什么原因？"]),
@@ -72,10 +74,12 @@ def test_words_of_a_language_find_texts_about_what_is_not_shown(language: str) -
 
 ASKED = {
     "ar": ("أي مما يلي ليس سببا؟", "ما هي الخطوة التالية؟", "ما سبب الحمى؟"),
+    "de": ("Welche Aussage ist falsch?", "Was ist der nächste Schritt?", "Was verursacht Fieber?"),
     "en": ("Which of these is not a cause?", "What is the best next step?", "Which vitamin prevents rickets?"),
     "es": ("Señale la respuesta falsa:", "¿Cuál es el siguiente paso?", "¿Qué causa la fiebre?"),
     "fr": ("Parmi ces propositions, laquelle est fausse ?", "Quelle est la prochaine étape ?", "Qui a vu le bacille ?"),
     "hi": ("इनमें से कौन सा कारण नहीं है?", "अगला कदम क्या है?", "बुखार का कारण क्या है?"),
+    "pt": ("Assinale a alternativa incorreta:", "Qual é o próximo passo?", "O que causa a febre?"),
     "zh": ("下列不属于病因的是", "下一步应做什么检查", "引起发热的是什么"),
 }  # fmt: skip
 """Of each language: a question for what is not so, one about a case, and one that stands by itself."""
@@ -116,11 +120,15 @@ OPEN_CLAIMS = {
             "Doctors wash their hands before operations.",
         ],
     ),
+    "de": (["Eine neue Studie zeigt, dass Knoblauch heilt.", "Die Regierung meldet Erfolge.", "Gestern fiel Schnee."],
+           ["Das Studium der Pilze heißt Mykologie.", "Insulin senkt den Blutzucker."]),
     "es": (["Un nuevo estudio revela que el ajo cura.", "El gobierno anuncia una vacuna.", "Llovió ayer en la costa."],
            ["El estudio de los hongos es la micología.", "La insulina baja la glucosa."]),
     "fr": (["Une nouvelle étude montre que l’ail soigne.", "Les autorités ont annoncé un vaccin.", "Il a plu hier."],
            ["L’étude des champignons est la mycologie.", "L’insuline abaisse la glycémie."]),
     "hi": (["वैज्ञानिकों ने नई दवा खोजी है।", "पिछले सप्ताह टीका मंज़ूर हुआ।"], ["इंसुलिन रक्त शर्करा घटाता है।"]),
+    "pt": (["Um novo estudo revela que o alho cura.", "O governo anuncia uma vacina.", "Choveu ontem."],
+           ["O estudo dos fungos é a micologia.", "A insulina baixa a glicose."]),
     "yo": (["Wọ́n fọwọ́ sí oògùn náà ní ọ̀sẹ̀ tó kọjá."], ["Ẹ̀fọn ni ó ń fa ibà."]),
     "zh": (
         ["有研究显示大蒜能治感冒。", "专家提醒孕妇不要喝咖啡。", "请每天洗手三次。", "上周某地批准了疫苗。",

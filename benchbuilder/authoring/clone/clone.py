@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -39,6 +39,20 @@ _REQUESTED_FIELDS = ("limitations",)
 
 
 @dataclass(frozen=True, slots=True)
+class WrittenSource:
+    """A source as YAML, and the content of its file, which was `given` and is copied to `place` beside the recipe.
+
+    `warning` says what could not be told of the file.
+    """
+
+    text: str
+    place: str = ""
+    content: bytes = b""
+    given: Path | None = None
+    warning: Problem | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class CloneRequest:
     """The name of a copy, its original, and what differs."""
 
@@ -47,6 +61,10 @@ class CloneRequest:
     language: str | None = None
     sources: tuple[str, ...] = ()
     extra_options: tuple[str, ...] = ()
+    written: Mapping[str, WrittenSource] = field(default_factory=dict[str, "WrittenSource"])
+    """Sources that are known already, by their ``NAME:KIND`` among `sources`."""
+    card: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What the card of a copy says until somebody writes it, as YAML, by field."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +139,7 @@ def clone_recipe(request: CloneRequest, recipes: Sequence[str] | None = None) ->
         words=tuple(dict.fromkeys(word for words in lists.values() for word in words)),
     )  # fmt: skip
     files[PurePosixPath("recipes", "recipe", request.name, ORIGIN_FILE)] = record.to_json().encode()
+    files |= {PurePosixPath("recipes/recipe", source.place): source.content for source in request.written.values()}
     foreign = options_in_other_script(request.extra_options, parts, record.words)
     return Clone(files, record, (*unread_sources(request.sources, loaded), *foreign))
 
@@ -173,14 +192,20 @@ class _RecipeEditor:
             overrides.append(f'override /tokenizer: "{OPEN_PLACE}"')
         self._add_defaults(overrides)
         if self.request.sources:
-            forms = [source_template(source, self.request.name)[1] for source in self.request.sources]
+            forms = [
+                written.text
+                if (written := self.request.written.get(one))
+                else source_template(one, self.request.name)[1]
+                for one in self.request.sources
+            ]
             self._replace_block("sources", "\n\n".join(forms))
 
     def _edit_card(self) -> None:
         for name in self.editor.children(("card",)):
             info = CardSpec.model_fields.get(name)
             if info is None or info.is_required() or name in _REQUESTED_FIELDS:
-                self.editor.replace(("card", name), OPEN_PLACE, old_value_label=self.origin)
+                text = self.request.card.get(name, OPEN_PLACE)
+                self.editor.replace(("card", name), text, old_value_label=self.origin)
             else:
                 default: Any = info.get_default()
                 plain = list(default) if isinstance(default, tuple) else default  # pyright: ignore[reportUnknownArgumentType]

@@ -216,7 +216,8 @@ def _key_columns(cells: Cells, options: _Options) -> dict[str | int, _Readings]:
             tuple(f"{column}{mark}" for column in used for mark in (".", "[]"))
         )
         may_be = not is_used and not IDENTIFIER.search(str(name)) and is_full(values, _MOSTLY)
-        if may_be and (readings := _readings(values, options)):
+        is_key = bool(_KEY.search(str(name))) and all(_LETTER.match(str(value).strip()) for value in values)
+        if may_be and (readings := _readings(values, options, fewest=1 if is_key else 2)):
             found[name] = readings
     return found
 
@@ -228,8 +229,8 @@ _FAULTY = 0.05
 """The share of keys that may be none: a build drops these rows with their reason."""
 
 
-def _readings(values: Sequence[Any], options: _Options) -> _Readings:
-    """The readings of a column in which records name options, not always the one at the same place.
+def _readings(values: Sequence[Any], options: _Options, fewest: int) -> _Readings:
+    """The readings of a column in which records name options, at as many places as the `fewest` at least.
 
     Those by which every record names one; if there are none, those by which the others have no answer.
     """
@@ -245,7 +246,7 @@ def _readings(values: Sequence[Any], options: _Options) -> _Readings:
         failed = [str(value) for value, named in zip(values, right, strict=True) if not named]
         places = {texts.index(named[0]) for named, texts in zip(right, options.texts, strict=True) if named}
         may_fail = len(failed) <= _FAULTY * len(values) or (set(failed) <= _NO_ANSWER and 2 * len(failed) < len(values))
-        if len(places) > 1 and may_fail:
+        if len(places) >= fewest and may_fail:
             (partly if failed else whole)[way] = right
     found = whole or partly
     return {"letter": found["letter"]} if "letter" in found else found

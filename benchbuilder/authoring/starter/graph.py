@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
+from benchbuilder.authoring.starter.cells import Layout
+from benchbuilder.authoring.starter.sample import UnclearLayoutError
 from benchbuilder.config import OPEN_PLACE, RecipeIndex
-from benchbuilder.core import ScriptCounts, Triple, has_match, read_given_text
+from benchbuilder.core import ScriptCounts, Triple, has_match, imports_of, read_given_file, read_given_text
 from benchbuilder.pipeline import first_language, relation_words
+from benchbuilder.sources import RDF_SUFFIXES, local_name
 from benchbuilder.steps import (
     RELATION_COLUMNS,
     SET_QUESTION,
@@ -70,12 +76,12 @@ def _lines(nature: RelationNature, sentence: RelationSentence | None) -> list[st
 
 
 def _row(relation: str, sentence: RelationSentence | None) -> list[str]:
-    cells = [getattr(sentence, column, OPEN_PLACE) for column in RELATION_COLUMNS[1:-1]]
+    cells = [getattr(sentence, column, OPEN_PLACE if column != "oe" else "") for column in RELATION_COLUMNS[1:-1]]
     return ["\t".join((relation, *cells, "tail", getattr(sentence, SET_QUESTION, ""))).rstrip("\t")]
 
 
-def language_of(triples: Sequence[Triple], library: RecipeIndex) -> str:
-    """The language that the relations and tails seem to be in."""
+def language_of(triples: Sequence[Triple], library: RecipeIndex, otherwise: str = _LATIN) -> str:
+    """The language that the relations and tails seem to be in; `otherwise` if no name of a relation is known."""
     counts = ScriptCounts(text for triple in triples[:_READ] for text in (triple.relation, triple.tail))
     kana = next((script for script in _KANA if counts.letters[script]), "")
     script = kana or counts.main_script
@@ -88,7 +94,47 @@ def language_of(triples: Sequence[Triple], library: RecipeIndex) -> str:
         patterns = (*words.open, *words.preferences, *words.several)
         return sum(any(has_match(pattern, name) for pattern in patterns) for name in names)
 
-    return max((_LATIN, *library.option_names("relations")), key=known)
+    best = max((_LATIN, *library.option_names("relations")), key=known)
+    return best if known(best) else otherwise
+
+
+def rdf_layout(path: Path) -> tuple[Layout, Sequence[str]]:
+    """How a source reads an RDF file: each predicate that joins two nodes is a relation; and the names of nodes.
+
+    Raises:
+        InstallationError: The extra ``rdf`` is not installed.
+        UnclearLayoutError: It is no RDF, or joins no nodes.
+    """
+    with imports_of("rdf", "RDF"):
+        from pyoxigraph import Literal, NamedNode, RdfFormat, parse
+    form = RdfFormat.N_TRIPLES if RDF_SUFFIXES[path.suffix.lower()] == "n_triples" else RdfFormat.TURTLE
+    relations, names, tags = Counter[str](), dict[str, list[str]](), Counter[str]()
+    try:
+        for statement in islice(
+            parse(read_given_file(path), form, base_iri="file:///", lenient=True), _MOST_STATEMENTS
+        ):
+            predicate, node = statement.predicate.value, statement.object
+            if isinstance(node, Literal) and _NAME.search(predicate):
+                names.setdefault(predicate, []).append(node.value)
+                tags[node.language or ""] += 1
+            elif isinstance(node, NamedNode) and not _ABOUT_SCHEMA.search(predicate):
+                relations[predicate] += 1
+    except (SyntaxError, ValueError) as error:
+        raise UnclearLayoutError(f"no RDF: {str(error)[:120]}", sure=True) from None
+    if not relations:
+        raise UnclearLayoutError("no predicate joins two nodes", sure=True, hint="give statements about nodes")
+    named = {re.sub(r"\W+", "_", local_name(predicate)) or "relation": predicate for predicate in relations}
+    settings = {
+        "as": "triple", "labels": list(names) or ["rdfs:label"], "names_from_iri": True,
+        "languages": [tag for tag, _ in tags.most_common()] or [""],
+        "relations": {name: {"predicate": iri, "name": local_name(iri)} for name, iri in named.items()},
+    }  # fmt: skip
+    return Layout({}, settings), [text for texts in names.values() for text in texts]
+
+
+_NAME = re.compile(r"(?i)(#|/)(label|preflabel|name|title)$")
+_ABOUT_SCHEMA = re.compile(r"(?i)rdf-(syntax|schema)|/owl#|inScheme|topConcept|sameAs|exactMatch")
+_MOST_STATEMENTS = 200_000
 
 
 def newest_day(files: Iterable[Path]) -> str:

@@ -24,7 +24,7 @@ from benchbuilder.authoring.starter.cells import (
     text_columns,
 )
 from benchbuilder.authoring.starter.choice_layout import choice_layout
-from benchbuilder.authoring.starter.sample import UnclearLayoutError, read_sample
+from benchbuilder.authoring.starter.sample import FileSample, UnclearLayoutError, read_sample
 from benchbuilder.sources import list_separator
 
 _CLAIM = re.compile(
@@ -41,7 +41,8 @@ _ENDS = (
     ),
     (r"source", r"relation|metaedge|rel|edge", r"target"),
 )
-_TEXT = re.compile(r"(?i)^(text|abstract|body|contents?|context|passage|paragraph)$")
+TEXT = re.compile(r"(?i)^(text|abstract|body|contents?|context|passage|paragraph)$")
+"""Names of columns of texts."""
 _MEANS = {
     "true": frozenset({"true", "supports", "support", "supported", "entailment", "yes"}),
     "false": frozenset({"false", "refutes", "refute", "refuted", "contradiction", "contradict", "contradicts", "no"}),
@@ -55,12 +56,19 @@ def propose_layout(path: Path, kind: str) -> Layout:
     Raises:
         UnclearLayoutError: With what cannot be told.
     """
-    find = _FINDERS.get(kind)
-    if find is None:
+    if kind not in _FINDERS:
         raise UnclearLayoutError(f"which columns a source of the kind {kind} reads")
     sample = read_sample(path, repeats=kind == "triples")
-    cells = columns_of(sample.records)
-    layout = find({name: values for name, values in cells.items() if any(value not in (None, "") for value in values)})
+    return layout_of(path, sample, find_columns(kind, columns_of(sample.records)))
+
+
+def find_columns(kind: str, cells: Cells) -> Layout:
+    """The columns that a source of this kind reads; UnclearLayoutError with what cannot be told."""
+    return _FINDERS[kind]({name: values for name, values in cells.items() if any(v not in (None, "") for v in values)})
+
+
+def layout_of(path: Path, sample: FileSample, layout: Layout) -> Layout:
+    """A layout with the settings that reading the file takes."""
     settings = {**sample.settings, **layout.settings}
     leaves = [name for value in layout.columns.values() for name in (value if isinstance(value, list) else [value])]
     if path.suffix.lower() not in (".json", ".jsonl", ".parquet") and all(isinstance(name, int) for name in leaves):
@@ -119,7 +127,8 @@ def _is_text_or_list(value: Any) -> bool:
 def _label(value: Any) -> str:
     """A label as a text; a list of one is that one."""
     parts = cast("list[Any]", value) if isinstance(value, list) else [value]
-    return str(parts[0]) if len(parts) == 1 else str(value)
+    one = parts[0] if len(parts) == 1 else value
+    return str(one).lower() if isinstance(one, bool) else str(one)
 
 
 def _labelled_claims(cells: Cells) -> Layout:
@@ -132,21 +141,38 @@ def _labelled_claims(cells: Cells) -> Layout:
     ]
     if not labels:
         zero = [name for name, found in words.items() if found == {"0", "1"} and GOLD.search(str(name))]
-        raise UnclearLayoutError(f"{zero[0]} is 0 or 1: which means true" if zero else "the label: no column fits")
+        graded = zero or [
+            name for name, found in words.items()
+            if GOLD.search(str(name)) and not _NOT_GOLD.search(str(name)) and 1 < len(found) <= len(cells[name]) / 2
+            and any(_CLAIM.search(str(other)) for other in cells)
+        ]  # fmt: skip
+        if not graded:
+            raise UnclearLayoutError("the label: no column fits")
+        found = sorted({_label(value) for value in cells[graded[0]]})
+        raise UnclearLayoutError(
+            f"{graded[0]} is {' or '.join(found)}: which means true"[:300],
+            sure=True, hint=f"say it, for instance --columns true={found[-1]},false={found[0]}",
+        )  # fmt: skip
     label = only_column(
         [name for name in labels if re.search(r"(?i)gold|final", str(name))] or labels, GOLD, "the label"
     )
     told: dict[str, list[str]] = {}
     for text in sorted({_label(value) for value in cells[label]}):
-        told.setdefault(meaning[text.strip().lower()], []).append(text.lower() if text in ("True", "False") else text)
+        told.setdefault(meaning[text.strip().lower()], []).append(text)
     if {"true", "false"} - told.keys():
         raise UnclearLayoutError(f"the labels: {', '.join(sorted(words[label]))} are not both true and false")
     is_asked = words[label] <= {"yes", "no", "maybe"} or all(isinstance(value, bool) for value in cells[label])
     plain = [name for name, values in cells.items() if all(isinstance(value, str) for value in values)]
-    texts = [name for name in plain if name != label and not IDENTIFIER.search(str(name)) and len(set(cells[name])) > 3]
+    texts = [name for name in plain if name != label and not IDENTIFIER.search(str(name))
+             and len(set(cells[name])) > min(3, len(cells[name]) / 2)]  # fmt: skip
     premise = [name for name in texts if _PREMISE.search(str(name))]
     text = only_column([name for name in texts if name not in premise], QUESTION if is_asked else _CLAIM, "the claim")
-    columns = {"text": text, "label": label, **({"premise": premise[0]} if len(premise) == 1 else {})}
+    label = f"{label}[0]" if any(isinstance(value, list) for value in cells[label]) else label
+    columns = {
+        "text": text,
+        "label": label,
+        **({"premise": premise[0]} if len(premise) == 1 else {}),
+    }
     settings: dict[str, Any] = {"labels": told, **({"as": "yes_no"} if is_asked else {})}
     return Layout(columns, {**settings, **({"about": "text"} if premise else {})})
 
@@ -164,7 +190,8 @@ def _triples(cells: Cells) -> Layout:
     if any(isinstance(value, list | dict) for name in (head, relation, tail) for value in cells[name]):
         raise UnclearLayoutError("triples that hold lists")
     if all(re.fullmatch(r"[A-Z]*\d+|\w+::.+", str(value)) for value in cells[head]):
-        raise UnclearLayoutError(f"{head} and {tail} are numbers of things: where are their names?")
+        question = f"{head} and {tail} are numbers of things: where are their names?"
+        raise UnclearLayoutError(question, sure=True, hint="put the names of the things into these columns")
     columns: dict[str, Any] = {"head": head, "relation": relation, "tail": tail}
     for role, end in (("head_type", head), ("tail_type", tail)):
         types = [name for name in cells if str(name) in (f"{end}_type", f"{end} type", role)]
@@ -179,12 +206,19 @@ def _triple_by_shape(cells: Cells) -> tuple[Any, Any, Any]:
     if len(cells) != 3 or 2 * len(set(map(str, cells[by_values[0]]))) > len(set(map(str, cells[by_values[1]]))):
         raise UnclearLayoutError(f"head, relation and tail among {', '.join(map(str, cells))}"[:200])
     head, tail = (name for name in cells if name != by_values[0])
+    if sum(len(str(value)) for name in (head, by_values[0]) for value in cells[name]) > _LONGEST_NAME * len(
+        cells[head]
+    ):
+        raise UnclearLayoutError(f"the head: {head} or {by_values[0]} holds whole texts, not names")
     return head, by_values[0], tail
 
 
+_LONGEST_NAME = 60
+
+
 def _passages(cells: Cells) -> Layout:
-    text = [name for name, values in cells.items() if _TEXT.search(str(name)) and all(map(_is_text_or_list, values))]
-    columns = {"text": only_column(text or list(text_columns(cells)), _TEXT, "the text")}
+    text = [name for name, values in cells.items() if TEXT.search(str(name)) and all(map(_is_text_or_list, values))]
+    columns = {"text": only_column(text or list(text_columns(cells)), TEXT, "the text")}
     titles = [name for name in cells if re.fullmatch("(?i)title", str(name))]
     return Layout({**columns, **({"title": titles[0]} if titles else {})})
 

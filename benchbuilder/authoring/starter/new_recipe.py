@@ -1,27 +1,31 @@
-"""``new NAME --language xx``: the files of a recipe in a language that no recipe need be in."""
+"""``new NAME --language xx`` or ``--data FILE``: the files of a recipe in a language that no recipe need be in."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from benchbuilder.authoring.clone.clone import Clone, CloneRequest, check_request
+from benchbuilder.authoring.clone.clone import Clone, CloneRequest, WrittenSource, check_request
 from benchbuilder.authoring.clone.source_form import source_template
+from benchbuilder.authoring.starter.cells import Layout
+from benchbuilder.authoring.starter.data_file import DataFile, check_file
 from benchbuilder.authoring.starter.graph import GraphParts, graph_parts, language_of, newest_day
 from benchbuilder.authoring.starter.language_table import LanguageFacts, facts_of_language
-from benchbuilder.authoring.starter.layout import Layout, propose_layout
+from benchbuilder.authoring.starter.layout import propose_layout
 from benchbuilder.authoring.starter.read_back import first_rows
 from benchbuilder.authoring.starter.sample import UnclearLayoutError
 from benchbuilder.config import OPEN_PLACE, RecipeIndex, find_roots
 from benchbuilder.core import BenchbuilderError, Fact, Problem, RecipeError, Triple, read_given_file, read_given_text
+from benchbuilder.pipeline import guess_language
 from benchbuilder.steps import ACCEPTED_COLUMNS, PAIR_COLUMNS, render_rows
 
 _DEFAULT_SOURCE = "questions:multiple_choice"
@@ -66,6 +70,12 @@ _FLOWS = {
         ("Right and wrong answers are verdicts alone. Scorers that compare texts do not apply to them.",
          "The claims keep the words of their source. What its authors wrote into false claims may give them away."),
     ),
+    "question_answer": _Flow(
+        "reading", ("verify", "cloze", "says", "says_yes", "says_no"),
+        ("ranks", "exceptions", "asks", "cloze_ends", "needs_picture", "needs_case", "catch_all", "context_dependent"),
+        "made of questions with answers by forms that change no word",
+        ("Wrong answers are those that the source lists, or answers to other questions.",),
+    ),
     "procedures": _Flow(
         "procedures", ("says", "says_yes", "says_no", "comes_before", "comes_next"), (),
         "about the order of steps, by sentences that change no step",
@@ -79,14 +89,15 @@ _FLOWS = {
          "The sentences of relations were made by rule."),
     ),
 }  # fmt: skip
+_FLOWS["rdf"] = _FLOWS["triples"]
 """The flow of each kind of source; that of `_CHOICES` for every other kind."""
-_MOST_BYTES = 20_000_000
-"""The size limit of a copied file."""
 _MOST_TRIPLES = 100_000
 """So many triples of a file tell what its relations are."""
 _PATH = re.compile(rf"path: {re.escape(OPEN_PLACE)}.*")
-_READ_BY = {"question_answer": "reading_en", "several_choice": "law_zh"}
-"""Kinds of sources that need the rules of a language, each with a recipe whose steps read it."""
+_READING = ("format", "encoding", "delimiter", "quoting", "header", "width", "sheet", "records")
+"""Settings of a source that say how to read its file, whatever its columns hold."""
+_NEUTRAL = {"says": "{answer}", "option": "- {answer}"}
+"""Sentences that are the same in any language."""
 _TEXTS = ("corpus", "books", "wikipedia")
 """Kinds of sources of texts, which any flow takes as evidence."""
 _SENTENCES = "en"
@@ -111,19 +122,27 @@ def start_recipe(request: CloneRequest, recipes: Sequence[str] | None = None) ->
             [Problem("a new recipe has no parts to copy", where=f"--also {request.extra_options[0]}", hint=hint)]
         )
     name, arguments = request.name, request.sources or (_DEFAULT_SOURCE,)
-    flow = _flow(arguments)
-    sources = [_source(argument, name) for argument in arguments]
+    flow, kinds = _flow(arguments), set(map(_kind_of, arguments))
+    sources = [_source(argument, request) for argument in arguments]
     language, graph = _graph(request, sources, library) if flow.name == "triples" else (request.language or "", None)
     facts, bundled = facts_of_language(language), _bundled(library, language.partition("-")[0])
+    if request.written:
+        bundled = {**_NEUTRAL, **bundled}
     english = _bundled(library, _SENTENCES)
+    card = request.card or (plain_card(name, graph.day) if graph is not None and graph.day else {})
+    rules = f"{language.partition('-')[0]}_reading" if flow.name == "reading" else ""
     values = {
-        "name": name, "language": language, "facts": facts, "graph": graph, "flow": flow,
+        "name": name, "language": language, "facts": facts, "graph": graph, "flow": flow, "card": card,
+        "rules": graph.rules if graph is not None else rules if library.paths_of(f"rules/{rules}") else "",
+        "several": ["single"] * ("several_choice" in kinds) + ["sources.choice"] * ("multiple_choice" in kinds),
         "sources": "\n\n".join(s.text for s in sources), "sentences": {key: english[key] for key in flow.sentences},
         "lists": {key: _LISTS[key] for key in flow.lists},
         "written": {key: value for key, value in bundled.items() if isinstance(value, str)},
         "found": {key: value for key, value in bundled.items() if isinstance(value, list)},
         "quoted": _quoted, "list": _listed,
     }  # fmt: skip
+    if flow.name == "reading" and not values["rules"]:
+        _check_wrong_answers(request, facts)
     files = {
         f"recipe/{name}.yaml": _rendered("recipe", values),
         f"forms/{name}.yaml": _rendered("forms", values),
@@ -137,10 +156,9 @@ def start_recipe(request: CloneRequest, recipes: Sequence[str] | None = None) ->
         }
     if graph is not None:
         files[f"recipe/{name}/relations.tsv"] = graph.table
-    data = dict(pair for source in sources for pair in source.files.items())
+    data = {f"recipe/{source.place}": source.content for source in sources if source.place}
     warnings = [
         *(_unknown_language(facts) if request.language else _guessed_language(facts)),
-        *_unread_kinds(arguments),
         *(source.warning for source in sources if source.warning is not None),
     ]
     written = {**{place: text.encode() for place, text in files.items()}, **data}
@@ -152,7 +170,7 @@ def _flow(arguments: Sequence[str]) -> _Flow:
     kinds = {kind: argument for argument in arguments if (kind := _kind_of(argument)) not in _TEXTS}
     flows = {_FLOWS.get(kind, _CHOICES).name: argument for kind, argument in kinds.items()}
     if len(flows) > 1:
-        where = " and ".join(f"--source {one}" for one in flows.values())
+        where = " and ".join(flows.values())
         hint = "make a recipe for each of them"
         raise RecipeError([Problem("these kinds of sources need different flows", where=where, hint=hint)])
     return next((_FLOWS[kind] for kind in kinds if kind in _FLOWS), _CHOICES)
@@ -162,56 +180,117 @@ def _kind_of(argument: str) -> str:
     return argument.partition("=")[0].partition(":")[2]
 
 
-@dataclass(frozen=True)
-class _SourceText:
-    """The YAML of a source, the files that it reads by their places, and what could not be told of them."""
-
-    text: str
-    files: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
-    warning: Problem | None = None
-
-
-def _source(argument: str, recipe: str) -> _SourceText:
+def _source(argument: str, request: CloneRequest) -> WrittenSource:
     """The source ``NAME:KIND``, or ``NAME:KIND=FILE``: then the file is copied, and its columns are guessed."""
+    if argument in request.written:
+        return request.written[argument]
     plain, _, given = argument.partition("=")
-    name, text = source_template(plain, recipe)
+    name, text = source_template(plain, request.name)
     if not given:
-        return _SourceText(text)
-    path, where = Path(given), f"--source {argument}"
-    if not path.is_file():
-        raise RecipeError([Problem("there is no such file", where=where, actual=given)])
-    if path.stat().st_size > _MOST_BYTES:
-        hint = f"leave out ={given}, and give the path later: paths of your own stand on the command line"
-        raise RecipeError(
-            [Problem("this file is too large to copy", where=where, allowed=f"{_MOST_BYTES} bytes", hint=hint)]
-        )
-    place = f"{recipe}/{name}{path.suffix.lower()}"
-    files = {f"recipe/{place}": read_given_file(path)}
-    text = _PATH.sub(f"path: {place}", text, count=1)
+        return WrittenSource(text)
+    path, kind, where = Path(given), _kind_of(argument), f"--source {argument}"
+    check_file(path, where)
+    file = DataFile(path, name, kind, path.suffix.lower(), read_given_file(path), Layout({}))
     try:
-        layout = propose_layout(path, _kind_of(argument))
+        layout = propose_layout(path, kind)
     except UnclearLayoutError as question:
         hint = "write them into the recipe; a column without a name is a number from 0"
-        return _SourceText(text, files, Problem("the columns of this file could not be told", where=where,
-                                                actual=str(question), hint=hint))  # fmt: skip
-    if _kind_of(argument) == "triples":  # what a build needs; the author may know more
-        layout = Layout(layout.columns, {**layout.settings, "title": path.name, "licence": "not stated"})
-    return _SourceText(_filled(text, layout), files)
+        what = "the columns of this file could not be told"
+        return _written(plain, file, request, Layout({}), Problem(what, where=where, actual=str(question), hint=hint))
+    # what a build needs; the author may know more
+    return _written(plain, file, request, _stated(layout, path) if kind == "triples" else layout)
 
 
-def _graph(request: CloneRequest, sources: Sequence[_SourceText], library: RecipeIndex) -> tuple[str, GraphParts]:
+def _check_wrong_answers(request: CloneRequest, facts: LanguageFacts) -> None:
+    """RecipeError if nothing tells wrong answers: neither a file, nor rules of the language."""
+    for argument, source in request.written.items():
+        name, _, kind = argument.partition(":")
+        if kind == "question_answer" and not yaml.safe_load(source.text)[name]["columns"].get("wrong"):
+            hint = "name a column of wrong answers: --columns wrong=COL"
+            raise RecipeError([Problem(f"no wrong answers are listed, and no rules find any in {facts.name}",
+                                       where=f"--data {source.given}", hint=hint)])  # fmt: skip
+
+
+def plain_card(name: str, day: str) -> Mapping[str, str]:
+    """What a card says of a benchmark before its author describes it, as YAML: enough to build, not to release."""
+    return {
+        "title": f"Questions of {name} # check", "licence": "not stated # check: that of the benchmark",
+        "correct_as_of": f'"{day}" # check: the day of the file, for nobody has checked the answers',
+        "personal_data": "Nobody has looked for any. # check",
+        "summary": f"Questions made of the sources of {name}. # check",
+        "intended_use": "[To measure how well language models tell right from wrong answers.] # check",
+        "not_for": "[Advice to people.] # check", "limitations": "[Nobody has checked the items.] # check",
+    }  # fmt: skip
+
+
+def data_request(request: CloneRequest, files: Sequence[DataFile]) -> CloneRequest:
+    """The request with the sources of `files`, and the language that they seem to be in if it names none.
+
+    Raises:
+        RecipeError: The language cannot be told, or nothing can be asked about the files without a recipe to copy.
+    """
+    if not request.origin and all(file.kind in _TEXTS for file in files) and not request.sources:
+        hint = "give a file of questions, claims or triples beside it, or let a model read claims: --from guideline_zh"
+        raise RecipeError([Problem("texts alone hold no questions", where=f"--data {files[0].given}", hint=hint)])
+    written: dict[str, WrittenSource] = {}
+    for file in files:
+        columns, settings = dict(file.layout.columns), dict(file.layout.settings)
+        if file.evidence is not None:
+            texts = {key: value for key, value in settings.items() if key in _READING}
+            layout = _stated(Layout({"text": file.evidence}, texts), file.given)
+            written[f"{file.name}_texts:corpus"] = _written(f"{file.name}_texts:corpus", file, request, layout)
+            if file.kind in ("claims", "question_answer"):
+                columns, settings = {**columns, "gold": file.evidence}, {**settings, "gold_in": f"{file.name}_texts"}
+        layout = _stated(Layout(columns, settings), file.given)
+        written[file.argument] = _written(file.argument, file, request, layout)
+    language = request.language
+    if language is None and not request.origin and not any(file.kind in ("triples", "rdf") for file in files):
+        language, seen = guess_language([text for file in files for text in file.texts])
+        if not language:
+            raise _unclear_language(files[0].given, seen)
+    card = plain_card(request.name, newest_day([file.given for file in files]))
+    return replace(request, sources=(*request.sources, *written), language=language, written=written, card=card)
+
+
+def _unclear_language(path: Path, seen: str) -> RecipeError:
+    hint = "give it: --language xx"
+    return RecipeError(
+        [Problem("the language of this file could not be told", where=f"--data {path}", actual=seen, hint=hint)]
+    )
+
+
+def _stated(layout: Layout, path: Path) -> Layout:
+    """The layout of a file, with what a card says of it until its author does."""
+    return Layout(layout.columns, {**layout.settings, "title": path.name, "licence": "not stated"})
+
+
+def _written(
+    argument: str, file: DataFile, request: CloneRequest, layout: Layout, warning: Problem | None = None
+) -> WrittenSource:
+    """The source that reads a copy of a file as `layout` says."""
+    place = f"{request.name}/{file.name}{file.suffix}"
+    text = _PATH.sub(f"path: {place}", source_template(argument, request.name)[1], count=1)
+    return WrittenSource(_filled(text, layout), place, file.data, file.given, warning)
+
+
+def _graph(request: CloneRequest, sources: Sequence[WrittenSource], library: RecipeIndex) -> tuple[str, GraphParts]:
     """The language of triples, asked for or told, and what a recipe needs for those of the files that can be read."""
-    triples, files = list[Triple](), list[Path]()
+    triples, files, tags = list[Triple](), list[Path](), Counter[str]()
     for argument, source in zip(request.sources, sources, strict=True):
-        given = argument.partition("=")[2]
-        if _kind_of(argument) != "triples" or not given or source.warning is not None:
+        if _kind_of(argument) not in ("triples", "rdf") or source.given is None or source.warning is not None:
             continue
-        files.append(Path(given).resolve())
+        files.append(source.given.resolve())
         with suppress(BenchbuilderError, ValueError):  # `new` shows why, when it reads them as a build does
             name = argument.partition(":")[0]
-            rows = first_rows(name, yaml.safe_load(source.text)[name], files[-1], "", _MOST_TRIPLES)
+            settings: Mapping[str, Any] = yaml.safe_load(source.text)[name]
+            tags.update(filter(None, settings.get("languages", ())[:1]))  # RDF says in which language its names are
+            rows = first_rows(name, settings, files[-1], "", _MOST_TRIPLES)
             triples += [row.payload for row in rows if isinstance(row, Fact)]
-    language = request.language or language_of(triples, library)
+    texts = [text for triple in triples for text in (triple.head, triple.relation, triple.tail)]
+    guess, seen = guess_language(texts) if request.written and not (request.language or tags) else ("en", "")
+    language = request.language or next(iter(tags), "") or language_of(triples, library, guess)
+    if not language:
+        raise _unclear_language(files[0], seen)
     return language, graph_parts(request.name, language, triples, library, newest_day(files))
 
 
@@ -242,14 +321,6 @@ def _filled(text: str, layout: Layout) -> str:
 def _yaml(value: Any) -> str:
     """A value as YAML on one line; an open place stays open."""
     return str(value) if str(value).startswith(OPEN_PLACE) else json.dumps(value, ensure_ascii=False)
-
-
-def _unread_kinds(arguments: Sequence[str]) -> Iterator[Problem]:
-    """A warning for each source that no step of a new recipe reads."""
-    for argument in arguments:
-        if (kind := _kind_of(argument)) in _READ_BY:
-            hint = f"copy a recipe that has such steps: --from {_READ_BY[kind]} --source {argument.partition('=')[0]}"
-            yield Problem(f"no step of a new recipe reads the kind {kind}", where=f"--source {argument}", hint=hint)
 
 
 def _unknown_language(facts: LanguageFacts) -> Sequence[Problem]:

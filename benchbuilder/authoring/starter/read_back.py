@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from benchbuilder.config import OPEN_PLACE, read_kind_spec
-from benchbuilder.core import BenchbuilderError, Row, create_from_spec, read_given_text
+from benchbuilder.core import BenchbuilderError, Kept, Row, SourceUnit, create_from_spec, read_given_text
 from benchbuilder.pipeline import shown_rows
 
 _READINGS = ("index", "index_from_1")
@@ -52,4 +53,7 @@ def first_rows(name: str, data: Mapping[str, Any], path: Path, language: str, co
     plain["path"] = {"path": data["path"], "resolved_path": str(path)}
     source: Any = create_from_spec("source", read_kind_spec("source", plain), name, language)
     source.check()
-    return source.first_rows(count)
+    if rows := source.first_rows(count):
+        return rows
+    outcomes = (unit.outcome for unit in islice(source.read(), count) if isinstance(unit, SourceUnit))
+    return [outcome.row for outcome in outcomes if isinstance(outcome, Kept)]

@@ -39,7 +39,14 @@ _VERDICT = re.compile(
 
 
 class UnclearLayoutError(Exception):
-    """What cannot be told of a file, as a question to its author."""
+    """What cannot be told of a file, as a question to its author.
+
+    With `sure` the kind of the file is known, and only this is open; `hint` says how to answer.
+    """
+
+    def __init__(self, question: str, *, sure: bool = False, hint: str = "") -> None:
+        super().__init__(question)
+        self.sure, self.hint = sure, hint
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +78,30 @@ def read_sample(path: Path, *, repeats: bool = False) -> FileSample:
     if start in ("{", "["):
         return _json(path, encoding, settings, is_lines=form == "jsonl" or is_json_lines(path, encoding), form=form)
     return _table(path, encoding, settings, form, repeats=repeats)
+
+
+def plain_text_settings(path: Path) -> dict[str, Any] | None:
+    """The settings that read a file as running text; ``None`` if its name or its lines say that it is a table.
+
+    Raises:
+        UnclearLayoutError: The encoding cannot be told.
+    """
+    if path.suffix.lower() not in (".txt", ".md"):
+        return None
+    with suppress(UnclearLayoutError):
+        read_sample(path)
+        return None
+    settings = _encoding(path)
+    text = read_given_file(path).decode(settings.get("encoding", "utf-8"))
+    return settings | ({"unit": "block"} if re.search(r"\S[ \t]*\r?\n[ \t]*\r?\n[ \t]*\S", text) else {})
+
+
+def preamble_records(path: Path) -> list[dict[str | int, Any]]:
+    """The records of a worksheet below lines that are no table, such as a title; none if it begins with its names."""
+    rows = _sheet(path)
+    at = next((n for n, row in enumerate(rows) if sum(map(bool, map(_NAMES.search, row))) > 2), 0)
+    names = [cell.strip() for cell in rows[at]] if at else []
+    return [{name: cell for name, cell in zip(names, row, strict=True) if name} for row in rows[at + 1 :] if names]
 
 
 def _encoding(path: Path) -> dict[str, Any]:

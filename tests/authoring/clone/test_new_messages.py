@@ -20,9 +20,9 @@ CASES: dict[str, tuple[str, str]] = {
     "nothing asked": (
         "new", """\
         error: 1 problem in the recipe
-        - a name, and a recipe to copy, a language or a file of triples, are needed
+        - a name, and a file, a recipe to copy or a language, are needed
             at:      new
-            hint:    for instance `benchbuild new mine --from care_mi`, `benchbuild new mine --language yo`, `benchbuild new mine --source kg:triples=kg.tsv` or `benchbuild new --plugin my_plugin`
+            hint:    for instance `benchbuild new mine --data FILE`, `benchbuild new mine --from care_mi`, `benchbuild new mine --language yo` or `benchbuild new --plugin my_plugin`
         """,  # noqa: E501
     ),
     "no such recipe": (

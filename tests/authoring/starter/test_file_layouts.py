@@ -23,6 +23,8 @@ TOLD: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
      {"question": 0, "options": [1, 2, 3, 4], "answer_key": 5}, {"header": False, "width": 6}),
     ("subjects.csv", "question,field,p1,p2,key\nWhat is it?,law,1a,2a,A\nWho is it?,law,3a,4a,B\nWhy,law,5,6,A\n",
      {"question": "question", "options": ["p1", "p2"], "answer_key": "key"}, {}),
+    ("always_first.csv", "question,A,B,C,answer\nWhat is it?,one,two,three,A\nWho was it?,four,five,six,A\n",
+     {"question": "question", "options": ["A", "B", "C"], "answer_key": "answer"}, {}),
     ("c.tsv", "id\tkey\tquestion\ta\tb\n1x\t0\tLong question?\tyes, so\tno\n2x\t1\tAnother?\tup\tdown\n",
      {"question": "question", "options": ["a", "b"], "answer_key": "key"}, {"key_as": "index"}),
     ("d.jsonl", '{"q": "What?", "o": ["a", "b"], "k": 1}\n{"q": "Who?", "o": ["c", "d"], "k": 0}\n', QKA,

@@ -80,6 +80,8 @@ def test_eight_sentences_and_the_check_passes(here: Path, capsys: pytest.Capture
     [
         ("claims", "labelled", {"true_or_false", "says_yes", "says_no"}),
         ("procedures", "procedures", {"says", "says_yes", "says_no", "comes_before", "comes_next"}),
+        ("question_answer", "reading", {"verify", "cloze", "says", "says_yes", "says_no"}),
+        ("several_choice", "forms", set(SENTENCES)),
         ("corpus", "forms", set(SENTENCES)),
     ],
 )
@@ -90,19 +92,6 @@ def test_the_kind_of_the_source_chooses_the_flow(here: Path, kind: str, flow: st
     forms = yaml.safe_load((here / "recipes/forms/ahuike.yaml").read_text("utf-8"))
     assert {key for key, value in forms.items() if isinstance(value, str)} == sentences
     assert (here / "recipes/pairs").exists() == (flow == "forms")
-
-
-@pytest.mark.push
-@pytest.mark.parametrize("kind", ["question_answer", "several_choice"])
-def test_a_kind_that_no_step_reads_is_warned_of_and_the_proposed_command_works(
-    here: Path, capsys: pytest.CaptureFixture[str], kind: str
-) -> None:
-    assert main(["new", "ahuike", "--language", "ig", "--source", f"a:{kind}"]) == 0
-    told = capsys.readouterr().out
-    assert f"warning: no step of a new recipe reads the kind {kind}" in told
-    words = told.partition("such steps: ")[2].split()[:4]
-    assert main(["new", "other", *words]) == 0
-    assert f"kind: {kind}" in (here / "recipes/recipe/other.yaml").read_text("utf-8")
 
 
 def test_sources_of_two_flows_are_an_error(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

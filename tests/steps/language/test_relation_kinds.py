@@ -48,6 +48,8 @@ def each_once(tails: list[str], count: int = 24) -> list[tuple[str, str]]:
         ("en", "do_eat", each_once(["apples", "eggs"]), "preferences"),
         ("en", "colour", each_once(["red"]), "checkable"),
         ("es", "efectos secundarios", each_once(["náusea"]), "open"),
+        ("de", "Nebenwirkung", each_once(["Übelkeit"]), "open"),
+        ("pt", "efeitos colaterais", each_once(["náusea"]), "open"),
         ("fr", "facteur de risque", each_once(["tabac"]), "open"),
         ("hi", "लक्षण", each_once(["बुखार"]), "open"),
         ("ar", "الأعراض", each_once(["حمى"]), "open"),
@@ -70,7 +72,8 @@ def test_kinds(language: str, relation: str, pairs: list[tuple[str, str]], kind:
         ("zh", "多见于既往身体健康的青壮年男性", "clause"), ("zh", "骨科", ""),
         ("en", "none", "negative"), ("en", "noradrenaline", ""), ("en", "fever, cough", "list"),
         ("en", "fever and cough", "list"), ("en", "it is seen in most of those who smoke daily", "clause"),
-        ("es", "tos y fiebre", "list"), ("fr", "aucun", "negative"),
+        ("es", "tos y fiebre", "list"), ("de", "Husten und Fieber", "list"), ("pt", "tosse e febre", "list"),
+         ("fr", "aucun", "negative"),
     ],
 )  # fmt: skip
 def test_answers_that_are_no_single_ones(language: str, answer: str, why: str) -> None:

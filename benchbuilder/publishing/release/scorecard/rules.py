@@ -306,7 +306,9 @@ def _version(facts: BuildFacts) -> Finding:
 
 def _licence(facts: BuildFacts) -> Finding:
     return _stated(
-        bool(facts.material.loaded.whole.card.licence.strip()), "card.licence", _seen("empty", keys="card.licence")
+        facts.material.loaded.whole.card.licence.strip() not in ("", "not stated"),
+        "card.licence",
+        _seen("empty", keys="card.licence"),
     )
 
 

@@ -1,0 +1,255 @@
+"""``new --data FILE``: what kind of source a file is, which columns it needs, and what its texts are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from benchbuilder.authoring.starter.cells import Cells, Layout, columns_of
+from benchbuilder.authoring.starter.converted import convert_file
+from benchbuilder.authoring.starter.graph import rdf_layout
+from benchbuilder.authoring.starter.layout import TEXT, find_columns, layout_of
+from benchbuilder.authoring.starter.sample import FileSample, UnclearLayoutError, plain_text_settings, read_sample
+from benchbuilder.config import OPEN_PLACE
+from benchbuilder.core import Problem, RecipeError, read_given_file
+from benchbuilder.sources import RDF_SUFFIXES
+
+KIND_WORDS = {
+    "multiple_choice": "multiple-choice questions", "several_choice": "questions with several right options",
+    "question_answer": "questions with answers", "claims": "labelled claims", "triples": "triples", "rdf": "triples",
+    "corpus": "texts", "books": "texts",
+}  # fmt: skip
+_TRIED = ("multiple_choice", "claims", "question_answer", "triples", "corpus")
+"""Kinds in the order in which they are tried: what has options could be read without them, too."""
+_ROLES = {
+    "question": "question", "options": "option", "key": "answer_key", "right": "right answer", "wrong": "wrong answer",
+    "claim": "claim", "label": "label", "premise": "premise", "head": "head", "relation": "relation", "tail": "tail",
+    "text": "text", "title": "title",
+}  # fmt: skip
+"""What ``--columns`` may name, and the name by which the column of somebody's choice is then known."""
+_LABELS = {"true": "true", "false": "false", "skip": "neutral"}
+"""What ``--columns`` may say of labels, and a label that means it."""
+_SHOWN = re.compile(r"(?i)(^|_)(passage|context|text|case|vignette|article|paragraph)$")
+_EVIDENCE = re.compile(r"(?i)^(evidence|source_?text|passage|knowledge|support|contexts?)$")
+"""Names of columns of texts: that options are about, so that they are shown; and that show an answer."""
+_HINT = (
+    "name its columns, for instance --columns question=COL,right=COL,wrong=COL or claim=COL,label=COL or "
+    "head=COL,relation=COL,tail=COL; or its kind: --source NAME:KIND=FILE"
+)
+_DOCUMENTS = (".docx", ".doc", ".odt", ".rtf", ".html", ".htm", ".pptx")
+_CHOICES, _ANSWERED = ("multiple_choice", "several_choice"), ("claims", "question_answer")
+MOST_BYTES = 20_000_000
+"""The size limit of a copied file."""
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """What is known of a file: the source `name` of the kind `kind` reads `data` as `layout` says.
+
+    `texts` tell its language. `evidence` is the column of the texts that show the answers, if there is one, and
+    `notes` say what else was seen.
+    """
+
+    given: Path
+    name: str
+    kind: str
+    suffix: str
+    data: bytes
+    layout: Layout
+    texts: Sequence[str] = ()
+    evidence: str | int | None = None
+    notes: Sequence[str] = field(default_factory=tuple[str, ...])
+
+    @property
+    def argument(self) -> str:
+        """The source as ``--source`` names it."""
+        return f"{self.name}:{self.kind}"
+
+
+def read_data_files(given: Sequence[str], columns: str | None) -> list[DataFile]:
+    """What the files hold.
+
+    Raises:
+        RecipeError: It cannot be told of one; with what was seen in it, and what would help.
+    """
+    told = _told_columns(columns or "")
+    if told and len(given) != 1:
+        hint = "give one --data with it, and add the other files to the recipe"
+        raise RecipeError([Problem("--columns is about one file", where=f"--columns {columns}", hint=hint)])
+    files: list[DataFile] = []
+    for path in map(Path, given):
+        check_file(path, f"--data {path}")
+        try:
+            files.append(_read(path, _own_name(path, [file.name for file in files]), told))
+        except UnclearLayoutError as question:
+            raise RecipeError([Problem("what this file holds could not be told", where=f"--data {path}",
+                                       actual=str(question), hint=question.hint or _HINT)]) from None  # fmt: skip
+    return files
+
+
+def check_file(path: Path, where: str) -> None:
+    """RecipeError if there is no such file, or it is too large to copy."""
+    if not path.is_file():
+        raise RecipeError([Problem("there is no such file", where=where, actual=str(path))])
+    if path.stat().st_size > MOST_BYTES:
+        hint = "begin with a part of it, and give the path of the whole file later: paths of your own stand on the " \
+               "command line"  # fmt: skip
+        raise RecipeError(
+            [Problem("this file is too large to copy", where=where, allowed=f"{MOST_BYTES} bytes", hint=hint)]
+        )
+
+
+def _own_name(path: Path, taken: Sequence[str]) -> str:
+    """A name for the source, from that of its file."""
+    name = re.sub(r"[\W_]+", "_", path.stem.lower(), flags=re.ASCII).strip("_")
+    name = name if name.isidentifier() else f"data_{name}".strip("_")
+    return next(one for n in range(1, len(taken) + 2) if (one := f"{name}_{n}" if n > 1 else name) not in taken)
+
+
+def _told_columns(columns: str) -> Mapping[str, list[str]]:
+    """The columns of ``ROLE=COL,...`` by their roles."""
+    told: dict[str, list[str]] = {}
+    for part in filter(None, columns.split(",")):
+        role, equals, name = part.partition("=")
+        roles = (*_ROLES, "context", "evidence", "key_as", *_LABELS)
+        if not equals or role not in roles:
+            raise RecipeError([Problem("this names no column", where=f"--columns {part}", allowed=", ".join(roles),
+                                       hint="for instance --columns question=COL,right=COL,wrong=COL")])  # fmt: skip
+        told.setdefault(role, []).append(name)
+    return told
+
+
+def _read(path: Path, name: str, told: Mapping[str, list[str]]) -> DataFile:
+    suffix = path.suffix.lower()
+    if suffix in RDF_SUFFIXES:
+        layout, texts = rdf_layout(path)
+        return DataFile(path, name, "rdf", suffix, read_given_file(path), layout, texts)
+    if suffix == ".pdf":
+        layout = Layout({}, {"running_lines": "drop", "join_hyphens": True})
+        return DataFile(path, name, "books", suffix, read_given_file(path), layout)
+    if suffix in _DOCUMENTS:
+        raise UnclearLayoutError(f"a document in the format {suffix}", hint="save it as text (.txt) or as PDF")
+    converted = convert_file(path)
+    settings = plain_text_settings(path) if converted is None else None
+    if settings is not None:
+        texts = read_given_file(path).decode(settings.get("encoding", "utf-8"), errors="replace").splitlines()
+        return DataFile(path, name, "corpus", ".txt", read_given_file(path), Layout({}, settings), texts)
+    sample = FileSample(converted.records) if converted is not None else None
+    suffix, data = (".jsonl", converted.data) if converted is not None else (suffix, read_given_file(path))
+    kind, layout, cells = _told(path.with_suffix(suffix) if converted else path, sample, told)
+    if told.get("key_as"):
+        layout = Layout(layout.columns, {**layout.settings, "key_as": told["key_as"][0]})
+    if any(OPEN_PLACE in str(value) for value in layout.settings.values()):
+        hint = "say --columns key_as=index if they count from 0, key_as=index_from_1 if they count from 1"
+        raise UnclearLayoutError(f"the numbers in {layout.columns['answer_key']} may count from 0 or from 1", hint=hint)
+    shown, evidence = (
+        _column(told[role][0], cells) if role in told else _named(pattern, cells, layout) if kind in kinds else None
+        for role, pattern, kinds in (("context", _SHOWN, _CHOICES), ("evidence", _EVIDENCE, (*_CHOICES, *_ANSWERED)))
+    )
+    if shown is not None:
+        layout = Layout({**layout.columns, "context": shown}, layout.settings)
+    texts = [text for column in _used(layout) for text in _texts(cells.get(column, ()))]
+    notes = [] if converted is None else [converted.note]
+    if kind == "question_answer" and "wrong" not in layout.columns:
+        notes.append(
+            "no wrong answers are listed: rules take them from other rows, so a few rows give few items or none"
+        )
+    return DataFile(path, name, kind, suffix, data, layout, texts, None if evidence == shown else evidence, notes)
+
+
+def _told(path: Path, sample: FileSample | None, told: Mapping[str, list[str]]) -> tuple[str, Layout, Cells]:
+    """The first kind that fits the file, or the columns that somebody named, with its layout and all cells."""
+    reasons: dict[str, str] = {}
+    labels = {label: told[label] for label in _LABELS if label in told}
+    for kind in ("claims",) if labels else _TRIED:
+        try:
+            found = sample or read_sample(path, repeats=kind == "triples")
+            cells = columns_of(found.records)
+            names = {alias: _column(name, cells) for alias, name in _aliases(told)}
+            known: Cells = {alias: cells[name] for alias, name in names.items()} if names else cells
+            own_kind, layout = _of_kind(kind, known, labels)
+        except UnclearLayoutError as question:
+            if question.sure:
+                raise
+            reasons[kind] = str(question)
+            continue
+        columns = {role: _own_columns(value, names) for role, value in layout.columns.items()}
+        return own_kind, layout_of(path, found, Layout(columns, layout.settings)), cells
+    kinds = {why: kind for kind, why in reversed(reasons.items())}
+    raise UnclearLayoutError("; ".join(why if len(kinds) == 1 else f"as {KIND_WORDS[kind]}: {why[:120]}"
+                                       for why, kind in reversed(kinds.items())))  # fmt: skip
+
+
+def _of_kind(kind: str, cells: Cells, labels: Mapping[str, list[str]]) -> tuple[str, Layout]:
+    """The columns of a kind; UnclearLayoutError with what cannot be told."""
+    means = {label: _LABELS[meaning] for meaning, found in labels.items() for label in found}
+    try:
+        layout = find_columns(kind, {name: _meant(values, means) for name, values in cells.items()})
+    except UnclearLayoutError as question:
+        if kind != "multiple_choice" or "no column fits" in str(question):
+            raise
+        if "several_choice" not in str(question):
+            raise UnclearLayoutError(str(question), sure=True) from None  # there are options, and a key that fits
+        return "several_choice", find_columns("several_choice", cells)
+    if kind == "corpus" and not TEXT.search(str(layout.columns["text"])):
+        raise UnclearLayoutError(f"the text: none of {', '.join(map(str, cells))}"[:300])
+    return kind, Layout(layout.columns, {**layout.settings, "labels": labels}) if labels else layout
+
+
+def _meant(values: Sequence[Any], means: Mapping[str, str]) -> Sequence[Any]:
+    """The values of a column of labels as what somebody said that they mean; those of any other as they are."""
+    is_told = means and {str(value) for value in values} <= means.keys()
+    return [means[str(value)] for value in values] if is_told else values
+
+
+def _aliases(told: Mapping[str, list[str]]) -> Iterator[tuple[str, str]]:
+    """The columns that somebody named, each below a name that says what it holds."""
+    for role, alias in _ROLES.items():
+        names = told.get(role, ())
+        yield from ((f"{alias} {n}" if len(names) > 1 else alias, name) for n, name in enumerate(names, 1))
+
+
+def _column(name: str, cells: Cells) -> str | int:
+    """The column of this name or number; UnclearLayoutError if there is none."""
+    column = int(name) if name.isdecimal() and name not in cells else name
+    if column not in cells:
+        seen = ", ".join(map(str, cells))[:300]
+        raise UnclearLayoutError(f"there is no column {name}; there are {seen}", sure=True, hint="name one of them")
+    return column
+
+
+def _own_columns(value: Any, names: Mapping[str, str | int]) -> Any:
+    """Columns as the file names them."""
+    own = [names.get(column, column) for column in cast("list[Any]", value if isinstance(value, list) else [value])]
+    return own if isinstance(value, list) else own[0]
+
+
+def _named(pattern: re.Pattern[str], cells: Cells, layout: Layout) -> str | int | None:
+    """The only column that the pattern names, no role has, and that holds texts."""
+    used = _used(layout)
+    found = [
+        name for name, values in cells.items()
+        if name not in used and pattern.search(str(name)) and any(len(text) > _SHORT for text in _texts(values))
+    ]  # fmt: skip
+    return found[0] if len(found) == 1 else None
+
+
+def _used(layout: Layout) -> list[Any]:
+    return [name for value in layout.columns.values() for name in (value if isinstance(value, list) else [value])]
+
+
+_SHORT = 20
+"""The most characters of a text that is too short to be evidence."""
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """All texts in a value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | tuple | dict):
+        parts = cast("Sequence[Any]", value.values() if isinstance(value, dict) else value)
+        for part in parts:
+            yield from _texts(part)
