@@ -160,9 +160,8 @@ def test_the_tasks_stand_side_by_side_once_two_have_results(here: Path, capsys: 
     assert "side by side" not in capsys.readouterr().out
     assert not page.exists()
     assert main(["evaluate", *words, "--task", "everything"]) == 0
-    assert "all tasks side by side: builds/two/evaluation/tasks.html, builds/two/evaluation/tasks.csv" in (
-        capsys.readouterr().out
-    )
+    files = ", ".join(f"builds/two/evaluation/tasks{end}" for end in (".html", ".zh.html", ".csv"))
+    assert f"all tasks side by side: {files}" in capsys.readouterr().out
     with table.open(encoding="utf-8-sig", newline="") as stream:
         lines = {line["model"]: line for line in csv.DictReader(stream)}
     data = json.loads((here / "builds" / "two" / "verdicts" / "evaluation" / "results.json").read_text("utf-8"))
@@ -173,6 +172,12 @@ def test_the_tasks_stand_side_by_side_once_two_have_results(here: Path, capsys: 
         names = ("verdicts", "verdicts_low", "verdicts_high", "verdicts_items")
         assert [float(own[name]) for name in names] == pytest.approx(stated)
     assert lines["guess"]["everything"] == "", "it answers in the other task alone"
+    title, own = sheet["title"], data["translations"]["en"][sheet["title"]]
+    assert title != own
+    for file, there, other in ((page, own, title), (page.with_name("tasks.zh.html"), title, own)):
+        text = file.read_text("utf-8")
+        assert f"{there}</th>" in text
+        assert f"{other}</th>" not in text
     assert float(lines["always_agree"]["everything"]) > 0, "a task without metrics has its first mean or accuracy"
     explored = scored_answers(here / "builds" / "two", "verdicts")
     assert explored is not None, "the explorer finds the results of a task"

@@ -27,7 +27,7 @@ def report(tmp_path, build=None, language="en", examples=20, cue_words=(), **sai
     exporter = Report(spec)
     build = build or finished(**said)
     assert exporter.can_write(build)
-    (path,) = exporter.write(build, tmp_path)
+    path, *_ = exporter.write(build, tmp_path)
     return path.read_text(encoding="utf-8")
 
 
@@ -37,11 +37,36 @@ def test_every_state_makes_a_well_formed_page_in_one_file(tmp_path, language, sa
     text = report(tmp_path, language=language, **said)
     page = Page(text)
     assert len(page.ids) == len(set(page.ids))
-    assert all(link.startswith("#") for link in page.links)
-    assert {link[1:] for link in page.links} <= set(page.ids)
+    assert page.links[0] == ("report.zh.html" if language == "en" else "report.en.html")
+    assert {link.partition("#")[2] for link in page.links[1:]} <= set(page.ids)
     assert not {"script", "link", "img", "iframe"} & {tag for tag, _ in page.tags}
     assert "url(" not in text
     assert "@import" not in text
+
+
+@pytest.mark.parametrize(
+    ("locale", "language", "names"),
+    [
+        ("zh_CN.UTF-8", None, ["report.html:zh", "report.en.html:en"]),
+        ("zh_CN.UTF-8", "en", ["report.html:en", "report.zh.html:zh"]),
+        ("de_DE.UTF-8", None, ["report.html:en", "report.zh.html:zh"]),
+        ("C", None, ["report.html:en", "report.zh.html:zh"]),
+    ],
+)
+def test_a_page_opens_in_the_language_of_its_reader_and_links_to_the_others(
+    tmp_path, monkeypatch, locale, language, names
+):
+    monkeypatch.setenv("LC_ALL", locale)
+    spec = ReportSpec(kind="report", file="report.html", language=language, examples=2, cue_words=())
+    former = tmp_path / f"report.{names[0][-2:]}.html"
+    former.write_text("of an earlier run, in another locale")
+    files = Report(spec).write(finished(30), tmp_path)
+    pages = {file.name: Page(file.read_text(encoding="utf-8")) for file in files}
+    assert [f"{name}:{page.tags[0][1]['lang']}" for name, page in pages.items()] == names
+    assert [next(iter(page.links)) for page in pages.values()] == list(reversed(pages))
+    assert all("lang" in tag for page in pages.values() for _, tag in page.tags if "hreflang" in tag)
+    assert not former.exists()
+    assert {*pages} <= {*Report(spec).output_names()}
 
 
 def test_what_data_say_is_text(tmp_path):

@@ -71,7 +71,7 @@ class DatasetCard(Exporter):
             release: Markdown of a release, put after the summary.
             fields: The columns that the files have, instead of those of the build.
         """
-        t = self.spec.texts(finished.recipe)
+        t = self.spec.texts(finished.recipe["language"])
         context = _context(finished, item_summaries(finished, self.spec.cue_words), self.spec, t) | {
             "release": Markup(release)
         }

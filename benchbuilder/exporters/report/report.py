@@ -11,8 +11,9 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from benchbuilder.config import KindSpec
-from benchbuilder.core import PageTexts, write_atomically
+from benchbuilder.core import PageTexts
 from benchbuilder.exporters.base import Exporter, FileName, FinishedBuild, PageSpec
+from benchbuilder.exporters.render.page_languages import LanguageLink, write_pages
 from benchbuilder.exporters.render.templates import render_html
 from benchbuilder.exporters.report import charts, funnel
 from benchbuilder.exporters.report.annotation import LabelTexts, annotation_summaries
@@ -25,8 +26,8 @@ from benchbuilder.exporters.report.counts import (
     score_blind_baselines,
     types_of,
 )
-from benchbuilder.exporters.report.coverage import section_coverage
-from benchbuilder.exporters.report.entries import ReportEntry, entry_ancestors, sources_of
+from benchbuilder.exporters.report.coverage import SectionCoverage, section_coverage
+from benchbuilder.exporters.report.entries import EntryAncestor, ReportEntry, entry_ancestors, sources_of
 from benchbuilder.exporters.report.summaries import (
     EntrySummary,
     candidate_summaries,
@@ -52,6 +53,7 @@ class Report(Exporter):
     """
 
     kind: ClassVar[str] = "report"
+    version: ClassVar[int] = 2
     spec_class: ClassVar[type[KindSpec]] = ReportSpec
 
     spec: ReportSpec
@@ -62,9 +64,16 @@ class Report(Exporter):
 
     def write(self, finished: FinishedBuild, folder: Path) -> list[Path]:
         """Write the page."""
-        t = self.spec.texts(finished.recipe)
-        page = render_html("report.html.j2", t=t, spec=self.spec, **_context(finished, self.spec, t))
-        return [write_atomically(folder / self.spec.file, page, sync=False)]
+        read = _ReadBuild.of(finished, self.spec)
+
+        def page(t: PageTexts, languages: Sequence[LanguageLink]) -> str:
+            return render_html("report.html.j2", t=t, spec=self.spec, languages=languages, **_context(read, t))
+
+        return write_pages(folder, self.spec.file, self.spec.reader_texts(), page, sync=False)
+
+    def output_names(self) -> tuple[str, ...]:
+        """The names of the page in all languages."""
+        return self.spec.page_names(self.spec.file)
 
 
 @dataclass(frozen=True)
@@ -76,13 +85,34 @@ class Tile:
     note: str = ""
 
 
-def _context(finished: FinishedBuild, spec: ReportSpec, t: PageTexts) -> dict[str, Any]:
-    made, proposed = (find(finished, spec.cue_words) for find in (item_summaries, candidate_summaries))
+@dataclass(frozen=True)
+class _ReadBuild:
+    """What a report takes from a build, whatever its language; reading the rows takes longest."""
+
+    finished: FinishedBuild
+    spec: ReportSpec
+    made: Sequence[EntrySummary]
+    proposed: Sequence[EntrySummary]
+    examples: Sequence[ReportEntry]
+    ancestry: Mapping[str, Sequence[EntryAncestor]]
+    words: funnel.WordMatches | None
+    coverage: Sequence[SectionCoverage]
+
+    @classmethod
+    def of(cls, finished: FinishedBuild, spec: ReportSpec) -> _ReadBuild:
+        """Read a build."""
+        made, proposed = (find(finished, spec.cue_words) for find in (item_summaries, candidate_summaries))
+        examples = _examples(finished, spec, made or proposed)
+        return cls(finished, spec, made, proposed, examples, entry_ancestors(finished, examples),
+                   funnel.word_matches(finished), section_coverage(finished))  # fmt: skip
+
+
+def _context(read: _ReadBuild, t: PageTexts) -> dict[str, Any]:
+    finished, spec, made, proposed = read.finished, read.spec, read.made, read.proposed
     shown = made or proposed
     origins, types = sources_of(finished), types_of([*made, *proposed])
     sources = groups_of([*made, *proposed], origins)
     colours = charts.ChartColours([*origins, *(name for name in sources if name not in origins)], types)
-    drawn = _examples(finished, spec, shown)
     bases = {base for entry in shown for base in entry.bases}
     judged = annotation_summaries(finished)
     return {
@@ -107,8 +137,8 @@ def _context(finished: FinishedBuild, spec: ReportSpec, t: PageTexts) -> dict[st
         "baselines": score_blind_baselines(shown, sources, cue_words=bool(spec.cue_words)),
         "sample_votes": funnel.holds_sample_votes(finished.recipe),
         "lengths": _lengths(shown, sources, types, colours, t),
-        "words": funnel.word_matches(finished),
-        "coverage": section_coverage(finished),
+        "words": read.words,
+        "coverage": read.coverage,
         "judged": judged,
         "labels": LabelTexts(t),
         "threshold_charts": {
@@ -116,8 +146,8 @@ def _context(finished: FinishedBuild, spec: ReportSpec, t: PageTexts) -> dict[st
             for step, summary in judged.items()
         },
         "evidence": _evidence(shown, sources, sorted(bases), colours, t),
-        "examples": drawn,
-        "ancestry": entry_ancestors(finished, drawn),
+        "examples": read.examples,
+        "ancestry": read.ancestry,
         "dropped": funnel.reason_counts(finished, "dropped"),
         "aside": funnel.reason_counts(finished, "not_applicable"),
         "failed": funnel.reason_counts(finished, "failed"),

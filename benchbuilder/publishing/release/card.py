@@ -85,7 +85,7 @@ def render_cards(
 
 def texts_of_card(material: ReleaseMaterial) -> PageTexts:
     """The texts in the language of the card, which is also that of the other pages of a release."""
-    return _card_spec(material.tasks[0]).texts(material.tasks[0].finished.recipe)
+    return _card_spec(material.tasks[0]).texts(material.tasks[0].finished.recipe["language"])
 
 
 def _card_spec(task: TaskMaterial) -> DatasetCardSpec:
