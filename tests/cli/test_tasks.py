@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from html_page import Page
 
 from benchbuilder.cli.dispatch import main
 from benchbuilder.config.load import load_recipe
 from benchbuilder.core.errors import RecipeError
-from benchbuilder.explorer.reading.scored_answers import scored_answers
+from benchbuilder.evaluation.results.stated_metrics import results_in_language
 from benchbuilder.pipeline.check import check_recipe
 from benchbuilder.testing import fake_openai_server
 
@@ -172,20 +171,14 @@ def test_the_tasks_stand_side_by_side_once_two_have_results(here: Path, capsys: 
         names = ("verdicts", "verdicts_low", "verdicts_high", "verdicts_items")
         assert [float(own[name]) for name in names] == pytest.approx(stated)
     assert lines["guess"]["everything"] == "", "it answers in the other task alone"
-    title, own = sheet["title"], data["translations"]["en"][sheet["title"]]
-    assert title != own
-    for file, there, other in ((page, own, title), (page.with_name("tasks.zh.html"), title, own)):
-        text = file.read_text("utf-8")
-        assert f"{there}</th>" in text
-        assert f"{other}</th>" not in text
-    assert float(lines["always_agree"]["everything"]) > 0, "a task without metrics has its first mean or accuracy"
-    explored = scored_answers(here / "builds" / "two", "verdicts")
-    assert explored is not None, "the explorer finds the results of a task"
-    assert explored.ids == [line[0] for line in data["items"]]
-    shown = Page(page.read_text("utf-8"))
-    assert "s-tasks" in shown.ids
-    main(["report", *words])
-    assert "all tasks side by side" in capsys.readouterr().out
+    (verdicts,) = [sheet["title"] for sheet in data["tables"] if sheet["name"].startswith("verdicts_")]
+    translated = data["translations"]["en"][verdicts]
+    assert translated != verdicts
+    assert translated in {sheet["title"] for sheet in results_in_language(data, "en")["tables"]}
+    assert results_in_language(data, "xx")["tables"] == data["tables"]
+    pages = {file: file.read_text("utf-8") for file in (page, page.with_name("tasks.zh.html"))}
+    assert ['<html lang="en"' in text for text in pages.values()] == [True, False]
+    assert all(other.name in text for file, text in pages.items() for other in pages if other != file)
 
 
 def test_one_cap_holds_for_all_tasks_together(here: Path, capsys: Any) -> None:

@@ -87,8 +87,40 @@ def test_the_funnel_shows_units_and_rows_apart(tmp_path):
     candidates = sum(row.partition == "medqa" for row in build.tables["candidates"])
     row = f"medqa {units} {books['medqa'].rows} {candidates} {items}"
     assert row in squeezed(page.text["funnel"])
-    assert "120 rows of joined files" in page.text["funnel"]
-    assert "Knowledge bases" in page.text["funnel"]
+    assert "120 rows of joined files" in page.text["steps"]
+    assert "Knowledge bases" in page.text["steps"]
+
+
+def test_the_first_page_counts_what_each_stage_of_the_flow_leaves(tmp_path):
+    build = finished()
+    units = sum(
+        n for books in build.step_counts if not books.inputs and books.role != "passage"
+        for (_, outcome, _), n in books.units.items() if outcome in funnel.OUTCOME_NAMES
+    )  # fmt: skip
+    stages = {stage.name: stage for stage in funnel.funnel_stages(build, {"medqa": 7}, {"medqa": 5})}
+    assert list(stages) == ["units", "fact", "statement", "candidate", "item"]
+    assert stages["units"].total == units
+    assert (stages["candidate"].total, stages["item"].total) == (7, 5)
+    assert stages["units"].lost == 0
+    lost = sum(n for b in build.step_counts for (_, outcome, _), n in (b.counts if b.inputs else b.units).items()
+               if outcome in ("dropped", "failed") and b.role not in ("passage", "evidence"))  # fmt: skip
+    assert sum(stage.lost for stage in stages.values()) == lost
+    steps = {books.step: books for books in build.step_counts}
+    stated = sum(n for (_, outcome, _), n in steps["state"].counts.items() if outcome == "kept")
+    assert stages["statement"].total == stated
+    assert "off topic" in Page(report(tmp_path, build=build)).text["funnel"]
+
+
+@pytest.mark.parametrize("said", [{}, {"state": "waiting"}, {"count": 0}])
+def test_what_does_not_fit_the_first_page_is_folded_and_nothing_is_empty(tmp_path, said):
+    page = Page(report(tmp_path, **said))
+    places = [place for place, (tag, found) in enumerate(page.tags) if found.get("class") == "fold"]
+    folds = {page.tags[place][1]["id"] for place in places}
+    assert [page.tags[place + 1] for place in places] == [("details", {})] * len(folds)
+    assert {"steps", "losses", "recipe"} <= folds
+    assert ("evidence" in folds) == ("evidence" in page.text) == ("count" not in said)
+    assert {"funnel", "agreement"} <= {*page.ids} - folds
+    assert page.text["agreement"].split()
 
 
 def test_counts_by_source_and_type_for_candidates_and_items(tmp_path):
@@ -203,7 +235,6 @@ def test_what_models_cost_is_told_where_any_was_asked(tmp_path, language):
     told = page.text["models"]
     for part in ("glad-7b", "https://models.example/v1", "12,345", "4,567", "0.012", "2026-01-02", "own", "13,579"):
         assert part in told
-    assert "#models" in page.links
 
 
 def test_costs_stand_in_flow_order_and_the_prices_have_one_date(tmp_path):

@@ -35,6 +35,9 @@ from benchbuilder.exporters.report.summaries import (
     load_entries,
 )
 
+_FIRST = 3
+"""So many examples are shown on the first page."""
+
 
 class ReportSpec(PageSpec):
     """`examples` is how many random entries are shown in full. `cue_words` are words that give away a negative answer:
@@ -74,15 +77,6 @@ class Report(Exporter):
     def output_names(self) -> tuple[str, ...]:
         """The names of the page in all languages."""
         return self.spec.page_names(self.spec.file)
-
-
-@dataclass(frozen=True)
-class Tile:
-    """A key figure."""
-
-    value: float | str
-    label: str
-    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -127,7 +121,9 @@ def _context(read: _ReadBuild, t: PageTexts) -> dict[str, Any]:
         "sources": sources,
         "origins": origins,
         "types": types,
-        "tiles": _tiles(finished, made, proposed, t),
+        "units": sum(b.units.total for b in funnel.source_funnels(finished) if b.role != "passage"),
+        "proposed": len(proposed),
+        "stages": funnel.funnel_stages(finished, *(Counter(e.source for e in entries) for entries in (proposed, made))),
         "branches": _funnel_views(finished, sources, colours, made, proposed),
         "holdings": [
             (t("report.funnel_candidates"), count_entries(proposed)),
@@ -140,12 +136,14 @@ def _context(read: _ReadBuild, t: PageTexts) -> dict[str, Any]:
         "words": read.words,
         "coverage": read.coverage,
         "judged": judged,
+        "agreement_charts": {step: charts.agreement_dots(summary, t) for step, summary in judged.items()},
         "labels": LabelTexts(t),
         "threshold_charts": {
             step: charts.threshold_columns(summary.thresholds, sources, colours, t) if summary.thresholds else None
             for step, summary in judged.items()
         },
         "evidence": _evidence(shown, sources, sorted(bases), colours, t),
+        "first": _first_examples(read.examples, types),
         "examples": read.examples,
         "ancestry": read.ancestry,
         "dropped": funnel.reason_counts(finished, "dropped"),
@@ -154,6 +152,7 @@ def _context(read: _ReadBuild, t: PageTexts) -> dict[str, Any]:
         "receipts": funnel.receipts_in_flow_order(finished),
         "audit": None if finished.audit is None else AuditSentences(finished.audit, t),
         "audit_charts": [] if finished.audit is None else shown_charts(finished.audit, t),
+        "found": Counter(check.word for check in finished.audit.checks if check.gates) if finished.audit else {},
         "partitions": _partitions(finished, sources),
     }
 
@@ -163,33 +162,19 @@ def _examples(finished: FinishedBuild, spec: ReportSpec, shown: Sequence[EntrySu
     return load_entries(finished, [entry.id for entry in drawn])
 
 
+def _first_examples(examples: Sequence[ReportEntry], types: Sequence[str]) -> list[ReportEntry]:
+    """Three of the examples, of several sources and types."""
+    chosen: list[ReportEntry] = []
+    for place, source in enumerate(dict.fromkeys(entry.source for entry in examples)):
+        own = [entry for entry in examples if entry.source == source]
+        chosen.append(next((entry for entry in own if entry.type == types[place % len(types)]), own[0]))
+    return [*chosen, *(entry for entry in examples if entry not in chosen)][:_FIRST]
+
+
 def _partitions(finished: FinishedBuild, sources: Sequence[str]) -> list[str]:
     """Every source in flow order, then the groups that steps made."""
     named = [account.step for account in finished.step_counts if not account.inputs]
     return list(dict.fromkeys([*named, *sources]))
-
-
-def _tiles(
-    finished: FinishedBuild, items: Sequence[EntrySummary], candidates: Sequence[EntrySummary], t: PageTexts
-) -> list[Tile]:
-    units = sum(b.units.total for b in funnel.source_funnels(finished) if b.role != "passage")
-    tiles = [Tile(units, t("report.tile_units", n=units), t("report.tile_sources", n=len(sources_of(finished))))]
-    if candidates:
-        tiles.append(Tile(len(candidates), t("report.tile_candidates", n=len(candidates)), _by_type(candidates)))
-    tiles.append(Tile(len(items) if items else "–", t("report.tile_items", n=len(items)), _by_type(items)))
-    shown = items or candidates
-    if paragraphs := sum(len(entry.bases) for entry in shown):
-        mean = paragraphs / len(shown)
-        tiles.append(Tile(mean, t("report.tile_evidence"), t("report.tile_evidence_note", n=paragraphs)))
-    if always := [b for b in score_blind_baselines(shown, []) if b.name == "always_yes"]:
-        score = f"{always[0].score * 100:.1f} %"
-        tiles.append(Tile(score, t("report.tile_always_yes"), t("report.tile_always_yes_note", n=always[0].total)))
-    return tiles
-
-
-def _by_type(entries: Sequence[EntrySummary]) -> str:
-    counts = [(name, sum(entry.type == name for entry in entries)) for name in types_of(entries) if name]
-    return " · ".join(f"{n:,} {name}" for name, n in counts)
 
 
 @dataclass(frozen=True)
