@@ -64,6 +64,7 @@ from .report.dataset_card import ANSWERED_BY as ANSWERED_BY
 from .report.dataset_card import DatasetCard as DatasetCard
 from .report.dataset_card import DatasetCardSpec as DatasetCardSpec
 from .report.dataset_card import PromptingStep as PromptingStep
+from .report.dataset_card import divide_card as divide_card
 from .report.dataset_card import hub_licence as hub_licence
 from .report.dataset_card import prompting_steps as prompting_steps
 from .report.dataset_card import texts_as_markdown as texts_as_markdown

@@ -114,7 +114,7 @@ def test_a_build_ends_with_its_audit_and_keeps_it(here: Path, capsys: pytest.Cap
     assert main(small) == 0
     said = capsys.readouterr().out
     assert "audit: " in said
-    assert "Guessing without knowledge" in (here / "build" / "README.md").read_text("utf-8")
+    assert "Guessing without knowledge" in (here / "build" / "tables" / "audit.md").read_text("utf-8")
     assert 'id="audit"' in (here / "build" / "report.html").read_text("utf-8")
     kept = (here / "build" / "store" / "audits" / "benchmark.json").stat().st_mtime_ns
     code = main(["audit", *small])

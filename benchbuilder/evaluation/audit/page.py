@@ -44,8 +44,8 @@ def write_audit(audit: AuditOfTask) -> list[Path]:
         "tables/words.csv": csv_table(_WORD, list(_rows(result.words, _WORD))),
     }
     (audit.folder / "tables").mkdir(parents=True, exist_ok=True)
-    pages = write_pages(audit.folder, "audit.html", report_settings(recipe.outputs).reader_texts(),
-                        partial(audit_page, audit))  # fmt: skip
+    texts = report_settings(recipe.outputs).reader_texts()
+    pages = write_pages(audit.folder, "audit.html", texts, partial(audit_page, audit))
     return [*pages, *(write_atomically(audit.folder / name, text) for name, text in files.items())]
 
 

@@ -94,12 +94,11 @@ def write_judge_report_files(
 
     def context(t: PageTexts) -> dict[str, Any]:
         own = replace(frame, t=t)
-        return {
-            "t": t, "frame": own, "chapters": sections if t.language == frame.t.language else sections_in(own),
-            "language": language, "illustrative": illustrative, "threshold": f"{THRESHOLD:g}",
-            "tables": f"{stem}_tables", "stem": stem, **PAGE_FUNCTIONS, "label": partial(probe_label, own),
-            "meaning": partial(probe_meaning, own),
-        }  # fmt: skip
+        chapters = sections if t.language == frame.t.language else sections_in(own)
+        said = {"language": language, "illustrative": illustrative, "threshold": f"{THRESHOLD:g}", "stem": stem}
+        probes = {"label": partial(probe_label, own), "meaning": partial(probe_meaning, own)}
+        tables = f"{stem}_tables"
+        return {"t": t, "frame": own, "chapters": chapters, "tables": tables, **said, **probes, **PAGE_FUNCTIONS}
 
     def page(t: PageTexts, languages: Sequence[LanguageLink]) -> str:
         return render_html("judges.html.j2", PACKAGES, languages=languages, **context(t))

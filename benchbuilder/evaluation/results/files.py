@@ -59,18 +59,17 @@ def results_files(spec: ResultsSpec, finished: FinishedBuild) -> Iterator[tuple[
     bootstrap = bootstrap_settings(BootstrapSpec.model_validate(evaluation["bootstrap"]))
     run = gather_run(finished, spec.aspects)
     frame = ResultsFrame(run, t, bootstrap, spec.power, spec.effect)
-    collect = partial(collect_findings, finished=finished, published=recipe_published_results(evaluation),
-                      aspects=spec.aspects, worst_count=spec.worst)  # fmt: skip
-    findings, others = collect(frame), dict[str, ResultsFindings]()
+    settings = (finished, recipe_published_results(evaluation), spec.aspects, spec.worst)
+    findings, others = collect_findings(frame, *settings), dict[str, ResultsFindings]()
     stamp = {"benchmark": run.benchmark, "recipe": run.recipe}
     for name, own, languages in pages_in_languages(f"{spec.file}.html", spec.reader_texts()):
-        shown = findings if own.language == t.language else others.setdefault(own.language, collect(frame.in_(own)))
-        context = _context(frame.in_(own), shown, finished, spec)
+        shown, page_frame = findings, frame.in_(own)
+        if own.language != t.language:
+            shown = others[own.language] = collect_findings(page_frame, *settings)
+        context = _context(page_frame, shown, finished, spec)
         yield name, [render_html("results.html.j2", PACKAGES, t=own, languages=languages, **context)]
-    yield (
-        f"{spec.file}.md",
-        [render_markdown("results.md.j2", PACKAGES, t=t, **_context(frame, findings, finished, spec))],
-    )
+    context = _context(frame, findings, finished, spec)
+    yield f"{spec.file}.md", [render_markdown("results.md.j2", PACKAGES, t=t, **context)]
     yield f"{spec.file}.json", _data(frame, findings, finished, others)
     yield f"{spec.file}_scores.csv", csv_lines(_SCORES, _scores(run))
     for sheet in findings.all_tables():

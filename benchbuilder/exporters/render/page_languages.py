@@ -17,6 +17,10 @@ class LanguageLink:
     file: str
 
 
+LanguagePage = Callable[[PageTexts, Sequence[LanguageLink]], str]
+"""A page in the language of some texts, with links to the others."""
+
+
 def name_in_language(file: str, language: str) -> str:
     """The name of a page in a language that it does not open in.
 
@@ -35,9 +39,8 @@ def pages_in_languages(file: str, texts: Sequence[PageTexts]) -> Iterator[tuple[
 
 
 def write_pages(
-    folder: Path, file: str, texts: Sequence[PageTexts], page: Callable[[PageTexts, Sequence[LanguageLink]], str], *,
-    sync: bool = True,
-) -> list[Path]:  # fmt: skip
+    folder: Path, file: str, texts: Sequence[PageTexts], page: LanguagePage, *, sync: bool = True
+) -> list[Path]:
     """Write `page` in each language. One that an earlier run wrote, when the page opened in another language, goes."""
     pages = pages_in_languages(file, texts)
     written = [write_atomically(folder / name, page(t, links), sync=sync) for name, t, links in pages]

@@ -96,9 +96,10 @@ class _ReadBuild:
     def of(cls, finished: FinishedBuild, spec: ReportSpec) -> _ReadBuild:
         """Read a build."""
         made, proposed = (find(finished, spec.cue_words) for find in (item_summaries, candidate_summaries))
-        examples = _examples(finished, spec, made or proposed)
-        return cls(finished, spec, made, proposed, examples, entry_ancestors(finished, examples),
-                   funnel.word_matches(finished), section_coverage(finished))  # fmt: skip
+        drawn = sample_entries(made or proposed, spec.examples, int(finished.recipe["seed"]))
+        examples = load_entries(finished, [entry.id for entry in drawn])
+        ancestry, words = entry_ancestors(finished, examples), funnel.word_matches(finished)
+        return cls(finished, spec, made, proposed, examples, ancestry, words, section_coverage(finished))
 
 
 def _context(read: _ReadBuild, t: PageTexts) -> dict[str, Any]:
@@ -155,11 +156,6 @@ def _context(read: _ReadBuild, t: PageTexts) -> dict[str, Any]:
         "found": Counter(check.word for check in finished.audit.checks if check.gates) if finished.audit else {},
         "partitions": _partitions(finished, sources),
     }
-
-
-def _examples(finished: FinishedBuild, spec: ReportSpec, shown: Sequence[EntrySummary]) -> list[ReportEntry]:
-    drawn = sample_entries(shown, spec.examples, int(finished.recipe["seed"]))
-    return load_entries(finished, [entry.id for entry in drawn])
 
 
 def _first_examples(examples: Sequence[ReportEntry], types: Sequence[str]) -> list[ReportEntry]:
