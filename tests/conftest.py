@@ -44,6 +44,11 @@ settings.load_profile("any speed")
 for name in ("PIP_CONSTRAINT", "PIP_NO_INDEX"):
     os.environ.pop(name, None)
 
+# pages open in the language of the locale
+os.environ |= {"LANG": "C.UTF-8"}
+for name in ("LC_ALL", "LC_MESSAGES"):
+    os.environ.pop(name, None)
+
 # a shell ignores SIGINT in what it runs in the background, and tests send it
 signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from benchbuilder.api.opened_recipe import benchmark_overrides, recipes_of_tasks, words_of
 from benchbuilder.config import trusting
-from benchbuilder.evaluation import analyse_evaluation, analysis_data, analysis_texts, write_analysis
+from benchbuilder.evaluation import analyse_evaluation, analysis_data, write_analysis
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,7 @@ def analyse(
         parts = recipes_of_tasks(words, recipes, task)
         for part in parts:
             if part.recipe.evaluation is not None or len(parts) == 1:
-                analysis, t = analyse_evaluation(part, Path.cwd()), analysis_texts(part.recipe)
-                files = tuple(write_analysis(analysis, t))
-                data = analysis_data(analysis, t)
-                reports.append(AnalysisReport(analysis.task, analysis.folder, data, tuple(analysis.notes(t)), files))
+                analysis = analyse_evaluation(part, Path.cwd())
+                files, data = tuple(write_analysis(analysis)), analysis_data(analysis)
+                reports.append(AnalysisReport(analysis.task, analysis.folder, data, tuple(data["notes"]), files))
     return tuple(reports)

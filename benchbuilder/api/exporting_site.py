@@ -21,6 +21,7 @@ from benchbuilder.publishing import (
 )
 
 _FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
+_TABLE_LINK = re.compile(r"\[([^\]]+)\]\(tables/\w+\.md\)")
 _GONE = ("withdrawn", "removed")
 _NOT_TEXTS = frozenset((
     "id", "canary", "source", "type", "expected", "context", "question", "answer", "answer_wrong", "evidence", "fact",
@@ -127,5 +128,10 @@ def _contact(record: ReleaseRecord) -> str:
 
 
 def _card(release: Path) -> str:
+    """The card with its tables below it: a page of a site has one file."""
     path = release / "README.md"
-    return _FRONT_MATTER.sub("", read_given_text(path)) if path.is_file() else ""
+    if not path.is_file():
+        return ""
+    text = _TABLE_LINK.sub(r"\1", _FRONT_MATTER.sub("", read_given_text(path)))
+    tables = sorted((release / "tables").glob("*.md"))
+    return "\n".join([text, *(f"#{read_given_text(table)}" for table in tables)])

@@ -19,7 +19,6 @@ from benchbuilder.evaluation import (
     ANALYSIS_PAGE,
     Analysis,
     analyse_evaluation,
-    analysis_texts,
     chooses_model,
     plan_answers,
     plan_evaluation,
@@ -35,7 +34,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
             _plan(part, args.plan, console)
         elif part.recipe.evaluation is not None or len(parts) == 1:
             analysis = analyse_evaluation(part, Path.cwd())
-            _print_analysis(analysis, write_analysis(analysis, analysis_texts(part.recipe)), console)
+            _print_analysis(analysis, write_analysis(analysis), console)
     return 0
 
 

@@ -246,7 +246,8 @@ GROUPS: dict[str, dict[str, Command]] = {"Build": {
          *BENCHMARK, flag("--again", "train: even if settings and ratings are unchanged"),
          flag("--anyway", "score: even if the judge was made for another language or rubric"),
          option("--output", "PATH", "score: the file to write; report: the folder to write into"),
-         option("--words", None, "report: its language (default: en)", choices=("en", "zh"), default="en")),
+         option("--words", None, "report: its language (default: en; its page opens in that of the locale)",
+                choices=("en", "zh"))),
     ),
     "finetune": Command(
         "finetune", "export training files for a judge, and manage its job at a service",

@@ -58,7 +58,7 @@ def _compare_results(loaded: LoadedRecipe, evaluation: Evaluation, other_folder:
             next="name the folder of an evaluation, for instance builds/care_mi/evaluation",
         )
     notes = _check_written(data)
-    texts = spec.texts({"language": loaded.recipe.language})
+    texts = spec.texts(loaded.recipe.language)
     return write_side_by_side(data, own, evaluation.store.folder, texts=texts), notes
 
 

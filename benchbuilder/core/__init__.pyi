@@ -220,6 +220,7 @@ from .text.page_texts import DEFAULT_LANGUAGE as DEFAULT_LANGUAGE
 from .text.page_texts import PageTexts as PageTexts
 from .text.page_texts import format_dollars as format_dollars
 from .text.page_texts import load_languages as load_languages
+from .text.page_texts import locale_language as locale_language
 from .text.page_texts import missing_texts as missing_texts
 from .text.page_texts import nearest_language as nearest_language
 from .text.page_texts import page_texts as page_texts

@@ -7,7 +7,6 @@ from .analysis.plan import ItemPlan as ItemPlan
 from .analysis.read_answers import systems_of_sample as systems_of_sample
 from .analysis.run import Analysis as Analysis
 from .analysis.run import analyse_evaluation as analyse_evaluation
-from .analysis.run import analysis_texts as analysis_texts
 from .analysis.run import plan_answers as plan_answers
 from .analysis.scoreboard import Scoreboard as Scoreboard
 from .analysis.scoreboard import SystemScore as SystemScore

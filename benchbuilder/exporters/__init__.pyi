@@ -8,11 +8,16 @@ from .base import FileName as FileName
 from .base import FinishedBuild as FinishedBuild
 from .base import PageSpec as PageSpec
 from .base import StepCounts as StepCounts
+from .base import report_settings as report_settings
 from .recheck_result import CheckedPart as CheckedPart
 from .recheck_result import RecheckResult as RecheckResult
 from .render.dot_charts import ChartDot as ChartDot
 from .render.dot_charts import ChartRow as ChartRow
 from .render.dot_charts import row_chart as row_chart
+from .render.page_languages import LanguageLink as LanguageLink
+from .render.page_languages import name_in_language as name_in_language
+from .render.page_languages import pages_in_languages as pages_in_languages
+from .render.page_languages import write_pages as write_pages
 from .render.stacked_bars import StackedRow as StackedRow
 from .render.stacked_bars import stacked_bar_chart as stacked_bar_chart
 from .render.svg import CHART_WIDTH as CHART_WIDTH
@@ -59,6 +64,7 @@ from .report.dataset_card import ANSWERED_BY as ANSWERED_BY
 from .report.dataset_card import DatasetCard as DatasetCard
 from .report.dataset_card import DatasetCardSpec as DatasetCardSpec
 from .report.dataset_card import PromptingStep as PromptingStep
+from .report.dataset_card import divide_card as divide_card
 from .report.dataset_card import hub_licence as hub_licence
 from .report.dataset_card import prompting_steps as prompting_steps
 from .report.dataset_card import texts_as_markdown as texts_as_markdown

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,9 +12,18 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import Field, model_validator
 
 from benchbuilder.config import FileRef, KindSpec, LanguageTag
-from benchbuilder.core import DEFAULT_LANGUAGE, PageTexts, Table, nearest_language, page_texts, text_languages
+from benchbuilder.core import (
+    DEFAULT_LANGUAGE,
+    PageTexts,
+    Table,
+    locale_language,
+    nearest_language,
+    page_texts,
+    text_languages,
+)
 from benchbuilder.exporters.audit_result import AuditResult
 from benchbuilder.exporters.recheck_result import RecheckResult
+from benchbuilder.exporters.render.page_languages import name_in_language
 from benchbuilder.models import Receipt
 
 
@@ -107,7 +117,8 @@ class PageSpec(KindSpec):
     """The language of a page, and further files with its texts."""
 
     language: LanguageTag | None = None
-    """Of headings and explanations; ``null``: the recipe's own, or English where there are no texts in it."""
+    """Of headings and explanations. ``null``: a page opens in the language of the user's locale; a file for everybody,
+    such as a card, is in the recipe's own, or in English where there are no texts in it."""
     strings: dict[str, FileRef] = {}
     """Files with the texts of pages by language, besides those of the program."""
 
@@ -119,12 +130,28 @@ class PageSpec(KindSpec):
                 raise ValueError(f"language: there are no texts in {self.language!r}: {', '.join(known)}")
         return self
 
-    def texts(self, recipe: Mapping[str, Any]) -> PageTexts:
-        """The texts of the page of a resolved recipe."""
-        return page_texts(self.language or str(recipe["language"]), self._files())
+    def texts(self, language: str) -> PageTexts:
+        """The texts of files that are the same for every reader, of a recipe in `language`."""
+        return page_texts(self.language or language, self._files())
+
+    def reader_texts(self) -> list[PageTexts]:
+        """The texts of a page in every language that has any; the first are those that it opens in."""
+        files = self._files()
+        first = nearest_language(self.language or locale_language(os.environ), files)
+        return [page_texts(code, files) for code in dict.fromkeys((first, *text_languages(), *files))]
+
+    def page_names(self, file: str) -> tuple[str, ...]:
+        """The names that a page may have, whatever language it opens in."""
+        return (file, *(name_in_language(file, code) for code in sorted({*text_languages(), *self.strings})))
 
     def _files(self) -> dict[str, Path]:
         return {code: ref.file for code, ref in self.strings.items()}
+
+
+def report_settings(outputs: Mapping[str, KindSpec]) -> PageSpec:
+    """The settings of the report among the outputs of a recipe, for pages that have none of their own."""
+    reports = (spec for spec in outputs.values() if spec.kind == "report" and isinstance(spec, PageSpec))
+    return next(reports, PageSpec(kind="report"))
 
 
 FileName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]

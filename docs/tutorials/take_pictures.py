@@ -27,7 +27,6 @@ PICTURES = Path(__file__).resolve().parent / "pictures"
 PROGRAM = str(Path(sys.executable).with_name("benchbuild"))
 WORDS = ["recipe=care_mi", "annotation=app", "steps.items.sample=6"]
 SAMPLE = ["recipe=care_mi"]
-IN_ENGLISH = [*SAMPLE, "outputs.report.language=en"]
 PORT = "8766"
 PEOPLE = {"wang": "annotator", "li": "annotator", "chen": "adjudicator", "zhou": "lead"}
 DESK: dict[str, Any] = {"viewport": {"width": 1100, "height": 860}}
@@ -155,7 +154,7 @@ def analysis(browser: Browser) -> None:
     """Take that of `what-answers-say-about-items.md`, in an empty folder."""
     with tempfile.TemporaryDirectory() as folder:
         for words in ((), ("evaluate",), ("analyse",)):
-            benchbuild(folder, *words, recipe=IN_ENGLISH)
+            benchbuild(folder, *words, recipe=SAMPLE)
         page = browser.new_page(locale="en-GB", **DESK)
         page.goto((Path(folder) / "builds" / "care_mi" / "analysis" / "analysis.html").as_uri())
         below = page.locator("#experts").bounding_box()

@@ -58,8 +58,10 @@ def test_the_sample_is_analysed_and_says_that_its_answers_are_made_up(capsys: py
     assert [row["suspicion"] for row in sent] == sorted((row["suspicion"] for row in sent), reverse=True)
     assert all(row["made_up"] == 5 and row["full-question"] and row["evidence"] for row in sent)
     page = Page((ANALYSIS / "analysis.html").read_text("utf-8"))
+    assert {"analysis.zh.html", "../evaluation/results.html", "../report.html"} <= set(page.links)
+    page = Page((ANALYSIS / "analysis.zh.html").read_text("utf-8"))
     assert page.text["items"].count("编造的回答") == 2  # at the map, and at its table
-    assert {"../evaluation/results.html", "../report.html"} <= set(page.links)
+    assert {"analysis.html", "../evaluation/results.zh.html", "../report.zh.html"} <= set(page.links)
     assert page.ids.count(f"back-{len(sent)}") == 1
     before = {path.name: path.read_bytes() for path in ANALYSIS.iterdir()}
     assert main(["analyse", RECIPE]) == 0

@@ -54,9 +54,10 @@ def test_a_benchmark_from_elsewhere_is_audited(here: Path, capsys: pytest.Captur
     data = json.loads((folder / "audit.json").read_text("utf-8"))
     assert (data["schema"], data["closed"], data["items"]) == (1, True, 60)
     assert {path.name for path in (folder / "tables").iterdir()} == {"checks.csv", "words.csv"}
-    page = (folder / "audit.html").read_text("utf-8")
-    assert "<script" not in page
-    assert "闸门关闭" in page  # in the language of the recipe
+    pages = [(folder / name).read_text("utf-8") for name in ("audit.html", "audit.zh.html")]
+    assert not any("<script" in page for page in pages)
+    assert ["gate is closed" in page for page in pages] == [True, False]
+    assert ["闸门关闭" in page for page in pages] == [False, True]
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     assert audit("--benchmark", str(file)) == 6
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
@@ -113,7 +114,7 @@ def test_a_build_ends_with_its_audit_and_keeps_it(here: Path, capsys: pytest.Cap
     assert main(small) == 0
     said = capsys.readouterr().out
     assert "audit: " in said
-    assert "Guessing without knowledge" in (here / "build" / "README.md").read_text("utf-8")
+    assert "Guessing without knowledge" in (here / "build" / "tables" / "audit.md").read_text("utf-8")
     assert 'id="audit"' in (here / "build" / "report.html").read_text("utf-8")
     kept = (here / "build" / "store" / "audits" / "benchmark.json").stat().st_mtime_ns
     code = main(["audit", *small])

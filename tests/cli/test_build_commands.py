@@ -84,6 +84,25 @@ def test_a_second_build_reuses_everything(at_home: Path, capsys: pytest.CaptureF
     assert "illustrative, not checked by experts" in told
 
 
+@pytest.mark.push
+def test_a_reader_of_another_language_does_not_make_a_build_run_again(
+    at_home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = [RECIPE, "annotation=none", FEW]
+    build = at_home / "builds" / "care_mi"
+    before = {file.name: file.stat().st_mtime_ns for file in build.iterdir() if file.name != "run.jsonl"}
+    assert {"report.html", "report.zh.html"} <= before.keys()
+    assert '<html lang="en"' in (build / "report.html").read_text("utf-8")
+    monkeypatch.setenv("LANG", "zh_CN.UTF-8")
+    assert main(words) == 0
+    assert "built " not in capsys.readouterr().out
+    assert {file.name: file.stat().st_mtime_ns for file in build.iterdir() if file.name in before} == before
+    (build / "report.html").unlink()
+    assert main(words) == 0
+    assert '<html lang="zh"' in (build / "report.html").read_text("utf-8")
+    assert sorted(file.name for file in build.glob("report*")) == ["report.en.html", "report.html"]
+
+
 @pytest.mark.full
 def test_missing_votes_wait_with_75(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                     capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip

@@ -105,7 +105,7 @@ def test_a_build_that_stops_tells_what_it_cost_and_the_next_plan_the_rest(
     assert int(whole.split()[0]) == server.stats()["requests"], "every answered request is on the receipt, once"
     report = Path("builds/care_mi/report.html").read_text(encoding="utf-8")
     assert 'id="models"' in report
-    card = Path("builds/care_mi/README.md").read_text(encoding="utf-8")
+    card = Path("builds/care_mi/tables/steps.md").read_text(encoding="utf-8")
     assert "gpt-4o-mini (openai)" in card
     assert "USD" not in card
 
@@ -172,7 +172,7 @@ def test_replies_of_other_words_fail_with_the_reason(server: FakeOpenAI, capsys:
     assert "the request is not in replies.jsonl: was it recorded with the same arguments?" in told
     assert "state_choice\tfailed\t" in Path("builds/again/ledger.tsv").read_text(encoding="utf-8")
     assert main(replay) == 0
-    card = Path("builds/again/README.md").read_text(encoding="utf-8")
+    card = Path("builds/again/tables/steps.md").read_text(encoding="utf-8")
     assert "gpt-4o-mini, recorded replies from replies.jsonl" in card
 
 

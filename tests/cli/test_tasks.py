@@ -13,6 +13,7 @@ from html_page import Page
 from benchbuilder.cli.dispatch import main
 from benchbuilder.config.load import load_recipe
 from benchbuilder.core.errors import RecipeError
+from benchbuilder.evaluation.results.stated_metrics import results_in_language
 from benchbuilder.explorer.reading.scored_answers import scored_answers
 from benchbuilder.pipeline.check import check_recipe
 from benchbuilder.testing import fake_openai_server
@@ -160,9 +161,8 @@ def test_the_tasks_stand_side_by_side_once_two_have_results(here: Path, capsys: 
     assert "side by side" not in capsys.readouterr().out
     assert not page.exists()
     assert main(["evaluate", *words, "--task", "everything"]) == 0
-    assert "all tasks side by side: builds/two/evaluation/tasks.html, builds/two/evaluation/tasks.csv" in (
-        capsys.readouterr().out
-    )
+    files = ", ".join(f"builds/two/evaluation/tasks{end}" for end in (".html", ".zh.html", ".csv"))
+    assert f"all tasks side by side: {files}" in capsys.readouterr().out
     with table.open(encoding="utf-8-sig", newline="") as stream:
         lines = {line["model"]: line for line in csv.DictReader(stream)}
     data = json.loads((here / "builds" / "two" / "verdicts" / "evaluation" / "results.json").read_text("utf-8"))
@@ -181,6 +181,14 @@ def test_the_tasks_stand_side_by_side_once_two_have_results(here: Path, capsys: 
     assert "s-tasks" in shown.ids
     main(["results", *words])
     assert "all tasks side by side" in capsys.readouterr().out
+    (verdicts,) = [sheet["title"] for sheet in data["tables"] if sheet["name"].startswith("verdicts_")]
+    translated = data["translations"]["en"][verdicts]
+    assert translated != verdicts
+    assert translated in {sheet["title"] for sheet in results_in_language(data, "en")["tables"]}
+    assert results_in_language(data, "xx")["tables"] == data["tables"]
+    pages = {file: file.read_text("utf-8") for file in (page, page.with_name("tasks.zh.html"))}
+    assert ['<html lang="en"' in text for text in pages.values()] == [True, False]
+    assert all(other.name in text for file, text in pages.items() for other in pages if other != file)
 
 
 def test_one_cap_holds_for_all_tasks_together(here: Path, capsys: Any) -> None:

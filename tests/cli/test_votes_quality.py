@@ -88,8 +88,10 @@ def test_others_check_a_sample_and_the_rate_reaches_the_card(capsys: pytest.Capt
     assert (task.finished.recheck.whole.wrong, task.finished.recheck.people) == (5, 2)
     assert {json.loads(line)["item"] for line in reports} <= set(task.finished.tables["items"].ids())
     assert main([RECIPE]) == 0
-    card = Path("builds/care_mi/README.md").read_text("utf-8")
+    card = Path("builds/care_mi/tables/annotation.md").read_text("utf-8")
     report = Path("builds/care_mi/report.html").read_text("utf-8")
     assert "| Total | 389 | 100 | 5 | 5." in card
-    assert "至多" in report
-    assert "标签错误率未知" not in report
+    chinese = Path("builds/care_mi/report.zh.html").read_text("utf-8")
+    assert "at most" in report
+    assert "至多" in chinese
+    assert "标签错误率未知" not in chinese

@@ -20,12 +20,41 @@ def card(tmp_path, language="en", build=None, **said):
         task_categories=("question-answering",),
         cue_words=("不",),
     )
-    (path,) = DatasetCard(spec).write(build or finished(**said), tmp_path)
-    return path.read_text(encoding="utf-8")
+    card, *tables = DatasetCard(spec).write(build or finished(**said), tmp_path)
+    text = card.read_text(encoding="utf-8")
+    kept, end = text.split("\n## More\n" if language == "en" else "\n## 更多\n")
+    assert [table.relative_to(tmp_path).as_posix() for table in tables] == re.findall(r"\]\((tables/\w+\.md)\)", end)
+    # as one text: a reader who opens every link
+    return "\n#".join([kept, *(table.read_text(encoding="utf-8") for table in tables)]) + end.partition("\n\n")[2]
 
 
 def front_matter(text):
     return yaml.safe_load(text.split("---\n")[1])
+
+
+@pytest.mark.parametrize(("file", "folder"), [("README.md", "tables"), ("card.md", "card_tables")])
+def test_the_card_itself_fits_two_screens_and_links_to_the_rest(tmp_path, file, folder):
+    spec = DatasetCardSpec(kind="card", file=file, language="en", tags=(), task_categories=(), cue_words=())
+    exporter = DatasetCard(spec)
+    written = exporter.write(held_build(), tmp_path)
+    assert [path.relative_to(tmp_path).as_posix() for path in written] == [
+        file, *(f"{folder}/{name}.md" for name in ("audit", "steps", "annotation", "columns"))
+    ]  # fmt: skip
+    assert exporter.output_names() == (file, folder)
+    text = written[0].read_text(encoding="utf-8")
+    assert len(text.split("---\n")[2].splitlines()) < 85
+    assert "## How good is it?\n\n- Unanimous decisions: " in text
+    assert "guiding questions reach the floor." in text
+    assert "always-yes score: " in text
+    for path in written[1:]:
+        assert f"]({folder}/{path.name})" in text
+        assert path.read_text(encoding="utf-8").startswith("# ")
+    assert not [path for path in written if "\f" in path.read_text(encoding="utf-8")]
+
+
+def test_what_a_citation_says_does_not_divide_the_card(tmp_path):
+    text = card(tmp_path, citation="@misc{x}\n\fsteps\nall mine\n\f\n")
+    assert "@misc{x}\n\N{REPLACEMENT CHARACTER}steps\nall mine" in text
 
 
 def test_front_matter(tmp_path):
@@ -106,8 +135,8 @@ def test_no_licence_is_invented(tmp_path, said, found):
 
 def test_sources_have_the_licence_that_the_recipe_states_or_none(tmp_path):
     text = card(tmp_path).split("## Sources")[1].split("\n## ")[0]
-    assert "- **medqa**: [MedQA](https://example.org/medqa)\n  - Licence: MIT\n" in text
-    assert "- **bios**\n  - Licence: not stated by the recipe\n" in text
+    assert "- **medqa**: [MedQA](https://example.org/medqa) · Licence: MIT\n" in text
+    assert "- **bios** · Licence: not stated by the recipe\n" in text
     assert "- **textbooks**" in text
 
 

@@ -27,7 +27,7 @@ def report(tmp_path, build=None, language="en", examples=20, cue_words=(), **sai
     exporter = Report(spec)
     build = build or finished(**said)
     assert exporter.can_write(build)
-    (path,) = exporter.write(build, tmp_path)
+    path, *_ = exporter.write(build, tmp_path)
     return path.read_text(encoding="utf-8")
 
 
@@ -37,11 +37,36 @@ def test_every_state_makes_a_well_formed_page_in_one_file(tmp_path, language, sa
     text = report(tmp_path, language=language, **said)
     page = Page(text)
     assert len(page.ids) == len(set(page.ids))
-    assert all(link.startswith("#") for link in page.links)
-    assert {link[1:] for link in page.links} <= set(page.ids)
+    assert page.links[0] == ("report.zh.html" if language == "en" else "report.en.html")
+    assert {link.partition("#")[2] for link in page.links[1:]} <= set(page.ids)
     assert not {"script", "link", "img", "iframe"} & {tag for tag, _ in page.tags}
     assert "url(" not in text
     assert "@import" not in text
+
+
+@pytest.mark.parametrize(
+    ("locale", "language", "names"),
+    [
+        ("zh_CN.UTF-8", None, ["report.html:zh", "report.en.html:en"]),
+        ("zh_CN.UTF-8", "en", ["report.html:en", "report.zh.html:zh"]),
+        ("de_DE.UTF-8", None, ["report.html:en", "report.zh.html:zh"]),
+        ("C", None, ["report.html:en", "report.zh.html:zh"]),
+    ],
+)
+def test_a_page_opens_in_the_language_of_its_reader_and_links_to_the_others(
+    tmp_path, monkeypatch, locale, language, names
+):
+    monkeypatch.setenv("LC_ALL", locale)
+    spec = ReportSpec(kind="report", file="report.html", language=language, examples=2, cue_words=())
+    former = tmp_path / f"report.{names[0][-2:]}.html"
+    former.write_text("of an earlier run, in another locale")
+    files = Report(spec).write(finished(30), tmp_path)
+    pages = {file.name: Page(file.read_text(encoding="utf-8")) for file in files}
+    assert [f"{name}:{page.tags[0][1]['lang']}" for name, page in pages.items()] == names
+    assert [next(iter(page.links)) for page in pages.values()] == list(reversed(pages))
+    assert all("lang" in tag for page in pages.values() for _, tag in page.tags if "hreflang" in tag)
+    assert not former.exists()
+    assert {*pages} <= {*Report(spec).output_names()}
 
 
 def test_what_data_say_is_text(tmp_path):
@@ -62,8 +87,40 @@ def test_the_funnel_shows_units_and_rows_apart(tmp_path):
     candidates = sum(row.partition == "medqa" for row in build.tables["candidates"])
     row = f"medqa {units} {books['medqa'].rows} {candidates} {items}"
     assert row in squeezed(page.text["funnel"])
-    assert "120 rows of joined files" in page.text["funnel"]
-    assert "Knowledge bases" in page.text["funnel"]
+    assert "120 rows of joined files" in page.text["steps"]
+    assert "Knowledge bases" in page.text["steps"]
+
+
+def test_the_first_page_counts_what_each_stage_of_the_flow_leaves(tmp_path):
+    build = finished()
+    units = sum(
+        n for books in build.step_counts if not books.inputs and books.role != "passage"
+        for (_, outcome, _), n in books.units.items() if outcome in funnel.OUTCOME_NAMES
+    )  # fmt: skip
+    stages = {stage.name: stage for stage in funnel.funnel_stages(build, {"medqa": 7}, {"medqa": 5})}
+    assert list(stages) == ["units", "fact", "statement", "candidate", "item"]
+    assert stages["units"].total == units
+    assert (stages["candidate"].total, stages["item"].total) == (7, 5)
+    assert stages["units"].lost == 0
+    lost = sum(n for b in build.step_counts for (_, outcome, _), n in (b.counts if b.inputs else b.units).items()
+               if outcome in ("dropped", "failed") and b.role not in ("passage", "evidence"))  # fmt: skip
+    assert sum(stage.lost for stage in stages.values()) == lost
+    steps = {books.step: books for books in build.step_counts}
+    stated = sum(n for (_, outcome, _), n in steps["state"].counts.items() if outcome == "kept")
+    assert stages["statement"].total == stated
+    assert "off topic" in Page(report(tmp_path, build=build)).text["funnel"]
+
+
+@pytest.mark.parametrize("said", [{}, {"state": "waiting"}, {"count": 0}])
+def test_what_does_not_fit_the_first_page_is_folded_and_nothing_is_empty(tmp_path, said):
+    page = Page(report(tmp_path, **said))
+    places = [place for place, (tag, found) in enumerate(page.tags) if found.get("class") == "fold"]
+    folds = {page.tags[place][1]["id"] for place in places}
+    assert [page.tags[place + 1] for place in places] == [("details", {})] * len(folds)
+    assert {"steps", "losses", "recipe"} <= folds
+    assert ("evidence" in folds) == ("evidence" in page.text) == ("count" not in said)
+    assert {"funnel", "agreement"} <= {*page.ids} - folds
+    assert page.text["agreement"].split()
 
 
 def test_counts_by_source_and_type_for_candidates_and_items(tmp_path):
@@ -178,7 +235,6 @@ def test_what_models_cost_is_told_where_any_was_asked(tmp_path, language):
     told = page.text["models"]
     for part in ("glad-7b", "https://models.example/v1", "12,345", "4,567", "0.012", "2026-01-02", "own", "13,579"):
         assert part in told
-    assert "#models" in page.links
 
 
 def test_costs_stand_in_flow_order_and_the_prices_have_one_date(tmp_path):
@@ -245,8 +301,9 @@ def test_how_many_items_were_judged_is_told(build: FinishedBuild, tmp_path: Path
     told = f"People judged {sum(one.reviewed for one in made)} of {len(made)} items"
     assert told in page(build, tmp_path)
     spec: dict[str, Any] = {"kind": "card", "file": "README.md", "language": "en", "tags": (), "task_categories": ()}
-    card = DatasetCard(DatasetCardSpec(**spec, cue_words=())).write(build, tmp_path)[0].read_text(encoding="utf-8")
-    assert card.count(told) == 2
+    files = DatasetCard(DatasetCardSpec(**spec, cue_words=())).write(build, tmp_path)
+    card = files[0].read_text(encoding="utf-8")
+    assert [file.name for file in files if told in file.read_text(encoding="utf-8")] == ["README.md", "annotation.md"]
     assert "Nobody has judged" not in card
     assert "| odd |" in card
 

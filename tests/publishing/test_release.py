@@ -176,14 +176,18 @@ def test_the_card_prints_why_it_was_released_all_the_same(released: Release) -> 
     card = (released.folder / "README.md").read_text("utf-8")
     assert "> **Released despite:** a trial" in card
     assert "> - the data is illustrative: no expert has checked it\n" in card
-    assert not re.search(r"^\| [\w-]+ \|  \|$", card, re.MULTILINE)  # each column has a meaning
+    columns = (released.folder / "tables" / "columns.md").read_text("utf-8")
+    assert not re.search(r"^\| [\w-]+ \|  \|$", columns, re.MULTILINE)  # each column has a meaning
+    tables = sorted((released.folder / "tables").iterdir())
+    assert {f"tables/{table.name}" for table in tables} == {*re.findall(r"\]\((tables/\w+\.md)\)", card)}
+    assert all(released.record.canary in table.read_text("utf-8") for table in tables)
 
 
 @pytest.mark.full
 def test_the_pages_of_a_release_are_in_the_language_of_the_card(built: BuiltSample) -> None:
     chinese = BuiltSample(built.folder, load_recipe(["recipe=care_mi", "outputs.card.language=zh"]))
     release = chinese.release(dir="chinese", private=0.3)
-    pages = "".join((release.folder / name).read_text("utf-8") for name in ("README.md", "CHANGES.md"))
+    pages = "".join(path.read_text("utf-8") for path in release.folder.rglob("*.md"))
     english = read_texts(Path(page_texts_file).parent / "strings/en.yaml", "en")
     whole = [text for key, text in english.items() if key.split(".")[0] in ("card", "release", "refusal", "scorecard")]
     assert not [text for text in whole if len(text) > 25 and "{" not in text and text in pages]

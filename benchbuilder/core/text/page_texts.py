@@ -149,6 +149,17 @@ def nearest_language(language: str, text_files: Mapping[str, Path] | None = None
     return language if language in known else base if base in known else DEFAULT_LANGUAGE
 
 
+def locale_language(environ: Mapping[str, str]) -> str:
+    """The tag of the language in which a locale has its messages; `DEFAULT_LANGUAGE` without one.
+
+    >>> locale_language({"LANG": "zh_CN.UTF-8"}), locale_language({"LC_ALL": "C", "LANG": "zh_CN"})
+    ('zh-CN', 'en')
+    """
+    found = next(filter(None, map(environ.get, ("LC_ALL", "LC_MESSAGES", "LANG"))), "")
+    tag = re.split(r"[.@]", found)[0].replace("_", "-")
+    return tag if tag not in ("", "C", "POSIX") else DEFAULT_LANGUAGE
+
+
 def page_texts(language: str, text_files: Mapping[str, Path] | None = None) -> PageTexts:
     """The texts of `language`, or the nearest one; texts missing in a file are English.
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchbuilder.core import PageTexts, cells_of, write_atomically
+from benchbuilder.core import cells_of, write_atomically
 from benchbuilder.evaluation.analysis.answered import AnsweredItems
 from benchbuilder.evaluation.analysis.page.page import analysis_page
 from benchbuilder.evaluation.analysis.run import Analysis
 from benchbuilder.evaluation.analysis.section import plain_cell, plain_data
 from benchbuilder.evaluation.analysis.to_experts import TO_EXPERTS, ItemsForExperts
-from benchbuilder.exporters import csv_table
+from benchbuilder.exporters import csv_table, report_settings, write_pages
 
 ANALYSIS_PAGE = "analysis.html"
 """The page that people look at."""
@@ -24,24 +25,26 @@ ANALYSIS_SCHEMA = 1
 _ITEM = ("id", "source", "type", "form", "relation", "family", "expected", "scorer", "made_up", "question")
 
 
-def write_analysis(analysis: Analysis, t: PageTexts) -> list[Path]:
+def write_analysis(analysis: Analysis) -> list[Path]:
     """Write the page, ``analysis.json``, the tables, and the items that go back to experts; what was written."""
+    settings = report_settings(analysis.loaded.recipe.outputs)
     files = {
-        ANALYSIS_PAGE: analysis_page(analysis, t),
-        "analysis.json": json.dumps(analysis_data(analysis, t), ensure_ascii=False, separators=(",", ":")) + "\n",
+        "analysis.json": json.dumps(analysis_data(analysis), ensure_ascii=False, separators=(",", ":")) + "\n",
         "items.csv": _items(analysis),
         "models.csv": _models(analysis),
         TO_EXPERTS: _to_experts(analysis),
     }
     analysis.folder.mkdir(parents=True, exist_ok=True)
-    return [write_atomically(analysis.folder / name, text) for name, text in files.items()]
+    pages = write_pages(analysis.folder, ANALYSIS_PAGE, settings.reader_texts(), partial(analysis_page, analysis))
+    return [*pages, *(write_atomically(analysis.folder / name, text) for name, text in files.items())]
 
 
-def analysis_data(analysis: Analysis, t: PageTexts) -> dict[str, Any]:
-    """All sections as plain data; notes are in the language of `t`."""
-    answered = analysis.answered
+def analysis_data(analysis: Analysis) -> dict[str, Any]:
+    """All sections as plain data; notes are in the language of the recipe's files."""
+    recipe, answered = analysis.loaded.recipe, analysis.answered
+    t = report_settings(recipe.outputs).texts(recipe.language)
     return {
-        "schema": ANALYSIS_SCHEMA, "name": analysis.loaded.recipe.name, "title": analysis.title, "task": analysis.task,
+        "schema": ANALYSIS_SCHEMA, "name": recipe.name, "title": analysis.title, "task": analysis.task,
         "language": t.language, "illustrative": answered.illustrative, "notes": analysis.notes(t),
         "models": plain_data(answered.systems, t), "item_count": len(answered.items),
         "family_count": answered.family_count,

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.config import LoadedRecipe, Recipe
-from benchbuilder.core import DataError, Item, PageTexts, Table, page_texts
+from benchbuilder.config import LoadedRecipe
+from benchbuilder.core import DataError, Item, PageTexts, Table
 from benchbuilder.evaluation.analysis.answered import AnsweredItems
 from benchbuilder.evaluation.analysis.plan import ItemPlan, plan_items, read_request
 from benchbuilder.evaluation.analysis.read_answers import answered_items, evaluated_items
@@ -18,7 +18,6 @@ from benchbuilder.evaluation.analysis.sections import SECTIONS
 from benchbuilder.evaluation.benchmark import folder_of_benchmark
 from benchbuilder.evaluation.plan import Evaluation, asked_items, plan_evaluation
 from benchbuilder.evaluation.results.page_spec import ResultsSpec
-from benchbuilder.exporters import PageSpec
 from benchbuilder.pipeline import Store
 
 
@@ -118,10 +117,3 @@ def plan_answers(loaded: LoadedRecipe, evaluation: Evaluation, text: str) -> Ite
     except DataError:  # nobody has answered yet: the plan rests on assumptions
         answered = None
     return plan_items(request, families, answered)
-
-
-def analysis_texts(recipe: Recipe) -> PageTexts:
-    """The texts of the recipe's report."""
-    reports = (spec for spec in recipe.outputs.values() if spec.kind == "report" and isinstance(spec, PageSpec))
-    report = next(reports, None)
-    return page_texts(recipe.language) if report is None else report.texts({"language": recipe.language})

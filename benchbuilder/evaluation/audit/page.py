@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchbuilder.config import Recipe
-from benchbuilder.core import PageTexts, page_texts, write_atomically
+from benchbuilder.core import PageTexts, write_atomically
 from benchbuilder.evaluation.audit.built import AuditOfTask
 from benchbuilder.exporters import (
     AuditedView,
     AuditedWord,
     AuditResult,
     AuditSentences,
-    PageSpec,
+    LanguageLink,
     csv_table,
     render_html,
+    report_settings,
     shown_charts,
+    write_pages,
 )
 
 AUDIT_SCHEMA = 1
@@ -37,13 +39,14 @@ def write_audit(audit: AuditOfTask) -> list[Path]:
     recipe, result = audit.loaded.recipe, audit.result
     data = {"schema": AUDIT_SCHEMA, "name": recipe.name, "title": audit.title, **result.model_dump(mode="json")}
     files = {
-        "audit.html": audit_page(audit),
         "audit.json": json.dumps(data, ensure_ascii=False, separators=(",", ":")) + "\n",
         "tables/checks.csv": csv_table(_CHECK, list(_rows(result.checks, _CHECK))),
         "tables/words.csv": csv_table(_WORD, list(_rows(result.words, _WORD))),
     }
     (audit.folder / "tables").mkdir(parents=True, exist_ok=True)
-    return [write_atomically(audit.folder / name, text) for name, text in files.items()]
+    texts = report_settings(recipe.outputs).reader_texts()
+    pages = write_pages(audit.folder, "audit.html", texts, partial(audit_page, audit))
+    return [*pages, *(write_atomically(audit.folder / name, text) for name, text in files.items())]
 
 
 def _rows(found: tuple[AuditedView, ...] | tuple[AuditedWord, ...], names: tuple[str, ...]) -> Iterator[list[Any]]:
@@ -51,22 +54,15 @@ def _rows(found: tuple[AuditedView, ...] | tuple[AuditedWord, ...], names: tuple
         yield [getattr(finding, name) for name in names]
 
 
-def audit_page(audit: AuditOfTask) -> str:
-    """The page of an audit."""
+def audit_page(audit: AuditOfTask, t: PageTexts, languages: Sequence[LanguageLink] = ()) -> str:
+    """The page of an audit in the language of `t`, with links to those in other `languages`."""
     recipe, result = audit.loaded.recipe, audit.result
-    t = _texts(recipe)
     says = AuditSentences(result, t)
     return render_html(
         "audit.html.j2", _PACKAGE, t=t, says=says, result=result, title=audit.title, recipe=recipe, card=recipe.card,
         notes=audit.notes, tiles=_tiles(result, says), charts=shown_charts(result, t),
+        languages=languages,
     )  # fmt: skip
-
-
-def _texts(recipe: Recipe) -> PageTexts:
-    """The texts of the recipe's report."""
-    reports = (spec for spec in recipe.outputs.values() if spec.kind == "report" and isinstance(spec, PageSpec))
-    report = next(reports, None)
-    return page_texts(recipe.language) if report is None else report.texts({"language": recipe.language})
 
 
 def _tiles(result: AuditResult, says: AuditSentences) -> list[tuple[str, str]]:

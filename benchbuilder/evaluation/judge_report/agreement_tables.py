@@ -130,7 +130,7 @@ def _published(frame: JudgeReportFrame, aspect: str, judges: Sequence[HeldOutAns
     majority, tag = published.majority.get(aspect), frame.t("judges.published")
     return [
         (
-            figures.note.get(frame.language, ""),
+            figures.note.get(frame.t.language, ""),
             table_line(
                 name, "", None, figures.pearson, None, figures.accuracy, majority, None, None, group="published",
                 tag=tag, block="published",

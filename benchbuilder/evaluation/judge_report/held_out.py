@@ -135,7 +135,6 @@ class JudgeReportFrame:
     """What all tables of a report share: texts, settings, probes and published figures."""
 
     t: PageTexts
-    language: str
     spec: EvaluationSpec
     probes: ProbesSpec | None
     published: PublishedJudges | None

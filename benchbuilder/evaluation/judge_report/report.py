@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from benchbuilder.config import EvaluationSpec
-from benchbuilder.core import DataError, find_kind, kinds_of_slot, page_texts
+from benchbuilder.core import DEFAULT_LANGUAGE, DataError, find_kind, kinds_of_slot
 from benchbuilder.evaluation.judge_report import agreement_tables as measures
 from benchbuilder.evaluation.judge_report import interval_tables as intervals
 from benchbuilder.evaluation.judge_report import validity_tables as validity
@@ -27,7 +27,7 @@ from benchbuilder.evaluation.judge_report.held_out import (
 )
 from benchbuilder.evaluation.judge_report.pair_table import pair_table
 from benchbuilder.evaluation.judge_report.probe_spec import load_probes
-from benchbuilder.evaluation.judge_report.robustness_card import probe_findings, verdict_counts
+from benchbuilder.evaluation.judge_report.robustness_card import ProbeFinding, probe_findings, verdict_counts
 from benchbuilder.evaluation.judge_report.robustness_tables import probe_label, robustness_table
 from benchbuilder.evaluation.judge_report.write import (
     JUDGE_REPORT_STEM,
@@ -42,7 +42,7 @@ from benchbuilder.evaluation.judges.base import AskingJudge
 from benchbuilder.evaluation.published import PublishedJudges
 from benchbuilder.evaluation.stats.errors import check_constant_predictor
 from benchbuilder.evaluation.yaml_files import read_yaml
-from benchbuilder.exporters import ResultTable
+from benchbuilder.exporters import PageSpec, ResultTable
 
 _AGREEMENT_TABLES = (
     measures.comparison_table, measures.agreement_table, measures.threshold_table, measures.simple_baseline_table,
@@ -57,7 +57,7 @@ _GROUPS: Mapping[str, Callable[[Prediction], str]] = {
 
 def write_judge_report(
     runs: Sequence[ValidationRun], spec: EvaluationSpec, folder: Path, *, language: str, probes: Path | None,
-    published: Path | None, texts: str, illustrative: bool = False, stem: str = JUDGE_REPORT_STEM,
+    published: Path | None, texts: str | None, illustrative: bool = False, stem: str = JUDGE_REPORT_STEM,
 ) -> list[Path]:  # fmt: skip
     """Write ``judges.html``, ``.md``, ``.json`` and every table as CSV and LaTeX.
 
@@ -66,7 +66,7 @@ def write_judge_report(
         language: The language of the benchmark, which the probes must be for.
         probes: The file of probes; without one there are no robustness cards.
         published: The file of published figures.
-        texts: The language of the report.
+        texts: The language of the report; ``None``: English, and a page that opens in that of the locale.
         illustrative: Whether the ratings are sample data.
 
     Raises:
@@ -81,25 +81,32 @@ def write_judge_report(
             where=str(probes),
             next=f"use probes for {language!r}, or none",
         )
+    page = PageSpec(kind="report", language=texts)
     frame = JudgeReportFrame(
-        page_texts(texts), texts, spec, file,
+        page.texts(DEFAULT_LANGUAGE), spec, file,
         read_yaml(published, PublishedJudges, "file of published figures") if published is not None else None,
     )  # fmt: skip
     by_aspect: dict[str, list[ValidationRun]] = {}
     for run in runs:
         by_aspect.setdefault(str(run.card.get("aspect", "")), []).append(run)
-    sections = [_section(frame, aspect, group) for aspect, group in by_aspect.items()]
+    found = {run.name: _findings(frame, aspect, run) for aspect, group in by_aspect.items() for run in group}
+
+    def sections(frame: JudgeReportFrame) -> list[AspectSection]:
+        return [_section(frame, aspect, group, found) for aspect, group in by_aspect.items()]
+
     return write_judge_report_files(
-        folder, frame, sections, runs, language=language, illustrative=illustrative, stem=stem
+        folder, frame, sections, runs, page.reader_texts(), language=language, illustrative=illustrative, stem=stem
     )
 
 
-def _section(frame: JudgeReportFrame, aspect: str, runs: Sequence[ValidationRun]) -> AspectSection:
+def _section(
+    frame: JudgeReportFrame, aspect: str, runs: Sequence[ValidationRun], found: Mapping[str, Sequence[ProbeFinding]]
+) -> AspectSection:
     judges = [held_out_answers(run, synthetic=False) for run in runs]
     rated = [answers for answers in judges if len(answers)]
     statements = [held_out_answers(run, synthetic=True) for run in runs]
     tables, folded = _tables(frame, aspect, runs, rated, statements)
-    cards = _cards(frame, aspect, runs)
+    cards = _cards(frame, runs, found)
     findings = {card.judge: card.findings for card in cards}
     unprobed = [run.name for run in runs if run.name not in findings and not _asks_model(run)]
     return AspectSection(
@@ -216,17 +223,24 @@ def _plots(frame: JudgeReportFrame, answers: HeldOutAnswers, tables: Sequence[Re
     return JudgePlots(judge, scatter, reliability_chart(bins, judge, t("judges.plot.reliability", judge=judge), t))
 
 
-def _cards(frame: JudgeReportFrame, aspect: str, runs: Sequence[ValidationRun]) -> list[RobustnessCard]:
-    spec = frame.spec
-    statements = spec.training is None or aspect in spec.training.synthetic
+def _findings(frame: JudgeReportFrame, aspect: str, run: ValidationRun) -> list[ProbeFinding]:
+    """What the probes find of a judge; nothing without probes."""
+    if frame.probes is None or run.judge is None:
+        return []
+    statements = frame.spec.training is None or aspect in frame.spec.training.synthetic
+    examples = [prediction.example for prediction in run.predictions]
+    return probe_findings(
+        run.judge, examples, frame.probes, frame.bootstrap, threshold=THRESHOLD, statements=statements
+    )
+
+
+def _cards(
+    frame: JudgeReportFrame, runs: Sequence[ValidationRun], found: Mapping[str, Sequence[ProbeFinding]]
+) -> list[RobustnessCard]:
     cards: list[RobustnessCard] = []
     for run in runs:
-        if frame.probes is None or run.judge is None:
-            continue
-        examples = [prediction.example for prediction in run.predictions]
-        findings = probe_findings(
-            run.judge, examples, frame.probes, frame.bootstrap, threshold=THRESHOLD, statements=statements
-        )
-        chart = forest_chart(findings, partial(probe_label, frame), frame.t("judges.plot.robustness", judge=run.name))
-        cards.append(RobustnessCard(run.name, findings, verdict_counts(findings), chart))
+        if frame.probes is not None and run.judge is not None:
+            findings, title = found[run.name], frame.t("judges.plot.robustness", judge=run.name)
+            chart = forest_chart(findings, partial(probe_label, frame), title)
+            cards.append(RobustnessCard(run.name, findings, verdict_counts(findings), chart))
     return cards

@@ -34,13 +34,13 @@ def _line(frame: JudgeReportFrame, judge: str, finding: ProbeFinding) -> TableLi
 def probe_label(frame: JudgeReportFrame, finding: ProbeFinding) -> str:
     """The label of a probe in the language of the report, else in any language, else its name."""
     labels = finding.probe.label
-    return labels.get(frame.language) or next(iter(labels.values()), finding.name)
+    return labels.get(frame.t.language) or next(iter(labels.values()), finding.name)
 
 
 def probe_meaning(frame: JudgeReportFrame, finding: ProbeFinding) -> str:
     """The description of a probe in the language of the report, or any other."""
     meanings = finding.probe.meaning
-    return meanings.get(frame.language) or next(iter(meanings.values()), "")
+    return meanings.get(frame.t.language) or next(iter(meanings.values()), "")
 
 
 def _limits(frame: JudgeReportFrame, finding: ProbeFinding) -> str:

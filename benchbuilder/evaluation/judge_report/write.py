@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
-from benchbuilder.core import read_json, write_atomically
+from benchbuilder.core import PageTexts, read_json, write_atomically
 from benchbuilder.evaluation.judge_report import PACKAGES
 from benchbuilder.evaluation.judge_report.held_out import THRESHOLD, HeldOutAnswers, JudgeReportFrame
 from benchbuilder.evaluation.judge_report.robustness_card import ProbeFinding, ProbeVerdict
@@ -20,12 +20,14 @@ from benchbuilder.evaluation.judge_report.robustness_tables import probe_label, 
 from benchbuilder.evaluation.judge_training.predictions import ValidationRun
 from benchbuilder.evaluation.results.context import PAGE_FUNCTIONS
 from benchbuilder.exporters import (
+    LanguageLink,
     ResultTable,
     render_html,
     render_markdown,
     table_as_csv,
     table_as_data,
     table_as_latex,
+    write_pages,
 )
 
 JUDGE_REPORT_SCHEMA = 1
@@ -82,19 +84,27 @@ class AspectSection:
 
 
 def write_judge_report_files(
-    folder: Path, frame: JudgeReportFrame, sections: Sequence[AspectSection], runs: Sequence[ValidationRun], *,
-    language: str, illustrative: bool, stem: str = JUDGE_REPORT_STEM,
+    folder: Path, frame: JudgeReportFrame, sections_in: Callable[[JudgeReportFrame], Sequence[AspectSection]],
+    runs: Sequence[ValidationRun], texts: Sequence[PageTexts], *, language: str, illustrative: bool,
+    stem: str = JUDGE_REPORT_STEM,
 ) -> list[Path]:  # fmt: skip
     """Write all files of the report and return their paths; tables that only an earlier report of this `stem` had are
-    removed."""
-    context = {
-        "t": frame.t, "frame": frame, "chapters": sections, "language": language, "illustrative": illustrative,
-        "threshold": f"{THRESHOLD:g}", "tables": f"{stem}_tables", "stem": stem, **PAGE_FUNCTIONS,
-        "label": partial(probe_label, frame), "meaning": partial(probe_meaning, frame),
-    }  # fmt: skip
+    removed. The page is written in each language of `texts`, all else in that of `frame`."""
+    sections = sections_in(frame)
+
+    def context(t: PageTexts) -> dict[str, Any]:
+        own = replace(frame, t=t)
+        chapters = sections if t.language == frame.t.language else sections_in(own)
+        said = {"language": language, "illustrative": illustrative, "threshold": f"{THRESHOLD:g}", "stem": stem}
+        probes = {"label": partial(probe_label, own), "meaning": partial(probe_meaning, own)}
+        tables = f"{stem}_tables"
+        return {"t": t, "frame": own, "chapters": chapters, "tables": tables, **said, **probes, **PAGE_FUNCTIONS}
+
+    def page(t: PageTexts, languages: Sequence[LanguageLink]) -> str:
+        return render_html("judges.html.j2", PACKAGES, languages=languages, **context(t))
+
     files = {
-        f"{stem}.html": render_html("judges.html.j2", PACKAGES, **context),
-        f"{stem}.md": render_markdown("judges.md.j2", PACKAGES, **context),
+        f"{stem}.md": render_markdown("judges.md.j2", PACKAGES, **context(frame.t)),
         f"{stem}.json": _data(frame, sections, runs, language),
     }
     for chapter in sections:
@@ -104,7 +114,10 @@ def write_judge_report_files(
             files[f"{stem}_tables/{sheet.name}.tex"] = table_as_latex(sheet, stamp)
     for name in _written_before(folder, stem) - set(files):
         (folder / name).unlink(missing_ok=True)
-    return [write_atomically(folder / name, text) for name, text in files.items()]
+    return [
+        *write_pages(folder, f"{stem}.html", texts, page),
+        *(write_atomically(folder / name, text) for name, text in files.items()),
+    ]
 
 
 def _written_before(folder: Path, stem: str) -> set[str]:

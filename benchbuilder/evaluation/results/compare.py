@@ -61,7 +61,8 @@ def pairwise_table(frame: ResultsFrame, measure: ScoredAspect) -> ResultTable | 
         common = scores[first].shared(scores[second])
         if len(common):
             left, right = (scores[name].at(common) for name in (first, second))
-            differences.append((first, second, paired_mean_difference(left, right, run.clusters(common), **bootstrap)))
+            estimate = frame.once(paired_mean_difference, left, right, run.clusters(common), **bootstrap)
+            differences.append((first, second, estimate))
     if not differences:
         return None
     adjusted = holm_adjusted([difference.p for _, _, difference in differences])

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, TypedDict, get_args
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypedDict, TypeVar, get_args
 
 from markupsafe import Markup
+from numpy.typing import NDArray
 
 from benchbuilder.config import BootstrapSpec
 from benchbuilder.core import PageTexts
@@ -29,6 +31,7 @@ from benchbuilder.exporters import (
 )
 
 _FORMATS: Mapping[str, ValueFormat] = {form: form for form in get_args(ValueFormat)}
+_Found = TypeVar("_Found")
 CellValue = TableCell | str | float | None
 
 
@@ -68,10 +71,24 @@ class ResultsFrame:
     bootstrap: BootstrapSettings
     power: float
     effect: float
+    known: dict[object, Any] = field(default_factory=dict[object, Any], repr=False)
+    """Estimates that the pages of all languages share: drawing them takes longest."""
+
+    def in_(self, t: PageTexts) -> ResultsFrame:
+        """The same in another language."""
+        return replace(self, t=t)
+
+    def once(self, estimate: Callable[..., _Found], *columns: NDArray[Any], **settings: Any) -> _Found:
+        """What `estimate` finds in these columns, computed once for all languages."""
+        digests = (hashlib.blake2b(column.tobytes()).digest() for column in columns)
+        key = (estimate, *digests, *settings.items())
+        if key not in self.known:
+            self.known[key] = estimate(*columns, **settings)
+        return self.known[key]
 
     def mean(self, values: ItemValues) -> Estimate:
         """The mean of values by item, with an interval that treats facts as clusters."""
-        return mean_estimate(values.numbers, self.run.clusters(values.places), **self.bootstrap)
+        return self.once(mean_estimate, values.numbers, self.run.clusters(values.places), **self.bootstrap)
 
     def mean_cell(self, values: ItemValues, *, spread: bool = True) -> TableCell:
         """The mean as a cell; `spread` adds the standard deviation."""

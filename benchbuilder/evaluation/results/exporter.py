@@ -21,6 +21,7 @@ class ResultsExporter(Exporter):
     """
 
     kind: ClassVar[str] = "results"
+    version: ClassVar[int] = 2
     spec_class: ClassVar[type[KindSpec]] = ResultsSpec
 
     spec: ResultsSpec
@@ -31,9 +32,8 @@ class ResultsExporter(Exporter):
 
     def output_names(self) -> tuple[str, ...]:
         """The names of the page, Markdown, data and scores, and of the folder of tables."""
-        return tuple(
-            f"{self.spec.file}{end}" for end in (".html", ".md", ".json", "_scores.csv", "_pressure.csv", "_tables")
-        )
+        names = (f"{self.spec.file}{end}" for end in (".md", ".json", "_scores.csv", "_pressure.csv", "_tables"))
+        return (*self.spec.page_names(f"{self.spec.file}.html"), *names)
 
     def write(self, finished: FinishedBuild, folder: Path) -> list[Path]:
         """Write the page, Markdown, data, scores and tables."""

@@ -37,6 +37,7 @@ from benchbuilder.exporters import (
     FinishedBuild,
     csv_lines,
     format_value,
+    pages_in_languages,
     render_html,
     render_markdown,
     table_as_csv,
@@ -62,17 +63,23 @@ class ConstantAnswerScores:
 
 def results_files(spec: ResultsSpec, finished: FinishedBuild) -> Iterator[tuple[str, Iterable[str]]]:
     """Each file by its name and its text, piece by piece, of the answers and scores of a finished build."""
-    t = spec.texts(finished.recipe)
+    t = spec.texts(finished.recipe["language"])
     evaluation: Mapping[str, Any] = finished.recipe.get("evaluation") or {}
     bootstrap = bootstrap_settings(BootstrapSpec.model_validate(evaluation["bootstrap"]))
     run = gather_run(finished, spec.aspects)
     frame = ResultsFrame(run, t, bootstrap, spec.power, spec.effect)
-    findings = collect_findings(frame, finished, recipe_published_results(evaluation), spec.aspects, spec.worst)
-    context = _context(frame, findings, finished, spec)
+    settings = (finished, recipe_published_results(evaluation), spec.aspects, spec.worst)
+    findings, others = collect_findings(frame, *settings), dict[str, ResultsFindings]()
     stamp = {"benchmark": run.benchmark, "recipe": run.recipe}
-    yield f"{spec.file}.html", [render_html("results.html.j2", PACKAGES, t=t, **context)]
+    for name, own, languages in pages_in_languages(f"{spec.file}.html", spec.reader_texts()):
+        shown, page_frame = findings, frame.in_(own)
+        if own.language != t.language:
+            shown = others[own.language] = collect_findings(page_frame, *settings)
+        context = _context(page_frame, shown, finished, spec)
+        yield name, [render_html("results.html.j2", PACKAGES, t=own, languages=languages, **context)]
+    context = _context(frame, findings, finished, spec)
     yield f"{spec.file}.md", [render_markdown("results.md.j2", PACKAGES, t=t, **context)]
-    yield f"{spec.file}.json", _data(frame, findings, finished)
+    yield f"{spec.file}.json", _data(frame, findings, finished, others)
     yield f"{spec.file}_scores.csv", csv_lines(_SCORES, _scores(run))
     if findings.pressure is not None:
         lines = ([*line, *stamp.values()] for line in findings.pressure.lines())
@@ -142,18 +149,32 @@ def _tiles(frame: ResultsFrame, finished: FinishedBuild) -> list[tuple[str, str]
     return tiles
 
 
+def _translations(findings: ResultsFindings, other: ResultsFindings) -> Iterator[tuple[str, str]]:
+    """What the tables say, and the same in another language."""
+    for own, same in zip(findings.all_tables(), other.all_tables(), strict=True):
+        columns = zip(own.columns, same.columns, strict=True)
+        yield from ((own.title, same.title), *((one.label, two.label) for one, two in columns))
+        yield from zip(own.notes, same.notes, strict=True)
+
+
 _encoded = partial(json.dumps, ensure_ascii=False, separators=(",", ":"))
 _AT_ONCE = 8_192
 
 
-def _data(frame: ResultsFrame, findings: ResultsFindings, finished: FinishedBuild) -> Iterator[str]:
-    """All tables and every score by item, as input for comparing two runs: a JSON object, piece by piece."""
+def _data(
+    frame: ResultsFrame, findings: ResultsFindings, finished: FinishedBuild, others: Mapping[str, ResultsFindings]
+) -> Iterator[str]:
+    """All tables and every score by item, as input for comparing two runs: a JSON object, piece by piece.
+
+    What the tables say is translated into the languages of `others` for pages that are made of this file.
+    """
     run, items = frame.run, frame.run.items
     head: dict[str, Any] = {
         "schema": RESULTS_SCHEMA,
         "name": finished.recipe["name"],
         "title": finished.recipe["card"]["title"],
         "language": finished.recipe["language"],
+        "translations": {code: dict(_translations(findings, other)) for code, other in sorted(others.items())},
         "benchmark": run.benchmark,
         "recipe": run.recipe,
         "bootstrap": dict(frame.bootstrap),

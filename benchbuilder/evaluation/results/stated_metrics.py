@@ -67,6 +67,21 @@ def load_results(path: Path) -> Mapping[str, Any]:
     return data  # pyright: ignore[reportUnknownVariableType]
 
 
+def results_in_language(results: Mapping[str, Any], language: str) -> Mapping[str, Any]:
+    """The data file of results with what its tables say in another language, where it has a translation."""
+    said: Mapping[str, str] = results.get("translations", {}).get(language, {})
+    tables = [
+        {
+            **table,
+            "title": said.get(table["title"], table["title"]),
+            "columns": [{**column, "label": said.get(column["label"], column["label"])} for column in table["columns"]],
+            "notes": [said.get(note, note) for note in table["notes"]],
+        }
+        for table in results["tables"]
+    ]
+    return {**results, "tables": tables}
+
+
 def stated_metrics(results: Mapping[str, Any]) -> list[StatedMetric]:
     """The metrics of a data file in the order of the page; without any, the first table of means or of accuracy."""
     tables = [table for table in results["tables"] if _figures(table)]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from benchbuilder.config import Recipe
 from benchbuilder.core import PageTexts, write_atomically
@@ -13,9 +14,16 @@ from benchbuilder.evaluation.results import PACKAGES
 from benchbuilder.evaluation.results.charts import types_chart
 from benchbuilder.evaluation.results.context import PAGE_FUNCTIONS
 from benchbuilder.evaluation.results.page_spec import ResultsSpec
-from benchbuilder.evaluation.results.stated_metrics import FIGURE_OF, StatedMetric, load_results, stated_metrics
+from benchbuilder.evaluation.results.stated_metrics import (
+    FIGURE_OF,
+    StatedMetric,
+    load_results,
+    results_in_language,
+    stated_metrics,
+)
 from benchbuilder.exporters import (
     ChartColours,
+    LanguageLink,
     ResultTable,
     TableBlock,
     TableCell,
@@ -23,6 +31,7 @@ from benchbuilder.exporters import (
     TableLine,
     render_html,
     table_as_csv,
+    write_pages,
 )
 
 _GROUPS = ("model", "people", "rule")
@@ -32,13 +41,17 @@ _System = tuple[TableBlock, str, str]
 
 
 class _Task(NamedTuple):
-    """A task with results: its name, title and first metric, the recipe that it was evaluated with, and texts."""
+    """A task with results: its name, title and first metric, the data, and the settings of its page."""
 
     name: str
     title: str
     metric: StatedMetric
-    recipe: str
-    t: PageTexts
+    results: Mapping[str, Any]
+    page: ResultsSpec
+
+    def in_language(self, language: str) -> _Task:
+        """The task as its results are translated into a language."""
+        return self._replace(metric=stated_metrics(results_in_language(self.results, language))[0])
 
     def lines(self) -> dict[_System, TableLine]:
         """The line of each system, by the kind of line, the kind of system and its name."""
@@ -58,10 +71,19 @@ def write_task_results(whole: Recipe, cwd: Path) -> list[Path]:
     tasks = list(_with_results(whole, cwd))
     if len(tasks) < 2:
         return []
-    t = tasks[0].t
+    page = tasks[0].page
+    folder = whole.build_folder(cwd) / _FOLDER
+    folder.mkdir(exist_ok=True)
+    pages = write_pages(folder, "tasks.html", page.reader_texts(), partial(_page, whole, tasks))
+    table = table_as_csv(_beside(tasks, page.texts(whole.language)), {})
+    return [*pages, write_atomically(folder / "tasks.csv", table)]
+
+
+def _page(whole: Recipe, tasks: Sequence[_Task], t: PageTexts, languages: Sequence[LanguageLink]) -> str:
+    tasks = [task.in_language(t.language) for task in tasks]
     missing = [name for name in whole.tasks if name not in {task.name for task in tasks}]
     notes = [t("task_results.missing", names=t("report.list_comma").join(missing))] if missing else []
-    if len({task.recipe for task in tasks}) > 1:
+    if len({task.results["recipe"] for task in tasks}) > 1:
         notes.append(t("task_results.recipes_differ"))
     table, colours = _beside(tasks, t), ChartColours([task.name for task in tasks], ())
     own = ResultTable(
@@ -72,6 +94,7 @@ def write_task_results(whole: Recipe, cwd: Path) -> list[Path]:
     )
     context = {
         "t": t,
+        "languages": languages,
         "card": whole.card,
         "recipe": whole,
         "tasks": tasks,
@@ -82,12 +105,7 @@ def write_task_results(whole: Recipe, cwd: Path) -> list[Path]:
         "sources": [_by_source(task, t) for task in tasks if _has_sources(task)],
         **PAGE_FUNCTIONS,
     }
-    folder = whole.build_folder(cwd) / _FOLDER
-    folder.mkdir(exist_ok=True)
-    return [
-        write_atomically(folder / "tasks.html", render_html("tasks.html.j2", PACKAGES, **context)),
-        write_atomically(folder / "tasks.csv", table_as_csv(table, {})),
-    ]
+    return render_html("tasks.html.j2", PACKAGES, **context)
 
 
 def _with_results(whole: Recipe, cwd: Path) -> Iterator[_Task]:
@@ -101,8 +119,7 @@ def _with_results(whole: Recipe, cwd: Path) -> Iterator[_Task]:
         file = folder_of_evaluation(spec, build / name, cwd) / f"{page.file}.json"
         results = load_results(file) if file.exists() else None
         if results and (metrics := stated_metrics(results)):
-            texts = page.texts({"language": whole.language})
-            yield _Task(name, whole.tasks[name].title or name, metrics[0], results["recipe"], texts)
+            yield _Task(name, whole.tasks[name].title or name, metrics[0], results, page)
 
 
 def _beside(tasks: Sequence[_Task], t: PageTexts) -> ResultTable:

@@ -90,7 +90,7 @@ def render_html(template: str, packages: Sequence[str] = (), **context: Any) -> 
     `packages` are searched for templates before those of the report.
     """
     environment = _environment(packages, context, autoescape=True)
-    return environment.get_template(template).render(**context)
+    return environment.get_template(template).render(**{"languages": (), **context})
 
 
 def render_markdown(template: str, packages: Sequence[str] = (), **context: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -10,8 +11,9 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from benchbuilder.core import PageTexts
-from benchbuilder.exporters.render.svg import Bar, Series, axis_ticks, bar_chart, column_chart, ribbon_chart
-from benchbuilder.exporters.report.annotation import ThresholdCounts
+from benchbuilder.exporters.render.dot_charts import ChartDot, ChartRow, row_chart
+from benchbuilder.exporters.render.svg import Bar, Series, axis_ticks, bar_chart, column_chart, ribbon_chart, width_of
+from benchbuilder.exporters.report.annotation import AnnotationSummary, ThresholdCounts
 from benchbuilder.exporters.report.funnel import OutcomeCounts, SourceFunnel
 from benchbuilder.exporters.report.summaries import EntrySummary
 
@@ -118,6 +120,25 @@ def threshold_columns(
     labels = [f"≥ {row.threshold}" for row in rows]
     title = t("report.thresholds_chart")
     return column_chart(labels, layers, title, axis=t("report.thresholds_axis"), totals=True, marked=marked)
+
+
+def agreement_dots(summary: AnnotationSummary, t: PageTexts) -> Markup | None:
+    """How often two judges agree on each guiding question, with intervals and the floor; ``None`` without a value."""
+    rows = [
+        ChartRow(row.label, [ChartDot(one.value, one.low, one.high, "c2")], t.percent(one.value))
+        for row in summary.agreement
+        if (one := row.measures["percent"]).value is not None
+    ]
+    floor = summary.floor.get("raw")
+    low = min(
+        [floor or 1.0, *(dot.value if dot.low is None else dot.low for row in rows for dot in row.dots)], default=1
+    )
+    low = math.floor(min(low - 0.01, 0.9) * 10) / 10
+    ticks = {value: f"{value * 100:g} %" for value in (low, (low + 1) / 2, 1.0)}
+    label = min(max([80.0, *(width_of(row.label) + 4 for row in rows)]), 180.0)
+    return (
+        row_chart(rows, t("report.agreement"), ticks, margin=56, label=label, height=20, limit=floor) if rows else None
+    )
 
 
 def funnel_ribbon(outcomes: OutcomeCounts, branch: SourceFunnel, colours: ChartColours, title: str) -> Markup:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -52,18 +53,26 @@ class DatasetCard(Exporter):
     """
 
     kind: ClassVar[str] = "card"
+    version: ClassVar[int] = 2
     spec_class: ClassVar[type[KindSpec]] = DatasetCardSpec
 
     spec: DatasetCardSpec
 
+    def output_names(self) -> tuple[str, ...]:
+        """The names of the card and of the folder of its tables."""
+        return (self.spec.file, _table_folder(self.spec.file))
+
     def write(self, finished: FinishedBuild, folder: Path) -> list[Path]:
-        """Write the card."""
-        return [write_atomically(folder / self.spec.file, self.text(finished), sync=False)]
+        """Write the card, and what is not on its first page into files beside it."""
+        t = self.spec.texts(finished.recipe["language"])
+        files = divide_card(self.text(finished), self.spec.file, t)
+        (folder / _table_folder(self.spec.file)).mkdir(exist_ok=True)
+        return [write_atomically(folder / name, text, sync=False) for name, text in files.items()]
 
     def text(
         self, finished: FinishedBuild, *, front_matter: str = "", release: str = "", fields: Sequence[str] = ()
     ) -> str:
-        """The card.
+        """The whole card, which `divide_card` makes files of.
 
         Args:
             finished: The build.
@@ -71,7 +80,7 @@ class DatasetCard(Exporter):
             release: Markdown of a release, put after the summary.
             fields: The columns that the files have, instead of those of the build.
         """
-        t = self.spec.texts(finished.recipe)
+        t = self.spec.texts(finished.recipe["language"])
         context = _context(finished, item_summaries(finished, self.spec.cue_words), self.spec, t) | {
             "release": Markup(release)
         }
@@ -81,6 +90,34 @@ class DatasetCard(Exporter):
             context["fields"] = fields
         context["fields_lead"] = t("release.fields_lead" if fields else "card.fields_lead")
         return render_markdown("card.md.j2", t=texts_as_markdown(t), text=t, **context)
+
+
+def _table_folder(file: str) -> str:
+    """The folder of the tables of a card."""
+    return "tables" if file == "README.md" else f"{Path(file).stem}_tables"
+
+
+def divide_card(text: str, file: str, t: PageTexts, note: str = "") -> dict[str, str]:
+    """The files of a card by name: what templates put between lines with a form feed goes into tables beside it.
+
+    A table begins with the line ``\\fNAME`` and ends with ``\\f``; ``\\flinks`` is where the card links to them. `note`
+    ends each table.
+    """
+    kept, *pieces = re.split(r"(?m)^\f(\w*)\n", text)
+    tables: dict[str, str] = {}
+    for name, piece in zip(pieces[::2], pieces[1::2], strict=True):
+        if name in ("", "links"):
+            mark = "\f" if name else ""
+            kept = f"{kept.rstrip()}\n\n{mark}{piece.lstrip()}"
+        elif piece.strip():
+            tables[name] = f"{tables.get(name, '')}{piece.strip()}\n\n"
+    folder = _table_folder(file)
+    titles = {name: table.partition("\n")[0].lstrip("# ") for name, table in tables.items()}
+    links = " · ".join(f"[{title}]({folder}/{name}.md)" for name, title in titles.items())
+    more = f"## {t('card.more')}\n\n{links}\n\n" if links else ""
+    return {file: kept.replace("\f", more)} | {
+        f"{folder}/{name}.md": f"{table[1:]}{note}".rstrip() + "\n" for name, table in tables.items()
+    }
 
 
 def texts_as_markdown(t: PageTexts) -> Callable[..., Markup]:

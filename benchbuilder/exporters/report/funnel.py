@@ -114,6 +114,59 @@ def _source_funnel(finished: FinishedBuild, source: StepCounts) -> SourceFunnel:
     return SourceFunnel(source.step, source.role, _outcome_counts(units), joined, _ranked(why), passed, cleaned)
 
 
+@dataclass(frozen=True)
+class FunnelStage:
+    """What is there after a stage of the flow, by source, and why rows were lost on the way, most frequent first."""
+
+    name: str
+    rows: Mapping[str, int]
+    why: tuple[tuple[str, int], ...]
+
+    @property
+    def total(self) -> int:
+        """Over all sources."""
+        return sum(self.rows.values())
+
+    @property
+    def lost(self) -> int:
+        """How many rows were dropped or failed."""
+        return sum(n for _, n in self.why)
+
+
+def funnel_stages(
+    finished: FinishedBuild, candidates: Mapping[str, int], items: Mapping[str, int]
+) -> list[FunnelStage]:
+    """The stages from source units to items that a recipe has; `candidates` and `items` are counted by source.
+
+    A fact counts where no filter follows, and a statement where a fact is first stated: what is made of it later
+    (false ones, negations, questions) belongs to the way to the candidates.
+    """
+    roles = {account.step: account.role for account in finished.step_counts}
+    units, filtered, stated = Counter[str](), set[str](), dict[str, Counter[str]]()
+    why: dict[str, Counter[str]] = {name: Counter() for name in ("fact", "statement", "candidate", "item")}
+    rows: dict[str, Counter[str]] = {"fact": Counter(), "statement": Counter()}
+    for account in finished.step_counts:
+        before = [name for name in account.inputs.get("each", ()) if roles.get(name) == account.role]
+        stage = account.role if account.role in rows and not (account.role == "statement" and before) else ""
+        stage = stage or {"statement": "candidate", "question": "candidate"}.get(account.role, account.role)
+        if stage not in why:
+            continue
+        if not account.inputs:
+            units[account.step] += sum(n for (_, outcome, _), n in account.units.items() if outcome in OUTCOME_NAMES)
+        filtered.update(before)
+        for (_, outcome, reason), n in (account.counts if account.inputs else account.units).items():
+            why[stage][reason] += n if outcome in ("dropped", "failed") else 0
+        if stage in rows:
+            stated[account.step] = Counter()
+            for (partition, outcome, _), n in account.counts.items():
+                stated[account.step][partition] += n if outcome == "kept" else 0
+    for step, kept in stated.items():
+        if step not in filtered or roles[step] == "statement":
+            rows[roles[step]].update(kept)
+    counted = {"units": units, **rows, "candidate": candidates, "item": items}
+    return [FunnelStage(name, counts, _ranked(+why.get(name, Counter()))) for name, counts in counted.items() if counts]
+
+
 def _step_funnel(account: StepCounts, source: str) -> StepFunnel:
     outcomes, why = Counter[str](), Counter[str]()
     for (partition, outcome, reason), n in account.counts.items():

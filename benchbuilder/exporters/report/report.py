@@ -11,8 +11,9 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from benchbuilder.config import KindSpec
-from benchbuilder.core import PageTexts, write_atomically
+from benchbuilder.core import PageTexts
 from benchbuilder.exporters.base import Exporter, FileName, FinishedBuild, PageSpec
+from benchbuilder.exporters.render.page_languages import LanguageLink, write_pages
 from benchbuilder.exporters.render.templates import render_html
 from benchbuilder.exporters.report import charts, funnel
 from benchbuilder.exporters.report.annotation import LabelTexts, annotation_summaries
@@ -25,14 +26,17 @@ from benchbuilder.exporters.report.counts import (
     score_blind_baselines,
     types_of,
 )
-from benchbuilder.exporters.report.coverage import section_coverage
-from benchbuilder.exporters.report.entries import ReportEntry, entry_ancestors, sources_of
+from benchbuilder.exporters.report.coverage import SectionCoverage, section_coverage
+from benchbuilder.exporters.report.entries import EntryAncestor, ReportEntry, entry_ancestors, sources_of
 from benchbuilder.exporters.report.summaries import (
     EntrySummary,
     candidate_summaries,
     item_summaries,
     load_entries,
 )
+
+_FIRST = 3
+"""So many examples are shown on the first page."""
 
 
 class ReportSpec(PageSpec):
@@ -52,6 +56,7 @@ class Report(Exporter):
     """
 
     kind: ClassVar[str] = "report"
+    version: ClassVar[int] = 2
     spec_class: ClassVar[type[KindSpec]] = ReportSpec
 
     spec: ReportSpec
@@ -62,27 +67,47 @@ class Report(Exporter):
 
     def write(self, finished: FinishedBuild, folder: Path) -> list[Path]:
         """Write the page."""
-        t = self.spec.texts(finished.recipe)
-        page = render_html("report.html.j2", t=t, spec=self.spec, **_context(finished, self.spec, t))
-        return [write_atomically(folder / self.spec.file, page, sync=False)]
+        read = _ReadBuild.of(finished, self.spec)
+
+        def page(t: PageTexts, languages: Sequence[LanguageLink]) -> str:
+            return render_html("report.html.j2", t=t, spec=self.spec, languages=languages, **_context(read, t))
+
+        return write_pages(folder, self.spec.file, self.spec.reader_texts(), page, sync=False)
+
+    def output_names(self) -> tuple[str, ...]:
+        """The names of the page in all languages."""
+        return self.spec.page_names(self.spec.file)
 
 
 @dataclass(frozen=True)
-class Tile:
-    """A key figure."""
+class _ReadBuild:
+    """What a report takes from a build, whatever its language; reading the rows takes longest."""
 
-    value: float | str
-    label: str
-    note: str = ""
+    finished: FinishedBuild
+    spec: ReportSpec
+    made: Sequence[EntrySummary]
+    proposed: Sequence[EntrySummary]
+    examples: Sequence[ReportEntry]
+    ancestry: Mapping[str, Sequence[EntryAncestor]]
+    words: funnel.WordMatches | None
+    coverage: Sequence[SectionCoverage]
+
+    @classmethod
+    def of(cls, finished: FinishedBuild, spec: ReportSpec) -> _ReadBuild:
+        """Read a build."""
+        made, proposed = (find(finished, spec.cue_words) for find in (item_summaries, candidate_summaries))
+        drawn = sample_entries(made or proposed, spec.examples, int(finished.recipe["seed"]))
+        examples = load_entries(finished, [entry.id for entry in drawn])
+        ancestry, words = entry_ancestors(finished, examples), funnel.word_matches(finished)
+        return cls(finished, spec, made, proposed, examples, ancestry, words, section_coverage(finished))
 
 
-def _context(finished: FinishedBuild, spec: ReportSpec, t: PageTexts) -> dict[str, Any]:
-    made, proposed = (find(finished, spec.cue_words) for find in (item_summaries, candidate_summaries))
+def _context(read: _ReadBuild, t: PageTexts) -> dict[str, Any]:
+    finished, spec, made, proposed = read.finished, read.spec, read.made, read.proposed
     shown = made or proposed
     origins, types = sources_of(finished), types_of([*made, *proposed])
     sources = groups_of([*made, *proposed], origins)
     colours = charts.ChartColours([*origins, *(name for name in sources if name not in origins)], types)
-    drawn = _examples(finished, spec, shown)
     bases = {base for entry in shown for base in entry.bases}
     judged = annotation_summaries(finished)
     return {
@@ -97,7 +122,9 @@ def _context(finished: FinishedBuild, spec: ReportSpec, t: PageTexts) -> dict[st
         "sources": sources,
         "origins": origins,
         "types": types,
-        "tiles": _tiles(finished, made, proposed, t),
+        "units": sum(b.units.total for b in funnel.source_funnels(finished) if b.role != "passage"),
+        "proposed": len(proposed),
+        "stages": funnel.funnel_stages(finished, *(Counter(e.source for e in entries) for entries in (proposed, made))),
         "branches": _funnel_views(finished, sources, colours, made, proposed),
         "holdings": [
             (t("report.funnel_candidates"), count_entries(proposed)),
@@ -107,59 +134,43 @@ def _context(finished: FinishedBuild, spec: ReportSpec, t: PageTexts) -> dict[st
         "baselines": score_blind_baselines(shown, sources, cue_words=bool(spec.cue_words)),
         "sample_votes": funnel.holds_sample_votes(finished.recipe),
         "lengths": _lengths(shown, sources, types, colours, t),
-        "words": funnel.word_matches(finished),
-        "coverage": section_coverage(finished),
+        "words": read.words,
+        "coverage": read.coverage,
         "judged": judged,
+        "agreement_charts": {step: charts.agreement_dots(summary, t) for step, summary in judged.items()},
         "labels": LabelTexts(t),
         "threshold_charts": {
             step: charts.threshold_columns(summary.thresholds, sources, colours, t) if summary.thresholds else None
             for step, summary in judged.items()
         },
         "evidence": _evidence(shown, sources, sorted(bases), colours, t),
-        "examples": drawn,
-        "ancestry": entry_ancestors(finished, drawn),
+        "first": _first_examples(read.examples, types),
+        "examples": read.examples,
+        "ancestry": read.ancestry,
         "dropped": funnel.reason_counts(finished, "dropped"),
         "aside": funnel.reason_counts(finished, "not_applicable"),
         "failed": funnel.reason_counts(finished, "failed"),
         "receipts": funnel.receipts_in_flow_order(finished),
         "audit": None if finished.audit is None else AuditSentences(finished.audit, t),
         "audit_charts": [] if finished.audit is None else shown_charts(finished.audit, t),
+        "found": Counter(check.word for check in finished.audit.checks if check.gates) if finished.audit else {},
         "partitions": _partitions(finished, sources),
     }
 
 
-def _examples(finished: FinishedBuild, spec: ReportSpec, shown: Sequence[EntrySummary]) -> list[ReportEntry]:
-    drawn = sample_entries(shown, spec.examples, int(finished.recipe["seed"]))
-    return load_entries(finished, [entry.id for entry in drawn])
+def _first_examples(examples: Sequence[ReportEntry], types: Sequence[str]) -> list[ReportEntry]:
+    """Three of the examples, of several sources and types."""
+    chosen: list[ReportEntry] = []
+    for place, source in enumerate(dict.fromkeys(entry.source for entry in examples)):
+        own = [entry for entry in examples if entry.source == source]
+        chosen.append(next((entry for entry in own if entry.type == types[place % len(types)]), own[0]))
+    return [*chosen, *(entry for entry in examples if entry not in chosen)][:_FIRST]
 
 
 def _partitions(finished: FinishedBuild, sources: Sequence[str]) -> list[str]:
     """Every source in flow order, then the groups that steps made."""
     named = [account.step for account in finished.step_counts if not account.inputs]
     return list(dict.fromkeys([*named, *sources]))
-
-
-def _tiles(
-    finished: FinishedBuild, items: Sequence[EntrySummary], candidates: Sequence[EntrySummary], t: PageTexts
-) -> list[Tile]:
-    units = sum(b.units.total for b in funnel.source_funnels(finished) if b.role != "passage")
-    tiles = [Tile(units, t("report.tile_units", n=units), t("report.tile_sources", n=len(sources_of(finished))))]
-    if candidates:
-        tiles.append(Tile(len(candidates), t("report.tile_candidates", n=len(candidates)), _by_type(candidates)))
-    tiles.append(Tile(len(items) if items else "–", t("report.tile_items", n=len(items)), _by_type(items)))
-    shown = items or candidates
-    if paragraphs := sum(len(entry.bases) for entry in shown):
-        mean = paragraphs / len(shown)
-        tiles.append(Tile(mean, t("report.tile_evidence"), t("report.tile_evidence_note", n=paragraphs)))
-    if always := [b for b in score_blind_baselines(shown, []) if b.name == "always_yes"]:
-        score = f"{always[0].score * 100:.1f} %"
-        tiles.append(Tile(score, t("report.tile_always_yes"), t("report.tile_always_yes_note", n=always[0].total)))
-    return tiles
-
-
-def _by_type(entries: Sequence[EntrySummary]) -> str:
-    counts = [(name, sum(entry.type == name for entry in entries)) for name in types_of(entries) if name]
-    return " · ".join(f"{n:,} {name}" for name, n in counts)
 
 
 @dataclass(frozen=True)

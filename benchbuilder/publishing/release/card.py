@@ -17,6 +17,7 @@ from benchbuilder.exporters import (
     DatasetCard,
     DatasetCardSpec,
     FinishedBuild,
+    divide_card,
     hub_licence,
     render_markdown,
     texts_as_markdown,
@@ -54,6 +55,7 @@ def render_cards(
     """
     audited = not record.private_items
     t = texts_of_card(material)
+    note = t("release.changes_canary", canary=f"`{record.canary}`")
     front_matter = _front_matter(record, columns, _card_spec(material.tasks[0]))
     release = render_markdown(
         "release.md.j2", _PACKAGE, release=record, tasks=material.tasks, raw=Markup, t=texts_as_markdown(t), texts=t,
@@ -67,25 +69,28 @@ def render_cards(
         task = material.tasks[0]
         card = DatasetCard(_card_spec(task))
         view = _public_view(task, public, audited=audited)
-        return {"README.md": card.text(view, front_matter=front_matter, release=release, fields=columns.of_items)}
+        text = card.text(view, front_matter=front_matter, release=release, fields=columns.of_items)
+        return divide_card(text, "README.md", t, note)
     parts = [task.loaded.task for task in material.tasks]
-    cards = {"README.md": render_markdown(
+    text = render_markdown(
         "tasks.md.j2", _PACKAGE, front_matter=Markup(front_matter.strip()), release=Markup(release), raw=Markup,
         card=material.loaded.whole.card, tasks=parts, t=texts_as_markdown(t), texts=t,
-    )}  # fmt: skip
+    )  # fmt: skip
+    cards = divide_card(text, "README.md", t, note)
     for task in material.tasks:
         text = DatasetCard(_card_spec(task)).text(
             _public_view(task, public, audited=audited), front_matter="-",
             release=texts_as_markdown(t)("release.part_of", title=record.title, version=record.version,
                                          canary=Markup(f"`{record.canary}`")), fields=columns.of_items,
         )  # fmt: skip
-        cards[f"{task.loaded.task}/README.md"] = text.split("---\n", 2)[2].lstrip()
+        files = divide_card(text.split("---\n", 2)[2].lstrip(), "README.md", t, note)
+        cards |= {f"{task.loaded.task}/{name}": text for name, text in files.items()}
     return cards
 
 
 def texts_of_card(material: ReleaseMaterial) -> PageTexts:
     """The texts in the language of the card, which is also that of the other pages of a release."""
-    return _card_spec(material.tasks[0]).texts(material.tasks[0].finished.recipe)
+    return _card_spec(material.tasks[0]).texts(material.tasks[0].finished.recipe["language"])
 
 
 def _card_spec(task: TaskMaterial) -> DatasetCardSpec:

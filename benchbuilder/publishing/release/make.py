@@ -285,6 +285,7 @@ def _write_descriptions(
         RELEASE_FILE: json.dumps(record.model_dump(mode="json"), ensure_ascii=False, indent=1) + "\n",
     }
     for name, text in texts.items():
+        (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8", newline="\n")
     data = {file: _sha256(folder / file) for config in record.configs for file in config.files.values()}
     described = croissant(material, record, filled.schemas, data)

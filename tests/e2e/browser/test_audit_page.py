@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from benchbuilder.config import load_recipe, read_kind_spec
-from benchbuilder.core import Claim, Item, Origin, ProducedBy
+from benchbuilder.core import Claim, Item, Origin, ProducedBy, page_texts
 from benchbuilder.evaluation.audit.auditor import BenchmarkAuditor
 from benchbuilder.evaluation.audit.built import AuditOfTask
 from benchbuilder.evaluation.audit.page import audit_page
@@ -37,7 +37,7 @@ def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("audit")
     audit = AuditOfTask(loaded, "A benchmark", folder, BenchmarkAuditor(spec, 1).audit_items(items), items)
     file = folder / "audit.html"
-    file.write_text(audit_page(audit), encoding="utf-8")
+    file.write_text(audit_page(audit, page_texts("zh")), encoding="utf-8")
     return file
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 from once import EVALUATED, Once
 
+from browser.measures import too_wide
 from browser.projects import claim_tasks, claims_spec
 from browser.sites import DESK, Site, Watch, choose, patience_ms, subjects
 
@@ -29,6 +31,38 @@ def test_a_person_annotates_a_task(site: Site) -> None:
         page.get_by_role("button", name="Submit").click()
     assert page.get_by_role("heading", level=1).inner_text() == "All done. Thank you!"
     assert site.votes() == {"Ana": wanted}
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_report_fits_two_screens_and_one_who_hears_it(
+    chromium: Browser, once: Once, width: int, scheme: Literal["light", "dark"]
+) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed")
+    context = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    context.set_default_timeout(patience_ms())
+    page = context.new_page()
+    page.goto((once.after(EVALUATED) / "builds" / "care_mi" / "report.html").as_uri())
+    assert page.evaluate("document.documentElement.scrollHeight") < (5000 if width == 390 else 2700)
+    assert len(page.locator("body").inner_text().split()) < 1300
+    for link, language in (("中文", "zh"), ("English", "en")):
+        page.get_by_role("link", name=link).click()
+        assert page.locator("html").get_attribute("lang") == language
+    page.evaluate("document.querySelectorAll('details').forEach(fold => fold.open = true)")
+    assert too_wide(page) == []
+    faults = axe.Axe().run(page, options={"preload": False}).response["violations"]
+    assert [(fault["id"], fault["nodes"][0]["html"][:160]) for fault in faults] == []
+    context.close()
+
+
+def test_a_report_prints_on_two_sheets_at_most(chromium: Browser, once: Once) -> None:
+    context = chromium.new_context()
+    page = context.new_page()
+    for name in ("report.html", "report.zh.html"):
+        page.goto((once.after(EVALUATED) / "builds" / "care_mi" / name).as_uri())
+        sheets = re.findall(rb"/Type\s*/Page[^s]", page.pdf(format="A4", prefer_css_page_size=True))
+        assert 1 <= len(sheets) <= 2
+    context.close()
 
 
 @pytest.mark.parametrize("name", ["report.html", "evaluation/results.html"])

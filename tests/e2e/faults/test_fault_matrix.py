@@ -14,7 +14,7 @@ from fault_world import IN_FLIGHT, Ended, Project, World, words
 from patience import patience
 
 MATRIX = yaml.safe_load((Path(__file__).parent / "matrix.yaml").read_text(encoding="utf-8"))
-TELL_COSTS = ("README.md", "report.html", "results.", "results_tables/costs.")
+TELL_COSTS = ("README.md", "tables/", "report.", "results.", "results_tables/costs.")
 SERVICE = {"resets": "drop_before", "hangs": "hang"}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchbuilder.core import PageTexts
@@ -23,13 +23,13 @@ from benchbuilder.evaluation.analysis.run import Analysis
 from benchbuilder.evaluation.analysis.to_experts import ItemsForExperts
 from benchbuilder.evaluation.results import PACKAGES
 from benchbuilder.evaluation.results.context import PAGE_FUNCTIONS
-from benchbuilder.exporters import ChartColours, render_html
+from benchbuilder.exporters import ChartColours, LanguageLink, name_in_language, render_html
 
 _PACKAGES = ("benchbuilder.evaluation.analysis", *PACKAGES)
 
 
-def analysis_page(analysis: Analysis, t: PageTexts) -> str:
-    """The page of an analysis, in the language of `t`."""
+def analysis_page(analysis: Analysis, t: PageTexts, languages: Sequence[LanguageLink] = ()) -> str:
+    """The page of an analysis in the language of `t`, with links to those in other `languages`."""
     frame = AnalysisFrame(analysis, t)
     returned = returned_items(frame)
     parts = [
@@ -43,7 +43,8 @@ def analysis_page(analysis: Analysis, t: PageTexts) -> str:
         tiles=list(_tiles(frame)), pages=list(_pages(frame)), parts=[part for part in parts if part is not None],
         returned=returned, attracting=attracting_answers(frame), words=_words(analysis),
         review=next((name for name, spec in recipe.reviews.items() if spec.rows.flagged), ""),
-        colours=ChartColours(list(dict.fromkeys(analysis.answered.items.sources.tolist())), ()), **PAGE_FUNCTIONS,
+        colours=ChartColours(list(dict.fromkeys(analysis.answered.items.sources.tolist())), ()), languages=languages,
+        **PAGE_FUNCTIONS,
     )  # fmt: skip
 
 
@@ -69,5 +70,6 @@ def _tiles(frame: AnalysisFrame) -> Iterator[tuple[str, str]]:
 def _pages(frame: AnalysisFrame) -> Iterator[tuple[str, str]]:
     """The link and the title of each page that lies beside this one."""
     for key, file in frame.analysis.pages.items():
-        if file.is_file():
-            yield Path(os.path.relpath(file, frame.analysis.folder)).as_posix(), frame.t(f"{key}.kicker")
+        own = file.with_name(name_in_language(file.name, frame.t.language))
+        if found := next((one for one in (own, file) if one.is_file()), None):
+            yield Path(os.path.relpath(found, frame.analysis.folder)).as_posix(), frame.t(f"{key}.kicker")
