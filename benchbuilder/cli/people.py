@@ -10,9 +10,9 @@ from rich.console import Console
 from rich.table import Table
 
 from benchbuilder.annotation import Person
-from benchbuilder.cli.annotation_session import app_session, open_annotation_session
+from benchbuilder.cli.annotation_session import open_annotation_session
 from benchbuilder.cli.commands import APP_ADDRESS
-from benchbuilder.cli.session import split_names
+from benchbuilder.cli.session import open_session, split_names
 from benchbuilder.cli.terminal import print_line
 from benchbuilder.config import display_path
 from benchbuilder.core import Problem, RecipeError, printable_text
@@ -24,7 +24,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
     """Run the action; links are shown once, because only their hashes are stored."""
     names, args.overrides = split_names(args.overrides)
     _check(args, names)
-    with open_annotation_session(app_session(args, console)) as annotation:
+    with open_annotation_session(open_session(args, console)) as annotation:
         store, projects = annotation.store, [annotation.checked_project(name) for name in args.project]
         for name in names:
             if args.action == "revoke":
