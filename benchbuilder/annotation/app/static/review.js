@@ -2,6 +2,7 @@
 "use strict";
 (() => {
   const form = document.getElementById("work");
+  document.documentElement.classList.add("scripted");
   const undo = () => document.getElementById("undo")?.requestSubmit();
   const plain = (event) => !(event.ctrlKey || event.altKey || event.metaKey || event.isComposing);
   if (!form) return document.addEventListener("keydown", (event) => plain(event) && event.key === "u" && undo());
@@ -10,7 +11,6 @@
   const help = document.getElementById("help");
   const questions = [...form.querySelectorAll("[data-step]")].sort((a, b) => a.dataset.step - b.dataset.step);
   const storeName = form.dataset.store ? "draft:" + form.dataset.store : "";
-  document.documentElement.classList.add("scripted");
 
   // Answers
   const fieldsOf = (q) => [...q.querySelectorAll("[name]")];
